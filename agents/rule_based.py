@@ -1,0 +1,88 @@
+"""The random player, and the rule-based bots that each game's `bot.py` brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.agents.base import View
+from backalley.envs.core import rng
+from backalley.envs.core.base import Game
+from backalley.envs.core.kernel import bind, driver, kernel
+
+
+@kernel
+def random_legal(mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """A uniformly drawn legal action, or -1 where the mask is all zero."""
+    count = 0
+    for action in range(mask.shape[0]):
+        count += mask[action]
+    if count == 0:
+        return -1
+    key, chosen = rng.below(key, count)
+    for action in range(mask.shape[0]):
+        chosen -= mask[action]
+        if chosen < 0:
+            return action
+    return -1
+
+
+@kernel
+def random_rows(mask: npt.NDArray[np.int8], keys: npt.NDArray[np.uint64], out: npt.NDArray[np.int64]) -> None:
+    """`out[k]` becomes a uniformly drawn legal action of row k, or -1 where there is none."""
+    for k in range(out.shape[0]):
+        out[k] = random_legal(mask[k], keys[k])
+
+
+@driver
+def bot_rows(
+    act: Callable[..., int],
+    options: Any,
+    records: npt.NDArray[Any],
+    mask: npt.NDArray[np.int8],
+    keys: npt.NDArray[np.uint64],
+    out: npt.NDArray[np.int64],
+) -> None:
+    """`out[k]` becomes the bot's action for row k."""
+    for k in range(out.shape[0]):
+        out[k] = act(options, records[k], mask[k], keys[k])
+
+
+class RandomAgent:
+    """Every legal action is equally likely."""
+
+    name = "random"
+
+    def act(self, view: View) -> npt.NDArray[np.int64]:
+        """Uniformly drawn legal actions [n]."""
+        out = np.empty(len(view), np.int64)
+        random_rows(view.action_mask, view.key, out)
+        return out
+
+
+class BotAgent:
+    """A rule-based player of a game's `bot.py`."""
+
+    def __init__(self, game: Game, options: Any, bot: str | None = None) -> None:
+        """`bot` is one of `game.bots`; by default the last, which is the game's best fast one. Raises ValueError in a sentence."""
+        bots = game.bots
+        if bot is not None and bot not in bots:
+            raise ValueError(f"{game.name} has no bot {bot!r}; it has: {', '.join(bots)}.")
+        self.bot = bots[bot] if bot else list(bots.values())[-1]
+        self.name = f"bot:{self.bot.name}"
+        self._record = game.observation_dtype(options)
+        self._options = options
+        self._entry: Callable[..., Any] | None = None
+
+    def act(self, view: View) -> npt.NDArray[np.int64]:
+        """The bot's actions [n]."""
+        out = np.empty(len(view), np.int64)
+        records = view.observation.view(self._record).reshape(len(view))
+        args = (self.bot.act, self._options, records, view.action_mask, view.key, out)
+        if self._entry is None:
+            self._entry = bind(bot_rows, *args)
+        self._entry(*args)
+        return out

@@ -1,0 +1,1 @@
+"""Backhand, the card game: one seat against the deck."""

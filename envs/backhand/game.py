@@ -1,0 +1,85 @@
+"""Backhand, the card game: build a hand that passes 21 by a called backhand, stays within it with five cards, or plays its push home.
+
+The rules are README.md, §1; what the game shares with the two others of its series is `series.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.envs.backhand import series
+from backalley.envs.backhand.series import AceRule, Verdict
+from backalley.envs.core.base import Game, Kernels
+from backalley.envs.core.kernel import kernel
+
+
+class Options(NamedTuple):
+    """What can be agreed before a game."""
+
+    ace_rule: series.AceRuleOption = AceRule.ONCE
+    ace_rule_on_replacement: series.ReplacementOption = True
+
+    @property
+    def seats(self) -> int:
+        """Hands on the table."""
+        return 1
+
+
+class State(series.HandState):
+    """Everything on the table."""
+
+
+class Observation(series.HandObservation):
+    """What the seat may know: all but the stub's order."""
+
+
+@kernel
+def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
+    """Two cards and the Ace Rule. §1.2"""
+    series.open_deck(state, deck)
+    series.new_hand(options, state, 0, True)
+    state.seat = 0
+
+
+@kernel
+def step(options: Options, state: State, action: int) -> None:
+    """One action. A hand that came off is won: nothing is compared. §1.4, §1.6"""
+    series.play(options, state, 0, action)
+    if int(state.method[0]) != series.Method.NONE:
+        state.verdict[0] = int(Verdict.WIN) if int(state.success[0]) else int(Verdict.LOSS)
+    series.finish_one_seat(state)
+
+
+def piles(options: Options, state: Any) -> Mapping[str, Sequence[int]]:
+    """Where every card of the pack lies."""
+    return series.piles(("hand",), state)
+
+
+def table_str(options: Options, state: Any, seat: int | None) -> str:
+    """The table in text."""
+    return series.table_str(("hand",), state, seat)
+
+
+GAME = Game(
+    name="backhand",
+    version=0,
+    title="Backhand",
+    kernels=Kernels(
+        start=series.start_one_seat, deal=deal, legal=series.legal, step=step, observe=series.observe, determinize=series.determinize
+    ),
+    Options=Options,
+    State=State,
+    Observation=Observation,
+    num_actions=series.NUM_ACTIONS,
+    action_str=series.action_str,
+    table_str=table_str,
+    piles=piles,
+    deck_size=lambda options: series.PACK,
+    reward_range=lambda options: (-1.0, 1.0),
+    zero_sum=lambda options: False,
+    seat_names=("player",),
+)

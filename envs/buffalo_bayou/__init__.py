@@ -1,0 +1,1 @@
+"""Buffalo Bayou Backhand: one seat against three dealer show cards."""

@@ -1,0 +1,1 @@
+"""What every game is built from; nothing in here names a game."""

@@ -1,0 +1,45 @@
+"""Cards, the same in every game that uses a 52-card pack: numbers, names, sets.
+
+A card is `suit * 13 + rank`; suits C, D, H, S are 0..3, ranks 2..A are 0..12; 52 and 53 are the little and the big joker.
+A set of cards is the set bits of one int64: bit `card`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from backalley.envs.core.kernel import kernel
+
+RANKS = "23456789TJQKA"
+SUITS = "CDHS"
+LITTLE_JOKER, BIG_JOKER = 52, 53
+NAMES: tuple[str, ...] = (*(rank + suit for suit in SUITS for rank in RANKS), "LJ", "BJ")
+NUMBERS: dict[str, int] = {name: number for number, name in enumerate(NAMES)}
+
+
+def card_name(card: int) -> str:
+    """`QS`, `TD`, `BJ`."""
+    return NAMES[card]
+
+
+def card_number(name: str) -> int:
+    """The number of a card's name, in either case. Raises ValueError in a sentence when there is no such card."""
+    try:
+        return NUMBERS[name.strip().upper()]
+    except KeyError:
+        raise ValueError(f"There is no card {name!r}; a card is a rank of {RANKS} and a suit of {SUITS}, such as QS or TD.") from None
+
+
+def card_names(cards: Iterable[int]) -> str:
+    """Names in the order given, with spaces between."""
+    return " ".join(NAMES[card] for card in cards)
+
+
+@kernel
+def count_bits(cards: int) -> int:
+    """How many cards a set holds."""
+    count = 0
+    while cards != 0:
+        cards &= cards - 1
+        count += 1
+    return count

@@ -1,0 +1,166 @@
+"""A game's options: declared once as a NamedTuple, checked in one place.
+
+    class Options(NamedTuple):
+        num_games: Annotated[int, option("games in a match", low=1, high=50)] = 2
+        reward: Annotated[Reward, option("what the reward is")] = Reward.MATCH       # an IntEnum; `make()` also takes "match"
+
+Kernels receive the same tuple with every choice as a plain int, so that machine code does not depend on enum classes.
+"""
+
+from __future__ import annotations
+
+import functools
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Option:
+    """What `option()` notes about one field of a game's Options: its meaning and, for numbers, the range allowed."""
+
+    doc: str
+    low: float | None = None
+    high: float | None = None
+
+
+def option(doc: str, *, low: float | None = None, high: float | None = None) -> Option:
+    """Describe an option; `low` and `high` (inclusive) bound a number, or each number of a tuple."""
+    return Option(doc, low, high)
+
+
+class OptionError(ValueError):
+    """An option that a game does not have, or a value it cannot take; the sentence names the choices."""
+
+
+@functools.cache
+def declared(options_class: type) -> dict[str, tuple[type, Option]]:
+    """Each option's type and note, in order."""
+    hints = typing.get_type_hints(options_class, include_extras=True)
+    found: dict[str, tuple[type, Option]] = {}
+    for name in options_class._fields:  # type: ignore[attr-defined]
+        hint = hints[name]
+        notes = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, Option)]
+        if not notes:
+            raise TypeError(f"Option {name!r} needs Annotated[type, option(...)].")
+        found[name] = (typing.get_args(hint)[0], notes[0])
+    return found
+
+
+def choices(options_class: type, name: str) -> str:
+    """The values an option takes, in words, for messages and tables."""
+    kind, note = declared(options_class)[name]
+    if isinstance(kind, type) and issubclass(kind, IntEnum):
+        return " | ".join(f'"{member.name.lower()}"' for member in kind)
+    if kind is bool:
+        return "true | false"
+    span = ""
+    if note.low is not None or note.high is not None:
+        low = "" if note.low is None else f"{note.low:g}"
+        high = "" if note.high is None else f"{note.high:g}"
+        span = f"{low}..{high}" if high else f"{low} or more"
+    if typing.get_origin(kind) is tuple:
+        length = len(typing.get_args(kind))
+        return f"{length} numbers" + (f", each {span}" if span else "")
+    return span or ("a whole number" if kind is int else "a number")
+
+
+def parse(game: str, options_class: type, given: Mapping[str, Any]) -> Any:
+    """The Options of `given` names and values, the rest at their defaults. Raises OptionError in a sentence."""
+    known = declared(options_class)
+    for name in given:
+        if name not in known:
+            have = ", ".join(known) or "none"
+            raise OptionError(f"{game} has no option {name!r}; it has: {have}.")
+    return options_class(**{name: _value(game, options_class, name, value) for name, value in given.items()})
+
+
+def _value(game: str, options_class: type, name: str, value: Any) -> Any:
+    kind, note = declared(options_class)[name]
+    result = _convert(kind, value)
+    if result is None or not _within(result, note):
+        raise OptionError(f"{game} option {name} is {value!r}; it takes {choices(options_class, name)}.")
+    return result
+
+
+def _convert(kind: type, value: Any) -> Any:
+    """`value` as `kind`, or None where it is no such thing. Strings are read too, since command lines have nothing else."""
+    if typing.get_origin(kind) is tuple:
+        parts = typing.get_args(kind)
+        items = value.strip("()[] ").split(",") if isinstance(value, str) else value
+        if not isinstance(items, (list, tuple)) or len(items) != len(parts):
+            return None
+        converted = tuple(_convert(part, item) for part, item in zip(parts, items, strict=True))
+        return None if None in converted else converted
+    if issubclass(kind, IntEnum):
+        return _choice(kind, value)
+    if kind is bool:
+        if isinstance(value, str):
+            return {"true": True, "false": False, "yes": True, "no": False}.get(value.lower())
+        return bool(value) if isinstance(value, (bool, int)) and value in (0, 1) else None
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        try:
+            return kind(value.strip())
+        except ValueError:
+            return None
+    if kind is int:
+        return int(value) if hasattr(value, "__index__") else None
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _choice(kind: type[IntEnum], value: Any) -> IntEnum | None:
+    if isinstance(value, str):
+        named = kind.__members__.get(value.strip().upper())
+        if named is not None:
+            return named
+        if not value.strip().lstrip("-").isdigit():
+            return None
+        value = int(value)
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        return None
+    return kind(int(value)) if int(value) in {int(member) for member in kind} else None
+
+
+def _within(value: Any, note: Option) -> bool:
+    numbers = value if isinstance(value, tuple) else (value,)
+    if any(isinstance(number, (bool, IntEnum)) for number in numbers):
+        return True
+    return all((note.low is None or number >= note.low) and (note.high is None or number <= note.high) for number in numbers)
+
+
+def plain(options: Any) -> Any:
+    """The same tuple for kernels: enum members become plain ints."""
+    return type(options)(*(int(value) if isinstance(value, IntEnum) else value for value in options))
+
+
+def as_dict(options: Any) -> dict[str, Any]:
+    """Options as JSON-friendly names and values: choices by their lower-case names."""
+    found = {}
+    for name, (kind, _) in declared(type(options)).items():
+        value = getattr(options, name)
+        if isinstance(kind, type) and issubclass(kind, IntEnum):
+            value = kind(value).name.lower()
+        found[name] = list(value) if isinstance(value, tuple) else value
+    return found
+
+
+def changed(options: Any) -> dict[str, Any]:
+    """Only those options that differ from their defaults, as `as_dict` gives them."""
+    defaults = as_dict(type(options)())
+    return {name: value for name, value in as_dict(options).items() if value != defaults[name]}
+
+
+def table(options_class: type) -> str:
+    """A Markdown table of the options."""
+    lines = ["| option | default | takes | meaning |", "|---|---|---|---|"]
+    defaults = as_dict(options_class())
+    for name, (_, note) in declared(options_class).items():
+        default = defaults[name]
+        shown = f'"{default}"' if isinstance(default, str) else str(default).lower() if isinstance(default, bool) else str(default)
+        takes = choices(options_class, name).replace("|", "\\|")
+        lines.append(f"| `{name}` | `{shown}` | {takes} | {note.doc} |")
+    return "\n".join(lines)

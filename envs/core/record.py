@@ -1,0 +1,89 @@
+"""Records declared once: one line per field gives the NumPy record type, the static type and the manual's table.
+
+    class State:
+        seat: int = field("i1", doc="who acts")
+        hand: npt.NDArray[np.uint8] = field("u1", (2, 15), "each seat's cards")
+
+To a type checker `state.hand` is an array; at run time `dtype(State, options)` builds the NumPy record type. A shape, or an
+observation's `high`, may be a function of the game's options, so a small table does not pay for the largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Shape = tuple[int, ...] | Callable[[Any], tuple[int, ...]]
+High = float | Callable[[Any], float]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a record: NumPy type code, shape, meaning and, in an observation, the greatest value it can take."""
+
+    code: str
+    shape: Shape
+    doc: str
+    high: High
+    low: High
+    name: str = ""
+
+    def resolved_shape(self, options: Any) -> tuple[int, ...]:
+        """The shape under these options."""
+        return self.shape(options) if callable(self.shape) else self.shape
+
+    def resolved_high(self, options: Any) -> float:
+        """The greatest value under these options."""
+        return self.high(options) if callable(self.high) else self.high
+
+    def resolved_low(self, options: Any) -> float:
+        """The least value under these options."""
+        return self.low(options) if callable(self.low) else self.low
+
+
+def field(code: str, shape: int | Shape = (), doc: str = "", *, high: High = 1, low: High = 0) -> Any:
+    """Declare a field. `code` is a NumPy type code ("i1", "u1", "i8", "f4"); `high` and `low` bound an observation's values."""
+    return Field(code, (shape,) if isinstance(shape, int) else shape, doc, high, low)
+
+
+def fields(declared: type) -> list[Field]:
+    """The fields of a record class, those of its base classes first, in the order they were written."""
+    found: dict[str, Field] = {}
+    for owner in reversed(declared.__mro__):
+        for name, value in vars(owner).items():
+            if isinstance(value, Field):
+                found[name] = Field(value.code, value.shape, value.doc, value.high, value.low, name)
+    return list(found.values())
+
+
+def dtype(declared: type, options: Any = None) -> np.dtype[Any]:
+    """The NumPy record type of a record class. Built over `np.record`, so that attributes work compiled and uncompiled alike."""
+    parts = [(item.name, item.code, item.resolved_shape(options)) for item in fields(declared)]
+    return np.dtype((np.record, parts))
+
+
+def bounds(declared: type, options: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The least and greatest value of every number of an observation, as two flat vectors."""
+    shape = [int(np.prod(item.resolved_shape(options), dtype=int)) for item in fields(declared)]
+    low = np.concatenate([np.full(size, item.resolved_low(options)) for size, item in zip(shape, fields(declared), strict=True)])
+    high = np.concatenate([np.full(size, item.resolved_high(options)) for size, item in zip(shape, fields(declared), strict=True)])
+    return low, high
+
+
+def table(declared: type, options: Any, *, with_bounds: bool) -> str:
+    """A Markdown table of the fields: where each lies in the flat vector, shape, bound (for observations) and meaning."""
+    head = "| numbers | field | shape |" + (" up to |" if with_bounds else "") + " meaning |"
+    rule = "|---|---|---|" + ("---|" if with_bounds else "") + "---|"
+    lines, start = [head, rule], 0
+    for item in fields(declared):
+        shape = item.resolved_shape(options)
+        end = start + int(np.prod(shape, dtype=int))
+        span = str(start) if end == start + 1 else f"{start}–{end - 1}"
+        size = " × ".join(map(str, shape)) or "1"
+        bound = f" {item.resolved_high(options):g} |" if with_bounds else ""
+        lines.append(f"| {span} | `{item.name}` | {size} |{bound} {item.doc} |")
+        start = end
+    return "\n".join(lines)

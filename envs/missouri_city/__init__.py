@@ -1,0 +1,1 @@
+"""Missouri City Backhand: two seats, one deck, one dealer hand."""
