@@ -54,8 +54,8 @@ def register_gymnasium() -> None:
         if id not in gymnasium.registry:
             gymnasium.register(
                 id,
-                entry_point="backalley.envs.core.single:make_single",
-                vector_entry_point="backalley.envs.core.single:make_single_vec",
+                entry_point="backalley.agents.single:make_single",
+                vector_entry_point="backalley.agents.single:make_single_vec",
                 kwargs={"game": name},
                 disable_env_checker=True,
                 order_enforce=False,

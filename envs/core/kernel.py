@@ -4,7 +4,8 @@ A kernel is plain Python over records and arrays. Numba compiles it on its first
 `NUMBA_DISABLE_JIT=1` the same text runs line by line under a debugger or a coverage tool.
 
 Numba's own cache looks only at the file a function stands in: edit `tricks.py`, and the cached kernels of a game that calls it would
-keep running the old rule. So the cache folder is named after a digest of every source file that can take part in a kernel.
+keep running the old rule. So the cache folder of a kernel is named after a digest of its file and of all files of this package that
+it imports, directly or not.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import re
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -27,24 +30,39 @@ R = TypeVar("R")
 COMPILED: bool = not numba.config.DISABLE_JIT
 """False when `NUMBA_DISABLE_JIT=1` makes every kernel an ordinary Python function."""
 
-_KEPT_CACHES = 8
 _PACKAGE = Path(__file__).resolve().parents[2]
+_KEPT_DAYS = 30
+_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+(backalley[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+(backalley[\w.]*))", re.MULTILINE)
 
 
-def source_digest(root: Path) -> str:
-    """A digest of every Python file below `root` that holds a kernel or lies in the games' folder, and of Numba's and NumPy's versions."""
+@functools.cache
+def _imports(path: Path) -> tuple[Path, ...]:
+    """The files of this package that a file imports by its text."""
+    found = []
+    for module, names, whole in _IMPORT.findall(path.read_text("utf-8")):
+        owner = module or whole
+        for dotted in [owner, *(f"{owner}.{name}" for name in re.findall(r"\w+", names))]:
+            place = _PACKAGE.joinpath(*dotted.split(".")[1:])
+            found += [file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()]
+    return tuple(found)
+
+
+@functools.cache
+def source_digest(path: Path) -> str:
+    """A digest of a source file, of all files of this package that it imports, directly or not, and of Numba's and NumPy's versions."""
+    known, waiting = {path, Path(__file__).resolve()}, [path]
+    while waiting:
+        new = set(_imports(waiting.pop())) - known
+        known |= new
+        waiting += new
     digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
-    games = root / "envs"
-    folders = [root / name for name in ("envs", "agents", "training", "benchmarks")]
-    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
-        text = path.read_bytes()
-        if b"kernel" in text or path.is_relative_to(games):
-            digest.update(str(path.relative_to(root)).encode() + b"\0" + text + b"\0")
+    for file in sorted(known):
+        digest.update(str(file).encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
 def cache_root() -> Path:
-    """The folder that holds one cache per state of the sources: `$BACKALLEY_CACHE`, or `backalley` in the user's cache folder."""
+    """The folder that holds the caches: `$BACKALLEY_CACHE`, or `backalley` in the user's cache folder."""
     named = os.environ.get("BACKALLEY_CACHE")
     if named:
         return Path(named)
@@ -53,33 +71,39 @@ def cache_root() -> Path:
 
 
 @functools.cache
-def cache_folder() -> str:
-    """This process's cache folder, made on first use; a temporary one where the user's cannot be written."""
+def _writable_root() -> Path:
+    """`cache_root()`, rid of caches that nobody has used for a month; a temporary folder where it cannot be written."""
     root = cache_root()
-    folder = root / source_digest(_PACKAGE)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        os.utime(folder)
-        _drop_old(root, folder)
-        if not os.access(folder, os.W_OK):
-            raise PermissionError(folder)
+        root.mkdir(parents=True, exist_ok=True)
+        if not os.access(root, os.W_OK):
+            raise PermissionError(root)
+        for folder in root.iterdir():
+            if folder.is_dir() and time.time() - folder.stat().st_mtime > _KEPT_DAYS * 86400:
+                shutil.rmtree(folder, ignore_errors=True)
     except OSError:
-        folder = Path(tempfile.mkdtemp(prefix="backalley-kernels-"))
+        return Path(tempfile.mkdtemp(prefix="backalley-kernels-"))
+    return root
+
+
+@functools.cache
+def cache_folder(path: Path) -> str:
+    """Where the machine code of the kernels of one source file is kept, for the present text of all that they are made of."""
+    folder = _writable_root() / source_digest(path)
+    folder.mkdir(exist_ok=True)
+    os.utime(folder)
     return str(folder)
-
-
-def _drop_old(root: Path, current: Path) -> None:
-    others = sorted((path for path in root.iterdir() if path.is_dir() and path != current), key=lambda path: path.stat().st_mtime)
-    for path in others[: max(0, len(others) - _KEPT_CACHES + 1)]:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` on first use, without the interpreter lock, and keep the machine code on disk."""
     if not COMPILED:
         return function
+    path = Path(function.__code__.co_filename)  # type: ignore[attr-defined]
+    if not path.is_file():
+        return driver(function)  # typed at a prompt: there is no file to watch
     previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = cache_folder()
+    numba.config.CACHE_DIR = cache_folder(path.resolve())
     try:
         compiled: Callable[P, R] = numba.njit(cache=True, nogil=True)(function)
     finally:

@@ -66,9 +66,10 @@ class Tables:
         self._all = np.arange(num_envs)
         self.turn = _read_only(self.engine)
         self._started = False
-        self._seed(seed)
+        self.seed(seed)
 
-    def _seed(self, seed: int | Sequence[int] | None) -> None:
+    def seed(self, seed: int | Sequence[int] | None) -> None:
+        """Set the random streams: table i's by `seed + i`, or by `seed[i]`; None draws a seed from the system."""
         if seed is None:
             seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
         seeds = [seed + row for row in range(self.num_envs)] if isinstance(seed, (int, np.integer)) else list(seed)
@@ -81,7 +82,7 @@ class Tables:
     def reset(self, *, seed: int | Sequence[int] | None = None, streams: npt.NDArray[np.uint64] | None = None) -> Turn:
         """Begin a new episode on every table. `seed` reseeds table i with `seed + i` (or with `seed[i]`); `streams` sets the random streams."""
         if seed is not None:
-            self._seed(seed)
+            self.seed(seed)
         if streams is not None:
             self.engine.batch.stream[:] = streams
         self.restart(self._all)
@@ -101,7 +102,7 @@ class Tables:
         """
         if not self._started:
             raise RuntimeError("These tables have not been dealt; call reset() before step().")
-        rows = self._all if rows is None else rows
+        rows = self._all if rows is None else np.ascontiguousarray(rows, np.int64)
         chosen = self._checked(actions, rows)
         bad = self.engine.first_illegal(rows, chosen)
         if bad >= 0:

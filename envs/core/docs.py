@@ -1,0 +1,105 @@
+"""Writes the tables in every page from the code: `python -m backalley.envs.core.docs`, and `--check` where they must be fresh already.
+
+A generated part stands between `<!-- generated: KIND -->` and `<!-- /generated -->`. In a game's page KIND is `options`, `actions`,
+`observation`, `state` or `bots`; in the top page it is `games`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from backalley.envs.core import options as option_rules, record
+from backalley.envs.core.base import Game, games, games_root
+
+_PART = re.compile(r"<!-- generated: (\w+) -->\n(.*?)<!-- /generated -->", re.DOTALL)
+
+
+def _actions(game: Game) -> str:
+    options = game.options()
+    lines, number = ["| action | name |", "|---|---|"], 0
+    while number < game.num_actions:
+        first = game.action_str(options, number)
+        last = number
+        # Runs such as "discard 2C" ... "discard AS" take one line.
+        while last + 1 < game.num_actions and _stem(game.action_str(options, last + 1)) == _stem(first) and " " in first:
+            last += 1
+        if last == number:
+            lines.append(f"| {number} | `{first}` |")
+        else:
+            lines.append(f"| {number}–{last} | `{first}` … `{game.action_str(options, last)}` |")
+        number = last + 1
+    return "\n".join(lines)
+
+
+def _stem(name: str) -> str:
+    return name.rpartition(" ")[0]
+
+
+def _bots(game: Game) -> str:
+    bots = list(game.bots.values())
+    rows = [f"| `bot:{bot.name}`{' (`bot`)' if bot is bots[-1] else ''} | {bot.doc} |" for bot in bots]
+    return "\n".join(["| agent | how it plays |", "|---|---|", *rows])
+
+
+def _games() -> str:
+    lines = ["| game | seats | actions | observation | bots |", "|---|---|---|---|---|"]
+    for game in games():
+        options = game.options()
+        bots = ", ".join(f"`{name}`" for name in game.bots)
+        size = f"{game.observation_size(options)} × {game.observation_base(options).name}"
+        page = f"envs/{game.name}/README.md"
+        lines.append(f"| [{game.title}]({page}) `{game.id}` | {game.num_seats(options)} | {game.num_actions} | {size} | {bots} |")
+    return "\n".join(lines)
+
+
+GAME_PARTS: dict[str, Callable[[Game], str]] = {
+    "options": lambda game: option_rules.table(game.Options),
+    "actions": _actions,
+    "observation": lambda game: record.table(game.Observation, game.options(), with_bounds=True),
+    "state": lambda game: record.table(game.State, game.options(), with_bounds=False),
+    "bots": _bots,
+}
+
+
+def written(text: str, parts: dict[str, Callable[[], str]], page: Path) -> str:
+    """The page with every generated part made anew. Raises ValueError for a part of an unknown kind."""
+
+    def part(found: re.Match[str]) -> str:
+        kind = found[1]
+        if kind not in parts:
+            raise ValueError(f"{page} has a generated part {kind!r}; it can have: {', '.join(parts)}.")
+        return f"<!-- generated: {kind} -->\n{parts[kind]()}\n<!-- /generated -->"
+
+    return _PART.sub(part, text)
+
+
+def pages() -> dict[Path, str]:
+    """Every page with generated parts, as it should read."""
+    found: dict[Path, str] = {}
+    for game in games():
+        page = game.folder / "README.md"
+        bound = {kind: (lambda write=write, game=game: write(game)) for kind, write in GAME_PARTS.items()}
+        found[page] = written(page.read_text("utf-8"), bound, page)
+    top = games_root().parent / "README.md"
+    if top.is_file():
+        found[top] = written(top.read_text("utf-8"), {"games": _games}, top)
+    return found
+
+
+def main() -> None:
+    """Write the pages, or with `--check` name those that are stale and exit with 1."""
+    stale = [page for page, text in pages().items() if page.read_text("utf-8") != text]
+    if "--check" in sys.argv[1:]:
+        for page in stale:
+            print(f"{page} is not fresh; run python -m backalley.envs.core.docs.")
+        sys.exit(bool(stale))
+    for page in stale:
+        page.write_text(pages()[page], "utf-8")
+        print(f"wrote {page}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""Frozen whole games: options, packs and actions in, everything that was shown out, as JSON that a person can read.
+
+    python -m backalley.envs.core.playthrough make poker_duel --seed 3
+    backalley replay FILE
+
+A playthrough is replayed through the AEC environment from its packs alone, so it does not depend on the random streams. A change of
+rules that alters one needs a new version of the game.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from backalley.envs.core import options as option_rules, rng
+from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.base import CHANCE, OVER, Game, game as game_of
+
+FORMAT = "backalley playthrough 1"
+
+
+class PlaythroughError(ValueError):
+    """A playthrough file that cannot be read, or that the rules no longer reproduce."""
+
+
+def _digest(env: AECEnv) -> str:
+    """What every seat is shown now, in eight characters of SHA-256: mask, rewards and each seat's observation."""
+    batch = env.engine.batch
+    seats = np.arange(env.engine.num_seats)
+    shown = env.engine.observe(np.zeros_like(seats), seats)
+    parts = (batch.mask[0].tobytes(), np.round(batch.reward[0].astype(np.float64), 6).tobytes(), shown.tobytes())
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:8]
+
+
+class _Recorder(AECEnv):
+    """An environment that keeps every pack it deals."""
+
+    def __init__(self, game: Game, options: Any) -> None:
+        super().__init__(game, options)
+        self.dealt: list[list[int]] = []
+
+    def _deal(self) -> None:
+        while self.engine.batch.state[0].seat == CHANCE:
+            self.engine.shuffle_one(self._deck)
+            self.dealt.append(self._deck.tolist())
+            self.engine.deal_one(self._deck)
+
+    def play(self, action: int) -> None:
+        """One action, recording the packs it asks for."""
+        self.engine.play_one(action, self._deck, stacked=True)
+        self._deal()
+        self.engine.finish_one()
+
+
+def record(game: Game, options: Any, seed: int, bot: str | None = None) -> dict[str, Any]:
+    """Play one episode with seed `seed`, every seat random or the named bot, and give it as a playthrough."""
+    env = _Recorder(game, options)
+    lot = int(np.random.default_rng(seed).integers(env.engine.lots))
+    env.engine.batch.stream[0] = rng.stream_of(seed)
+    env.engine.start_one(lot)
+    env._deal()
+    env.engine.show_one()
+    chooser = np.random.default_rng([seed, 1])
+    moves: list[str] = []
+    returns = np.zeros(env.engine.num_seats)
+    digests = [_digest(env)]
+    act = game.bots[bot].act if bot else None
+    while env.engine.batch.seat[0] != OVER:
+        seat, mask = int(env.engine.batch.seat[0]), env.engine.batch.mask[0]
+        key = np.uint64(chooser.integers(2**63))
+        action = int(chooser.choice(np.flatnonzero(mask))) if act is None else int(act(options, env.engine.batch.observation[0], mask, key))
+        env.play(action)
+        returns += env.engine.batch.reward[0]
+        moves.append(f"{seat}: {game.action_str(options, action)}")
+        digests.append(_digest(env))
+    return {
+        "format": FORMAT,
+        "game": game.name,
+        "version": game.version,
+        "options": option_rules.changed(options),
+        "lot": lot,
+        "decks": [" ".join(game.card_name(card) for card in deck) for deck in env.dealt],
+        "moves": moves,
+        "shown": digests,
+        "returns": np.round(returns, 6).tolist(),
+    }
+
+
+def load(path: Path) -> dict[str, Any]:
+    """A playthrough from its file; raises PlaythroughError in a sentence."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise PlaythroughError(f"{path} cannot be read as a playthrough: {error}.") from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise PlaythroughError(f"{path} is no playthrough; its first entry would be {FORMAT!r}.")
+    missing = [name for name in ("game", "version", "options", "lot", "decks", "moves", "shown", "returns") if name not in found]
+    if missing:
+        raise PlaythroughError(f"{path} is a playthrough without {', '.join(missing)}; record it again.")
+    return found
+
+
+def replay(path: Path) -> Iterator[str]:
+    """Play a file through the AEC environment and yield the table after every move, as text that shows every card.
+
+    Raises PlaythroughError where a move is not legal, or anything shown or won differs from what was recorded.
+    """
+    kept = load(path)
+    game = game_of(kept["game"])
+    if kept["version"] != game.version:
+        raise PlaythroughError(f"{path} is of {game.name} version {kept['version']}, and the game is here in version {game.version}.")
+    options = game.options(kept["options"])
+    env = AECEnv(game, options)
+    env.reset(seed=0, options={"decks": [deck.split() for deck in kept["decks"]], "lot": kept["lot"]})
+    returns = np.zeros(env.engine.num_seats)
+    yield game.table_str(options, env.engine.batch.state[0], None)
+    for number, (move, expected) in enumerate(zip(kept["moves"], kept["shown"][1:], strict=True), start=1):
+        seat, _, name = move.partition(": ")
+        if env.engine.batch.seat[0] != int(seat):
+            raise PlaythroughError(f"{path}, move {number} ({move}): seat {int(env.engine.batch.seat[0])} is to act.")
+        try:
+            env.step(game.action_number(options, name))
+        except ValueError as error:
+            raise PlaythroughError(f"{path}, move {number} ({move}): {error}") from None
+        returns += env.engine.batch.reward[0]
+        if _digest(env) != expected:
+            raise PlaythroughError(f"{path}, after move {number} ({move}): mask, rewards or an observation differ from what was recorded.")
+        yield f"{number}. {game.seat_name(int(seat))}: {name}\n{game.table_str(options, env.engine.batch.state[0], None)}"
+    if env.engine.batch.seat[0] != OVER:
+        raise PlaythroughError(f"{path} ends after {len(kept['moves'])} moves, before the game is over.")
+    if not np.allclose(returns, kept["returns"], atol=1e-5):
+        raise PlaythroughError(f"{path}: the returns are {returns.tolist()}, and {kept['returns']} were recorded.")
+    yield "Returns: " + ", ".join(f"{game.seat_name(seat)} {value:g}" for seat, value in enumerate(returns))
+
+
+@click.group()
+def main() -> None:
+    """Record playthroughs."""
+
+
+@main.command()
+@click.argument("name")
+@click.option("--seed", type=int, default=0, help="Decides packs and random moves.")
+@click.option("--bot", default=None, help="A bot of the game for every seat; random moves by default.")
+@click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="An option of the game.")
+@click.option("--out", type=click.Path(path_type=Path), default=None, help="The file; by default one in the game's playthroughs folder.")
+def make(name: str, seed: int, bot: str | None, given: tuple[str, ...], out: Path | None) -> None:
+    """Play one episode of the game NAME and freeze it."""
+    game = game_of(name)
+    options = game.options(dict(item.split("=", 1) for item in given))
+    words = [*(f"{key}-{value}" for key, value in option_rules.changed(options).items()), bot or "random", f"seed-{seed}"]
+    path = out or game.folder / "playthroughs" / ("_".join(words).replace(" ", "").replace("[", "").replace("]", "").replace(",", "-") + ".json")
+    path.parent.mkdir(exist_ok=True)
+    beside = path.with_suffix(".partial")
+    beside.write_text(json.dumps(record(game, options, seed, bot), indent=1) + "\n", "utf-8")
+    os.replace(beside, path)
+    list(replay(path))
+    click.echo(path.name)
+
+
+if __name__ == "__main__":
+    main()

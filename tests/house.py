@@ -1,0 +1,98 @@
+"""What the generic tests share: every game found, broad samples of its options, and random play."""
+
+from __future__ import annotations
+
+import hashlib
+import typing
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from backalley.envs.core import options as option_rules
+from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.base import OVER, Game, games
+from backalley.envs.core.options import OptionError
+
+GAMES = list(games())
+
+
+def alternatives(game: Game, name: str) -> list[Any]:
+    """Values of one option other than its default: every choice, both ends of a range, a step beside the default."""
+    kind, note = option_rules.declared(game.Options)[name]
+    default = game.Options._field_defaults[name]  # type: ignore[attr-defined]
+    if typing.get_origin(kind) is tuple:
+        found: list[Any] = [tuple(reversed(default))]
+    elif isinstance(kind, type) and issubclass(kind, IntEnum):
+        found = [member.name.lower() for member in kind]
+    elif kind is bool:
+        found = [True, False]
+    elif kind is int:
+        low = note.low if note.low is not None else 0
+        high = note.high if note.high is not None else low + 8
+        found = sorted({int(low), int(min(low + 1, high)), min(default + 1, int(high)), int(min(high, default + 4))})
+    else:
+        found = [value for value in (note.low, note.high) if value is not None]
+    return [value for value in found if value != default]
+
+
+def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:
+    """The defaults, every alternative alone, and some random mixtures that the game allows."""
+    sets: list[dict[str, Any]] = [{}]
+    names = list(option_rules.declared(game.Options))
+    sets += [{name: value} for name in names for value in alternatives(game, name)]
+    random = np.random.default_rng(sum(game.name.encode()))
+    for _ in range(mixed):
+        chosen = {}
+        for name in names:
+            others = alternatives(game, name)
+            if others and random.random() < 0.5:
+                chosen[name] = others[int(random.integers(len(others)))]
+        sets.append(chosen)
+    return [given for given in sets if _allowed(game, given)]
+
+
+def _allowed(game: Game, given: dict[str, Any]) -> bool:
+    try:
+        game.options(given)
+    except OptionError:
+        return False
+    return True
+
+
+def label(given: dict[str, Any]) -> str:
+    """A test's name for a set of options."""
+    return ",".join(f"{name}={value}" for name, value in given.items()).replace(" ", "") or "defaults"
+
+
+CASES = [(game, given) for game in GAMES for given in option_sets(game)]
+CASE_IDS = [f"{game.name}[{label(given)}]" for game, given in CASES]
+
+
+def random_action(env: AECEnv, random: np.random.Generator) -> int:
+    """A uniformly drawn legal action of the seat to act."""
+    return int(random.choice(np.flatnonzero(env.engine.batch.mask[0])))
+
+
+def play_digest(game: Game, given: dict[str, Any], seed: int, episodes: int) -> str:
+    """A digest of all that random play shows: states, masks, observations of every seat, rewards."""
+    env = AECEnv(game, game.options(given))
+    random = np.random.default_rng(seed)
+    digest = hashlib.sha256()
+    batch, seats = env.engine.batch, np.arange(env.engine.num_seats)
+    for episode in range(episodes):
+        env.reset(seed=seed + episode)
+        while batch.seat[0] != OVER:
+            for seat in seats:
+                states = batch.state.copy()
+                env.engine.determinize(states, np.array([seat]), np.array([random.integers(2**63)], np.uint64))
+                digest.update(states.tobytes())
+            digest.update(batch.mask.tobytes() + batch.raw.tobytes())
+            digest.update(env.engine.observe(np.zeros_like(seats), seats).tobytes())
+            for bot in game.bots.values():
+                action = bot.act(env.options, batch.observation[0], batch.mask[0], np.uint64(random.integers(2**63)))
+                assert batch.mask[0, action], f"{bot.name} chose {action}, which is not legal"
+                digest.update(str(int(action)).encode())
+            env.step(random_action(env, random))
+            digest.update(batch.reward.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,127 @@
+"""Every game keeps the house's promises, under every option: DESIGN's list, over whatever games are found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backalley.envs.core import rng
+from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.base import OVER, Game
+from backalley.envs.core.engine import IllegalAction
+from tests.house import CASE_IDS, CASES, random_action
+
+
+def check_position(env: AECEnv, random: np.random.Generator) -> None:
+    """All that must hold at a decision."""
+    game, options, batch = env.game, env.options, env.engine.batch
+    seat = int(batch.seat[0])
+    assert 0 <= seat < env.engine.num_seats
+    assert batch.mask[0].any(), "a seat is to act and has no legal action"
+    assert set(np.unique(batch.mask[0])) <= {0, 1}
+    pack = sorted(card for pile in game.piles(options, batch.state[0]).values() for card in pile)
+    assert pack == list(range(game.deck_size(options))), "a card is missing or stands in two places"
+    low, high = game.observation_bounds(options)
+    seats = np.arange(env.engine.num_seats)
+    shown = env.engine.observe(np.zeros_like(seats), seats)
+    outside = np.flatnonzero(((shown < low) | (shown > high)).any(axis=0))
+    assert not len(outside), f"observation numbers {outside} leave their bounds"
+    for viewer in seats:
+        check_hidden(env, int(viewer), shown[viewer], random)
+    illegal = np.flatnonzero(batch.mask[0] == 0)
+    before = batch.raw.tobytes() + batch.mask.tobytes() + batch.stream.tobytes()
+    for action in [*random.choice(illegal, min(2, len(illegal)), replace=False).tolist(), -1, game.num_actions]:
+        with pytest.raises(IllegalAction, match=r"legal: |no action"):
+            env.step(int(action))
+    assert batch.raw.tobytes() + batch.mask.tobytes() + batch.stream.tobytes() == before, "a refused action changed the table"
+
+
+def check_hidden(env: AECEnv, viewer: int, shown: np.ndarray[Any, Any], random: np.random.Generator) -> None:
+    """Redrawing what a seat cannot see changes nothing that it sees, and depends on nothing that it cannot see."""
+    game, options, batch = env.game, env.options, env.engine.batch
+    seat, key = np.array([viewer]), np.array([random.integers(2**63)], np.uint64)
+    world = batch.state.copy()
+    env.engine.determinize(world, seat, key)
+    other = world.copy()
+    env.engine.determinize(other, seat, key + np.uint64(1))
+    again = other.copy()
+    env.engine.determinize(again, seat, key)
+    differing = [name for name in world.dtype.names or () if not np.array_equal(world[name], again[name])]
+    assert not differing, f"for seat {viewer} determinize lets {differing} depend on what the seat cannot see"
+    assert world["seat"][0] == batch.state["seat"][0]
+    assert np.array_equal(env.engine.observe(np.zeros(1, np.int64), seat, world)[0], shown), f"seat {viewer} sees something hidden"
+    assert game.table_str(options, world[0], viewer) == game.table_str(options, batch.state[0], viewer), "the drawn table leaks"
+    pack = sorted(card for pile in game.piles(options, world[0]).values() for card in pile)
+    assert pack == list(range(game.deck_size(options))), f"determinize for seat {viewer} loses cards"
+    if viewer == int(batch.seat[0]):
+        mask = np.zeros(game.num_actions, np.int8)
+        game.kernels.legal(options, world[0], mask)
+        assert np.array_equal(mask, batch.mask[0]), "the legal actions show something hidden"
+
+
+def play(env: AECEnv, random: np.random.Generator, check_share: float) -> np.ndarray[Any, Any]:
+    """One episode of random play with checks on a share of its positions; gives the returns."""
+    returns = np.zeros(env.engine.num_seats)
+    while env.engine.batch.seat[0] != OVER:
+        if random.random() < check_share:
+            check_position(env, random)
+        env.step(random_action(env, random))
+        returns += env.engine.batch.reward[0]
+    return returns
+
+
+def check_returns(game: Game, options: Any, returns: np.ndarray[Any, Any]) -> None:
+    low, high = game.reward_range(options)
+    assert (returns >= low - 1e-6).all(), f"returns {returns} go below {low}"
+    assert (returns <= high + 1e-6).all(), f"returns {returns} go above {high}"
+    if game.zero_sum(options):
+        assert abs(returns.sum()) < 1e-5, f"returns {returns} do not sum to 0"
+
+
+@pytest.mark.parametrize(("game", "given"), CASES, ids=CASE_IDS)
+def test_random_play_keeps_every_promise(game: Game, given: dict[str, Any]) -> None:
+    options = game.options(given)
+    env = AECEnv(game, options)
+    random = np.random.default_rng(7)
+    for episode in range(4):
+        env.reset(seed=episode)
+        returns = play(env, random, 1.0 if episode == 0 else 0.05)
+        check_returns(game, options, returns)
+        assert all(env.terminations.values()) or all(env.truncations.values())
+
+
+@pytest.mark.parametrize(("game", "given"), CASES, ids=CASE_IDS)
+def test_determinized_worlds_can_be_played_on(game: Game, given: dict[str, Any]) -> None:
+    """A redrawn world is a position of the game: play goes on in it under the rules, to the end."""
+    options = game.options(given)
+    env = AECEnv(game, options)
+    random = np.random.default_rng(11)
+    for episode in range(3):
+        env.reset(seed=episode)
+        for _ in range(int(random.integers(1, 60))):
+            if env.engine.batch.seat[0] == OVER:
+                break
+            env.step(random_action(env, random))
+        if env.engine.batch.seat[0] == OVER:
+            continue
+        viewer = int(random.integers(env.engine.num_seats))
+        env.engine.determinize(env.engine.batch.state, np.array([viewer]), np.array([random.integers(2**63)], np.uint64))
+        env.engine.show_one()
+        play(env, random, 0.1)
+
+
+@pytest.mark.parametrize(("game", "given"), CASES, ids=CASE_IDS)
+def test_redrawn_worlds_are_spread_evenly(game: Game, given: dict[str, Any]) -> None:
+    """Over many keys, what determinize redraws does vary (unless the seat knows everything)."""
+    options = game.options(given)
+    env = AECEnv(game, options)
+    env.reset(seed=1)
+    worlds = set()
+    with np.errstate(over="ignore"):
+        for number in range(20):
+            states = env.engine.batch.state.copy()
+            env.engine.determinize(states, np.array([0]), np.array([rng.fork(np.uint64(5), number)]))
+            worlds.add(states.tobytes())
+    assert len(worlds) > 15, "determinize draws the same world again and again"
