@@ -1,15 +1,31 @@
-"""Plays tables to their end, or to the next decision that the caller has to make, with agents in the seats."""
+"""Plays tables to their end, or to the next decision that the caller has to make, with agents in the seats.
+
+`Match` plays the same decks in several seatings, in machine code from the first deal to the last reward where all its agents are
+compiled functions. Every decision's randomness comes from its table's key and its number alone, so neither the batch nor the threads
+can change what is played.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.base import Agent, view_of
+from backalley.envs.core import rng
+from backalley.envs.core.base import Game, Kernels
+from backalley.envs.core.engine import Batch, Engine, IllegalAction, _begin, _deal, _report, _show, _step
+from backalley.envs.core.kernel import bind, driver
 from backalley.envs.core.vector import Tables
+
+_MOST_TABLES = 8192
+"""Tables in one batch of a match whose agents act through views."""
+_FEWEST_DEALS = 16
+"""Fewer deals than this are not worth waking a thread for."""
 
 
 def act_rows(
@@ -64,3 +80,166 @@ def advance(
             return np.concatenate(ended)
         turn = tables.step(act_rows(tables, agents, who, rows, table_keys), rows)
         gained[rows] += turn.reward[rows]
+
+
+@driver
+def play_deals(
+    kernels: Kernels,
+    one: int,
+    its: Callable[..., int],
+    others: Callable[..., int],
+    options: Any,
+    batch: Batch,
+    deck: npt.NDArray[np.int64],
+    lots: int,
+    limit: int,
+    rotations: npt.NDArray[np.int64],
+    seating: npt.NDArray[np.int64],
+    streams: npt.NDArray[np.uint64],
+    keys: npt.NDArray[np.uint64],
+    returns: npt.NDArray[np.float64],
+    decisions: npt.NDArray[np.int64],
+) -> tuple[int, int]:
+    """Play deal after deal, in each seating of `rotations`, on the one table of `batch`.
+
+    Agent `one` acts by the kernel `its`, any other by `others`. Gives (-1, 0), or the seating and the action where an agent named an
+    action that is not legal; the table is left as it was then.
+    """
+    for number in range(streams.shape[0]):
+        for rotation in rotations:
+            batch.stream[0] = streams[number]
+            _begin(kernels, options, batch, lots, 0)
+            _deal(kernels, options, batch, deck, 0)
+            _show(kernels, options, batch, 0)
+            ended = batch.seat[0] < 0
+            while not ended:
+                key = rng.fork(keys[number, rotation], int(batch.decisions[0]))
+                if seating[rotation, batch.seat[0]] == one:
+                    action = its(options, batch.observation[0], batch.mask[0], key)
+                else:
+                    action = others(options, batch.observation[0], batch.mask[0], key)
+                if action < 0 or action >= batch.mask.shape[1] or batch.mask[0, action] == 0:
+                    return rotation, action
+                _step(kernels, options, batch, 0, action)
+                _deal(kernels, options, batch, deck, 0)
+                ended = _report(batch, limit, 0)
+                _show(kernels, options, batch, 0)
+                for seat in range(returns.shape[2]):
+                    returns[number, rotation, seat] += batch.reward[0, seat]
+            decisions[number, rotation] = batch.decisions[0]
+    return -1, 0
+
+
+_Part = tuple[int, Any, Any, npt.NDArray[np.int64]]
+"""An agent's number, its kernel, that of any other, and the seatings where no third sits."""
+
+
+def _groups(seating: npt.NDArray[np.int64]) -> list[tuple[list[int], list[int]]]:
+    """The seatings [R, N] in groups that have no more than two different agents, where that is possible: agents and seatings of each."""
+    groups: list[tuple[list[int], list[int]]] = []
+    for number, row in enumerate(seating.tolist()):
+        for cast, rotations in groups:
+            if len({*cast, *row}) <= 2:
+                cast[:] = sorted({*cast, *row})
+                rotations.append(number)
+                break
+        else:
+            groups.append((sorted(set(row)), [number]))
+    return groups
+
+
+class Match:
+    """Agents at one game's table: whole episodes, each deal in each of R seatings.
+
+    `seating` [R, N] says which agent (an index of `agents`) sits where. `compiled` tells whether episodes run wholly in machine code:
+    each agent then brings a `kernel` (see `rule_based.KernelAgent`), and no seating has more than two different ones.
+    """
+
+    def __init__(self, game: Game, options: Any, agents: Sequence[Agent], seating: npt.NDArray[np.int64], *, num_threads: int = 1) -> None:
+        self.game, self.options, self.agents = game, options, list(agents)
+        self.seating = np.ascontiguousarray(seating, np.int64)
+        self.num_threads = max(1, num_threads)
+        groups = _groups(self.seating)
+        kernels = [getattr(agent, "kernel", None) for agent in agents]
+        self.compiled = None not in kernels and all(len(cast) <= 2 for cast, _ in groups)
+        self._parts: list[_Part] = []
+        if self.compiled:
+            self._parts = [(cast[0], kernels[cast[0]], kernels[cast[-1]], np.array(rotations)) for cast, rotations in groups]
+        self._engines = [Engine(game, options, 1) for _ in range(self.num_threads if self.compiled else 0)]
+        self._decks = [engine.fresh_deck() for engine in self._engines]
+        self._entries: list[Callable[..., tuple[int, int]]] = []
+        self._pool: ThreadPoolExecutor | None = None
+        self._tables: Tables | None = None
+
+    def link(self) -> None:
+        """Compile what will be needed; `play` does so by itself, but a caller may want to time it apart."""
+        deals, seats = len(self.seating), self.seating.shape[1]
+        if self.compiled and not self._entries:
+            empty = np.zeros(0, np.uint64), np.zeros((0, deals), np.uint64), np.zeros((0, deals, seats)), np.zeros((0, deals), np.int64)
+            self._entries = [bind(play_deals, *self._args(part, 0, *empty)) for part in self._parts]
+
+    def _args(self, part: _Part, thread: int, *arrays: npt.NDArray[Any]) -> tuple[Any, ...]:
+        engine, (one, its, others, rotations) = self._engines[thread], part
+        fixed = (self.game.kernels, one, its, others, self.options, engine.batch, self._decks[thread], engine.lots, engine.limit)
+        return (*fixed, rotations, self.seating, *arrays)
+
+    def play(self, streams: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        """Play D deals in every seating: `streams` [D] decide all that chance does, `keys` [D, R] the agents' own randomness.
+
+        Gives returns [D, R, N], by seat, and decisions [D, R]. Raises IllegalAction when an agent names an action that is not legal.
+        """
+        returns = np.zeros((len(streams), *self.seating.shape))
+        decisions = np.zeros(keys.shape, np.int64)
+        if self.compiled:
+            self.link()
+            self._spread(np.ascontiguousarray(streams), np.ascontiguousarray(keys), returns, decisions)
+        else:
+            self._play_views(streams, keys, returns, decisions)
+        return returns, decisions
+
+    def _spread(self, *arrays: npt.NDArray[Any]) -> None:
+        threads = min(self.num_threads, max(1, len(arrays[0]) // _FEWEST_DEALS))
+        if threads == 1:
+            self._play_compiled(0, *arrays)
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="backalley-match")
+        edges = np.linspace(0, len(arrays[0]), threads + 1).astype(int)
+        shares = [[array[low:high] for array in arrays] for low, high in itertools.pairwise(edges)]
+        for done in [self._pool.submit(self._play_compiled, thread, *share) for thread, share in enumerate(shares)]:
+            done.result()
+
+    def _play_compiled(self, thread: int, *arrays: npt.NDArray[Any]) -> None:
+        for part, entry in zip(self._parts, self._entries, strict=True):
+            rotation, action = entry(*self._args(part, thread, *arrays))
+            if rotation >= 0:
+                engine = self._engines[thread]
+                agent = self.agents[self.seating[rotation, engine.batch.seat[0]]]
+                raise IllegalAction(f"The agent {agent.name}: {engine.refuse(0, action)}")
+
+    def _play_views(self, *arrays: npt.NDArray[Any]) -> None:
+        """Let agents act through views, on as many tables at once as there is room for."""
+        rotations = len(self.seating)
+        at_once = max(1, min(_MOST_TABLES // rotations, len(arrays[0])))
+        if self._tables is None or self._tables.num_envs < at_once * rotations:
+            self._tables = Tables(self.game, self.options, at_once * rotations, num_threads=self.num_threads, autoreset=False)
+        room = self._tables.num_envs
+        who, table_keys = np.resize(self.seating, (room, self.seating.shape[1])), np.zeros(room, np.uint64)
+        for low in range(0, len(arrays[0]), at_once):
+            streams, keys, returns, decisions = (array[low : low + at_once] for array in arrays)
+            rows = np.arange(keys.size)
+            table_keys[rows] = keys.reshape(-1)
+            self._tables.engine.batch.stream[rows] = np.repeat(streams, rotations)
+            self._tables.restart(rows)
+            gained, made = play_out(self._tables, self.agents, who, table_keys)
+            returns[:] = gained[rows].reshape(returns.shape)
+            decisions[:] = made[rows].reshape(decisions.shape)
+
+    def close(self) -> None:
+        """End the worker threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+        if self._tables is not None:
+            self._tables.close()
+            self._tables = None

@@ -1,4 +1,4 @@
-"""The random player, and the rule-based bots that each game's `bot.py` brings."""
+"""The random player, and players that are one compiled function each, such as the bots that every game's `bot.py` brings."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def random_legal(mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """A uniformly drawn legal action, or -1 where the mask is all zero."""
     count = 0
     for action in range(mask.shape[0]):
-        count += mask[action]
+        count += int(mask[action])
     if count == 0:
         return -1
     key, chosen = rng.below(key, count)
     for action in range(mask.shape[0]):
-        chosen -= mask[action]
+        chosen -= int(mask[action])
         if chosen < 0:
             return action
     return -1
@@ -37,8 +37,14 @@ def random_rows(mask: npt.NDArray[np.int8], keys: npt.NDArray[np.uint64], out: n
         out[k] = random_legal(mask[k], keys[k])
 
 
+@kernel
+def random_act(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """The random player in the form of a bot's kernel."""
+    return random_legal(mask, key)
+
+
 @driver
-def bot_rows(
+def kernel_rows(
     act: Callable[..., int],
     options: Any,
     records: npt.NDArray[Any],
@@ -46,7 +52,7 @@ def bot_rows(
     keys: npt.NDArray[np.uint64],
     out: npt.NDArray[np.int64],
 ) -> None:
-    """`out[k]` becomes the bot's action for row k."""
+    """`out[k]` becomes the kernel's action for row k."""
     for k in range(out.shape[0]):
         out[k] = act(options, records[k], mask[k], keys[k])
 
@@ -55,6 +61,7 @@ class RandomAgent:
     """Every legal action is equally likely."""
 
     name = "random"
+    kernel = staticmethod(random_act)
 
     def act(self, view: View) -> npt.NDArray[np.int64]:
         """Uniformly drawn legal actions [n]."""
@@ -63,7 +70,30 @@ class RandomAgent:
         return out
 
 
-class BotAgent:
+class KernelAgent:
+    """Plays by `kernel(options, observation, mask, key) -> action`, a compiled function that sees an Observation record.
+
+    Where every agent of a match is of this kind, `match.Match` runs whole games in machine code.
+    """
+
+    def __init__(self, name: str, kernel: Callable[..., int], game: Game, options: Any) -> None:
+        self.name, self.kernel = name, kernel
+        self._record = game.observation_dtype(options)
+        self._options = options
+        self._entry: Callable[..., Any] | None = None
+
+    def act(self, view: View) -> npt.NDArray[np.int64]:
+        """The kernel's actions [n]."""
+        out = np.empty(len(view), np.int64)
+        records = view.observation.view(self._record).reshape(len(view))
+        args = (self.kernel, self._options, records, view.action_mask, view.key, out)
+        if self._entry is None:
+            self._entry = bind(kernel_rows, *args)
+        self._entry(*args)
+        return out
+
+
+class BotAgent(KernelAgent):
     """A rule-based player of a game's `bot.py`."""
 
     def __init__(self, game: Game, options: Any, bot: str | None = None) -> None:
@@ -72,17 +102,4 @@ class BotAgent:
         if bot is not None and bot not in bots:
             raise ValueError(f"{game.name} has no bot {bot!r}; it has: {', '.join(bots)}.")
         self.bot = bots[bot] if bot else list(bots.values())[-1]
-        self.name = f"bot:{self.bot.name}"
-        self._record = game.observation_dtype(options)
-        self._options = options
-        self._entry: Callable[..., Any] | None = None
-
-    def act(self, view: View) -> npt.NDArray[np.int64]:
-        """The bot's actions [n]."""
-        out = np.empty(len(view), np.int64)
-        records = view.observation.view(self._record).reshape(len(view))
-        args = (self.bot.act, self._options, records, view.action_mask, view.key, out)
-        if self._entry is None:
-            self._entry = bind(bot_rows, *args)
-        self._entry(*args)
-        return out
+        super().__init__(f"bot:{self.bot.name}", self.bot.act, game, options)

@@ -22,7 +22,8 @@ from backalley.agents.match import advance
 from backalley.agents.registry import agent as agent_of
 from backalley.envs.core import rng
 from backalley.envs.core.aec import RENDER_MODES
-from backalley.envs.core.base import Game, game as game_of
+from backalley.envs.core.base import Game
+from backalley.envs.core.base import game as game_of
 from backalley.envs.core.render import table_text
 from backalley.envs.core.vector import Tables
 
@@ -44,7 +45,9 @@ class SeatTables:
         self._fixed = _RANDOM_SEAT if isinstance(seat, str) else int(seat)
         named = [opponent] if isinstance(opponent, str) or not isinstance(opponent, Sequence) else list(opponent)
         if len(named) not in (1, max(1, seats - 1)):
-            raise ValueError(f"{len(named)} opponents were given; {game.name} has {seats - 1} other seats: give one agent for all, or {seats - 1}.")
+            raise ValueError(
+                f"{len(named)} opponents were given; {game.name} has {seats - 1} other seats: give one agent, or {seats - 1}."
+            )
         self.agents = [agent_of(one, game, options) if isinstance(one, str) else one for one in named]
         self.seat = np.zeros(num_envs, np.int64)
         self._who = np.zeros((num_envs, seats), np.int64)
@@ -120,7 +123,9 @@ class SingleEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012 (Gymnasium's own form)
 
-    def __init__(self, game: Game, options: Any, *, seat: int | str = 0, opponent: Opponent = "bot", render_mode: str | None = None) -> None:
+    def __init__(
+        self, game: Game, options: Any, *, seat: int | str = 0, opponent: Opponent = "bot", render_mode: str | None = None
+    ) -> None:
         """`opponent` is an agent or its name, one for all other seats or one for each, clockwise from the caller's left."""
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode is {render_mode!r}; it takes {', '.join(map(repr, RENDER_MODES))} or None.")
@@ -146,7 +151,8 @@ class SingleEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions are legal now [A], where MaskablePPO looks for it."""
-        return self._seats.tables.turn.action_mask[0].astype(bool)
+        legal: npt.NDArray[np.bool_] = self._seats.tables.turn.action_mask[0].astype(bool)
+        return legal
 
     def step(self, action: Any) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Observation, reward, terminated, truncated, info."""
@@ -155,7 +161,7 @@ class SingleEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
         reward = float(self._seats.collect()[0])
         return self._seats.observe()[0], reward, bool(turn.terminated[0]), bool(turn.truncated[0]), self._info()
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The table from this seat's view: text in mode "ansi", printed in mode "human"."""
         if self.render_mode is None:
             return None
@@ -203,7 +209,8 @@ class SingleVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDA
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions are legal now [B, A]."""
-        return self._seats.tables.turn.action_mask.astype(bool)
+        legal: npt.NDArray[np.bool_] = self._seats.tables.turn.action_mask.astype(bool)
+        return legal
 
     def step(
         self, actions: npt.ArrayLike

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given as hypothesis_given, settings, strategies as st
+from hypothesis import given as hypothesis_given
+from hypothesis import settings
+from hypothesis import strategies as st
 
 import backalley
 from backalley.envs.core.aec import AECEnv
@@ -140,6 +142,10 @@ def test_snapshots_of_other_games_are_refused() -> None:
         env.restore(other.snapshot())
     with pytest.raises(ValueError, match="no snapshot of"):
         env.restore(np.zeros(3))
+    damaged = env.snapshot()
+    damaged["state"][0, 3] ^= 64
+    with pytest.raises(ValueError, match="is damaged"):
+        env.restore(damaged)
     assert env.engine.batch.raw.tobytes() == before
 
 

@@ -10,7 +10,8 @@ import pytest
 from backalley.envs.core.playthrough import PlaythroughError, record, replay
 from tests.house import GAMES
 
-FILES = [pytest.param(path, id=f"{game.name}/{path.name}") for game in GAMES for path in sorted((game.folder / "playthroughs").glob("*.json"))]
+PATHS = [(game, path) for game in GAMES for path in sorted((game.folder / "playthroughs").glob("*.json"))]
+FILES = [pytest.param(path, id=f"{game.name}/{path.name}") for game, path in PATHS]
 
 
 @pytest.mark.parametrize("path", FILES)

@@ -31,11 +31,11 @@ def test_pettingzoo(game: Game) -> None:
 
 @BY_NAME
 def test_pettingzoos_registry(game: Game) -> None:
-    registry = pytest.importorskip("pettingzoo.env_registry")
-    env = registry.make("aec", f"backalley/{game.id}", render_mode="ansi")
+    if not hasattr(pettingzoo, "make"):
+        pytest.skip("this PettingZoo has no registry")
+    env = pettingzoo.make("aec", f"backalley/{game.id}", render_mode="ansi")
     assert isinstance(env, AECEnv)
     assert env.game is game
-    assert pettingzoo.__version__
 
 
 @BY_NAME
@@ -173,17 +173,22 @@ def test_single_seat_rewards_are_that_seats_returns(game: Game) -> None:
 
 def test_opponents_and_seats_are_checked() -> None:
     game = next(game for game in GAMES if game.num_seats(game.options()) == 2)
-    for given, says in (({"seat": 5}, "seats 0..1"), ({"opponent": ["random", "random"]}, "opponents were given"), ({"opponent": "nobody"}, "no agent")):
+    bad: list[tuple[dict[str, Any], str]] = [
+        ({"seat": 5}, "seats 0..1"),
+        ({"opponent": ["random", "random"]}, "opponents were given"),
+        ({"opponent": "nobody"}, "no agent"),
+    ]
+    for given, says in bad:
         with pytest.raises(ValueError, match=says):
             gymnasium.make(game.gymnasium_id, **given)
     env = gymnasium.make(game.gymnasium_id, opponent=BotAgent(game, game.options()))
     env.reset(seed=0)
 
 
-@pytest.mark.parametrize(("name", "options", "says"), [("no_such_game", {}, "There is no game"), (GAMES[0].name + "-v99", {}, "is here in version")])
-def test_unknown_games_are_sentences(name: str, options: dict[str, Any], says: str) -> None:
+@pytest.mark.parametrize(("name", "says"), [("no_such_game", "There is no game"), (GAMES[0].name + "-v99", "is here in version")])
+def test_unknown_games_are_sentences(name: str, says: str) -> None:
     with pytest.raises(backalley.UnknownGame, match=says):
-        backalley.make(name, **options)
+        backalley.make(name)
 
 
 @BY_NAME

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 
 from backalley.envs.backhand import series
@@ -50,7 +49,7 @@ def step(options: Options, state: State, action: int) -> None:
     """One action. A hand that came off is won: nothing is compared. §1.4, §1.6"""
     series.play(options, state, 0, action)
     if int(state.method[0]) != series.Method.NONE:
-        state.verdict[0] = int(Verdict.WIN) if int(state.success[0]) else int(Verdict.LOSS)
+        state.verdict[0] = Verdict.WIN if int(state.success[0]) else Verdict.LOSS
     series.finish_one_seat(state)
 
 

@@ -120,32 +120,43 @@ def per_seat(options: Any) -> tuple[int, ...]:
 
 
 class HandState:
-    """The table of a game of the series; a game's Options say by `seats` how many hands there are."""
+    """The table of a game of the series; a game's Options say by `seats` how many hands there are.
+
+    All numbers are signed: the difference of two unsigned ones would wrap around in compiled code.
+    """
 
     seat: int = field("i1", doc="who acts; -1 a shuffled pack is wanted, -2 over")
-    deck: npt.NDArray[np.uint8] = field("u1", PACK, "the shuffled pack; from `next_card` on it is the stub")
-    next_card: int = field("u1", doc="how many cards have been dealt")
-    left: npt.NDArray[np.uint8] = field("u1", TEN, "cards left in the stub of value 1, 2, ... 10")
+    deck: npt.NDArray[np.int8] = field("i1", PACK, "the shuffled pack; from `next_card` on it is the stub")
+    next_card: int = field("i1", doc="how many cards have been dealt")
+    left: npt.NDArray[np.int8] = field("i1", TEN, "cards left in the stub of value 1, 2, ... 10")
     reward: npt.NDArray[np.float32] = field("f4", per_seat, "what each seat gained by the latest action")
-    cards: npt.NDArray[np.uint8] = field("u1", lambda o: (o.seats, HAND_SIZE), "each hand in the order received: 2 + `draws` cards")
-    initial_value: npt.NDArray[np.uint8] = field("u1", per_seat, "value of the initial hand after the Ace Rule, §1.3")
-    hand_type: npt.NDArray[np.uint8] = field("u1", per_seat, "type of the initial hand: 0 low, 1 play, 2 push")
-    replaced_aces: npt.NDArray[np.uint8] = field("u1", per_seat, "aces replaced in the latest initial hand")
-    pushes: npt.NDArray[np.uint8] = field("u1", per_seat, "push hands thrown away")
-    draws: npt.NDArray[np.uint8] = field("u1", per_seat, "cards drawn since the initial hand, backhand card included")
-    total: npt.NDArray[np.uint8] = field("u1", per_seat, "total hand value, §1.5")
-    player_total: npt.NDArray[np.uint8] = field("u1", per_seat, "player total, §1.5; 0 before the first draw")
-    method: npt.NDArray[np.uint8] = field("u1", per_seat, "what ended the hand: 0 nothing yet, 1 bust, 2 five cards, 3 push, 4 backhand, 5 stand")
-    success: npt.NDArray[np.uint8] = field("u1", per_seat, "1 when what ended the hand came off, §1.4")
-    verdict: npt.NDArray[np.uint8] = field("u1", per_seat, "0 none yet, 1 win, 2 tie, 3 loss")
+    cards: npt.NDArray[np.int8] = field("i1", lambda o: (o.seats, HAND_SIZE), "each hand in the order received: 2 + `draws` cards")
+    initial_value: npt.NDArray[np.int8] = field("i1", per_seat, "value of the initial hand after the Ace Rule, §1.3")
+    hand_type: npt.NDArray[np.int8] = field("i1", per_seat, "type of the initial hand: 0 low, 1 play, 2 push")
+    replaced_aces: npt.NDArray[np.int8] = field("i1", per_seat, "aces replaced in the latest initial hand")
+    pushes: npt.NDArray[np.int8] = field("i1", per_seat, "push hands thrown away")
+    draws: npt.NDArray[np.int8] = field("i1", per_seat, "cards drawn since the initial hand, backhand card included")
+    total: npt.NDArray[np.int8] = field("i1", per_seat, "total hand value, §1.5")
+    player_total: npt.NDArray[np.int8] = field("i1", per_seat, "player total, §1.5; 0 before the first draw")
+    method: npt.NDArray[np.int8] = field("i1", per_seat, "what ended it: 0 nothing, 1 bust, 2 five cards, 3 push, 4 backhand, 5 stand")
+    success: npt.NDArray[np.int8] = field("i1", per_seat, "1 when what ended the hand came off, §1.4")
+    verdict: npt.NDArray[np.int8] = field("i1", per_seat, "0 none yet, 1 win, 2 tie, 3 loss")
 
 
-class DealerState(HandState):
-    """The table of a game with a dealer hand."""
+class DealerHand:
+    """What a dealer hand adds to a state.
 
-    show: npt.NDArray[np.uint8] = field("u1", SHOW_CARDS, "the dealer's show cards from left to right, the order of their use")
-    dealer_total: npt.NDArray[np.uint8] = field("u1", per_seat, "dealer total against each hand, §2.3; 0 before the first draw")
+    It is mixed in so that its fields come first: Numba takes a record that begins with all fields of another for a subtype of it,
+    and would run the kernels compiled for Backhand's tables on Buffalo Bayou's.
+    """
+
+    show: npt.NDArray[np.int8] = field("i1", SHOW_CARDS, "the dealer's show cards from left to right, the order of their use")
+    dealer_total: npt.NDArray[np.int8] = field("i1", per_seat, "dealer total against each hand, §2.3; 0 before the first draw")
     advantage: npt.NDArray[np.int8] = field("i1", per_seat, "1 player total ahead of the dealer total, 0 level (or no draw yet), -1 behind")
+
+
+class DealerState(HandState, DealerHand):
+    """The table of a game with a dealer hand."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------------------
@@ -217,10 +228,10 @@ def new_hand(options: HandOptions, state: HandState, seat: int, ace_rule_holds: 
 def hand_type(initial: int) -> int:
     """The HandType of an initial hand's value. §1.3"""
     if initial >= PUSH_FROM:
-        return int(HandType.PUSH)
+        return HandType.PUSH
     if initial >= PLAY_FROM:
-        return int(HandType.PLAY)
-    return int(HandType.LOW)
+        return HandType.PLAY
+    return HandType.LOW
 
 
 @kernel
@@ -266,19 +277,19 @@ def play(options: HandOptions, state: HandState, seat: int, action: int) -> None
         state.pushes[seat] += 1
         new_hand(options, state, seat, options.ace_rule_on_replacement)
     elif action == STAND:
-        end(state, seat, int(Method.STAND), True)
+        end(state, seat, Method.STAND, True)
     else:
         plays_the_push = is_push_hand(state, seat)
         draw(state, seat)
         passed = int(state.total[seat]) > LIMIT
         if action == BACKHAND:
-            end(state, seat, int(Method.BACKHAND), passed)
+            end(state, seat, Method.BACKHAND, passed)
         elif plays_the_push:
-            end(state, seat, int(Method.PUSH), not passed)
+            end(state, seat, Method.PUSH, not passed)
         elif passed:
-            end(state, seat, int(Method.BUST), False)
+            end(state, seat, Method.BUST, False)
         elif int(state.draws[seat]) == MAX_DRAWS:
-            end(state, seat, int(Method.FIVE_CARDS), True)
+            end(state, seat, Method.FIVE_CARDS, True)
 
 
 @kernel
@@ -328,11 +339,11 @@ def against_dealer(options: DealerOptions, state: DealerState, seat: int) -> Non
     if int(state.method[seat]) == Method.NONE:
         return
     if int(state.success[seat]) == 0 or (lead < 0 and int(state.method[seat]) != Method.FIVE_CARDS):
-        state.verdict[seat] = int(Verdict.LOSS)
+        state.verdict[seat] = Verdict.LOSS
     elif lead == 0 and int(state.method[seat]) != Method.FIVE_CARDS:
-        state.verdict[seat] = int(Verdict.TIE)
+        state.verdict[seat] = Verdict.TIE
     else:
-        state.verdict[seat] = int(Verdict.WIN)
+        state.verdict[seat] = Verdict.WIN
 
 
 # ---------------------------------------------------------------------------------------------------------------------------------
@@ -350,7 +361,7 @@ def finish_one_seat(state: HandState) -> None:
     """Where the only hand has its verdict, the game is over: win 1, tie 0, loss -1. §1.6"""
     verdict = int(state.verdict[0])
     if verdict != Verdict.NONE:
-        state.reward[0] = int(Verdict.TIE) - verdict
+        state.reward[0] = Verdict.TIE - verdict
         state.seat = OVER
 
 
@@ -362,7 +373,7 @@ class HandObservation:
     """What a seat may know of hands and stub; index 0 of a per-seat field is the seat itself, 1 its opponent."""
 
     to_act: npt.NDArray[np.uint8] = field("u1", per_seat, "1 for the seat whose turn it is")
-    hand: npt.NDArray[np.uint8] = field("u1", lambda o: (o.seats, HAND_SIZE), "values of the hand's cards in the order received; 0 none", high=TEN)
+    hand: npt.NDArray[np.uint8] = field("u1", lambda o: (o.seats, HAND_SIZE), "values of its cards as received; 0 none", high=TEN)
     total: npt.NDArray[np.uint8] = field("u1", per_seat, "total hand value", high=MAX_TOTAL)
     player_total: npt.NDArray[np.uint8] = field("u1", per_seat, "player total; 0 before the first draw", high=LIMIT)
     draws: npt.NDArray[np.uint8] = field("u1", per_seat, "cards drawn since the initial hand", high=MAX_DRAWS)
@@ -373,14 +384,14 @@ class HandObservation:
         "u1", lambda o: (o.seats, len(Method) - 1), "what ended the hand: bust, five cards, push, backhand, stand; zeros while it goes on"
     )
     success: npt.NDArray[np.uint8] = field("u1", per_seat, "1 when what ended the hand came off")
-    verdict: npt.NDArray[np.uint8] = field("u1", lambda o: (o.seats, len(Verdict) - 1), "how the hand ended: win, tie, loss; zeros while it goes on")
+    verdict: npt.NDArray[np.uint8] = field("u1", lambda o: (o.seats, len(Verdict) - 1), "its end: win, tie, loss; zeros while it goes on")
     left: npt.NDArray[np.uint8] = field("u1", TEN - 1, "cards left in the stub of value 1, 2, ... 9", high=4)
     tens_left: int = field("u1", doc="cards left in the stub of value 10", high=16)
     stub: int = field("u1", doc="cards left in the stub", high=PACK - 2)
 
 
-class DealerObservation(HandObservation):
-    """What a seat may know where there is a dealer hand."""
+class DealerHandObservation:
+    """What a dealer hand adds to an observation; mixed in first for the same reason as `DealerHand`."""
 
     show: npt.NDArray[np.uint8] = field("u1", SHOW_CARDS, "values of the show cards in the order of their use", high=TEN)
     next_show: npt.NDArray[np.uint8] = field("u1", per_seat, "the show card that the hand's next draw is paired with; 0 none", high=TEN)
@@ -388,6 +399,10 @@ class DealerObservation(HandObservation):
         "u1", per_seat, "dealer total against the hand; 0 before the first draw", high=lambda o: LIMIT if o.dealer_total_cap else LIMIT + 1
     )
     ahead: npt.NDArray[np.uint8] = field("u1", per_seat, "1 when the player total is greater than the dealer total")
+
+
+class DealerObservation(HandObservation, DealerHandObservation):
+    """What a seat may know where there is a dealer hand."""
 
 
 @kernel
@@ -450,7 +465,7 @@ def piles(names: Sequence[str], state: Any) -> Mapping[str, Sequence[int]]:
         found[name] = [int(card) for card in state.cards[player, :size]]
     held = {card for pile in found.values() for card in pile}
     found["discards"] = [card for card in dealt if card not in held]
-    found["stub"] = [int(card) for card in state.deck[state.next_card :]]
+    found["stub"] = [int(card) for card in state.deck[state.next_card :]] if dealt else []
     return found
 
 

@@ -6,6 +6,7 @@ Order and legality are checked here, not in PettingZoo's wrappers: stacking thos
 from __future__ import annotations
 
 import functools
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,16 +31,18 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
     """
 
     def __init__(self, game: Game, options: Any, *, render_mode: str | None = None, render_seat: int | None = None) -> None:
-        """`render_mode` is None, "ansi" (render() gives text) or "human" (it prints); `render_seat` whose view is drawn, by default the actor's."""
+        """`render_mode` is None, "ansi" (render() gives text) or "human" (it prints); `render_seat`: whose view, by default the actor's."""
         super().__init__()
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode is {render_mode!r}; it takes {', '.join(map(repr, RENDER_MODES))} or None.")
         self.engine = Engine(game, options, 1)
         if render_seat is not None and not 0 <= render_seat < self.engine.num_seats:
-            raise ValueError(f"render_seat is {render_seat}; {game.name} has seats 0..{self.engine.num_seats - 1}, or None for the seat to act.")
+            last = self.engine.num_seats - 1
+            raise ValueError(f"render_seat is {render_seat}; {game.name} has seats 0..{last}, or None for the seat to act.")
         self.game, self.options = game, options
         self.render_mode, self.render_seat = render_mode, render_seat
-        self.metadata = {"name": game.id.replace("-v", "_v"), "render_modes": list(RENDER_MODES), "is_parallelizable": False, "render_fps": 1}
+        name = game.id.replace("-v", "_v")
+        self.metadata = {"name": name, "render_modes": list(RENDER_MODES), "is_parallelizable": False, "render_fps": 1}
         self.possible_agents = [f"player_{seat}" for seat in range(self.engine.num_seats)]
         self.agents: list[str] = []
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
@@ -185,12 +188,12 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         """Nothing is held open."""
 
     def snapshot(self) -> npt.NDArray[Any]:
-        """The table in mid-game as a one-element record array (`state`, `stream`, `decisions`), fit for `np.save` without pickling."""
+        """The table in mid-game as a one-element record array (`state`, `stream`, ... and a checksum), fit for `np.save` without pickling."""
         batch = self.engine.batch
-        kind = [("state", "u1", (batch.raw.shape[1],)), ("stream", "u8"), ("decisions", "i4"), ("rewards", "f8", (self.engine.num_seats,))]
-        kept = np.zeros(1, kind)
+        kept = np.zeros(1, self.snapshot_dtype())
         kept["state"], kept["stream"], kept["decisions"] = batch.raw, batch.stream, batch.decisions
         kept["rewards"] = [self._cumulative_rewards.get(agent, 0.0) for agent in self.possible_agents]
+        kept["check"] = _checksum(kept)
         return kept
 
     def restore(self, kept: npt.NDArray[Any]) -> None:
@@ -198,7 +201,9 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         mine = self.snapshot_dtype()
         if kept.dtype != mine or kept.shape != (1,):
             raise ValueError(f"This is no snapshot of {self.game.id} under these options: expected one record of {mine.itemsize} bytes.")
-        seat = int(kept["state"].view(self.engine.batch.state.dtype)["seat"][0])
+        if int(kept["check"][0]) != _checksum(kept):
+            raise ValueError(f"This snapshot of {self.game.id} is damaged: its checksum does not match its contents.")
+        seat = int(kept["state"].reshape(-1).view(self.engine.batch.state.dtype)["seat"][0])
         if not 0 <= seat < self.engine.num_seats:
             raise ValueError(f"The snapshot has seat {seat} to act; only a table in mid-game can be restored.")
         batch = self.engine.batch
@@ -215,8 +220,13 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
 
     def snapshot_dtype(self) -> np.dtype[Any]:
         """The record type of `snapshot`."""
-        parts = [("state", "u1", (self.engine.batch.raw.shape[1],)), ("stream", "u8"), ("decisions", "i4"), ("rewards", "f8", (self.engine.num_seats,))]
-        return np.dtype(parts)
+        size, seats = self.engine.batch.raw.shape[1], self.engine.num_seats
+        return np.dtype([("state", "u1", (size,)), ("stream", "u8"), ("decisions", "i4"), ("rewards", "f8", (seats,)), ("check", "u4")])
+
+
+def _checksum(kept: npt.NDArray[Any]) -> int:
+    """Of all of a snapshot but its last field, so that a damaged file is refused and not played."""
+    return zlib.crc32(kept.tobytes()[: -kept.dtype["check"].itemsize])
 
 
 def observation_space(game: Game, options: Any) -> gymnasium.spaces.Dict:

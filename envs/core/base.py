@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backalley.envs.core import cards, options as option_rules, record
+from backalley.envs.core import cards, record
+from backalley.envs.core import options as option_rules
 
 CHANCE = -1
 """`state.seat` while the engine has to shuffle a pack and call `deal`."""
@@ -45,6 +46,19 @@ class Bot(NamedTuple):
     name: str
     act: Callable[..., int]
     doc: str
+
+
+class FaceUp(NamedTuple):
+    """What an exact solver has to know of a game where all is public but the order of the cards not yet dealt. All four are kernels."""
+
+    deck: Callable[..., Any]
+    """`deck(state)`: the pack in the order of dealing, as an array that may be written to."""
+    next_card: Callable[..., int]
+    """`next_card(state)`: how many of its cards have been dealt. Rules take cards from there, one after another."""
+    kind: Callable[..., int]
+    """`kind(card)`: a number below 63, the same for cards that the rules never tell apart."""
+    key: Callable[..., int]
+    """`key(options, state)`: a non-negative number, the same for two positions only where play goes on alike in both."""
 
 
 def _one_lot(options: Any) -> int:
@@ -85,6 +99,10 @@ class Game:
     card_name: Callable[[int], str] = cards.card_name
     card_number: Callable[[str], int] = cards.card_number
     seat_names: tuple[str, ...] = ()
+    face_up: FaceUp | None = None
+    """For exact solution, where everything but the order of the stub is public."""
+    face_up_split: int = 0
+    """How many leading cards of the deal the exact solver fixes, to solve what follows as one problem with a memory of its own."""
     max_decisions: Callable[[Any], int] | None = None
     """Decisions after which an episode is truncated; None where the rules end it."""
 

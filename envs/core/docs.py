@@ -6,12 +6,14 @@ A generated part stands between `<!-- generated: KIND -->` and `<!-- /generated 
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from backalley.envs.core import options as option_rules, record
+from backalley.envs.core import options as option_rules
+from backalley.envs.core import record
 from backalley.envs.core.base import Game, games, games_root
 
 _PART = re.compile(r"<!-- generated: (\w+) -->\n(.*?)<!-- /generated -->", re.DOTALL)
@@ -81,7 +83,7 @@ def pages() -> dict[Path, str]:
     found: dict[Path, str] = {}
     for game in games():
         page = game.folder / "README.md"
-        bound = {kind: (lambda write=write, game=game: write(game)) for kind, write in GAME_PARTS.items()}
+        bound: dict[str, Callable[[], str]] = {kind: functools.partial(write, game) for kind, write in GAME_PARTS.items()}
         found[page] = written(page.read_text("utf-8"), bound, page)
     top = games_root().parent / "README.md"
     if top.is_file():

@@ -137,7 +137,9 @@ def step_rows(
 
 
 @driver
-def play_one(kernels: Kernels, options: Any, batch: Batch, deck: npt.NDArray[np.int64], limit: int, stacked: bool, row: int, action: int) -> None:
+def play_one(
+    kernels: Kernels, options: Any, batch: Batch, deck: npt.NDArray[np.int64], limit: int, stacked: bool, row: int, action: int
+) -> None:
     """One action on one table. With `stacked`, stop where a pack is wanted: the caller has it."""
     _step(kernels, options, batch, row, action)
     if not stacked:
@@ -186,7 +188,13 @@ def shuffle_one(batch: Batch, deck: npt.NDArray[np.int64], row: int) -> None:
 
 @driver
 def observe_rows(
-    kernels: Kernels, options: Any, states: npt.NDArray[Any], rows: IntArray, seats: IntArray, records: npt.NDArray[Any], flat: npt.NDArray[Any]
+    kernels: Kernels,
+    options: Any,
+    states: npt.NDArray[Any],
+    rows: IntArray,
+    seats: IntArray,
+    records: npt.NDArray[Any],
+    flat: npt.NDArray[Any],
 ) -> None:
     """`records[k]` becomes what seat `seats[k]` may know at table `rows[k]`."""
     for k in range(rows.shape[0]):
@@ -290,7 +298,9 @@ class Engine:
         """Mask and observation of the seat to act."""
         self._call(show_one, self.game.kernels, self.options, self.batch, row)
 
-    def observe(self, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.int64], states: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+    def observe(
+        self, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.int64], states: npt.NDArray[Any] | None = None
+    ) -> npt.NDArray[Any]:
         """What `seats[k]` may know at table `rows[k]`, as new flat vectors [n, O]."""
         flat = np.zeros((len(rows), self.batch.flat.shape[1]), self.batch.flat.dtype)
         records = flat.view(self.batch.observation.dtype).reshape(len(rows))
@@ -309,8 +319,9 @@ class Engine:
             return IllegalAction(f"The game is over, so {action!r} cannot be played; call reset() to begin another.")
         legal = [self.game.action_str(self.options, int(number)) for number in np.flatnonzero(batch.mask[row])]
         names = ", ".join(f"{number} ({name})" for number, name in zip(np.flatnonzero(batch.mask[row]), legal, strict=True))
-        known = 0 <= action < self.num_actions
-        shown = f"{action} ({self.game.action_str(self.options, action)})" if known else f"{action}, which is no action of {self.game.name},"
+        shown = f"{action}, which is no action of {self.game.name},"
+        if 0 <= action < self.num_actions:
+            shown = f"{action} ({self.game.action_str(self.options, action)})"
         seat = int(batch.seat[row])
         return IllegalAction(f"{self.game.seat_name(seat).capitalize()} (player_{seat}) cannot play {shown} now; legal: {names}.")
 

@@ -32,7 +32,7 @@ COMPILED: bool = not numba.config.DISABLE_JIT
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _KEPT_DAYS = 30
-_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+(backalley[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+(backalley[\w.]*))", re.MULTILINE)
+_IMPORT = re.compile(r"^\s*(?:from\s+(backalley[\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+(backalley[\w.]*))", re.MULTILINE)
 
 
 @functools.cache
@@ -99,7 +99,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` on first use, without the interpreter lock, and keep the machine code on disk."""
     if not COMPILED:
         return function
-    path = Path(function.__code__.co_filename)  # type: ignore[attr-defined]
+    path = Path(function.__code__.co_filename)
     if not path.is_file():
         return driver(function)  # typed at a prompt: there is no file to watch
     previous = numba.config.CACHE_DIR

@@ -10,6 +10,7 @@ Kernels receive the same tuple with every choice as a plain int, so that machine
 from __future__ import annotations
 
 import functools
+import math
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -104,12 +105,12 @@ def _convert(kind: type, value: Any) -> Any:
         return None
     if isinstance(value, str):
         try:
-            return kind(value.strip())
+            value = int(value) if kind is int else float(value)
         except ValueError:
             return None
     if kind is int:
         return int(value) if hasattr(value, "__index__") else None
-    return float(value) if isinstance(value, (int, float)) else None
+    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
 
 
 def _choice(kind: type[IntEnum], value: Any) -> IntEnum | None:
@@ -140,7 +141,8 @@ def plain(options: Any) -> Any:
 def as_dict(options: Any) -> dict[str, Any]:
     """Options as JSON-friendly names and values: choices by their lower-case names."""
     found = {}
-    for name, (kind, _) in declared(type(options)).items():
+    owner: type = type(options)
+    for name, (kind, _) in declared(owner).items():
         value = getattr(options, name)
         if isinstance(kind, type) and issubclass(kind, IntEnum):
             value = kind(value).name.lower()

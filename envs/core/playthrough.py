@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,11 @@ from typing import Any
 import click
 import numpy as np
 
-from backalley.envs.core import options as option_rules, rng
+from backalley.envs.core import options as option_rules
+from backalley.envs.core import rng
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import CHANCE, OVER, Game, game as game_of
+from backalley.envs.core.base import CHANCE, OVER, Game
+from backalley.envs.core.base import game as game_of
 
 FORMAT = "backalley playthrough 1"
 
@@ -156,7 +159,8 @@ def make(name: str, seed: int, bot: str | None, given: tuple[str, ...], out: Pat
     game = game_of(name)
     options = game.options(dict(item.split("=", 1) for item in given))
     words = [*(f"{key}-{value}" for key, value in option_rules.changed(options).items()), bot or "random", f"seed-{seed}"]
-    path = out or game.folder / "playthroughs" / ("_".join(words).replace(" ", "").replace("[", "").replace("]", "").replace(",", "-") + ".json")
+    stem = re.sub(r"[\[\] ]", "", "_".join(words)).replace(",", "-")
+    path = out or game.folder / "playthroughs" / f"{stem}.json"
     path.parent.mkdir(exist_ok=True)
     beside = path.with_suffix(".partial")
     beside.write_text(json.dumps(record(game, options, seed, bot), indent=1) + "\n", "utf-8")

@@ -46,15 +46,19 @@ ROYAL = 0b1_1111_0000_0000
 
 
 @kernel
-def set_strength(cards: int, ace_low_straight: bool) -> int:
-    """The strength of the five cards of a set (bit `suit * 13 + rank`). With `ace_low_straight`, A 2 3 4 5 is the lowest straight."""
+def rank_counts(cards: int) -> tuple[int, int, int, int]:
+    """The ranks that a set of cards (bit `suit * 13 + rank`) has at least once, twice, three times, four times."""
     clubs, diamonds, hearts, spades = cards & SUIT, (cards >> 13) & SUIT, (cards >> 26) & SUIT, (cards >> 39) & SUIT
-    # Ranks that stand at least once, twice, three times, four times in the hand: one full adder for each further suit.
+    # One full adder for each suit after the second.
     either, both = clubs | diamonds, clubs & diamonds
     any_three, two_of_three, all_three = either | hearts, both | (either & hearts), both & hearts
-    once, twice = any_three | spades, two_of_three | (any_three & spades)
-    thrice, four = all_three | (two_of_three & spades), all_three & spades
+    return any_three | spades, two_of_three | (any_three & spades), all_three | (two_of_three & spades), all_three & spades
 
+
+@kernel
+def set_strength(cards: int, ace_low_straight: bool) -> int:
+    """The strength of the five cards of a set. With `ace_low_straight`, A 2 3 4 5 is the lowest straight."""
+    once, twice, thrice, four = rank_counts(cards)
     leading = thrice if thrice != 0 else twice
     two_ranks = twice & (twice - 1) != 0
     kind = int(twice != 0) + int(two_ranks)
@@ -63,7 +67,7 @@ def set_strength(cards: int, ace_low_straight: bool) -> int:
 
     # With five different ranks the hand may be a straight, a flush or both.
     different = twice == 0
-    flush = different and (clubs == once or diamonds == once or hearts == once or spades == once)
+    flush = different and (cards & SUIT == once or (cards >> 13) & SUIT == once or (cards >> 26) & SUIT == once or cards >> 39 == once)
     wheel = ace_low_straight and once == WHEEL
     straight = different and (once == (once & -once) * 31 or wheel)
     others = FIVE_HIGH if wheel else once ^ leading

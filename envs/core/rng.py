@@ -1,7 +1,7 @@
 """Random numbers inside kernels: one 64-bit SplitMix64 stream per table, kept beside the states by the engine.
 
-A stream is a number. Every function takes it and gives it back advanced, so nothing is global and the order of threads cannot matter.
-Source of the constants: Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014), as in Java's SplittableRandom.
+A stream is a 64-bit number; compiled functions hand it to Python as an int, and take ints too. Every function takes it and gives it back
+Source of the constants: Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ LOW_32 = np.uint64(0xFFFFFFFF)
 @wrapping
 def mix(word: np.uint64) -> np.uint64:
     """A 64-bit word, thoroughly scrambled (one to one)."""
+    word = np.uint64(word)
     word = (word ^ (word >> S30)) * MIX_1
     word = (word ^ (word >> S27)) * MIX_2
     return word ^ (word >> S31)
@@ -31,13 +32,13 @@ def mix(word: np.uint64) -> np.uint64:
 @wrapping
 def advance(stream: np.uint64) -> np.uint64:
     """The next position of a stream; `mix` of it is the random word."""
-    return stream + GAMMA
+    return np.uint64(stream) + GAMMA
 
 
 @wrapping
 def fork(key: np.uint64, number: int) -> np.uint64:
     """A new stream, its own for each (key, number)."""
-    return mix(mix(key + GAMMA) ^ (np.uint64(number) * GAMMA + MIX_1))
+    return mix(mix(np.uint64(key) + GAMMA) ^ (np.uint64(number) * GAMMA + MIX_1))
 
 
 @wrapping
@@ -45,12 +46,12 @@ def below(stream: np.uint64, bound: int) -> tuple[np.uint64, int]:
     """An unbiased integer in `range(bound)`, `1 <= bound < 2**32`, and the stream after it (Lemire 2019: multiply, reject rarely)."""
     size = np.uint64(bound)
     floor = np.uint64((2**32 - bound) % bound)
-    stream = stream + GAMMA
+    stream = np.uint64(stream) + GAMMA
     wide = (mix(stream) >> S32) * size
     while (wide & LOW_32) < floor:
         stream = stream + GAMMA
         wide = (mix(stream) >> S32) * size
-    return stream, np.int64(wide >> S32)
+    return stream, np.int64(wide >> S32)  # type: ignore[return-value]  # an int to those who count with it
 
 
 @kernel

@@ -1,13 +1,14 @@
 """Thousands of tables in one call.
 
-    tables = backalley.make_vec("poker_duel-v0", num_envs=4096, seed=0)
-    turn = tables.reset()
-    while True:
-        turn = tables.step(actions)        # one action per table, of the seat that is to act there
+tables = backalley.make_vec("poker_duel-v0", num_envs=4096, seed=0)
+turn = tables.reset()
+while True:
+    turn = tables.step(actions)        # one action per table, of the seat that is to act there
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -51,7 +52,14 @@ class Tables:
     """
 
     def __init__(
-        self, game: Game, options: Any, num_envs: int, *, seed: int | Sequence[int] | None = None, num_threads: int = 1, autoreset: bool = True
+        self,
+        game: Game,
+        options: Any,
+        num_envs: int,
+        *,
+        seed: int | Sequence[int] | None = None,
+        num_threads: int = 1,
+        autoreset: bool = True,
     ) -> None:
         if num_envs < 1:
             raise ValueError(f"num_envs is {num_envs}; it takes a whole number of 1 or more.")
@@ -80,7 +88,7 @@ class Tables:
         self.engine.batch.stream[:] = streams_of(seeds)
 
     def reset(self, *, seed: int | Sequence[int] | None = None, streams: npt.NDArray[np.uint64] | None = None) -> Turn:
-        """Begin a new episode on every table. `seed` reseeds table i with `seed + i` (or with `seed[i]`); `streams` sets the random streams."""
+        """Begin a new episode on every table. `seed` reseeds table i with `seed + i`, or `seed[i]`; `streams` sets the streams."""
         if seed is not None:
             self.seed(seed)
         if streams is not None:
@@ -128,7 +136,7 @@ class Tables:
         return np.ascontiguousarray(array, np.int64)
 
     def _spread(self, work: Any, *arrays: npt.NDArray[Any]) -> None:
-        """Run `work(deck, *parts)` over even parts of the arrays, one thread each. Tables share nothing, so any split gives the same bytes."""
+        """Run `work(deck, *parts)` over even parts of the arrays, a thread each. Tables share nothing: any split gives the same bytes."""
         threads = min(self.num_threads, max(1, len(arrays[0]) // _ROWS_PER_THREAD))
         if threads == 1:
             work(self._decks[0], *arrays)
@@ -137,7 +145,7 @@ class Tables:
             work(self._decks[0], *(array[:0] for array in arrays))  # binds the machine code before several threads ask for it
             self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="backalley")
         edges = np.linspace(0, len(arrays[0]), threads + 1).astype(int)
-        parts = [tuple(array[low:high] for array in arrays) for low, high in zip(edges, edges[1:], strict=False)]
+        parts = [tuple(array[low:high] for array in arrays) for low, high in itertools.pairwise(edges)]
         for done in [self._pool.submit(work, self._decks[k], *part) for k, part in enumerate(parts)]:
             done.result()
 
@@ -162,4 +170,4 @@ def _read_only(engine: Engine) -> Turn:
     views = [array.view() for array in (batch.flat, batch.mask, batch.seat, batch.reward, batch.terminated, batch.truncated)]
     for view in views:
         view.flags.writeable = False
-    return Turn(*views)
+    return Turn(*views)  # type: ignore[arg-type]  # in the order of Turn's fields

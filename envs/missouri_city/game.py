@@ -21,6 +21,7 @@ from backalley.envs.core.record import field
 
 SEAT_NAMES = ("green", "red")
 NOBODY = -1
+UNSUCCESSFUL = int(Method.NONE)  # the winning method of a hand that was not won, §3.3
 
 
 class DealtFirst(IntEnum):
@@ -38,7 +39,7 @@ class Options(NamedTuple):
     ace_rule_on_replacement: series.ReplacementOption = True
     dealer_total_cap: series.DealerCapOption = True
     stand_pat: Annotated[bool, option("whether a seat whose hit left it ahead of the dealer may stand on its next turn, §3.5")] = False
-    dealt_first: Annotated[DealtFirst, option("the seat dealt first (green is seat 0, red seat 1), or a lot drawn for each game")] = DealtFirst.RANDOM
+    dealt_first: Annotated[DealtFirst, option("the seat dealt first: green (0), red (1), or by lot in each game")] = DealtFirst.RANDOM
 
     @property
     def seats(self) -> int:
@@ -94,7 +95,7 @@ def step(options: Options, state: State, action: int) -> None:
     other = 1 - seat
     series.play(options, state, seat, action)
     if action == STAND:
-        state.verdict[seat] = int(Verdict.WIN)
+        state.verdict[seat] = Verdict.WIN
     elif action != series.PUSH:
         series.against_dealer(options, state, seat)
     if int(state.method[other]) == Method.NONE:
@@ -105,15 +106,15 @@ def step(options: Options, state: State, action: int) -> None:
 
 @kernel
 def winning_method(state: State, seat: int) -> int:
-    """The method a hand was won by; NONE for an unsuccessful hand, one level with the dealer included. §3.3"""
-    return int(state.method[seat]) if int(state.verdict[seat]) == Verdict.WIN else int(Method.NONE)
+    """The method a hand was won by; UNSUCCESSFUL for any other, one level with the dealer included. §3.3"""
+    return int(state.method[seat]) if int(state.verdict[seat]) == Verdict.WIN else UNSUCCESSFUL
 
 
 @kernel
 def comparison(method: int, player_total: int, total: int, other_method: int, other_player_total: int, other_total: int) -> int:
     """1 where the first hand beats the second, -1 where it loses, 0 in a stalemate; methods as `winning_method` gives them. §3.4"""
-    if method == Method.NONE or other_method == Method.NONE:
-        return (other_method == Method.NONE) - (method == Method.NONE)
+    if method == UNSUCCESSFUL or other_method == UNSUCCESSFUL:
+        return (other_method == UNSUCCESSFUL) - (method == UNSUCCESSFUL)
     if method != other_method and (method == Method.FIVE_CARDS or other_method == Method.FIVE_CARDS):
         return 1 if method == Method.FIVE_CARDS else -1
     lead = 0

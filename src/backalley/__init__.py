@@ -17,8 +17,8 @@ if not (_Path(__file__).parent / "envs").is_dir():
 from backalley.envs.core.base import Game, UnknownGame, game, game_names, games
 from backalley.envs.core.engine import IllegalAction
 from backalley.envs.core.options import OptionError
-from backalley.envs.registry import make, make_vec, register_gymnasium, register_pettingzoo
 from backalley.envs.core.vector import Tables, Turn
+from backalley.envs.registry import make, make_vec, register_gymnasium, register_pettingzoo
 
 __all__ = [
     "Game",

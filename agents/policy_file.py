@@ -1,0 +1,184 @@
+"""A policy on disk: a folder with `policy.safetensors` (the weights) and `policy.json` (what they are and how they were made).
+
+Nothing in it can execute code: no pickles. The JSON carries the digest of the weights and of itself, so a truncated, mixed-up or edited
+policy is refused in a sentence before a single weight is used. (A digest finds accidents and hasty edits; it is no signature.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
+
+from backalley.agents import durable
+from backalley.agents.network import PolicyNetwork
+from backalley.envs.core import record
+from backalley.envs.core.base import Game
+from backalley.envs.core.options import as_dict
+
+FORMAT = 1
+JSON_FILE, WEIGHTS_FILE = "policy.json", "policy.safetensors"
+_MAX_WIDTH, _MAX_LAYERS = 65536, 64
+
+
+class PolicyFileError(ValueError):
+    """A policy that cannot be loaded; the sentence says which, why, and what to do."""
+
+
+def observation_layout(game: Game, options: Any) -> list[dict[str, Any]]:
+    """Every field of the observation, in order: name, type, shape and bounds. Two layouts are equal when all of that is."""
+    return [
+        {
+            "field": item.name,
+            "type": item.code,
+            "shape": list(item.resolved_shape(options)),
+            "low": float(item.resolved_low(options)),
+            "high": float(item.resolved_high(options)),
+        }
+        for item in record.fields(game.Observation)
+    ]
+
+
+def observation_bound(game: Game, options: Any) -> npt.NDArray[np.float64]:
+    """The greatest absolute value of each number of the flat observation [O], by which networks scale their input."""
+    low, high = game.observation_bounds(options)
+    return np.maximum(np.abs(low.astype(np.float64)), np.abs(high.astype(np.float64)))
+
+
+def weights_of(network: PolicyNetwork) -> dict[str, npt.NDArray[Any]]:
+    """The network's arrays by name, as copies on the processor."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
+
+
+def save_policy(
+    folder: Path, network: PolicyNetwork, game: Game, options: Any, *, name: str, greedy: bool, made: dict[str, Any]
+) -> None:
+    """Write a policy, wholly or not at all. `greedy` says whether it plays its likeliest action or draws; `made` how it came to be, in
+    whatever JSON can hold. Raises OSError."""
+    weights = save_tensors(weights_of(network))
+    card: dict[str, Any] = {
+        "format": FORMAT,
+        "name": name,
+        "game": game.name,
+        "version": game.version,
+        "options": as_dict(options),
+        "greedy": greedy,
+        "seats": game.num_seats(options),
+        "actions": game.num_actions,
+        "observation": observation_layout(game, options),
+        "network": {"width": network.width, "layers": network.layers},
+        "weights": {"file": WEIGHTS_FILE, "bytes": len(weights), "sha256": hashlib.sha256(weights).hexdigest()},
+        "made": made,
+    }
+    card["sha256"] = _card_digest(card)
+    durable.write_folder(folder, {WEIGHTS_FILE: weights, JSON_FILE: json.dumps(card, indent=1).encode() + b"\n"})
+
+
+def find_policy(folder: Path) -> Path:
+    """The folder that holds `policy.json`: `folder` itself, or the final policy of a training run in `folder`."""
+    for place in (folder, folder / "policy"):
+        durable.recover(place)
+        if (place / JSON_FILE).is_file():
+            return place
+    raise PolicyFileError(f"There is no policy in {folder}: neither it nor {folder / 'policy'} has a {JSON_FILE}.")
+
+
+def load_policy(folder: Path, game: Game, options: Any) -> tuple[PolicyNetwork, dict[str, Any]]:
+    """The network and the JSON of a policy that plays `game` under `options`.
+
+    The options may differ from those it was trained with as long as the observation's layout is the same. Raises PolicyFileError.
+    """
+    folder = find_policy(folder)
+    card = _read_card(folder)
+    _check_game(folder, card, game, options)
+    weights = _read_weights(folder, card)
+    network = PolicyNetwork(observation_bound(game, options), game.num_actions, **card["network"])
+    expected = network.state_dict()
+    if {name: (array.shape, array.dtype) for name, array in weights.items()} != {
+        name: (tuple(tensor.shape), np.dtype(np.float32)) for name, tensor in expected.items()
+    }:
+        raise PolicyFileError(f"The weights in {folder} are of another shape than its {JSON_FILE} says; get the policy anew.")
+    if not all(np.isfinite(array).all() for array in weights.values()):
+        raise PolicyFileError(f"The weights in {folder} hold numbers that are not finite, so they play nothing; get the policy anew.")
+    network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
+    return network, card
+
+
+def _card_digest(card: dict[str, Any]) -> str:
+    rest = {name: value for name, value in card.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def _read_card(folder: Path) -> dict[str, Any]:
+    path = folder / JSON_FILE
+    try:
+        card = json.loads(path.read_bytes())
+    except OSError as error:
+        raise PolicyFileError(f"{path} cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError):
+        raise PolicyFileError(f"{path} is not JSON: it is truncated or no policy; get the policy anew.") from None
+    if not isinstance(card, dict) or "format" not in card:
+        raise PolicyFileError(f"{path} is JSON, but does not describe a policy of Back Alley.")
+    if card["format"] != FORMAT:
+        raise PolicyFileError(f"{path} is of format {card['format']!r}; this version of Back Alley reads format {FORMAT}.")
+    if card.get("sha256") != _card_digest(card):
+        raise PolicyFileError(f"{path} was changed after it was written: its digest does not match its contents; get the policy anew.")
+    kinds = {"name": str, "game": str, "version": int, "options": dict, "greedy": bool, "actions": int, "observation": list, "network": dict, "weights": dict}
+    for name, kind in kinds.items():
+        if not isinstance(card.get(name), kind):
+            raise PolicyFileError(f"{path} lacks a proper {name!r}; get the policy anew.")
+    size = card["network"]
+    if set(size) != {"width", "layers"} or not _within(size["width"], _MAX_WIDTH) or not _within(size["layers"], _MAX_LAYERS):
+        raise PolicyFileError(f"{path} describes a network that Back Alley does not make: {size}; get the policy anew.")
+    return card
+
+
+def _within(number: Any, limit: int) -> bool:
+    return type(number) is int and 1 <= number <= limit
+
+
+def _check_game(folder: Path, card: dict[str, Any], game: Game, options: Any) -> None:
+    if card["game"] != game.name:
+        raise PolicyFileError(f"The policy in {folder} plays {card['game']}, not {game.name}.")
+    if card["version"] != game.version:
+        made, now = f"{game.name}-v{card['version']}", game.id
+        raise PolicyFileError(f"The policy in {folder} was trained on {made}, and the rules here are {now}; train it anew.")
+    layout = observation_layout(game, options)
+    if card["observation"] != layout or card["actions"] != game.num_actions:
+        here, there = _names(layout), _names(card["observation"])
+        odd = sorted(here ^ there)
+        which = f" They differ in {', '.join(odd)}." if odd else ""
+        raise PolicyFileError(
+            f"The policy in {folder} reads another observation layout of {game.id} than these options give; "
+            f"use the options it was trained with ({card['options']}), or train it anew.{which}"
+        )
+
+
+def _names(layout: list[Any]) -> set[str]:
+    return {f"{item.get('field')} {item.get('shape')} up to {item.get('high')}" for item in layout if isinstance(item, dict)}
+
+
+def _read_weights(folder: Path, card: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
+    path = folder / WEIGHTS_FILE
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise PolicyFileError(f"{path} cannot be read: {error.strerror}.") from None
+    stated = card["weights"]
+    if len(data) != stated.get("bytes"):
+        raise PolicyFileError(f"{path} has {len(data)} bytes and should have {stated.get('bytes')}: it is truncated or foreign; get the policy anew.")
+    if hashlib.sha256(data).hexdigest() != stated.get("sha256"):
+        raise PolicyFileError(f"{path} is not what {JSON_FILE} beside it was written for: the digests differ; get the policy anew.")
+    try:
+        weights: dict[str, npt.NDArray[Any]] = load_tensors(data)
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise PolicyFileError(f"{path} is no safetensors file: {error}") from None
+    return weights

@@ -1,0 +1,278 @@
+"""How fast: decisions a second of random legal play, through the batch and through the AEC loop, and the wait before the first of them.
+
+What is timed is what a caller would write. A batch step is `tables.step(actions)` together with drawing the actions from the mask; it
+writes observation, mask, seat and rewards of every table. The tables stand at different points of their episodes, so that deals and
+endings come in their natural share. Every figure is the median of several repetitions, with the extremes beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.agents.rule_based import random_legal
+from backalley.benchmarks import results
+from backalley.envs.core import options as option_rules
+from backalley.envs.core import rng
+from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.base import Game
+from backalley.envs.core.kernel import kernel
+from backalley.envs.core.vector import Tables
+
+TABLES = (1, 64, 1024, 4096, 16384)
+FLOOR_TABLES, FLOOR = 4096, 3_000_000
+"""Decisions a second that every game reaches on one core with this many tables."""
+AEC_FLOOR = 40_000
+REPEATS, SECONDS = 5, 0.4
+_LONGEST_STAGGER = 1000
+
+FIRST_STEP = """
+import json, sys, time
+began = time.perf_counter()
+import backalley
+imported = time.perf_counter()
+tables = backalley.make_vec(sys.argv[1], num_envs=64, seed=0, **json.loads(sys.argv[2]))
+turn = tables.reset()
+tables.step(turn.action_mask.argmax(1))
+print(json.dumps({"import": imported - began, "first_step": time.perf_counter() - imported}))
+"""
+
+
+@kernel
+def draw(mask: npt.NDArray[np.int8], streams: npt.NDArray[np.uint64], out: npt.NDArray[np.int64]) -> None:
+    """A uniformly drawn legal action for every table [B], from each table's own stream."""
+    for row in range(out.shape[0]):
+        out[row] = random_legal(mask[row], streams[row])
+        streams[row] = rng.advance(streams[row])
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Decisions a second: the median of several repetitions, the slowest and the fastest."""
+
+    median: float
+    low: float
+    high: float
+
+    def to_json(self) -> dict[str, float]:
+        """Whole decisions a second."""
+        return {"median": round(self.median), "low": round(self.low), "high": round(self.high)}
+
+
+def _pace(run: Callable[[], int], seconds: float, repeats: int) -> Pace:
+    """`run` makes some decisions and gives their number; it is repeated for `seconds`, `repeats` times over."""
+    found = []
+    for _ in range(repeats):
+        decisions, began = 0, time.perf_counter()
+        while (spent := time.perf_counter() - began) < seconds:
+            decisions += run()
+        found.append(decisions / spent)
+    return Pace(statistics.median(found), min(found), max(found))
+
+
+class _RandomPlay:
+    """B tables and actions drawn for them."""
+
+    def __init__(self, game: Game, options: Any, num_envs: int, num_threads: int) -> None:
+        self.tables = Tables(game, options, num_envs, seed=0, num_threads=num_threads)
+        self.turn = self.tables.reset()
+        self._streams: npt.NDArray[np.uint64] = np.random.default_rng(1).integers(2**64, size=num_envs, dtype=np.uint64)
+        self._actions = np.zeros(num_envs, np.int64)
+
+    def step(self) -> int:
+        """One decision on every table."""
+        draw(self.turn.action_mask, self._streams, self._actions)
+        self.tables.step(self._actions)
+        return len(self._actions)
+
+    def stagger(self, length: int) -> None:
+        """Play table i some way into an episode of about `length` decisions, each table another way."""
+        ahead = np.arange(self.tables.num_envs) * min(length, _LONGEST_STAGGER) // self.tables.num_envs
+        for played in range(int(ahead.max())):
+            rows = np.flatnonzero(ahead > played)
+            draw(self.turn.action_mask, self._streams, self._actions)
+            self.tables.step(self._actions[rows], rows)
+
+
+def episode_length(game: Game, options: Any) -> float:
+    """Decisions in an episode of random play, on average over some hundred episodes."""
+    play, decisions, ended = _RandomPlay(game, options, 64, 1), 0, 0
+    while ended < 256:
+        decisions += play.step()
+        ended += int((play.turn.terminated | play.turn.truncated).sum())
+    return decisions / ended
+
+
+def batch_pace(
+    game: Game, options: Any, num_envs: int, num_threads: int, *, length: float = 1.0, seconds: float = SECONDS, repeats: int = REPEATS
+) -> Pace:
+    """Decisions a second of `num_envs` tables, staggered over episodes of `length` decisions."""
+    play = _RandomPlay(game, options, num_envs, num_threads)
+    play.stagger(round(length))
+    play.step()
+    steps = max(1, 256 // num_envs)
+    try:
+        return _pace(lambda: sum(play.step() for _ in range(steps)), seconds, repeats)
+    finally:
+        play.tables.close()
+
+
+def aec_pace(game: Game, options: Any, *, seconds: float = SECONDS, repeats: int = REPEATS) -> Pace:
+    """Decisions a second of PettingZoo's usual loop, with actions drawn by `np.flatnonzero`."""
+    env, chance = AECEnv(game, options), random.Random(0)
+    env.reset(seed=0)
+
+    def episode() -> int:
+        decisions = 0
+        env.reset()
+        for _ in env.agent_iter():
+            observation, _, terminated, truncated, _ = env.last()
+            if terminated or truncated:
+                env.step(None)
+                continue
+            legal = np.flatnonzero(observation["action_mask"])
+            env.step(legal[int(chance.random() * len(legal))])
+            decisions += 1
+        return decisions
+
+    episode()
+    return _pace(episode, seconds, repeats)
+
+
+def first_step(game: Game, options: Any) -> dict[str, dict[str, float]]:
+    """Seconds that a new process takes to import the package, and from `make_vec` to the end of the first step: with an empty cache
+    of machine code (`cold`), and with a filled one (`warm`)."""
+    with tempfile.TemporaryDirectory(prefix="backalley-cold-") as cache:
+        return {name: _first_step(game, options, cache) for name in ("cold", "warm")}
+
+
+def _first_step(game: Game, options: Any, cache: str) -> dict[str, float]:
+    arguments = [game.id, json.dumps(option_rules.changed(options))]
+    environment = {**os.environ, "BACKALLEY_CACHE": cache}
+    done = subprocess.run([sys.executable, "-c", FIRST_STEP, *arguments], env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"A new process could not play {game.id}:\n{done.stderr}")
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def measure(
+    game: Game, options: Any, *, tables: Sequence[int] = TABLES, seconds: float = SECONDS, repeats: int = REPEATS
+) -> dict[str, Any]:
+    """All figures of one game, as JSON can hold them."""
+    length, batch = episode_length(game, options), []
+    for threads in sorted({1, results.cores()}):
+        for size in tables:
+            pace = batch_pace(game, options, size, threads, length=length, seconds=seconds, repeats=repeats)
+            batch.append({"tables": size, "threads": threads, **pace.to_json()})
+    return {
+        "game": game.id,
+        "options": option_rules.as_dict(options),
+        "seats": game.num_seats(options),
+        "actions": game.num_actions,
+        "observation_bytes": game.observation_dtype(options).itemsize,
+        "state_bytes": game.state_dtype(options).itemsize,
+        "decisions_per_episode": round(length, 1),
+        "batch": batch,
+        "aec": aec_pace(game, options, seconds=seconds, repeats=repeats).to_json(),
+        "seconds_to_first_step": first_step(game, options),
+    }
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """What `speed` measured, game by game."""
+
+    games: list[dict[str, Any]]
+    planned: int
+    stamp: dict[str, Any]
+    command: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all games were measured."""
+        return len(self.games) == self.planned
+
+    def to_json(self) -> dict[str, Any]:
+        """The table as `results.write` takes it."""
+        floors = {"tables": FLOOR_TABLES, "threads": 1, "decisions_per_second": FLOOR, "aec_decisions_per_second": AEC_FLOOR}
+        return {"kind": "speed", "command": self.command, "floor": floors, "complete": self.complete, "games": self.games, **self.stamp}
+
+    def table(self) -> str:
+        """Decisions a second in millions, the AEC loop's in thousands, seconds to the first step; `!` marks a figure below its floor."""
+        if not self.games:
+            return "Nothing was measured."
+        columns = [(entry["threads"], entry["tables"]) for entry in self.games[0]["batch"]]
+        head = ["game", *(f"{tables:,} x {threads}" for threads, tables in columns), "AEC, k/s", "first step, cold", "warm"]
+        rows = [[game["game"], *_batch_cells(game), _aec_cell(game), *_wait_cells(game)] for game in self.games]
+        machine = self.stamp["machine"]
+        return (
+            f"Random legal play on {machine['processor']}, Python {machine['python']}, Numba {machine['numba']}\n\n"
+            f"{results.table_text(head, rows)}\n\n"
+            f"Columns `tables x threads` are millions of decisions a second, medians of several repetitions; the waits are seconds from\n"
+            f"make_vec to the end of the first step in a new process. ! marks less than {FLOOR / 1e6:g} million at {FLOOR_TABLES:,} tables "
+            f"on one\nthread, or {AEC_FLOOR:,} in the AEC loop."
+        )
+
+
+def _batch_cells(game: Mapping[str, Any]) -> Iterable[str]:
+    for entry in game["batch"]:
+        short = entry["tables"] == FLOOR_TABLES and entry["threads"] == 1 and entry["median"] < FLOOR
+        yield f"{entry['median'] / 1e6:.2f}{'!' if short else ''}"
+
+
+def _aec_cell(game: Mapping[str, Any]) -> str:
+    median = game["aec"]["median"]
+    return f"{median / 1e3:.0f}{'!' if median < AEC_FLOOR else ''}"
+
+
+def _wait_cells(game: Mapping[str, Any]) -> list[str]:
+    waits = game["seconds_to_first_step"]
+    return [f"{waits['cold']['first_step']:.1f}", f"{waits['warm']['first_step']:.1f}"]
+
+
+def speed(
+    games: Sequence[tuple[Game, Any]],
+    *,
+    tables: Sequence[int] = TABLES,
+    seconds: float = SECONDS,
+    repeats: int = REPEATS,
+    progress: Callable[[int, int], None] | None = None,
+    keep: Path | None = None,
+) -> Speeds:
+    """Measure games, each with its options. `progress` is called with the games done and all games.
+
+    Ctrl-C ends the measuring and gives what is finished; with `keep`, the file that the figures will be written to, that is kept beside
+    it and the same call goes on from there (on the same machine only).
+    """
+    stamp = results.stamp()
+    chosen = [[game.id, option_rules.as_dict(options)] for game, options in games]
+    task = {"speed of": chosen, "tables": list(tables), "seconds": seconds, "repeats": repeats, "machine": stamp["machine"]}
+    unfinished = results.Unfinished(keep, task)
+    done: list[dict[str, Any]] = json.loads(str(unfinished.load().get("games", "[]")))
+    try:
+        for number, (game, options) in enumerate(games):
+            if number < len(done):
+                continue
+            if progress:
+                progress(number, len(games))
+            done.append(measure(game, options, tables=tables, seconds=seconds, repeats=repeats))
+            unfinished.save({"games": np.array(json.dumps(done))})
+        unfinished.drop()
+    except KeyboardInterrupt:
+        if not done:
+            raise
+    return Speeds(done, len(games), stamp)

@@ -1,0 +1,168 @@
+"""Means with honest intervals, on NumPy and the standard library alone.
+
+The unit is the deal cluster: one deck played in every seating. Clusters are independent of each other, games inside one are not, so
+every interval is over clusters.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+COVERAGE = 0.95
+_MANY = 200
+"""Degrees of freedom from which the expansion of Student's t around the normal distribution is exact to eight digits."""
+_TIED = 1e-6
+"""Returns closer than this are a tie: they are sums of 32-bit numbers."""
+
+
+class Estimate(NamedTuple):
+    """A mean and the ends of its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """Half the length of the interval."""
+        return (self.high - self.low) / 2
+
+    def to_json(self) -> dict[str, float]:
+        """`mean`, `low`, `high`."""
+        return self._asdict()
+
+
+@functools.lru_cache(maxsize=1024)
+def t_critical(freedom: int, coverage: float = COVERAGE) -> float:
+    """The t with P(-t < T < t) = `coverage` for Student's T with `freedom` >= 1 degrees of freedom.
+
+    Exact series for few degrees, an expansion for many: Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.3-26.7.5.
+    """
+    if freedom < 1:
+        raise ValueError(f"Student's t needs 1 degree of freedom or more; there are {freedom}.")
+    if freedom >= _MANY:
+        return _t_expansion(NormalDist().inv_cdf((1 + coverage) / 2), freedom)
+    low, high = 0.0, math.pi / 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _t_central(middle, freedom) < coverage else (low, middle)
+    return math.sqrt(freedom) * math.tan(low)
+
+
+def _t_central(angle: float, freedom: int) -> float:
+    """P(|T| < sqrt(freedom) * tan(angle)) (26.7.3 for odd, 26.7.4 for even degrees of freedom)."""
+    odd = freedom % 2 == 1
+    term = math.cos(angle) if odd else 1.0
+    total = term if freedom > 1 else 0.0
+    for number in range(3 if odd else 2, freedom - 1, 2):
+        term *= math.cos(angle) ** 2 * (number - 1) / number
+        total += term
+    series = math.sin(angle) * total
+    return 2 / math.pi * (angle + series) if odd else series
+
+
+def _t_expansion(x: float, n: int) -> float:
+    """26.7.5: the quantile of t from that of the normal distribution."""
+    terms = (
+        (x**3 + x) / 4,
+        (5 * x**5 + 16 * x**3 + 3 * x) / 96,
+        (3 * x**7 + 19 * x**5 + 17 * x**3 - 15 * x) / 384,
+        (79 * x**9 + 776 * x**7 + 1482 * x**5 - 1920 * x**3 - 945 * x) / 92160,
+    )
+    return x + sum(term / float(n) ** power for power, term in enumerate(terms, start=1))
+
+
+def mean_interval(clusters: Floats) -> Estimate:
+    """The mean of the clusters [D] with mean ± t(D - 1) * sd / sqrt(D). Raises ValueError for fewer than two clusters."""
+    count = len(clusters)
+    if count < 2:
+        raise ValueError(f"An interval needs 2 deals or more; there are {count}.")
+    mean = float(clusters.mean())
+    reach = t_critical(count - 1) * float(clusters.std(ddof=1)) / math.sqrt(count)
+    return Estimate(mean, mean - reach, mean + reach)
+
+
+def share_interval(clusters: Floats) -> Estimate:
+    """`mean_interval` for shares, which lie in 0..1.
+
+    Where every cluster is 0 (or every one 1) the sample knows nothing of its spread; then the far end is the exact binomial one,
+    at which D clusters out of D would still happen in 2.5 % of samples (Clopper and Pearson 1934).
+    """
+    mean, low, high = mean_interval(clusters)
+    rare = 1 - ((1 - COVERAGE) / 2) ** (1 / len(clusters))
+    if np.all(clusters <= 0):
+        return Estimate(0.0, 0.0, rare)
+    if np.all(clusters >= 1):
+        return Estimate(1.0, 1 - rare, 1.0)
+    return Estimate(mean, max(0.0, low), min(1.0, high))
+
+
+def win_shares(returns: Floats) -> Floats:
+    """Each seat's share of the win [..., N]: 1 for the greatest return, split among those who tie.
+
+    A seat that plays alone wins where its return is positive, and half where it is 0.
+    """
+    if returns.shape[-1] == 1:
+        return np.where(returns > _TIED, 1.0, np.where(returns < -_TIED, 0.0, 0.5))
+    best = returns >= returns.max(-1, keepdims=True) - _TIED
+    shares: Floats = best / best.sum(-1, keepdims=True)
+    return shares
+
+
+def duplicate_gain(returns: Floats) -> float | None:
+    """How many times more games on independent decks would give as narrow an interval: returns [D, R] of one agent, by deal and seating.
+
+    The variance that the mean of D * R independent games would have, R seatings each equally often, over the variance that the mean
+    of D clusters has. Below 1 the same decks do harm. None where all clusters give the same.
+    """
+    rotations = returns.shape[1]
+    return _ratio(float(returns.var(0, ddof=1).sum()) / rotations**2, float(returns.mean(1).var(ddof=1)))
+
+
+def pairing_gain(first: Floats, second: Floats) -> float | None:
+    """The same for the difference of two agents that play the same decks [D] each by itself."""
+    return _ratio(float(first.var(ddof=1) + second.var(ddof=1)), float((second - first).var(ddof=1)))
+
+
+def _ratio(independent: float, clustered: float) -> float | None:
+    """None where the denominator is nothing but rounding."""
+    return independent / clustered if clustered > 1e-12 * max(independent, 1e-12) else None
+
+
+def deals_for(precision: float, pilot: Floats) -> int:
+    """Clusters after which a 95 % interval should reach ± `precision`, judged by a pilot [n] (Stein's two-stage rule, 1945)."""
+    return math.ceil((t_critical(len(pilot) - 1) * float(pilot.std(ddof=1)) / precision) ** 2)
+
+
+def rate(shares: Floats, first: npt.NDArray[Any], second: npt.NDArray[Any], chance: float, anchor: int) -> Floats:
+    """Strengths [B, K] in natural units, `anchor`'s being 0, by maximum likelihood from win shares [B, M] of M pairings.
+
+    In pairing m agent `first[m]` sits alone against `second[m]` in all other seats, and wins with the odds exp(difference of strengths)
+    times its odds by chance: Bradley and Terry (1952) for two seats, Plackett and Luce's first place for more. B samples at once.
+    """
+    agents = int(max(first.max(), second.max())) + 1
+    design = np.zeros((len(first), agents))
+    design[np.arange(len(first)), first] += 1
+    design[np.arange(len(first)), second] -= 1
+    free = np.arange(agents) != anchor
+    design, offset = design[:, free], math.log(chance / (1 - chance))
+    strength = np.zeros((len(shares), agents - 1))
+    for _ in range(100):
+        expected = 1 / (1 + np.exp(-(strength @ design.T + offset)))
+        slope = (shares - expected) @ design
+        curve = np.einsum("bm,mi,mj->bij", expected * (1 - expected), design, design)
+        move = np.clip(np.linalg.solve(curve, slope[..., None])[..., 0], -2, 2)
+        strength += move
+        if np.abs(move).max() < 1e-9:
+            break
+    rated = np.zeros((len(shares), agents))
+    rated[:, free] = strength
+    return rated

@@ -1,0 +1,220 @@
+"""All against all: a table of mean returns on the same decks, and ratings with intervals.
+
+Every pairing plays the same decks. With two seats a pairing is A against B in both seatings; with more it is A alone against B in all
+other seats, and each of the two is tried as the one who sits alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.agents.base import Agent
+from backalley.agents.match import Match
+from backalley.benchmarks import results, stats
+from backalley.benchmarks.evaluate import MOST_DEALS, Progress, Sample, decimals, options_text, play, players, seatings
+from backalley.benchmarks.stats import Estimate, Floats
+from backalley.envs.core import options as option_rules
+from backalley.envs.core.base import Game
+
+DEALS = 2048
+ANCHOR_RATING = 1000.0
+_POINTS = 400 / math.log(10)
+"""Elo points per unit of natural strength: 400 points are odds of ten to one."""
+_RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What one agent won against another: mean return and win share per seat, with 95 % intervals."""
+
+    agent: int
+    against: int
+    mean_return: Estimate
+    win_share: Estimate
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a tournament found; everything but `seconds` and the stamp follows from game, agents, deals and seed."""
+
+    game: str
+    options: dict[str, Any]
+    changed: dict[str, Any]
+    agents: list[str]
+    standings: list[Standing]
+    ratings: list[Estimate]
+    """Elo ratings, the anchor's being 1,000."""
+    anchor: int
+    seats: int
+    deals: int
+    seed: int
+    decisions: int
+    seconds: float
+    stamp: dict[str, Any]
+    command: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The table as `results.write` takes it."""
+        return {
+            "kind": "tournament",
+            "command": self.command,
+            "game": self.game,
+            "options": self.options,
+            "seed": self.seed,
+            "deals": self.deals,
+            "seats": self.seats,
+            "agents": [{"name": name, "rating": rating.to_json()} for name, rating in zip(self.agents, self.ratings, strict=True)],
+            "anchor": {"agent": self.anchor, "rating": ANCHOR_RATING},
+            "standings": [
+                {"agent": one.agent, "against": one.against, "mean_return": one.mean_return.to_json(), "win_share": one.win_share.to_json()}
+                for one in self.standings
+            ],
+            "decisions": self.decisions,
+            "seconds": self.seconds,
+            **self.stamp,
+        }
+
+    def table(self) -> str:
+        """The table as text: best first, ratings, and each row's mean return against each column."""
+        order = sorted(range(len(self.agents)), key=lambda agent: -self.ratings[agent].mean)
+        found = {(one.agent, one.against): one.mean_return for one in self.standings}
+        digits = decimals(list(found.values()))
+        rows = []
+        for place, agent in enumerate(order, start=1):
+            rating = self.ratings[agent]
+            cells = [_cell(found.get((agent, other)), digits) for other in order]
+            rows.append([f"{place}  {self.agents[agent]}", f"{rating.mean:.0f}", f"{rating.low:.0f} to {rating.high:.0f}", *cells])
+        head = ["agent", "Elo", "95 % interval", *(f"against {place}" for place in range(1, len(order) + 1))]
+        alone = "" if self.seats == 2 else f" Each row's agent sits alone, in every seat in turn, against {self.seats - 1} of the column's."
+        return (
+            f"{self.game}{options_text(self.changed)}: every pairing on the same {self.deals:,} deals, seed {self.seed}\n\n"
+            f"{results.table_text(head, rows)}\n\n"
+            f"Mean returns ± 95 %.{alone} Ratings by maximum likelihood from win shares, {self.agents[self.anchor]} = "
+            f"{ANCHOR_RATING:.0f};\ntheir intervals come from {_RESAMPLES:,} resamples of the deals. "
+            f"{self.decisions:,} decisions in {self.seconds:.2f} s."
+        )
+
+
+def _cell(gain: Estimate | None, digits: int) -> str:
+    return "·" if gain is None else f"{gain.mean:+.{digits}f} ± {gain.half_width:.{digits}f}"
+
+
+def tournament(
+    game: Game,
+    options: Any,
+    agents: Sequence[Agent],
+    *,
+    deals: int = DEALS,
+    seed: int = 0,
+    num_threads: int = 1,
+    progress: Progress | None = None,
+    keep: Path | None = None,
+) -> Table:
+    """Every agent against every other on the same `deals` decks.
+
+    The anchor of the ratings is the first rule-based bot among the agents, or the first agent. Ctrl-C raises KeyboardInterrupt;
+    with `keep`, the file that the table will be written to, what was played is kept beside it, and the same call goes on from there.
+    Raises ValueError in a sentence.
+    """
+    seats = game.num_seats(options)
+    if seats == 1:
+        raise ValueError(f"{game.name} has one seat, so nobody plays against anybody; compare agents with evaluate.")
+    if len(agents) < 2:
+        raise ValueError(f"A tournament needs 2 agents or more; {len(agents)} was given.")
+    if not 2 <= deals <= MOST_DEALS:
+        raise ValueError(f"deals is {deals}; an interval needs 2 or more, and {MOST_DEALS:,} are the most.")
+    if seed < 0:
+        raise ValueError(f"The seed is {seed}; it must be a whole number of 0 or more.")
+    pairings = [(one, other) for one in range(len(agents)) for other in range(len(agents)) if (one < other if seats == 2 else one != other)]
+    task = {"tournament of": game.id, "options": option_rules.as_dict(options), "agents": players(agents), "seed": seed, "deals": deals}
+    unfinished = results.Unfinished(keep, task)
+    samples = _samples(game, options, agents, pairings, deals, seed, num_threads, progress, unfinished)
+    anchor = next((number for number, agent in enumerate(agents) if agent.name.startswith("bot:")), 0)
+    standings, shares = [], []
+    for (one, other), sample in zip(pairings, samples, strict=True):
+        won = stats.win_shares(sample.returns)
+        shares.append(sample.of_agent(0, won).mean(1))
+        for place, agent, against in [(0, one, other), (1, other, one)][: 2 if seats == 2 else 1]:
+            gain, share = (sample.of_agent(place, values).mean(1) for values in (sample.returns, won))
+            standings.append(Standing(agent, against, stats.mean_interval(gain), stats.share_interval(share)))
+    unfinished.drop()
+    return Table(
+        game=game.id,
+        options=option_rules.as_dict(options),
+        changed=option_rules.changed(options),
+        agents=[agent.name for agent in agents],
+        standings=standings,
+        ratings=ratings(np.stack(shares, 1), pairings, seats, anchor, seed),
+        anchor=anchor,
+        seats=seats,
+        deals=deals,
+        seed=seed,
+        decisions=sum(sample.decisions for sample in samples),
+        seconds=sum(sample.seconds for sample in samples),
+        stamp=results.stamp(),
+    )
+
+
+def _samples(
+    game: Game,
+    options: Any,
+    agents: Sequence[Agent],
+    pairings: Sequence[tuple[int, int]],
+    deals: int,
+    seed: int,
+    num_threads: int,
+    progress: Progress | None,
+    unfinished: results.Unfinished,
+) -> list[Sample]:
+    """What each pairing played, in the order of `pairings`."""
+    seating = seatings(game, options, 2)
+    kept = unfinished.load()
+    samples = [Sample.from_arrays(seating, _named(kept, number)) for number in range(len(pairings))]
+
+    def arrays() -> dict[str, npt.NDArray[Any]]:
+        return {f"{number} {name}": array for number, one in enumerate(samples) for name, array in one.to_arrays().items()}
+
+    def on_batch() -> None:
+        unfinished.save_at_times(arrays)
+        if progress:
+            progress(sum(sample.deals for sample in samples), deals * len(pairings))
+
+    try:
+        for pairing, sample in zip(pairings, samples, strict=True):
+            match = Match(game, options, [agents[agent] for agent in pairing], seating, num_threads=num_threads or results.cores())
+            try:
+                play(match, sample, deals, seed, on_batch)
+            finally:
+                match.close()
+    except KeyboardInterrupt:
+        unfinished.save(arrays())
+        raise
+    return samples
+
+
+def _named(arrays: dict[str, npt.NDArray[Any]], number: int) -> dict[str, npt.NDArray[Any]]:
+    head = f"{number} "
+    return {name.removeprefix(head): array for name, array in arrays.items() if name.startswith(head)}
+
+
+def ratings(shares: Floats, pairings: Sequence[tuple[int, int]], seats: int, anchor: int, seed: int) -> list[Estimate]:
+    """Elo ratings from win shares [D, M] of M pairings on the same D deals, with percentile intervals over resampled deals.
+
+    One more deal that goes as chance would have it is counted for each pairing, so that an agent that won every deal has a rating too.
+    """
+    deals, chance = len(shares), 1 / seats
+    random = np.random.default_rng(seed)
+    counts = (np.bincount(random.integers(deals, size=deals), minlength=deals) for _ in range(_RESAMPLES))
+    sums = np.stack([shares.sum(0), *(count @ shares for count in counts)])
+    first, second = (np.array(side) for side in zip(*pairings, strict=True))
+    rated = ANCHOR_RATING + _POINTS * stats.rate((sums + chance) / (deals + 1), first, second, chance, anchor)
+    tail = 100 * (1 - stats.COVERAGE) / 2
+    low, high = np.percentile(rated[1:], [tail, 100 - tail], axis=0)
+    return [Estimate(*(float(value) for value in row)) for row in zip(rated[0], low, high, strict=True)]

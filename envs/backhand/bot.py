@@ -1,0 +1,47 @@
+"""The rule-based players of Backhand; what they count is `counting.py`."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.envs.backhand import counting
+from backalley.envs.backhand.counting import Stakes
+from backalley.envs.backhand.game import Observation, Options
+from backalley.envs.backhand.series import SHOW_CARDS
+from backalley.envs.core.base import Bot
+from backalley.envs.core.kernel import kernel
+
+
+@kernel
+def stakes() -> Stakes:
+    """Every hand that came off wins 1, every other loses 1."""
+    return Stakes(np.zeros(SHOW_CARDS, np.int64), True, False, np.ones(counting.PLACES), 0.0, -1.0)
+
+
+@kernel
+def book(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """The book play of the series."""
+    only = counting.only_action(mask)
+    return only if only >= 0 else counting.book(observation, stakes())
+
+
+@kernel
+def counter(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """One card ahead."""
+    only = counting.only_action(mask)
+    return only if only >= 0 else counting.counter(observation, mask, stakes())
+
+
+@kernel
+def planner(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """To the end of the hand."""
+    only = counting.only_action(mask)
+    return only if only >= 0 else counting.planner(options, observation, mask, stakes())
+
+
+BOTS = (
+    Bot("counter", counter, "Counts the stub and takes the best expectation over the next card alone."),
+    Bot("book", book, "Hits to 13, calls backhand from 14 where most of the stub passes 21, throws push hands away."),
+    Bot("planner", planner, "Counts the stub to the end of the hand: the best expectation over all the cards it may still draw."),
+)

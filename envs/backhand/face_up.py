@@ -1,0 +1,56 @@
+"""What the exact solver has to know of the Backhand series: all lies open but the order of the stub, and suits never matter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.envs.backhand import series
+from backalley.envs.core.base import FaceUp
+from backalley.envs.core.kernel import kernel
+
+
+@kernel
+def deck(state: series.HandState) -> npt.NDArray[np.int8]:
+    """The pack in the order of dealing."""
+    return state.deck
+
+
+@kernel
+def next_card(state: series.HandState) -> int:
+    """How many cards have been dealt."""
+    return int(state.next_card)
+
+
+@kernel
+def kind(card: int) -> int:
+    """Cards of one value are alike."""
+    return series.value(card) - 1
+
+
+@kernel
+def key(options: Any, state: series.HandState) -> int:
+    """What the rest of a single hand depends on: the stub's cards by value, the total, the draws made, and whether it may be pushed.
+
+    The player total of the next draw is the present total.
+    """
+    packed = 0
+    for number in range(series.TEN):
+        packed = packed * 17 + int(state.left[number])
+    packed = packed * 32 + int(state.total[0])
+    return (packed * 4 + int(state.draws[0])) * 2 + int(series.is_push_hand(state, 0))
+
+
+@kernel
+def dealer_key(options: Any, state: series.DealerState) -> int:
+    """The same against a dealer: the show cards still to be used, too."""
+    packed = key(options, state)
+    for place in range(series.SHOW_CARDS):
+        packed = packed * 11 + (series.value(int(state.show[place])) if place >= int(state.draws[0]) else 0)
+    return packed
+
+
+FACE_UP = FaceUp(deck, next_card, kind, key)
+WITH_DEALER = FaceUp(deck, next_card, kind, dealer_key)

@@ -1,0 +1,666 @@
+"""Poker Duel: two players split fifteen cards into three poker hands, which meet in order for one, two and three points.
+
+Between split and showdown each may exchange two cards of the hand that is being fought, blind and in turns. The rules are README.md;
+the § marks below are its paragraphs.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.envs.core import cards, pokerhands, rng
+from backalley.envs.core.base import CHANCE, OVER, Game, Kernels
+from backalley.envs.core.kernel import kernel
+from backalley.envs.core.options import OptionError, option
+from backalley.envs.core.record import field
+
+HAND = 15  # cards dealt to each player (§1.3)
+SLOT = 5  # cards in a poker hand, and in a sudden-death hand (§1.4)
+SLOTS = 3  # hands of a split, and rounds of a game (§1.3)
+STOCK = 52 - 2 * HAND  # face-down deck of a game (§1.3)
+SUDDEN_STOCK = 52 - 2 * SLOT  # face-down deck of a sudden-death hand (§1.4)
+ARRANGE, EXCHANGE = 0, 1  # phases of a game (§1.3)
+PACK = (1 << 52) - 1  # the whole pack as a set of cards (§1.1)
+MOST_POINTS = 127  # of a match, so that twice as many fit an observation's byte
+
+
+class FirstDealer(IntEnum):
+    """§1.2: who deals the first game."""
+
+    SEAT_0 = 0
+    SEAT_1 = 1
+    RANDOM = 2
+
+
+class ExchangeOrder(IntEnum):
+    """§1.5: turns alternate, or the non-dealer takes all of his first."""
+
+    ALTERNATE = 0
+    BOTH_AT_ONCE = 1
+
+
+class TiePoints(IntEnum):
+    """§1.6: what two equal hands score."""
+
+    NONE = 0
+    SPLIT = 1
+
+
+class Reward(IntEnum):
+    """§3: what a player is paid for."""
+
+    MATCH = 0
+    POINTS = 1
+    PER_ROUND = 2
+
+
+class Options(NamedTuple):
+    """§2: what a table may agree on."""
+
+    num_games: Annotated[int, option("games in a match", low=1, high=50)] = 2
+    first_dealer: Annotated[FirstDealer, option("who deals the first game (0 and 1 are taken too)")] = FirstDealer.RANDOM
+    round_points: Annotated[tuple[int, int, int], option("what the three rounds are worth", low=0, high=40)] = (1, 2, 3)
+    exchanges_per_round: Annotated[int, option("exchange turns of each player in a round", low=0, high=11)] = 2
+    exchange_order: Annotated[ExchangeOrder, option("turn by turn, or all of the non-dealer's first")] = ExchangeOrder.ALTERNATE
+    stand_is_final: Annotated[bool, option("standing gives up the round's other turns; otherwise only this one")] = True
+    discards_public: Annotated[bool, option("discards are laid face up")] = False
+    tie_points: Annotated[TiePoints, option("what equal hands score: nothing, or half each")] = TiePoints.NONE
+    nothing_scores: Annotated[bool, option("a round scores even if neither hand has a pair or better")] = True
+    misere: Annotated[bool, option("the lower hand wins")] = False
+    ace_low_straight: Annotated[bool, option("A 2 3 4 5 is a straight, the lowest")] = True
+    sudden_death: Annotated[bool, option("a level match is decided by single hands; otherwise it is drawn")] = True
+    max_sudden_death: Annotated[int, option("tied sudden-death hands that make a draw", low=1, high=100)] = 5
+    skip_forced: Annotated[bool, option("cards with only one slot left to go to are placed without a step")] = False
+    reward: Annotated[Reward, option("the match won, points of the match, or points as they are scored")] = Reward.MATCH
+
+
+def check(options: Options) -> None:
+    """Raises OptionError where no round scores, or where a match could have more points than an observation holds."""
+    if sum(options.round_points) == 0:
+        raise OptionError(f"poker_duel option round_points is {options.round_points}; at least one round must be worth something.")
+    most = options.num_games * sum(options.round_points)
+    if most > MOST_POINTS:
+        raise OptionError(
+            f"poker_duel options num_games {options.num_games} and round_points {options.round_points} make {most} points; "
+            f"a match may have at most {MOST_POINTS}: lower one of them."
+        )
+
+
+# Actions (§3), 56 of them:
+#    0-51   discard that card (suit * 13 + rank)
+#   52      stand
+#   53-55   assign the next card to slot 1, 2, 3
+STAND = 52
+ASSIGN = 53
+NUM_ACTIONS = ASSIGN + SLOTS
+
+
+def action_str(options: Options, action: int) -> str:
+    """`discard QS`, `stand`, `slot 1`."""
+    if action < STAND:
+        return f"discard {cards.card_name(action)}"
+    return "stand" if action == STAND else f"slot {action - ASSIGN + 1}"
+
+
+class State:
+    """Everything at the table. Cards of finished games are gone: each game is dealt from a fresh shuffle."""
+
+    seat: int = field("i1", doc="who acts")
+    reward: npt.NDArray[np.float32] = field("f4", 2, "what each seat gained by the latest action")
+    points: npt.NDArray[np.float32] = field("f4", 2, "points of each seat in this match (halves are possible)")
+    dealer: int = field("u1", doc="who dealt this hand")
+    game: int = field("u1", doc="games finished before this one; in sudden death, all of them")
+    sudden_death: int = field("u1", doc="number of the sudden-death hand, 0 before")
+    phase: int = field("u1", doc="0 arrange, 1 exchange")
+    round_index: int = field("u1", doc="showdowns of this game so far: the slot being fought")
+    slots: npt.NDArray[np.uint8] = field("u1", (2, SLOTS, SLOT), "each seat's cards, slot by slot")
+    filled: npt.NDArray[np.uint8] = field("u1", (2, SLOTS), "how many cards each slot holds")
+    offer: npt.NDArray[np.uint8] = field("u1", (2, HAND), "the cards dealt in the order they are assigned; those assigned are wiped")
+    stock: npt.NDArray[np.uint8] = field("u1", SUDDEN_STOCK, "the face-down deck, top first; those drawn are wiped")
+    drawn: int = field("u1", doc="cards drawn from the deck")
+    turns_left: npt.NDArray[np.uint8] = field("u1", 2, "exchange turns each seat has left in this round")
+    stood: npt.NDArray[np.uint8] = field("u1", (2, SLOTS), "1 where a seat's latest turn in that round was to stand")
+    exchanges: npt.NDArray[np.uint8] = field("u1", (2, SLOTS), "how many cards each seat exchanged in each round")
+    discards: npt.NDArray[np.uint8] = field("u1", lambda o: (2, max(1, SLOTS * o.exchanges_per_round)), "each seat's, oldest first")
+
+
+@kernel
+def placed(state: State, seat: int) -> int:
+    """How many cards a seat has assigned to its slots."""
+    return int(state.filled[seat, 0]) + int(state.filled[seat, 1]) + int(state.filled[seat, 2])
+
+
+@kernel
+def discarded(state: State, seat: int) -> int:
+    """How many cards a seat has discarded."""
+    return int(state.exchanges[seat, 0]) + int(state.exchanges[seat, 1]) + int(state.exchanges[seat, 2])
+
+
+@kernel
+def stock_left(state: State) -> int:
+    """How many cards the face-down deck still has."""
+    return (STOCK if state.sudden_death == 0 else SUDDEN_STOCK) - int(state.drawn)
+
+
+@kernel
+def fought(state: State, slot: int) -> bool:
+    """Whether a slot has had its showdown, so that both hands lie open (§1.6)."""
+    return slot < int(state.round_index)
+
+
+@kernel
+def slot_strength(options: Options, state: State, seat: int, slot: int) -> int:
+    """The strength of a full slot."""
+    return pokerhands.strength(state.slots[seat, slot], options.ace_low_straight)
+
+
+@kernel
+def start(options: Options, state: State, lot: int) -> None:
+    """§1.2: a match begins; with a random first dealer the lot is the cut for it."""
+    state.dealer = lot if options.first_dealer == FirstDealer.RANDOM else options.first_dealer
+    state.seat = CHANCE
+
+
+@kernel
+def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
+    """§1.3, §1.4: one card at a time, non-dealer first; fifteen each, five each in sudden death."""
+    clear_hand(state)
+    leader = 1 - int(state.dealer)
+    size = HAND if state.sudden_death == 0 else SLOT
+    for index in range(2 * size, 52):
+        state.stock[index - 2 * size] = deck[index]
+    if state.sudden_death > 0:
+        for index in range(SLOT):
+            state.slots[leader, 0, index] = deck[2 * index]
+            state.slots[1 - leader, 0, index] = deck[2 * index + 1]
+        state.filled[0, 0] = SLOT
+        state.filled[1, 0] = SLOT
+        begin_round(options, state)
+        return
+    mine, his = 0, 0
+    for index in range(HAND):
+        mine |= 1 << int(deck[2 * index])
+        his |= 1 << int(deck[2 * index + 1])
+    offer_cards(state, leader, mine)
+    offer_cards(state, 1 - leader, his)
+    state.phase = ARRANGE
+    state.seat = leader
+
+
+@kernel
+def clear_hand(state: State) -> None:
+    """Take up all cards of the last game: nothing of it matters but the points."""
+    state.slots[:] = 0
+    state.filled[:] = 0
+    state.offer[:] = 0
+    state.stock[:] = 0
+    state.discards[:] = 0
+    state.exchanges[:] = 0
+    state.stood[:] = 0
+    state.turns_left[:] = 0
+    state.drawn = 0
+    state.round_index = 0
+
+
+@kernel
+def offer_cards(state: State, seat: int, hand: int) -> None:
+    """§3: a seat's fifteen cards in the order they are assigned: by rank, then by suit."""
+    count = 0
+    for rank in range(13):
+        for card in range(rank, 52, 13):
+            if (hand >> card) & 1:
+                state.offer[seat, count] = card
+                count += 1
+
+
+@kernel
+def legal(options: Options, state: State, mask: npt.NDArray[np.int8]) -> None:
+    """§3: a slot with room for the next card; or standing, and any card of the slot being fought while the deck lasts."""
+    seat = int(state.seat)
+    if state.phase == ARRANGE:
+        for slot in range(SLOTS):
+            mask[ASSIGN + slot] = int(state.filled[seat, slot] < SLOT)
+        return
+    mask[STAND] = 1
+    if stock_left(state) > 0:
+        for index in range(SLOT):
+            mask[state.slots[seat, state.round_index, index]] = 1
+
+
+@kernel
+def step(options: Options, state: State, action: int) -> None:
+    """§1.3: assign a card, exchange one, or stand."""
+    seat = int(state.seat)
+    if action >= ASSIGN:
+        assign(options, state, seat, action - ASSIGN)
+        return
+    if action == STAND:
+        stand(options, state, seat)
+    else:
+        exchange(state, seat, action)
+    pass_turn(options, state, seat)
+
+
+@kernel
+def assign(options: Options, state: State, seat: int, slot: int) -> None:
+    """§1.3: the next card goes to a slot; once a seat has placed all, the dealer arranges, and then round 1 begins."""
+    place(state, seat, slot)
+    if options.skip_forced:
+        only = only_room(state, seat)
+        while only >= 0 and placed(state, seat) < HAND:
+            place(state, seat, only)
+    if placed(state, seat) < HAND:
+        return
+    if seat != state.dealer:
+        state.seat = state.dealer
+        return
+    state.phase = EXCHANGE
+    begin_round(options, state)
+
+
+@kernel
+def place(state: State, seat: int, slot: int) -> None:
+    """Put a seat's next card into a slot."""
+    index = placed(state, seat)
+    state.slots[seat, slot, state.filled[seat, slot]] = state.offer[seat, index]
+    state.offer[seat, index] = 0
+    state.filled[seat, slot] += 1
+
+
+@kernel
+def only_room(state: State, seat: int) -> int:
+    """The only slot with room, or -1 where two or three have it."""
+    only = -1
+    for slot in range(SLOTS):
+        if state.filled[seat, slot] < SLOT:
+            if only >= 0:
+                return -1
+            only = slot
+    return only
+
+
+@kernel
+def exchange(state: State, seat: int, card: int) -> None:
+    """§1.5: a card of the slot being fought goes out of play, then the top card of the deck takes its place."""
+    slot = int(state.round_index)
+    index = 0
+    while int(state.slots[seat, slot, index]) != card:
+        index += 1
+    top = int(state.drawn)
+    state.discards[seat, discarded(state, seat)] = card
+    state.slots[seat, slot, index] = state.stock[top]
+    state.stock[top] = 0
+    state.drawn = top + 1
+    state.exchanges[seat, slot] += 1
+    state.stood[seat, slot] = 0
+    state.turns_left[seat] -= 1
+
+
+@kernel
+def stand(options: Options, state: State, seat: int) -> None:
+    """§1.5: no exchange; final for the round unless the table agreed otherwise."""
+    state.stood[seat, state.round_index] = 1
+    state.turns_left[seat] = 0 if options.stand_is_final else int(state.turns_left[seat]) - 1
+
+
+@kernel
+def pass_turn(options: Options, state: State, seat: int) -> None:
+    """§1.5: who exchanges next; with no turn left on either side, the showdown."""
+    preferred = 1 - seat if options.exchange_order == ExchangeOrder.ALTERNATE else seat
+    if state.turns_left[preferred] > 0:
+        state.seat = preferred
+    elif state.turns_left[1 - preferred] > 0:
+        state.seat = 1 - preferred
+    else:
+        showdown(options, state)
+        begin_round(options, state)
+
+
+@kernel
+def begin_round(options: Options, state: State) -> None:
+    """§1.3: the next round's turns, non-dealer first; after the last round, what follows the game.
+
+    Where nobody may exchange, the remaining rounds are shown down at once.
+    """
+    rounds = SLOTS if state.sudden_death == 0 else 1
+    while state.round_index < rounds:
+        if options.exchanges_per_round > 0:
+            state.turns_left[:] = options.exchanges_per_round
+            state.phase = EXCHANGE
+            state.seat = 1 - int(state.dealer)
+            return
+        showdown(options, state)
+    if state.sudden_death > 0:
+        finish_sudden_death(options, state)
+    else:
+        finish_game(options, state)
+
+
+@kernel
+def compare_slots(options: Options, state: State, slot: int) -> int:
+    """§1.6, §1.7: 1 where seat 0's hand wins that slot, -1 where seat 1's does, 0 where they tie."""
+    difference = slot_strength(options, state, 0, slot) - slot_strength(options, state, 1, slot)
+    order = int(difference > 0) - int(difference < 0)
+    return -order if options.misere else order
+
+
+@kernel
+def showdown(options: Options, state: State) -> None:
+    """§1.6: both hands of the slot are shown and score; those of sudden death have no points."""
+    slot = int(state.round_index)
+    state.round_index = slot + 1
+    if state.sudden_death == 0:
+        award(options, state, slot, compare_slots(options, state, slot))
+
+
+@kernel
+def award(options: Options, state: State, slot: int, order: int) -> None:
+    """§1.6: the round's points to the winner; equal hands get none or half each."""
+    value = float(options.round_points[slot])
+    if not options.nothing_scores:
+        best = max(slot_strength(options, state, 0, slot), slot_strength(options, state, 1, slot))
+        if best >> pokerhands.CATEGORY_SHIFT == pokerhands.Category.NOTHING:
+            return
+    if order == 0:
+        if options.tie_points == TiePoints.SPLIT:
+            state.points[0] += 0.5 * value
+            state.points[1] += 0.5 * value
+        return
+    state.points[0 if order > 0 else 1] += value
+    if options.reward == Reward.PER_ROUND:
+        pay(state, order * value / game_points(options))
+
+
+@kernel
+def game_points(options: Options) -> int:
+    """What a game's three rounds are worth together."""
+    return options.round_points[0] + options.round_points[1] + options.round_points[2]
+
+
+@kernel
+def pay(state: State, amount: float) -> None:
+    """Reward seat 0 at the cost of seat 1."""
+    state.reward[0] = float(state.reward[0]) + amount
+    state.reward[1] = float(state.reward[1]) - amount
+
+
+@kernel
+def finish_game(options: Options, state: State) -> None:
+    """§1.2: another game, or the match is decided, or it is level and goes to sudden death."""
+    lead = float(state.points[0]) - float(state.points[1])
+    if int(state.game) + 1 < options.num_games:
+        state.game += 1
+        next_dealer(state)
+    elif lead == 0 and options.sudden_death:
+        state.game += 1
+        state.sudden_death = 1
+        next_dealer(state)
+    else:
+        finish_match(options, state, int(lead > 0) - int(lead < 0))
+
+
+@kernel
+def finish_sudden_death(options: Options, state: State) -> None:
+    """§1.4: the higher hand wins the match; a tie is dealt again, and the last tie is a draw."""
+    order = compare_slots(options, state, 0)
+    if order == 0 and int(state.sudden_death) < options.max_sudden_death:
+        state.sudden_death += 1
+        next_dealer(state)
+    else:
+        finish_match(options, state, order)
+
+
+@kernel
+def next_dealer(state: State) -> None:
+    """§1.2: the other player deals."""
+    state.dealer = 1 - int(state.dealer)
+    state.seat = CHANCE
+
+
+@kernel
+def finish_match(options: Options, state: State, winner: int) -> None:
+    """§3: `winner` is 1 for seat 0, -1 for seat 1, 0 for a draw."""
+    state.seat = OVER
+    if options.reward == Reward.MATCH:
+        pay(state, float(winner))
+    elif options.reward == Reward.POINTS:
+        lead = float(state.points[0]) - float(state.points[1])
+        pay(state, lead / (game_points(options) * options.num_games))
+
+
+class Observation:
+    """§4: what one seat may know now. Index 0 of a pair is me, 1 is my opponent; a row of 52 has a 1 at each card's number."""
+
+    slots: npt.NDArray[np.uint8] = field("u1", (SLOTS, 52), "my cards, slot by slot")
+    unassigned: npt.NDArray[np.uint8] = field("u1", 52, "my cards not yet in a slot")
+    next_card: npt.NDArray[np.uint8] = field("u1", 52, "the one of them to be assigned next")
+    discards: npt.NDArray[np.uint8] = field(
+        "u1", lambda o: (2 if o.discards_public else 1, 52), "my discards of this game; with `discards_public` a second row, my opponent's"
+    )
+    exposed: npt.NDArray[np.uint8] = field("u1", (SLOTS, 52), "my opponent's hands that have been shown down, slot by slot")
+    category: npt.NDArray[np.uint8] = field("u1", SLOTS, "category of each of my full slots, 0 nothing to 9 royal flush", high=9)
+    my_turn: int = field("u1", doc="1 when I am to act")
+    phase: npt.NDArray[np.uint8] = field("u1", 3, "arrange, exchange, exchange in sudden death: one of them is 1")
+    current_slot: npt.NDArray[np.uint8] = field("u1", SLOTS, "1 at the slot being fought; all 0 while arranging")
+    turns_left: npt.NDArray[np.uint8] = field("u1", 2, "exchange turns left in this round", high=lambda o: max(1, o.exchanges_per_round))
+    exchanges: npt.NDArray[np.uint8] = field(
+        "u1", (2, SLOTS), "cards exchanged in each round", high=lambda o: max(1, o.exchanges_per_round)
+    )
+    stood: npt.NDArray[np.uint8] = field("u1", (2, SLOTS), "1 where the latest turn in that round was to stand")
+    stock: int = field("u1", doc="cards left in the deck", high=SUDDEN_STOCK)
+    dealer: npt.NDArray[np.uint8] = field("u1", 2, "who dealt")
+    points: npt.NDArray[np.uint8] = field(
+        "u1", 2, "points in this match, counted in halves", high=lambda o: 2 * o.num_games * sum(o.round_points)
+    )
+    game: int = field("u1", doc="games finished before this one", high=lambda o: o.num_games)
+    sudden_death: int = field("u1", doc="number of the sudden-death hand, 0 before", high=lambda o: o.max_sudden_death)
+
+
+@kernel
+def observe(options: Options, state: State, seat: int, out: Observation) -> None:
+    """§4, §5: my own cards, what has been laid open, and the public course of the match."""
+    other = 1 - seat
+    observe_cards(options, state, seat, out)
+    out.my_turn = int(state.seat == seat)
+    if state.phase == ARRANGE:
+        out.phase[0] = 1
+    else:
+        out.phase[1 if state.sudden_death == 0 else 2] = 1
+        if state.round_index < SLOTS:
+            out.current_slot[state.round_index] = 1
+    for index in range(2):
+        who = seat if index == 0 else other
+        out.turns_left[index] = state.turns_left[who]
+        out.points[index] = int(2.0 * float(state.points[who]))
+        for slot in range(SLOTS):
+            out.exchanges[index, slot] = state.exchanges[who, slot]
+            out.stood[index, slot] = state.stood[who, slot]
+    out.stock = stock_left(state)
+    out.dealer[0 if state.dealer == seat else 1] = 1
+    out.game = state.game
+    out.sudden_death = state.sudden_death
+
+
+@kernel
+def observe_cards(options: Options, state: State, seat: int, out: Observation) -> None:
+    """The rows of cards."""
+    other = 1 - seat
+    for slot in range(SLOTS):
+        count = int(state.filled[seat, slot])
+        for index in range(count):
+            out.slots[slot, state.slots[seat, slot, index]] = 1
+        if count == SLOT:
+            out.category[slot] = slot_strength(options, state, seat, slot) >> pokerhands.CATEGORY_SHIFT
+            if fought(state, slot):
+                for index in range(SLOT):
+                    out.exposed[slot, state.slots[other, slot, index]] = 1
+    if state.phase == ARRANGE:
+        first = placed(state, seat)
+        if first < HAND:
+            out.next_card[state.offer[seat, first]] = 1
+        for index in range(first, HAND):
+            out.unassigned[state.offer[seat, index]] = 1
+    for index in range(discarded(state, seat)):
+        out.discards[0, state.discards[seat, index]] = 1
+    if options.discards_public:
+        for index in range(discarded(state, other)):
+            out.discards[1, state.discards[other, index]] = 1
+
+
+@kernel
+def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
+    """§5: deal the cards `seat` cannot place anew to his opponent's closed hands, closed discards and the deck.
+
+    How far the opponent has come with a split is not known to him either, so an unfinished one is taken back to its beginning.
+    """
+    other = 1 - seat
+    unseen = np.empty(52, np.uint8)
+    hidden = PACK & ~seen_cards(options, state, seat)
+    count = 0
+    for card in range(52):
+        if (hidden >> card) & 1:
+            unseen[count] = card
+            count += 1
+    key = rng.shuffle(key, unseen, count)
+    if state.phase == ARRANGE and placed(state, other) < HAND:
+        hand = 0
+        for index in range(HAND):
+            hand |= 1 << int(unseen[count - 1 - index])
+        count -= HAND
+        state.slots[other, :, :] = 0
+        state.filled[other, :] = 0
+        offer_cards(state, other, hand)
+    else:
+        count = redraw_hands(options, state, other, unseen, count)
+    for index in range(stock_left(state)):
+        count -= 1
+        state.stock[int(state.drawn) + index] = unseen[count]
+
+
+@kernel
+def redraw_hands(options: Options, state: State, other: int, unseen: npt.NDArray[np.uint8], count: int) -> int:
+    """New cards, from the end of `unseen`, for closed slots and discards; gives back how many are left."""
+    for slot in range(SLOTS if state.sudden_death == 0 else 1):
+        if fought(state, slot):
+            # The place of a card within an open hand would tell which were drawn.
+            state.slots[other, slot].sort()
+        else:
+            for index in range(SLOT):
+                count -= 1
+                state.slots[other, slot, index] = unseen[count]
+    if not options.discards_public:
+        for index in range(discarded(state, other)):
+            count -= 1
+            state.discards[other, index] = unseen[count]
+    return count
+
+
+@kernel
+def seen_cards(options: Options, state: State, seat: int) -> int:
+    """§5: the set of cards whose place a seat knows."""
+    other = 1 - seat
+    seen = 0
+    for slot in range(SLOTS):
+        for index in range(int(state.filled[seat, slot])):
+            seen |= 1 << int(state.slots[seat, slot, index])
+        if fought(state, slot):
+            for index in range(int(state.filled[other, slot])):
+                seen |= 1 << int(state.slots[other, slot, index])
+    if state.phase == ARRANGE:
+        for index in range(placed(state, seat), HAND):
+            seen |= 1 << int(state.offer[seat, index])
+    for index in range(discarded(state, seat)):
+        seen |= 1 << int(state.discards[seat, index])
+    if options.discards_public:
+        for index in range(discarded(state, other)):
+            seen |= 1 << int(state.discards[other, index])
+    return seen
+
+
+def piles(options: Options, state: Any) -> dict[str, list[int]]:
+    """Where every card lies."""
+    found: dict[str, list[int]] = {}
+    for seat in range(2):
+        for slot in range(SLOTS):
+            found[f"seat {seat} slot {slot + 1}"] = state.slots[seat, slot, : state.filled[seat, slot]].tolist()
+        first = placed(state, seat) if state.phase == ARRANGE else HAND
+        found[f"seat {seat} unassigned"] = state.offer[seat, first:].tolist()
+        found[f"seat {seat} discards"] = state.discards[seat, : discarded(state, seat)].tolist()
+    found["deck"] = state.stock[state.drawn : int(state.drawn) + stock_left(state)].tolist()
+    return found
+
+
+def table_str(options: Options, state: Any, seat: int | None) -> str:
+    """The match so far and both sides of the table, closed hands as `--`."""
+    lines = [_score_line(options, state)]
+    lying = piles(options, state)
+    for who in range(2):
+        mine = seat in (None, who)
+        lines.append(f"seat {who}" + (" (dealer)" if state.dealer == who else ""))
+        if state.phase == ARRANGE and not mine:
+            lines.append("  fifteen cards, arranged unseen")
+            continue
+        slots = range(SLOTS if state.sudden_death == 0 else 1)
+        lines += [f"  slot {slot + 1}  {_hand_line(options, state, who, slot, mine or fought(state, slot))}" for slot in slots]
+        if lying[f"seat {who} unassigned"]:
+            lines.append(f"  to assign  {cards.card_names(lying[f'seat {who} unassigned'])}")
+        if discarded(state, who):
+            shown = mine or options.discards_public
+            thrown = lying[f"seat {who} discards"]
+            lines.append(f"  discards  {cards.card_names(thrown) if shown else ' '.join(['--'] * len(thrown))}")
+    lines.append(f"deck: {stock_left(state)} cards" + (f", from the top {cards.card_names(lying['deck'])}" if seat is None else ""))
+    return "\n".join(lines)
+
+
+def _score_line(options: Options, state: Any) -> str:
+    score = f"points {state.points[0]:g} to {state.points[1]:g}"
+    if state.sudden_death > 0:
+        return f"sudden death, hand {state.sudden_death} of at most {options.max_sudden_death}, {score}"
+    if state.phase == ARRANGE:
+        now = "arranging"
+    elif state.round_index < SLOTS:
+        now = f"round {state.round_index + 1} worth {options.round_points[state.round_index]}"
+    else:
+        now = "finished"
+    return f"game {state.game + 1} of {options.num_games}, {now}, {score}"
+
+
+def _hand_line(options: Options, state: Any, who: int, slot: int, shown: bool) -> str:
+    count = int(state.filled[who, slot])
+    hand = sorted(state.slots[who, slot, :count].tolist(), key=lambda card: (card % 13, card))
+    text = cards.card_names(hand) if shown else " ".join(["--"] * count)
+    if shown and count == SLOT:
+        category = pokerhands.Category(slot_strength(options, state, who, slot) >> pokerhands.CATEGORY_SHIFT)
+        text += f"  {category.name.lower().replace('_', ' ')}"
+    swapped = int(state.exchanges[who, slot])
+    notes = [f"{swapped} exchanged"] * (swapped > 0) + ["stood"] * int(state.stood[who, slot])
+    return text + (f"  ({', '.join(notes)})" if notes else "")
+
+
+def _returns(options: Options) -> tuple[float, float]:
+    most = float(options.num_games) if options.reward == Reward.PER_ROUND else 1.0
+    return -most, most
+
+
+GAME = Game(
+    name="poker_duel",
+    version=0,
+    title="Poker Duel",
+    kernels=Kernels(start, deal, legal, step, observe, determinize),
+    Options=Options,
+    State=State,
+    Observation=Observation,
+    num_actions=NUM_ACTIONS,
+    action_str=action_str,
+    table_str=table_str,
+    piles=piles,
+    deck_size=lambda options: 52,
+    reward_range=_returns,
+    zero_sum=lambda options: True,
+    num_lots=lambda options: 2 if options.first_dealer == FirstDealer.RANDOM else 1,
+    check=check,
+)

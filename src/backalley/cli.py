@@ -1,0 +1,409 @@
+"""The command line: one program, thin verbs. Each calls one function of the folder that owns its work, and says how to run it again.
+
+What goes wrong is said in a sentence, with exit code 2; Ctrl-C ends with 130.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import backalley
+from backalley.envs.core.base import Game
+
+if TYPE_CHECKING:
+    from backalley.agents.base import Agent
+
+EXTRAS = {"torch", "stable_baselines3", "sb3_contrib", "safetensors", "tensorboard", "yaml"}
+"""Modules that come with `pip install 'backalley[train]'`."""
+WRONG, INTERRUPTED = 2, 130
+
+
+class Sentence(click.ClickException):
+    """What went wrong, in one line."""
+
+    exit_code = WRONG
+
+    def show(self, file: Any = None) -> None:
+        """`Error: ...` on standard error."""
+        click.echo(f"Error: {self.message}", err=True)
+
+
+def _ours(error: BaseException) -> bool:
+    """Whether an error was raised by this package's own code, and so has a sentence for a person; others are bugs and keep their trace."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and str(trace.tb_frame.f_globals.get("__name__", "")).split(".")[0] == "backalley"
+
+
+class Program(click.Group):
+    """The verbs in the order written, with every known error turned into its sentence."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of this file."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a verb."""
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("\nStopped by Ctrl-C.", err=True)
+            ctx.exit(INTERRUPTED)
+        except ModuleNotFoundError as error:
+            missing = (error.name or "").split(".")[0]
+            if missing not in EXTRAS:
+                raise
+            raise Sentence(f"This needs {missing}, which is not installed: pip install 'backalley[train]'") from error
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            named = f"{error.filename}: " if error.filename is not None else ""
+            raise Sentence(f"{named}{error.strerror}." if error.strerror else str(error)) from error
+        except ValueError as error:
+            if not _ours(error):
+                raise
+            raise Sentence(str(error)) from error
+
+
+def _pairs(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for item in given:
+        name, sign, value = item.partition("=")
+        if not sign or not name:
+            raise click.BadParameter(f"{item!r} is not of the form NAME=VALUE.", ctx, parameter)
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _threads(ctx: click.Context, parameter: click.Parameter, given: int | None) -> int:
+    from backalley.benchmarks import results
+
+    return results.cores() if given is None else given
+
+
+option_option = click.option(
+    "--option", "given", multiple=True, metavar="NAME=VALUE", callback=_pairs, help="An option of the game; may be repeated."
+)
+json_option = click.option("--json", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write the results to this file, too.")
+threads_option = click.option(
+    "--threads", type=click.IntRange(1), callback=_threads, help="Threads; every core by default. Results do not depend on it."
+)
+
+
+def seed_option(default: int | None, doc: str) -> Callable[[Any], Any]:
+    """`--seed`, a whole number of 0 or more."""
+    return click.option("--seed", type=click.IntRange(0), default=default, show_default=default is not None, help=doc)
+
+
+def _game(name: str, given: Mapping[str, str]) -> tuple[Game, Any]:
+    found = backalley.game(name)
+    return found, found.options(given)
+
+
+def _agents(game: Game, options: Any, specs: Sequence[str]) -> list[Agent]:
+    from backalley.agents.registry import agent
+
+    return [agent(spec, game, options) for spec in specs]
+
+
+def _check_place(path: Path | None) -> None:
+    from backalley.benchmarks import results
+
+    if path is not None:
+        results.check_place(path)
+
+
+def _write(path: Path | None, payload: Mapping[str, Any]) -> None:
+    from backalley.benchmarks import results
+
+    if path is not None:
+        results.write(path, payload)
+        click.echo(f"Written to {path}.", err=True)
+
+
+def command_line(verb: str, *words: str, given: Mapping[str, str] | None = None, **settings: Any) -> str:
+    """The line that runs a verb again: words, the game's options, and settings, of which those that are None or False are left out."""
+    line = ["backalley", verb, *words]
+    for name, value in (given or {}).items():
+        line += ["--option", f"{name}={value}"]
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            for key, item in value.items():
+                line += [f"--{name}", f"{key}={item}"]
+        elif value is True:
+            line.append(f"--{name.replace('_', '-')}")
+        elif value is not None and value is not False:
+            line += [f"--{name.replace('_', '-')}", str(value)]
+    return shlex.join(line)
+
+
+def _again(line: str) -> None:
+    click.echo(f"\nAgain: {line}")
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error, where that is a terminal; its function takes the work done and all work."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *times)
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(backalley.__version__, prog_name="backalley")
+def main() -> None:
+    """Card games for reinforcement learning.
+
+    Agents are named random, bot (a game's best), bot:NAME, or by the folder of a trained policy.
+    """
+
+
+@main.command()
+def games() -> None:
+    """List the games. Seats, actions and observation size are those of the default options."""
+    from backalley.benchmarks import results
+
+    rows = []
+    for game in backalley.games():
+        options = game.options()
+        numbers = (game.num_seats(options), game.num_actions, game.observation_size(options))
+        rows.append([game.id, game.title, ", ".join(game.bots), *map(str, numbers)])
+    click.echo(results.table_text(["game", "title", "bots", "seats", "actions", "observation"], rows, left=3))
+    _again(command_line("games"))
+
+
+@main.command()
+@click.argument("game")
+def rules(game: str) -> None:
+    """Print the page of GAME. It has the rules, options, actions, observation and bots."""
+    found = backalley.game(game)
+    text = (found.folder / "README.md").read_text("utf-8")
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.markdown import Markdown
+
+        Console().print(Markdown(text))
+    else:
+        click.echo(text)
+    click.echo(f"Again: {command_line('rules', found.id)}", err=True)
+
+
+@main.command()
+@click.argument("game")
+@click.option("--out", type=click.Path(path_type=Path), help="The folder of the run; by default a new one under runs/.")
+@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="Train for this long.")
+@click.option("--decisions", type=click.IntRange(1), help="Train for this many decisions.")
+@seed_option(0, "Decides packs, weights and exploration.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", callback=_pairs, help="A hyperparameter; may be repeated.")
+@option_option
+@click.option("--resume", type=click.Path(path_type=Path), help="Go on with the run in this folder.")
+@click.option("--device", default="cpu", show_default=True, help="Where torch computes: cpu, cuda, ...")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def train(
+    game: str,
+    out: Path | None,
+    seconds: float | None,
+    decisions: int | None,
+    seed: int,
+    overrides: dict[str, str],
+    given: dict[str, str],
+    resume: Path | None,
+    device: str,
+    quiet: bool,
+) -> None:
+    """Train a policy for GAME. It learns by self-play, in every seat."""
+    from backalley.training.train import train as run
+
+    folder = run(
+        game,
+        given,
+        out=out,
+        seconds=seconds,
+        decisions=decisions,
+        seed=seed,
+        config_overrides=overrides,
+        resume=resume,
+        device=device,
+        quiet=quiet,
+    )
+    settings = {"seconds": seconds, "decisions": decisions, "seed": seed, "set": overrides, "device": None if device == "cpu" else device}
+    _again(command_line("train", game, given=given, **settings))
+    click.echo(f"Strength: {command_line('evaluate', game, str(folder), 'bot', given=given)}")
+
+
+@main.command()
+@click.argument("game")
+@click.argument("agents", nargs=-1, required=True)
+@click.option("--deals", type=int, help="Deals to play; 4,096 by default.")
+@click.option("--precision", type=float, help="Half-width wanted for the mean returns; a pilot of 256 deals decides how many are played.")
+@seed_option(0, "Decides decks and the agents' own randomness.")
+@option_option
+@threads_option
+@json_option
+def evaluate(
+    game: str,
+    agents: tuple[str, ...],
+    deals: int | None,
+    precision: float | None,
+    seed: int,
+    given: dict[str, str],
+    threads: int,
+    path: Path | None,
+) -> None:
+    """Play AGENTS against each other. Every deck is played in every seating.
+
+    Two agents, or one for each seat; in a game of one seat any number, each on the same decks by itself. With two agents and more than
+    two seats the first sits alone against a field of the second.
+    """
+    from backalley.benchmarks.evaluate import evaluate as run
+
+    found, options = _game(game, given)
+    _check_place(path)
+    players = _agents(found, options, agents)
+    with _progress("deals") as progress:
+        report = run(
+            found, options, players, deals=deals, precision=precision, seed=seed, num_threads=threads, progress=progress, keep=path
+        )
+    line = command_line("evaluate", found.id, *agents, given=given, deals=report.planned, seed=seed, json=path)
+    report = dataclasses.replace(report, command=line)
+    click.echo(report.table())
+    _write(path, report.to_json())
+    _again(line)
+    if not report.complete:
+        kept = "the same line goes on from here" if path else "with --json FILE an interrupted evaluation could be taken up again"
+        click.echo(f"Stopped by Ctrl-C; the report is of the deals finished so far, and {kept}.", err=True)
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+@main.command()
+@click.argument("game")
+@click.argument("agents", nargs=-1, required=True)
+@click.option("--deals", type=int, default=2048, show_default=True, help="Deals for each pairing.")
+@seed_option(0, "Decides decks and the agents' own randomness.")
+@option_option
+@threads_option
+@json_option
+def tournament(
+    game: str, agents: tuple[str, ...], deals: int, seed: int, given: dict[str, str], threads: int, path: Path | None
+) -> None:
+    """Rate AGENTS, all against all. Every pairing plays the same decks."""
+    from backalley.benchmarks.tournament import tournament as run
+
+    found, options = _game(game, given)
+    _check_place(path)
+    with _progress("deals") as progress:
+        table = run(
+            found, options, _agents(found, options, agents), deals=deals, seed=seed, num_threads=threads, progress=progress, keep=path
+        )
+    line = command_line("tournament", found.id, *agents, given=given, deals=deals, seed=seed, json=path)
+    table = dataclasses.replace(table, command=line)
+    click.echo(table.table())
+    _write(path, table.to_json())
+    _again(line)
+
+
+@main.command()
+@click.argument("game")
+@click.option("--seat", type=int, default=0, show_default=True, help="Where you sit.")
+@click.option("--opponent", "opponents", multiple=True, default=["bot"], show_default=True, help="One for all others, or one for each.")
+@seed_option(None, "Decides the deal; drawn anew by default.")
+@option_option
+def play(game: str, seat: int, opponents: tuple[str, ...], seed: int | None, given: dict[str, str]) -> None:
+    """Play GAME at the terminal. One episode; you sit in --seat."""
+    from backalley.agents.human import LeftTable
+    from backalley.agents.human import play as run
+
+    found, options = _game(game, given)
+    others = _agents(found, options, opponents) if found.num_seats(options) > 1 else []
+    if seed is None:
+        import secrets
+
+        seed = secrets.randbelow(1_000_000)
+    again = command_line("play", found.id, given=given, seat=seat, seed=seed)
+    again += "".join(f" --opponent {shlex.quote(spec)}" for spec in opponents)
+    try:
+        returns = run(found, options, others, seat=seat, seed=seed, ask=lambda: input("> "), show=click.echo)
+    except LeftTable:
+        click.echo("\nYou left the table before the end.")
+    else:
+        gains = ", ".join(f"{'you' if who == seat else found.seat_name(who)} {value:+g}" for who, value in enumerate(returns))
+        click.echo(f"\nThe game is over. Returns: {gains}.")
+    _again(again)
+
+
+@main.command()
+@click.argument("games", nargs=-1)
+@option_option
+@click.option("--tables", multiple=True, type=click.IntRange(1), help="A number of tables; by default 1, 64, 1,024, 4,096 and 16,384.")
+@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=0.4, show_default=True, help="Length of a repetition.")
+@click.option("--repeats", type=click.IntRange(1), default=5, show_default=True, help="Repetitions of each measurement.")
+@json_option
+def speed(
+    games: tuple[str, ...], given: dict[str, str], tables: tuple[int, ...], seconds: float, repeats: int, path: Path | None
+) -> None:
+    """Measure the speed of GAMES, by default all. Decisions a second of random play, and the wait before the first."""
+    from backalley.benchmarks.speed import TABLES
+    from backalley.benchmarks.speed import speed as run
+
+    if given and len(games) != 1:
+        raise click.UsageError("--option goes with one game.")
+    chosen = [_game(name, given) for name in games or backalley.game_names()]
+    _check_place(path)
+    with _progress("games") as progress:
+        speeds = run(chosen, tables=tables or TABLES, seconds=seconds, repeats=repeats, progress=progress, keep=path)
+    line = command_line("speed", *(game.id for game, _ in chosen), given=given, seconds=seconds, repeats=repeats, json=path)
+    line += "".join(f" --tables {size}" for size in tables)
+    speeds = dataclasses.replace(speeds, command=line)
+    click.echo(speeds.table())
+    _write(path, speeds.to_json())
+    _again(line)
+    if not speeds.complete:
+        click.echo(f"Stopped by Ctrl-C after {len(speeds.games)} of {speeds.planned} games.", err=True)
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+@main.command()
+@click.argument("game")
+@option_option
+@threads_option
+@json_option
+def solve(game: str, given: dict[str, str], threads: int, path: Path | None) -> None:
+    """Solve GAME exactly. Only games that hide nothing but the order of the stub can be solved."""
+    from backalley.agents.exact import solve as run
+
+    found, options = _game(game, given)
+    _check_place(path)
+    with _progress("openings") as progress:
+        solution = run(found, options, num_threads=threads, progress=progress)
+    from backalley.benchmarks import results
+
+    line = command_line("solve", found.id, given=given, json=path)
+    click.echo(solution.table())
+    _write(path, {"kind": "solution", "command": line, **solution.to_json(), **results.stamp()})
+    _again(line)
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def replay(file: Path) -> None:
+    """Replay the game in FILE. Turn by turn, with a check that the rules still give what was recorded."""
+    from backalley.envs.core.playthrough import replay as run
+
+    for turn in run(file):
+        click.echo(f"{turn}\n")
+    click.echo("Everything shown and won is as it was recorded.")
+    _again(command_line("replay", str(file)))

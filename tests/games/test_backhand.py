@@ -1,0 +1,94 @@
+"""What vectors cannot say of the Backhand series: chances, and how far a deck is used."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import backalley
+from backalley.agents.registry import agent
+from backalley.benchmarks.evaluate import evaluate
+from backalley.envs.core.base import OVER, game
+from backalley.envs.core.engine import Engine
+from backalley.envs.core.kernel import COMPILED
+
+DEALS = 1_000_000 if COMPILED else 2_000
+SERIES = ["backhand", "buffalo_bayou", "missouri_city"]
+
+
+def random_actions(mask: npt.NDArray[np.int8], dice: np.random.Generator) -> npt.NDArray[np.int64]:
+    """A uniformly drawn legal action for each row."""
+    actions: npt.NDArray[np.int64] = np.argmax(mask * dice.random(mask.shape, np.float32), axis=1)
+    return actions
+
+
+def random_returns(name: str, episodes: int, **options: Any) -> npt.NDArray[np.float64]:
+    """Seat 0's returns over at least `episodes` episodes of uniformly random legal play, whole batches of first episodes."""
+    tables = backalley.make_vec(f"{name}-v0", num_envs=min(episodes, 20_000), seed=7, autoreset=False, **options)
+    dice, found = np.random.default_rng(7), []
+    tables.reset()
+    while sum(map(len, found)) < episodes:
+        live, returns = np.arange(tables.num_envs), np.zeros(tables.num_envs)
+        while len(live):
+            turn = tables.step(random_actions(tables.turn.action_mask[live], dice), live)
+            returns[live] += turn.reward[live, 0]
+            live = live[~turn.terminated[live]]
+        found.append(returns)
+        tables.restart(np.arange(tables.num_envs))
+    return np.concatenate(found)
+
+
+def test_random_play_wins_backhand_as_often_as_enumeration_says() -> None:
+    wins = random_returns("backhand", DEALS) > 0
+    exact = 0.345877721  # README, reference figures
+    error = math.sqrt(exact * (1 - exact) / len(wins))
+    assert abs(wins.mean() - exact) < 5 * error, f"{wins.mean():.6f} against {exact}, standard error {error:.6f}"
+
+
+def test_random_play_of_missouri_city_favours_nobody_by_colour() -> None:
+    """With who is dealt first drawn by lot, the seats are alike."""
+    returns = random_returns("missouri_city", DEALS // 2)
+    assert abs(returns.mean()) < 5 * returns.std() / math.sqrt(len(returns))
+
+
+@pytest.mark.parametrize("name", SERIES)
+@pytest.mark.parametrize("ace_rule", ["once", "until_clean", "off"])
+def test_the_deck_never_runs_out(name: str, ace_rule: str) -> None:
+    """Packs stacked with the aces and the cards of 7 and more on top, every push hand pushed: at most 45 cards (two seats), 40 (one)."""
+    engine = Engine(game(name), game(name).options({"ace_rule": ace_rule}), 1)
+    dice = np.random.default_rng(3)
+    high = [card for card in range(52) if card % 13 >= 5]
+    low = [card for card in range(52) if card % 13 < 5]
+    most = pushes = 0
+    for _ in range(2000 if COMPILED else 50):
+        engine.start_one(0)
+        engine.deal_one(np.array([*dice.permutation(high), *dice.permutation(low)]))
+        engine.show_one()
+        while engine.batch.state[0].seat != OVER:
+            mask = engine.batch.mask[0]
+            action = 2 if mask[2] else int(dice.choice(np.flatnonzero(mask)))
+            engine.play_one(action, engine.fresh_deck())
+        state = engine.batch.state[0]
+        most, pushes = max(most, int(state.next_card)), max(pushes, int(state.pushes.sum()))
+        assert int(state.left.sum()) == 52 - int(state.next_card)
+    assert pushes >= 8, "these packs were meant to make many push hands"
+    assert most <= (45 if name == "missouri_city" else 40)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="hundreds of thousands of deals")
+@pytest.mark.parametrize("name", SERIES)
+def test_every_bot_beats_random_play_and_the_last_one_beats_all(name: str) -> None:
+    """On the same decks, by more than the 95 % interval."""
+    found = game(name)
+    options = found.options()
+    *others, last = (f"bot:{bot}" for bot in found.bots)
+    pairs = [("random", bot, 20_000) for bot in (*others, last)] + [(bot, last, 300_000) for bot in others]
+    for weaker, stronger, deals in pairs:
+        line_up = [agent(spec, found, options) for spec in (weaker, stronger)]
+        difference = evaluate(found, options, line_up, deals=deals, seed=1).differences[0]
+        assert difference.low > 0, f"{stronger} less {weaker}: {difference}"

@@ -1,0 +1,79 @@
+"""Checkpoints: all that a run depends on, as `state.safetensors` and `state.json` in a folder of their own. No pickles.
+
+Each is a new folder, written beside and renamed, so that a kill at any moment leaves the one before it untouched. A run that goes on from a
+checkpoint ends with the same weights, bit for bit, as one that was never stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_tensors, save as save_tensors
+
+from backalley.agents import durable
+
+FORMAT = 1
+FOLDER, ARRAYS_FILE, FACTS_FILE = "checkpoints", "state.safetensors", "state.json"
+KEPT = 2
+"""Checkpoints that stay on disk."""
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be used; the sentence says which and why."""
+
+
+def save(run: Path, decisions: int, arrays: Arrays, facts: dict[str, Any]) -> Path:
+    """Write the checkpoint of a run after `decisions`, then drop all but the latest. Raises OSError, with the former ones untouched."""
+    data = save_tensors({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    head = {"format": FORMAT, "decisions": decisions, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    place = run / FOLDER / f"{decisions:012d}"
+    durable.write_folder(place, {ARRAYS_FILE: data, FACTS_FILE: json.dumps({**head, "facts": facts}).encode()})
+    for old in found(run)[:-KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+    return place
+
+
+def found(run: Path) -> list[Path]:
+    """The checkpoints of a run that were written to their end, oldest first."""
+    return sorted(path for path in (run / FOLDER).glob("*") if path.name.isdigit())
+
+
+def load(place: Path) -> tuple[Arrays, dict[str, Any]]:
+    """Arrays and facts of a checkpoint. Raises CheckpointError where anything in it is not as it was written."""
+    try:
+        head = json.loads((place / FACTS_FILE).read_bytes())
+        data = (place / ARRAYS_FILE).read_bytes()
+        if head["format"] != FORMAT:
+            raise CheckpointError(f"The checkpoint {place} is of format {head['format']!r}; this version of Back Alley reads format {FORMAT}.")
+        if (len(data), hashlib.sha256(data).hexdigest()) != (head["bytes"], head["sha256"]):
+            raise CheckpointError(f"The checkpoint {place} is damaged: {ARRAYS_FILE} is not what was written.")
+        return load_tensors(data), head["facts"]
+    except OSError as error:
+        raise CheckpointError(f"The checkpoint {place} cannot be read: {error}.") from None
+    except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError, SafetensorError):
+        raise CheckpointError(f"The checkpoint {place} is damaged: it is truncated, or no checkpoint.") from None
+
+
+def latest(run: Path) -> tuple[Arrays, dict[str, Any], list[str]] | None:
+    """The latest checkpoint that can be read, and a sentence for each later one that cannot; None for a run that has none at all.
+
+    Raises CheckpointError where there are some, but none can be read.
+    """
+    complaints = []
+    for place in reversed(found(run)):
+        try:
+            return *load(place), complaints
+        except CheckpointError as error:
+            complaints.append(str(error))
+    if complaints:
+        raise CheckpointError(" ".join(complaints))
+    return None

@@ -1,0 +1,243 @@
+"""One run in memory: tables, league, algorithm; a step is one rollout and one update; everything can be laid down in a checkpoint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from backalley.agents.base import Agent
+from backalley.agents.learned import NetworkAgent
+from backalley.agents.network import BFLOAT16, FLOAT32, PolicyNetwork, best_precision
+from backalley.agents.policy_file import WEIGHTS_FILE, load_policy, observation_layout, save_policy, weights_of
+from backalley.envs.core.base import Game
+from backalley.training import checkpoint
+from backalley.training.checkpoint import Arrays, CheckpointError
+from backalley.training.config import Config, ConfigError, Precision
+from backalley.training.league import League, bots_of
+from backalley.training.logs import record
+from backalley.training.ppo import SelfPlayMaskablePPO
+from backalley.training.vec_env import SeatsVecEnv, Tally
+
+LEAGUE_FOLDER = "league"
+_PRECISIONS = {Precision.FLOAT32: FLOAT32, Precision.BFLOAT16: BFLOAT16}
+
+
+class Trainer:
+    """Training of one policy. Between two steps, `arrays()` and `facts()` are all that what follows depends on."""
+
+    def __init__(
+        self, game: Game, options: Mapping[str, Any], config: Config, *, seed: int, folder: Path, device: str = "cpu", precision: str = ""
+    ) -> None:
+        """`options` are those to be played; practice may differ from them where the config says so. Past selves are kept in `folder`.
+        `precision` overrules the config: a run that goes on keeps what it began with.
+
+        Raises OptionError, or ConfigError where practice would have another observation layout.
+        """
+        self.game, self.options, self.config, self.seed, self.folder = game, game.options(options), config, seed, folder
+        self.practice = game.options({**config.options, **options})
+        if observation_layout(game, self.options) != observation_layout(game, self.practice):
+            raise ConfigError(
+                f"With the practice options {config.options} the observation of {game.id} has another layout than in the game "
+                f"to be played; practise with options that leave it as it is."
+            )
+        on = torch.device(device)
+        self.precision = precision or _PRECISIONS.get(config.network.precision) or best_precision(on)
+        self.league = League(bots_of(game, self.practice), keep=config.league.keep, per_rollout=config.league.per_rollout)
+        ppo = config.ppo
+        self.env = SeatsVecEnv(game, self.practice, ppo.tables, seed=seed, league=self.league, league_share=config.league.share)
+        self.model = SelfPlayMaskablePPO(
+            self.env,
+            seed=seed,
+            device=on,
+            n_steps=ppo.steps,
+            batch_size=ppo.batch_size,
+            n_epochs=ppo.epochs,
+            learning_rate=ppo.learning_rate,
+            ent_coef=ppo.entropy,
+            gamma=ppo.gamma,
+            gae_lambda=ppo.gae_lambda,
+            clip_range=ppo.clip,
+            vf_coef=ppo.value_weight,
+            max_grad_norm=ppo.max_grad_norm,
+            averaging=ppo.averaging,
+            reward_scale=ppo.reward_scale or None,
+            policy_kwargs={"width": config.network.width, "layers": config.network.layers, "precision": self.precision},
+        )
+        self.samples = 0
+        """Decisions learned from: all but those of league members."""
+        self.seconds = 0.0
+        """Time spent in `step`."""
+        self._past: dict[str, str] = {}
+        """Past selves by name, each with the digest of its weights."""
+
+    @property
+    def decisions(self) -> int:
+        """Decisions made on the tables so far."""
+        return int(self.model.num_timesteps)
+
+    @property
+    def rollouts(self) -> int:
+        """Rollouts, and updates, so far."""
+        return self.model.updates_averaged
+
+    @property
+    def has_league(self) -> bool:
+        """Whether any table seats others than the learner."""
+        return self.env.num_seats > 1 and round(self.config.ppo.tables * self.config.league.share) > 0
+
+    def step(self) -> None:
+        """One rollout and one update; the learner joins its own past when it is time. Raises OSError where that cannot be written."""
+        started = time.perf_counter()
+        every = self.config.league.snapshot_every
+        before = self.decisions // every
+        self.model.iterate()
+        self.samples += len(self.model.rollout_buffer.kept)
+        if self.has_league and self.decisions // every > before:
+            self._join_past()
+        self.seconds += time.perf_counter() - started
+
+    def final_network(self) -> PolicyNetwork:
+        """The policy so far: the averaged weights."""
+        return self.model.average
+
+    def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
+        """Write the policy so far. Raises OSError."""
+        name = f"ppo-s{self.seed}-{_short(self.decisions)}"
+        facts = {
+            "seed": self.seed,
+            "decisions": self.decisions,
+            "samples": self.samples,
+            "seconds": round(self.seconds, 1),
+            "algorithm": "MaskablePPO, every seat learning, averaged weights",
+            "config": self.config.as_dict(),
+            "value_unit": self.env.return_spread() if not self.config.ppo.reward_scale else 1 / self.config.ppo.reward_scale,
+        }
+        save_policy(
+            folder, self.final_network(), self.game, self.options, name=name, greedy=self.config.run.greedy, made={**facts, **made}
+        )
+
+    def _join_past(self) -> None:
+        name = f"{self.decisions:012d}"
+        place = self.folder / LEAGUE_FOLDER / name
+        save_policy(place, self.final_network(), self.game, self.options, name=name, greedy=False, made={"decisions": self.decisions})
+        self._past[name] = _weights_digest(place)
+        self.league.add_past(self._past_agent(name))
+
+    def _past_agent(self, name: str) -> Agent:
+        network, _ = load_policy(self.folder / LEAGUE_FOLDER / name, self.game, self.options)
+        network.precision = self.precision
+        return NetworkAgent(network.to(self.model.device).freeze(), name, block=0)
+
+    # Log ---------------------------------------------------------------------------------------------------------------------------
+
+    def log(self) -> None:
+        """Write a line of the log, and begin to count anew. Raises OSError."""
+        logger, tally = self.model.logger, self.env.tally
+        values = {
+            "time/seconds": self.seconds,
+            "time/samples_per_second": self.samples / max(self.seconds, 1e-9),
+            "rollout/episodes": float(tally.episodes),
+            "rollout/episode_length": tally.decisions / max(tally.episodes, 1),
+            "rollout/return_spread": self.env.return_spread(),
+        }
+        count, total = tally.returns.get("", (0, 0.0))
+        values["rollout/mean_return"] = total / max(count, 1)
+        if self.has_league:
+            past = [member.score for member in self.league.members if member.past and not member.retired]
+            values["league/past"] = float(np.mean(past)) if past else 0.5
+            values |= {f"league/{member.agent.name}": member.score for member in self.league.members if not member.past}
+        record(logger, values)
+        logger.dump(self.decisions)
+        self.env.tally = Tally()
+
+    def summary(self) -> str:
+        """How it goes, in a few words: the latest scores against the league's members, or the mean return."""
+        count, total = self.env.tally.returns.get("", (0, 0.0))
+        if self.has_league:
+            bots = [member for member in self.league.members if not member.past and member.games]
+            return ", ".join(f"{member.agent.name} {100 * member.score:.0f} %" for member in bots)
+        return f"mean return {total / count:+.3f}" if count else ""
+
+    # Checkpoints -------------------------------------------------------------------------------------------------------------------
+
+    def save(self) -> Path:
+        """Lay the run down in a checkpoint. Raises OSError, with the former checkpoints untouched."""
+        return checkpoint.save(self.folder, self.decisions, self._arrays(), self._facts() | {"seconds": self.seconds})
+
+    def _arrays(self) -> Arrays:
+        model = self.model
+        kept = {f"network.{name}": array for name, array in weights_of(model.policy.network).items()}
+        kept |= {f"average.{name}": array for name, array in weights_of(model.average).items()}
+        kept |= {f"tables.{name}": array for name, array in self.env.arrays().items()}
+        for name, parameter in model.policy.network.named_parameters():
+            for key, value in model.policy.optimizer.state[parameter].items():
+                kept[f"adam.{name}.{key}"] = value.detach().cpu().numpy()
+        return kept
+
+    def _facts(self) -> dict[str, Any]:
+        model = self.model
+        return {
+            "game": self.game.id,
+            "decisions": self.decisions,
+            "samples": self.samples,
+            "updates": model._n_updates,
+            "updates_averaged": model.updates_averaged,
+            "actions": int(model.policy.stream),
+            "shuffles": model.rollout_buffer.generator.bit_generator.state,
+            "tables": self.env.facts(),
+            "past": self._past,
+        }
+
+    def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        """Go on from a checkpoint of the same game, options and config. Raises CheckpointError."""
+        try:
+            self._restore(arrays, facts)
+        except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
+            raise CheckpointError(f"The checkpoint does not fit this run, whose {self.game.id} or settings have changed: {error}") from error
+
+    def _restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        model, device = self.model, self.model.device
+        if facts["game"] != self.game.id:
+            raise ValueError(f"it is of {facts['game']}")
+        for part, network in (("network", model.policy.network), ("average", model.average)):
+            network.load_state_dict({name: torch.from_numpy(arrays[f"{part}.{name}"]) for name in network.state_dict()})
+        for name, parameter in model.policy.network.named_parameters():
+            keys = [key for key in ("step", "exp_avg", "exp_avg_sq") if f"adam.{name}.{key}" in arrays]
+            if keys:
+                state = {key: torch.from_numpy(arrays[f"adam.{name}.{key}"]) for key in keys}
+                model.policy.optimizer.state[parameter] = {k: v if k == "step" else v.to(device) for k, v in state.items()}
+        self._past = dict(facts["past"])
+        for name, digest in self._past.items():
+            if _weights_digest(self.folder / LEAGUE_FOLDER / name) != digest:
+                raise ValueError(f"the past self {name} in {LEAGUE_FOLDER}/ is not the one it met")
+        past = {name: self._past_agent(name) for name in self._past}
+        tables = {name.removeprefix("tables."): array for name, array in arrays.items() if name.startswith("tables.")}
+        observation = self.env.restore(tables, facts["tables"], past)
+        model.num_timesteps, self.samples = int(facts["decisions"]), int(facts["samples"])
+        self.seconds = float(facts["seconds"])
+        model._n_updates, model.updates_averaged = int(facts["updates"]), int(facts["updates_averaged"])
+        model.policy.stream = np.uint64(facts["actions"])
+        model.rollout_buffer.generator.bit_generator.state = facts["shuffles"]
+        model.start(observation)
+
+    def digest(self) -> str:
+        """A digest of everything the run depends on from here: equal digests go on alike."""
+        whole = hashlib.sha256(json.dumps(self._facts(), sort_keys=True).encode())
+        for name, array in sorted(self._arrays().items()):
+            whole.update(name.encode() + array.tobytes())
+        return whole.hexdigest()
+
+
+def _weights_digest(place: Path) -> str:
+    return hashlib.sha256((place / WEIGHTS_FILE).read_bytes()).hexdigest()
+
+
+def _short(count: int) -> str:
+    return f"{count / 1e6:.1f}M" if count >= 1e6 else f"{count // 1000}k"

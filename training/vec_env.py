@@ -1,0 +1,250 @@
+"""Thousands of tables as one Stable-Baselines3 `VecEnv`: a step is one decision on every table, whoever's turn it is there.
+
+On most tables every seat is the learner's. On a share of them (the league's) some seats belong to other agents: there the action that
+the learner proposes is replaced by the agent's own, and `learned` says that the row is no sample of the learner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from stable_baselines3.common.vec_env import VecEnv
+
+from backalley.agents.base import Agent
+from backalley.agents.match import act_rows
+from backalley.envs.core.base import Game
+from backalley.envs.core.vector import Tables
+from backalley.training.league import League
+
+LEARNER = -1
+"""In `who[table, seat]`: the seat is the learner's."""
+_SEED_SPACE = 0x6C6561726E
+"""Mixed into the seed, so that no deck met in training can be one that an evaluation deals."""
+_FEW_EPISODES = 256
+"""Returns of fewer seats than this do not tell their spread yet."""
+
+
+@dataclass
+class Tally:
+    """Counts since the last log: episodes ended, decisions in them, and the learner's returns by opponent (its own name for self-play)."""
+
+    episodes: int = 0
+    decisions: int = 0
+    returns: dict[str, list[float]] = field(default_factory=dict)
+    """Number and sum of the learner's returns, meant per table."""
+
+    def note(self, opponent: str, returns: npt.NDArray[np.float64]) -> None:
+        """Count the learner's returns [n] against an opponent."""
+        kept = self.returns.setdefault(opponent, [0, 0.0])
+        kept[0] += len(returns)
+        kept[1] += float(returns.sum())
+
+
+@dataclass
+class CutOff:
+    """Episodes that the limit of decisions cut off in one step, whose last rewards the critic has to complete."""
+
+    rows: npt.NDArray[np.int64]
+    observation: npt.NDArray[Any]
+    """[rows, seats, O] what each seat could know at the end."""
+
+
+class SeatsVecEnv(VecEnv):
+    """B tables of a game. Beside what a `VecEnv` gives, the latest step is told per seat, for a buffer that learns along seats.
+
+    acted [B] who decided; learned [B] whether that was the learner; reward [B, N] what each seat gained; ended [B] whether the episode is
+    over; cut_off the truncated ones, or None. The rewards of `step()` itself are those of the seats that acted.
+    """
+
+    def __init__(
+        self, game: Game, options: Any, num_envs: int, *, seed: int = 0, league: League | None = None, league_share: float = 0.0, num_threads: int = 1
+    ) -> None:
+        """`league_share` of the tables seat league members in some of their seats; a game of one seat has no use for it."""
+        self.tables = Tables(game, options, num_envs, seed=0, num_threads=num_threads, autoreset=False)
+        self.game, self.options, self.num_seats = game, options, self.tables.num_seats
+        self.league = league or League()
+        shared = round(num_envs * league_share) if self.num_seats > 1 else 0
+        self._league_rows = np.arange(shared)
+        self.who = np.full((num_envs, self.num_seats), LEARNER, np.int64)
+        self.returns = np.zeros((num_envs, self.num_seats))
+        self._keys = np.zeros(num_envs, np.uint64)
+        self._rows = np.arange(num_envs)
+        low, high = game.observation_bounds(options)
+        # Two arrays by turns: SB3 stores an observation after the step that follows it, when a single one would hold the next already.
+        self._shown = [np.zeros((num_envs, len(low)), low.dtype) for _ in range(2)]
+        self._latest = 0
+        self._infos: list[dict[str, Any]] = [{} for _ in range(num_envs)]
+        self._actions = np.zeros(num_envs, np.int64)
+        self._returns_seen, self._returns_sum, self._returns_squares = 0, 0.0, 0.0
+        self.tally = Tally()
+        self.acted = np.zeros(num_envs, np.int8)
+        self.learned = np.ones(num_envs, np.bool_)
+        self.reward = np.zeros((num_envs, self.num_seats), np.float32)
+        self.ended = np.zeros(num_envs, np.bool_)
+        self.cut_off: CutOff | None = None
+        self.generator = np.random.default_rng(0)
+        self._seed = seed
+        box = gymnasium.spaces.Box(low, high, dtype=low.dtype.type)
+        super().__init__(num_envs, box, gymnasium.spaces.Discrete(game.num_actions))
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Seed decks and league; holds from the next `reset()`."""
+        self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+        return [self._seed] * self.num_envs
+
+    def reset(self) -> npt.NDArray[Any]:
+        """New episodes on every table; the learner's observations [B, O]."""
+        decks, league = np.random.SeedSequence([_SEED_SPACE, self._seed]).spawn(2)
+        self.generator = np.random.default_rng(league)
+        self.league.choose(self.generator)
+        self._seat_members(self._league_rows)
+        self.returns[:] = 0
+        self.tables.reset(streams=decks.generate_state(self.num_envs, np.uint64))
+        return self._show()
+
+    def begin_rollout(self) -> None:
+        """Choose whom the league tables that start from now on will meet."""
+        if len(self._league_rows):
+            self.league.choose(self.generator)
+
+    def _seat_members(self, rows: npt.NDArray[np.int64]) -> None:
+        """For the episodes that begin on league tables: one member in 1..N-1 of the seats, which ones by lot."""
+        if not len(rows):
+            return
+        number = self.league.draw(self.generator, len(rows))
+        many = self.generator.integers(1, self.num_seats, len(rows))
+        order = np.argsort(self.generator.random((len(rows), self.num_seats)), axis=1)
+        self.who[rows] = np.where(order < many[:, None], number[:, None], LEARNER)
+        self._keys[rows] = self.generator.integers(0, 2**64, len(rows), np.uint64)
+
+    def _show(self) -> npt.NDArray[Any]:
+        self._latest = 1 - self._latest
+        np.copyto(self._shown[self._latest], self.tables.turn.observation)
+        return self._shown[self._latest]
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Which actions are legal now [B, A]: a view, overwritten by the next step."""
+        return self.tables.engine.batch.mask.view(np.bool_)
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Take the learner's actions [B]; those of rows where a league member is to act are ignored."""
+        np.copyto(self._actions, actions, casting="unsafe")
+
+    def step_wait(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
+        """Play one decision on every table; finished tables start anew."""
+        turn = self.tables.turn
+        np.copyto(self.acted, turn.seat)
+        np.equal(self.who[self._rows, self.acted], LEARNER, out=self.learned)
+        others = np.flatnonzero(~self.learned)
+        if len(others):
+            self._actions[others] = act_rows(self.tables, self.league.agents, self.who, others, self._keys)
+        self.tables.step(self._actions)
+        np.copyto(self.reward, turn.reward)
+        self.returns += self.reward
+        np.logical_or(turn.terminated, turn.truncated, out=self.ended)
+        self.cut_off = None
+        over = np.flatnonzero(self.ended)
+        if len(over):
+            if turn.truncated.any():
+                self.cut_off = self._last_sight(np.flatnonzero(turn.truncated))
+            self._count(over)
+            self._seat_members(over[over < len(self._league_rows)])
+            self.tables.restart(over)
+        return self._show(), self.reward[self._rows, self.acted], self.ended.copy(), self._infos
+
+    def _last_sight(self, rows: npt.NDArray[np.int64]) -> CutOff:
+        seats = np.tile(np.arange(self.num_seats), len(rows))
+        observation = self.tables.observe(seats, np.repeat(rows, self.num_seats))
+        return CutOff(rows, observation.reshape(len(rows), self.num_seats, -1))
+
+    def _count(self, over: npt.NDArray[np.int64]) -> None:
+        """Note the episodes that have just ended, and forget their returns."""
+        self.tally.episodes += len(over)
+        self.tally.decisions += int(self.tables.engine.batch.decisions[over].sum())
+        mine = self.who[over] == LEARNER
+        gained = self.returns[over][mine]
+        self._returns_seen += gained.size
+        self._returns_sum += float(gained.sum())
+        self._returns_squares += float((gained**2).sum())
+        alone = mine.all(axis=1)
+        met = self.who[over].max(axis=1)
+        for number in np.unique(met[~alone]):
+            rows = met == number
+            learner = self._mean_return(over[rows], mine[rows])
+            member = self._mean_return(over[rows], ~mine[rows])
+            self.league.record(int(number), np.where(learner == member, 0.5, learner > member))
+            self.tally.note(self.league.agents[number].name, learner)
+        self.tally.note("", self.returns[over[alone]].mean(axis=1))
+        self.returns[over] = 0
+
+    def _mean_return(self, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+        """The mean return at each table of some of its seats."""
+        found: npt.NDArray[np.float64] = (self.returns[rows] * seats).sum(axis=1) / seats.sum(axis=1)
+        return found
+
+    def return_spread(self) -> float:
+        """The standard deviation of the learner's returns so far; the rules' own bound until enough have been seen."""
+        if self._returns_seen < _FEW_EPISODES:
+            return float(max(abs(bound) for bound in self.game.reward_range(self.options))) or 1.0
+        mean = self._returns_sum / self._returns_seen
+        variance = self._returns_squares / self._returns_seen - mean**2
+        return float(np.sqrt(variance)) if variance > 1e-12 else 1.0
+
+    def to_act(self) -> npt.NDArray[np.int8]:
+        """The seat to act at each table [B]."""
+        return self.tables.turn.seat
+
+    # What a checkpoint keeps -------------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything in arrays that the next step depends on."""
+        batch = self.tables.engine.batch
+        kept = {name: getattr(batch, name) for name in ("raw", "stream", "flat", "mask", "seat", "decisions")}
+        return kept | {"who": self.who, "keys": self._keys, "returns": self.returns}
+
+    def facts(self) -> dict[str, Any]:
+        """The rest, as JSON can hold it."""
+        seen = [self._returns_seen, self._returns_sum, self._returns_squares]
+        return {"returns": seen, "tally": asdict(self.tally), "generator": self.generator.bit_generator.state, "league": self.league.facts()}
+
+    def restore(self, arrays: dict[str, npt.NDArray[Any]], facts: dict[str, Any], past: dict[str, Agent]) -> npt.NDArray[Any]:
+        """Take up from `arrays()`, `facts()` and the league's past selves by name; gives the observations [B, O] to go on from."""
+        self.reset()
+        self.league.restore(facts["league"], past)
+        batch = self.tables.engine.batch
+        for name, array in arrays.items():
+            target = {"who": self.who, "keys": self._keys, "returns": self.returns}.get(name)
+            np.copyto(getattr(batch, name) if target is None else target, array, casting="no")
+        self._returns_seen, self._returns_sum, self._returns_squares = facts["returns"]
+        self.tally = Tally(**facts["tally"])
+        self.generator.bit_generator.state = facts["generator"]
+        return self._show()
+
+    # The rest of SB3's interface ---------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """End the worker threads."""
+        self.tables.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """SB3 asks for `render_mode` while it is being set up, and for `action_masks` to learn whether there are any."""
+        if attr_name == "render_mode":
+            return [None] * self.num_envs
+        return [getattr(self, attr_name)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Tables have no attributes of their own to set."""
+        raise AttributeError(f"{attr_name!r} cannot be set: the tables of a batch have no attributes of their own.")
+
+    def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
+        """One answer for the whole batch: SB3 stacks the list it gets, and one block costs a twentieth of B rows (*measured*)."""
+        return [getattr(self, method_name)(*method_args, **method_kwargs)]
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+        """Nothing is wrapped."""
+        return [False] * self.num_envs
