@@ -36,7 +36,8 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """
     beside, previous = folder.with_name(folder.name + PARTIAL), folder.with_name(folder.name + _PREVIOUS)
     recover(folder)
-    shutil.rmtree(beside, ignore_errors=True)
+    for leftover in (beside, previous):
+        shutil.rmtree(leftover, ignore_errors=True)
     try:
         beside.mkdir(parents=True)
         for name, data in files.items():

@@ -22,8 +22,9 @@ import numpy.typing as npt
 
 from backalley.agents import durable
 from backalley.envs.core import options as option_rules
-from backalley.envs.core.base import CHANCE, OVER, FaceUp, Game, Kernels
-from backalley.envs.core.kernel import bind, driver, kernel
+from backalley.envs.core.base import CHANCE, OVER, Game
+from backalley.envs.core.engine import kernel_names
+from backalley.envs.core.kernel import bind, kernel, specialise, template
 
 MAX_DEPTH = 64
 """Room for nested positions."""
@@ -85,29 +86,37 @@ def find(keys: npt.NDArray[np.int64], key: int) -> int:
     return int(slot)
 
 
-@driver
-def value(kernels: Kernels, face: FaceUp, options: Any, store: Memory, depth: int) -> tuple[float, float]:
+def _unbound(*args: Any) -> Any:
+    raise NotImplementedError("specialise() puts a game's kernel here")
+
+
+START = DEAL = LEGAL = STEP = DECK = NEXT_CARD = KEY = _unbound
+"""The game's kernels and its FaceUp's in the templates below."""
+
+
+@template
+def value(options: Any, store: Memory, depth: int) -> tuple[float, float]:
     """What the latest action gained seat 0, and its expected return from the position at `depth`: with best play, and with random play."""
     state = store.state[depth]
     gained = float(state.reward[0])
     state.reward[:] = 0
     if state.seat == OVER or store.used[0] == FULL:
         return gained, gained
-    key = face.key(options, state)
+    key = KEY(options, state)
     slot = find(store.keys, key)
     if store.keys[slot] == key:
         return gained + store.values[slot, 0], gained + store.values[slot, 1]
     mask = store.mask[depth]
     mask[:] = 0
-    kernels.legal(options, state, mask)
+    LEGAL(options, state, mask)
     sign = 1.0 if state.seat == 0 else -1.0
     best, total, count = -np.inf, 0.0, 0
     for action in range(mask.shape[0]):
         if mask[action]:
-            if try_out(kernels, face, options, store, depth, action) == 0:
-                gain, drifting = value(kernels, face, options, store, depth + 1)
+            if try_out(options, store, depth, action) == 0:
+                gain, drifting = value(options, store, depth + 1)
             else:
-                gain, drifting = outcome(kernels, face, options, store, depth, action, 0)
+                gain, drifting = outcome(options, store, depth, action, 0)
             best = max(best, sign * gain)
             total += drifting
             count += 1
@@ -121,25 +130,25 @@ def value(kernels: Kernels, face: FaceUp, options: Any, store: Memory, depth: in
     return gained + sign * best, gained + total / count
 
 
-@driver
-def try_out(kernels: Kernels, face: FaceUp, options: Any, store: Memory, depth: int, action: int) -> int:
+@template
+def try_out(options: Any, store: Memory, depth: int, action: int) -> int:
     """Play `action` (or deal) on a copy of the position, one level deeper; gives the number of cards that it took."""
     state, after = store.state[depth], store.state[depth + 1]
     store.state[depth + 1] = store.state[depth]
     if state.seat == CHANCE:
-        store.pack[:] = face.deck(state)
-        kernels.deal(options, after, store.pack)
+        store.pack[:] = DECK(state)
+        DEAL(options, after, store.pack)
     else:
-        kernels.step(options, after, action)
-    return face.next_card(after) - face.next_card(state)
+        STEP(options, after, action)
+    return NEXT_CARD(after) - NEXT_CARD(state)
 
 
-@driver
-def outcome(kernels: Kernels, face: FaceUp, options: Any, store: Memory, depth: int, action: int, chosen: int) -> tuple[float, float]:
+@template
+def outcome(options: Any, store: Memory, depth: int, action: int, chosen: int) -> tuple[float, float]:
     """The value after `action` (or after the deal), which takes more cards of the stub than the first `chosen`, which are fixed."""
     state = store.state[depth]
-    deck = face.deck(state)
-    place = face.next_card(state) + chosen
+    deck = DECK(state)
+    place = NEXT_CARD(state) + chosen
     count, lies = store.tally[depth, chosen, 0], store.tally[depth, chosen, 1]
     count[:] = 0
     for other in range(place, deck.shape[0]):
@@ -151,35 +160,35 @@ def outcome(kernels: Kernels, face: FaceUp, options: Any, store: Memory, depth: 
         if count[kind]:
             other = lies[kind]
             deck[place], deck[other] = deck[other], deck[place]
-            more = try_out(kernels, face, options, store, depth, action) > chosen + 1
+            more = try_out(options, store, depth, action) > chosen + 1
             if not more and store.state[depth + 1].seat == OVER:
                 gain = float(store.state[depth + 1].reward[0])
                 drifted = gain
             elif not more:
-                gain, drifted = value(kernels, face, options, store, depth + 1)
+                gain, drifted = value(options, store, depth + 1)
             else:
-                gain, drifted = outcome(kernels, face, options, store, depth, action, chosen + 1)
+                gain, drifted = outcome(options, store, depth, action, chosen + 1)
             deck[place], deck[other] = deck[other], deck[place]
             best += count[kind] * gain
             drifting += count[kind] * drifted
     return best / (deck.shape[0] - place), drifting / (deck.shape[0] - place)
 
 
-@driver
+@template
 def solve_from(
-    kernels: Kernels, face: FaceUp, options: Any, store: Memory, lot: int, leading: npt.NDArray[np.int64]
+    options: Any, store: Memory, lot: int, leading: npt.NDArray[np.int64]
 ) -> tuple[float, float]:
     """The value of an episode whose pack begins with the cards `leading`."""
     state = store.state[0]
-    kernels.start(options, state, lot)
-    deck = face.deck(state)
+    START(options, state, lot)
+    deck = DECK(state)
     for card in range(deck.shape[0]):
         deck[card] = card
     for place in range(leading.shape[0]):
         for other in range(place, deck.shape[0]):
             if deck[other] == leading[place]:
                 deck[place], deck[other] = deck[other], deck[place]
-    return outcome(kernels, face, options, store, 0, 0, leading.shape[0])
+    return outcome(options, store, 0, 0, leading.shape[0])
 
 
 def openings(game: Game, options: Any) -> Iterator[tuple[float, list[int]]]:
@@ -288,7 +297,9 @@ def solve(
     total = sum(len(group) for group in groups.values())
     waiting = iter([(str(kinds), group) for kinds, group in groups.items() if str(kinds) not in kept.groups])
     stores = [memory(game, options, _SMALLEST) for _ in range(num_threads)]
-    entry = bind(solve_from, game.kernels, game.face_up, options, stores[0], 0, next(iter(groups.values()))[0][2])
+    names = {**kernel_names(game), "DECK": game.face_up.deck, "NEXT_CARD": game.face_up.next_card, "KEY": game.face_up.key}
+    linked = specialise([value, try_out, outcome, solve_from], names, keep=False)["solve_from"]
+    entry = bind(linked, options, stores[0], 0, next(iter(groups.values()))[0][2])
     lock = threading.Lock()
     done = sum(len(group) for kinds, group in groups.items() if str(kinds) in kept.groups)
 
@@ -298,7 +309,7 @@ def solve(
         best, drifting = [], []
         for chance, lot, leading in group:
             store.state[0] = np.zeros((), store.state.dtype)
-            one, other = entry(game.kernels, game.face_up, options, store, lot, leading)
+            one, other = entry(options, store, lot, leading)
             best.append(chance * one)
             drifting.append(chance * other)
         return math.fsum(best), math.fsum(drifting), int(store.used[0])

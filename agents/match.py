@@ -7,6 +7,7 @@ can change what is played.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,9 +18,9 @@ import numpy.typing as npt
 
 from backalley.agents.base import Agent, view_of
 from backalley.envs.core import rng
-from backalley.envs.core.base import Game, Kernels
-from backalley.envs.core.engine import Batch, Engine, IllegalAction, _begin, _deal, _report, _show, _step
-from backalley.envs.core.kernel import bind, driver
+from backalley.envs.core.base import Game
+from backalley.envs.core.engine import TEMPLATES, Batch, Engine, IllegalAction, _begin, _deal, _report, _show, _step, kernel_names
+from backalley.envs.core.kernel import bind, specialise, template
 from backalley.envs.core.vector import Tables
 
 _MOST_TABLES = 8192
@@ -82,12 +83,17 @@ def advance(
         gained[rows] += turn.reward[rows]
 
 
-@driver
+def _unbound(*args: Any) -> int:
+    raise NotImplementedError("specialise() puts an agent's kernel here")
+
+
+ITS = OTHERS = _unbound
+"""The two agents' kernels in `play_deals`."""
+
+
+@template
 def play_deals(
-    kernels: Kernels,
     one: int,
-    its: Callable[..., int],
-    others: Callable[..., int],
     options: Any,
     batch: Batch,
     deck: npt.NDArray[np.int64],
@@ -102,32 +108,39 @@ def play_deals(
 ) -> tuple[int, int]:
     """Play deal after deal, in each seating of `rotations`, on the one table of `batch`.
 
-    Agent `one` acts by the kernel `its`, any other by `others`. Gives (-1, 0), or the seating and the action where an agent named an
+    Agent `one` acts by the kernel ITS, any other by OTHERS. Gives (-1, 0), or the seating and the action where an agent named an
     action that is not legal; the table is left as it was then.
     """
     for number in range(streams.shape[0]):
         for rotation in rotations:
             batch.stream[0] = streams[number]
-            _begin(kernels, options, batch, lots, 0)
-            _deal(kernels, options, batch, deck, 0)
-            _show(kernels, options, batch, 0)
+            _begin(options, batch, lots, 0)
+            _deal(options, batch, deck, 0)
+            _show(options, batch, 0)
             ended = batch.seat[0] < 0
             while not ended:
                 key = rng.fork(keys[number, rotation], int(batch.decisions[0]))
                 if seating[rotation, batch.seat[0]] == one:
-                    action = its(options, batch.observation[0], batch.mask[0], key)
+                    action = ITS(options, batch.observation[0], batch.mask[0], key)
                 else:
-                    action = others(options, batch.observation[0], batch.mask[0], key)
+                    action = OTHERS(options, batch.observation[0], batch.mask[0], key)
                 if action < 0 or action >= batch.mask.shape[1] or batch.mask[0, action] == 0:
                     return rotation, action
-                _step(kernels, options, batch, 0, action)
-                _deal(kernels, options, batch, deck, 0)
+                _step(options, batch, 0, action)
+                _deal(options, batch, deck, 0)
                 ended = _report(batch, limit, 0)
-                _show(kernels, options, batch, 0)
+                _show(options, batch, 0)
                 for seat in range(returns.shape[2]):
                     returns[number, rotation, seat] += batch.reward[0, seat]
             decisions[number, rotation] = batch.decisions[0]
     return -1, 0
+
+
+@functools.cache
+def _driver(game: Game, its: Callable[..., int], others: Callable[..., int]) -> Callable[..., tuple[int, int]]:
+    """`play_deals` for two agents' kernels at one game."""
+    names = {**kernel_names(game), "ITS": its, "OTHERS": others}
+    return specialise([*TEMPLATES, play_deals], names)["play_deals"]
 
 
 _Part = tuple[int, Any, Any, npt.NDArray[np.int64]]
@@ -176,11 +189,14 @@ class Match:
         deals, seats = len(self.seating), self.seating.shape[1]
         if self.compiled and not self._entries:
             empty = np.zeros(0, np.uint64), np.zeros((0, deals), np.uint64), np.zeros((0, deals, seats)), np.zeros((0, deals), np.int64)
-            self._entries = [bind(play_deals, *self._args(part, 0, *empty)) for part in self._parts]
+            for part in self._parts:
+                names = {**kernel_names(self.game), "ITS": part[1], "OTHERS": part[2]}
+                linked = specialise([*TEMPLATES, play_deals], names)["play_deals"]
+                self._entries.append(bind(linked, *self._args(part, 0, *empty)))
 
     def _args(self, part: _Part, thread: int, *arrays: npt.NDArray[Any]) -> tuple[Any, ...]:
-        engine, (one, its, others, rotations) = self._engines[thread], part
-        fixed = (self.game.kernels, one, its, others, self.options, engine.batch, self._decks[thread], engine.lots, engine.limit)
+        engine, (one, _, _, rotations) = self._engines[thread], part
+        fixed = (one, self.options, engine.batch, self._decks[thread], engine.lots, engine.limit)
         return (*fixed, rotations, self.seating, *arrays)
 
     def play(self, streams: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from backalley.agents.base import View
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
-from backalley.envs.core.kernel import bind, driver, kernel
+from backalley.envs.core.kernel import bind, kernel, specialise, template
 
 
 @kernel
@@ -43,9 +43,16 @@ def random_act(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: 
     return random_legal(mask, key)
 
 
-@driver
+def _unbound(*args: Any) -> int:
+    raise NotImplementedError("specialise() puts an agent's kernel here")
+
+
+ACT = _unbound
+"""The agent's kernel in `kernel_rows`."""
+
+
+@template
 def kernel_rows(
-    act: Callable[..., int],
     options: Any,
     records: npt.NDArray[Any],
     mask: npt.NDArray[np.int8],
@@ -54,7 +61,7 @@ def kernel_rows(
 ) -> None:
     """`out[k]` becomes the kernel's action for row k."""
     for k in range(out.shape[0]):
-        out[k] = act(options, records[k], mask[k], keys[k])
+        out[k] = ACT(options, records[k], mask[k], keys[k])
 
 
 class RandomAgent:
@@ -86,9 +93,9 @@ class KernelAgent:
         """The kernel's actions [n]."""
         out = np.empty(len(view), np.int64)
         records = view.observation.view(self._record).reshape(len(view))
-        args = (self.kernel, self._options, records, view.action_mask, view.key, out)
+        args = (self._options, records, view.action_mask, view.key, out)
         if self._entry is None:
-            self._entry = bind(kernel_rows, *args)
+            self._entry = bind(specialise([kernel_rows], {"ACT": self.kernel})["kernel_rows"], *args)
         self._entry(*args)
         return out
 

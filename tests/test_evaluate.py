@@ -74,9 +74,9 @@ def high_agents(seats: int) -> list[Agent]:
 
 
 def told(report: Report) -> str:
-    """All of a report that may not depend on how it was made."""
+    """All of a report that may not depend on how and when it was made."""
     found = report.to_json()
-    for name in ("seconds", "decisions_per_second", "date"):
+    for name in ("seconds", "decisions_per_second", *report.stamp):
         del found[name]
     return json.dumps(found)
 

@@ -175,14 +175,14 @@ def test_streams_are_splitmix64_and_shuffles_are_fair() -> None:
     stream, words = np.uint64(1234567), []
     with np.errstate(over="ignore"):
         for _ in range(3):
-            stream = rng.advance(stream)
+            stream = np.uint64(rng.advance(stream))
             words.append(int(rng.mix(stream)))
     assert words == [6457827717110365317, 3203168211198807973, 9817491932198370423]
     counts: dict[tuple[int, ...], int] = {}
     stream = np.uint64(3)
     for _ in range(24_000):
         cards = np.arange(4)
-        stream = rng.shuffle(stream, cards, 4)
+        stream = np.uint64(rng.shuffle(stream, cards, 4))
         counts[tuple(cards.tolist())] = counts.get(tuple(cards.tolist()), 0) + 1
     assert len(counts) == 24
     squares = sum((count - 1000) ** 2 / 1000 for count in counts.values())

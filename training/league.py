@@ -88,11 +88,11 @@ class League:
         weights = np.array([max(1 - self.members[number].score, _FLOOR) for number in numbers])
         return weights / weights.sum()
 
-    def record(self, number: int, points: npt.NDArray[np.float64]) -> None:
-        """Games against a member: `points` is 1 for the learner's win, one half for a tie, 0 for a loss."""
+    def record(self, number: int, games: int, points: float) -> None:
+        """Games against a member, and the learner's points in them: 1 for a win, one half for a tie."""
         member = self.members[number]
-        member.games += len(points)
-        member.score += (float(points.mean()) - member.score) * min(len(points) / min(member.games + _PRIOR_GAMES, _MEMORY), 1.0)
+        member.games += games
+        member.score += (points / games - member.score) * min(games / min(member.games + _PRIOR_GAMES, _MEMORY), 1.0)
 
     def facts(self) -> dict[str, Any]:
         """What a checkpoint keeps beside the members' weights, as JSON can hold it."""

@@ -72,7 +72,7 @@ class TrunkPolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
         """An action per row of log-probabilities [n, A], drawn from the stream; never one of LOG_ZERO."""
         if deterministic:
             return chances.argmax(1)
-        rows = chances.cpu().numpy()
+        rows = chances.detach().cpu().numpy()
         keys, actions = np.empty(len(rows), np.uint64), np.empty(len(rows), np.int64)
         self.stream = np.uint64(next_keys(self.stream, keys))  # compiled code gives back a Python int
         sample_rows(rows, (rows > LOG_ZERO / 2).view(np.int8), keys, actions)

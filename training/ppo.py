@@ -59,6 +59,10 @@ class SelfPlayMaskablePPO(MaskablePPO):  # type: ignore[misc]
         self.rollout_buffer.critic = self.policy.predict_values
         self.rollout_buffer.reward_scale = self.reward_scale
 
+    def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
+        states, variables = super()._get_torch_save_params()
+        return [*states, "average"], variables
+
     def collect_rollouts(self, env: VecEnv, *args: Any, **kwargs: Any) -> bool:
         """One rollout; the league chooses anew whom it sends."""
         env.unwrapped.begin_rollout()

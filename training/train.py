@@ -124,7 +124,7 @@ class Run:
 
 
 def train(
-    game_name: str | Game,
+    game_name: str | Game | None,
     options: Mapping[str, Any] | None = None,
     *,
     out: Path | None = None,
@@ -140,8 +140,8 @@ def train(
 
     A new run takes the game's name and `options`, `config_overrides` by dotted names (`{"ppo.learning_rate": 1e-3}`), a `seed`, and a
     budget in `seconds` of training or `decisions` on the tables (the config's where neither is given). `out` must be a new or empty folder.
-    With `resume`, the folder of a run, game and settings come from there; a new budget may be given and counts from the run's
-    beginning. The same seed and `decisions` give the same weights, bit for bit on one machine, however often the run was cut off.
+    With `resume`, the folder of a run, game and settings come from there (`game_name` may be None); a new budget may be given and counts
+    from the run's beginning. The same seed and `decisions` give the same weights, bit for bit on one machine, however often the run was cut off.
     `device` is "auto" (the processor: these networks are small), "cpu", "cuda" or "cuda:N".
 
     Raises Stopped after Ctrl-C or SIGTERM, with everything saved; TrainingError, ConfigError, CheckpointError, OptionError or UnknownGame in
@@ -152,7 +152,9 @@ def train(
     if resume is not None:
         if options or config_overrides:
             raise TrainingError("A resumed run keeps its options and settings; leave them out, or begin a new run.")
-        run = _reopen(Path(resume), budget)
+        run = _reopen(Path(resume), game_name, budget)
+    elif game_name is None:
+        raise TrainingError("Name a game to train on, or the folder of a run with --resume.")
     else:
         game = game_name if isinstance(game_name, Game) else game_of(game_name)
         run = _begin(game, dict(options or {}), dict(config_overrides or {}), seed, budget, _device(device), out)
@@ -182,7 +184,7 @@ def _begin(
     return Run(folder, game, options, config, overrides, seed, budget, device)
 
 
-def _reopen(folder: Path, budget: Budget) -> Run:
+def _reopen(folder: Path, named: str | Game | None, budget: Budget) -> Run:
     path = folder / RUN_FILE
     if not path.is_file():
         raise TrainingError(f"There is no run in {folder}: it has no {RUN_FILE}. (A run killed before it began leaves none: begin anew.)")
@@ -190,7 +192,8 @@ def _reopen(folder: Path, budget: Budget) -> Run:
         facts = json.loads(path.read_bytes())
         if facts["format"] != _FORMAT:
             raise TrainingError(f"{path} is of format {facts['format']!r}; this version of Back Alley reads format {_FORMAT}.")
-        game, version = game_of(facts["game"]), facts["game_version"]
+        game = named if isinstance(named, Game) else game_of(facts["game"])
+        name, version = facts["game"], facts["game_version"]
         if budget == Budget():
             budget = Budget(facts["seconds"], facts["decisions"])
         kept = {name: facts[name] for name in ("options", "overrides", "seed", "device", "precision")}
@@ -198,6 +201,8 @@ def _reopen(folder: Path, budget: Budget) -> Run:
         if isinstance(error, TrainingError):
             raise
         raise TrainingError(f"{path} is damaged, or no file of this trainer: {error}.") from None
+    if name != game.name or (isinstance(named, str) and game_of(named) != game):
+        raise TrainingError(f"The run in {folder} learns {name}, not {named if isinstance(named, str) else game.name}; leave the game out.")
     if version != game.version:
         raise TrainingError(f"The run in {folder} learns {game.name}-v{version}, and the rules here are {game.id}; begin a new run.")
     config = config_rules.parse(config_rules.read(folder / CONFIG_FILE), str(folder / CONFIG_FILE))

@@ -6,6 +6,7 @@ the learner proposes is replaced by the agent's own, and `learned` says that the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from backalley.agents.base import Agent
 from backalley.agents.match import act_rows
 from backalley.envs.core.base import Game
+from backalley.envs.core.kernel import kernel
 from backalley.envs.core.vector import Tables
 from backalley.training.league import League
 
@@ -25,8 +27,10 @@ LEARNER = -1
 """In `who[table, seat]`: the seat is the learner's."""
 _SEED_SPACE = 0x6C6561726E
 """Mixed into the seed, so that no deck met in training can be one that an evaluation deals."""
-_FEW_EPISODES = 256
-"""Returns of fewer seats than this do not tell their spread yet."""
+_FEW_RETURNS = 256
+"""Fewer returns than this do not tell their spread yet."""
+_TIED = 1e-6
+"""Returns closer than this are a tie: they are sums of 32-bit numbers."""
 
 
 @dataclass
@@ -38,11 +42,11 @@ class Tally:
     returns: dict[str, list[float]] = field(default_factory=dict)
     """Number and sum of the learner's returns, meant per table."""
 
-    def note(self, opponent: str, returns: npt.NDArray[np.float64]) -> None:
-        """Count the learner's returns [n] against an opponent."""
+    def note(self, opponent: str, count: int, gained: float) -> None:
+        """Count the learner's returns against an opponent."""
         kept = self.returns.setdefault(opponent, [0, 0.0])
-        kept[0] += len(returns)
-        kept[1] += float(returns.sum())
+        kept[0] += count
+        kept[1] += gained
 
 
 @dataclass
@@ -52,6 +56,41 @@ class CutOff:
     rows: npt.NDArray[np.int64]
     observation: npt.NDArray[Any]
     """[rows, seats, O] what each seat could know at the end."""
+
+
+@kernel
+def count_results(
+    over: npt.NDArray[np.int64],
+    who: npt.NDArray[np.int64],
+    returns: npt.NDArray[np.float64],
+    games: npt.NDArray[np.int64],
+    points: npt.NDArray[np.float64],
+    gained: npt.NDArray[np.float64],
+    spread: npt.NDArray[np.float64],
+) -> None:
+    """Add up the tables `over`, by the member met (number + 1; 0 for self-play): games, the learner's points (1 a win, one half a tie) and
+    its returns, meant over its seats; `spread` takes number, sum and squares of its returns. Clears those tables' returns."""
+    for row in over:
+        member, mine, its = LEARNER, 0, 0
+        my_total, its_total = 0.0, 0.0
+        for seat in range(returns.shape[1]):
+            value = returns[row, seat]
+            returns[row, seat] = 0.0
+            if who[row, seat] == LEARNER:
+                mine += 1
+                my_total += value
+                spread[0] += 1.0
+                spread[1] += value
+                spread[2] += value * value
+            else:
+                member = who[row, seat]
+                its += 1
+                its_total += value
+        games[member + 1] += 1
+        gained[member + 1] += my_total / mine
+        if its > 0:
+            lead = my_total / mine - its_total / its
+            points[member + 1] += 0.5 if abs(lead) < _TIED else 1.0 if lead > 0.0 else 0.0
 
 
 class SeatsVecEnv(VecEnv):
@@ -80,7 +119,8 @@ class SeatsVecEnv(VecEnv):
         self._latest = 0
         self._infos: list[dict[str, Any]] = [{} for _ in range(num_envs)]
         self._actions = np.zeros(num_envs, np.int64)
-        self._returns_seen, self._returns_sum, self._returns_squares = 0, 0.0, 0.0
+        self._spread = np.zeros(3)
+        """Number, sum and sum of squares of the learner's returns, seat by seat."""
         self.tally = Tally()
         self.acted = np.zeros(num_envs, np.int8)
         self.learned = np.ones(num_envs, np.bool_)
@@ -164,36 +204,24 @@ class SeatsVecEnv(VecEnv):
 
     def _count(self, over: npt.NDArray[np.int64]) -> None:
         """Note the episodes that have just ended, and forget their returns."""
+        names = ["", *(agent.name for agent in self.league.agents)]
+        games, points, gained = np.zeros(len(names), np.int64), np.zeros(len(names)), np.zeros(len(names))
+        count_results(over, self.who, self.returns, games, points, gained, self._spread)
+        for number in np.flatnonzero(games):
+            count = int(games[number])
+            self.tally.note(names[number], count, float(gained[number]))
+            if number:
+                self.league.record(number - 1, count, float(points[number]))
         self.tally.episodes += len(over)
         self.tally.decisions += int(self.tables.engine.batch.decisions[over].sum())
-        mine = self.who[over] == LEARNER
-        gained = self.returns[over][mine]
-        self._returns_seen += gained.size
-        self._returns_sum += float(gained.sum())
-        self._returns_squares += float((gained**2).sum())
-        alone = mine.all(axis=1)
-        met = self.who[over].max(axis=1)
-        for number in np.unique(met[~alone]):
-            rows = met == number
-            learner = self._mean_return(over[rows], mine[rows])
-            member = self._mean_return(over[rows], ~mine[rows])
-            self.league.record(int(number), np.where(learner == member, 0.5, learner > member))
-            self.tally.note(self.league.agents[number].name, learner)
-        self.tally.note("", self.returns[over[alone]].mean(axis=1))
-        self.returns[over] = 0
-
-    def _mean_return(self, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-        """The mean return at each table of some of its seats."""
-        found: npt.NDArray[np.float64] = (self.returns[rows] * seats).sum(axis=1) / seats.sum(axis=1)
-        return found
 
     def return_spread(self) -> float:
         """The standard deviation of the learner's returns so far; the rules' own bound until enough have been seen."""
-        if self._returns_seen < _FEW_EPISODES:
+        seen, total, squares = self._spread.tolist()
+        if seen < _FEW_RETURNS:
             return float(max(abs(bound) for bound in self.game.reward_range(self.options))) or 1.0
-        mean = self._returns_sum / self._returns_seen
-        variance = self._returns_squares / self._returns_seen - mean**2
-        return float(np.sqrt(variance)) if variance > 1e-12 else 1.0
+        variance = squares / seen - (total / seen) ** 2
+        return math.sqrt(variance) if variance > 1e-12 else 1.0
 
     def to_act(self) -> npt.NDArray[np.int8]:
         """The seat to act at each table [B]."""
@@ -209,8 +237,7 @@ class SeatsVecEnv(VecEnv):
 
     def facts(self) -> dict[str, Any]:
         """The rest, as JSON can hold it."""
-        seen = [self._returns_seen, self._returns_sum, self._returns_squares]
-        return {"returns": seen, "tally": asdict(self.tally), "generator": self.generator.bit_generator.state, "league": self.league.facts()}
+        return {"spread": self._spread.tolist(), "tally": asdict(self.tally), "generator": self.generator.bit_generator.state, "league": self.league.facts()}
 
     def restore(self, arrays: dict[str, npt.NDArray[Any]], facts: dict[str, Any], past: dict[str, Agent]) -> npt.NDArray[Any]:
         """Take up from `arrays()`, `facts()` and the league's past selves by name; gives the observations [B, O] to go on from."""
@@ -220,7 +247,7 @@ class SeatsVecEnv(VecEnv):
         for name, array in arrays.items():
             target = {"who": self.who, "keys": self._keys, "returns": self.returns}.get(name)
             np.copyto(getattr(batch, name) if target is None else target, array, casting="no")
-        self._returns_seen, self._returns_sum, self._returns_squares = facts["returns"]
+        self._spread[:] = facts["spread"]
         self.tally = Tally(**facts["tally"])
         self.generator.bit_generator.state = facts["generator"]
         return self._show()

@@ -39,8 +39,8 @@ from backalley.envs.core.kernel import kernel
 Counts = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
 
-# The places of won hands, from the best down, §3.4: five cards by total, stood hands by total, pushes by player total and last card,
-# backhands by player total and last card. Only a stood hand's place is a simplification: §3.5 has no single order.
+# The places of won hands, from the best down, MC 3.4: five cards by total, stood hands by total, pushes by player total and last card,
+# backhands by player total and last card. Only a stood hand's place is a simplification: MC 3.5 has no single order.
 STOOD = LIMIT + 1
 PUSHED = STOOD + LIMIT + 1
 PUSH_CARDS = LIMIT - PUSH_FROM
@@ -69,7 +69,7 @@ class Stakes(NamedTuple):
 
 @kernel
 def place(method: int, player_total: int, total: int) -> int:
-    """The place of a won hand among all won hands; less is better. §3.4"""
+    """The place of a won hand among all won hands; less is better. MC 3.4"""
     if method == Method.FIVE_CARDS:
         return total
     if method == Method.STAND:

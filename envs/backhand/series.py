@@ -1,6 +1,7 @@
 """What the three games of the Backhand series share: hands, the Ace Rule, actions, dealer totals, observations, text.
 
-Paragraphs are numbered through the series: §1 is in `backhand/README.md`, §2 in `buffalo_bayou/README.md`, §3 in `missouri_city/README.md`.
+Paragraphs are numbered through the series: §1 is in `README.md` beside this file, BB 2 in `buffalo_bayou/README.md`, MC 3 in
+`missouri_city/README.md`.
 Suits never matter. All cards lie face up; only the order of the stub (the cards not yet dealt) is hidden.
 """
 
@@ -27,7 +28,7 @@ HAND_SIZE = 5  # §1.4
 MAX_DRAWS = HAND_SIZE - 2
 MAX_TOTAL = LIMIT + TEN
 MAX_PUSHES = 14  # 28 cards are worth 7 or more, and a push hand needs two of them, §1.4
-SHOW_CARDS = 3  # §2.1
+SHOW_CARDS = 3  # BB 2.1
 
 # ---------------------------------------------------------------------------------------------------------------------------------
 # Options
@@ -70,7 +71,7 @@ class DealerOptions(HandOptions, Protocol):
 # | 0  | hit      | take a card; on a push hand the hand then ends                        |
 # | 1  | backhand | take a card that must pass 21; the hand then ends                     |
 # | 2  | push     | throw a push hand away for two new cards                              |
-# | 3  | stand    | end a hand that is ahead (Missouri City with `stand_pat` only, §3.5)  |
+# | 3  | stand    | end a hand that is ahead (Missouri City with `stand_pat`, MC 3.5)      |
 
 HIT, BACKHAND, PUSH, STAND = 0, 1, 2, 3
 ACTION_NAMES = ("hit", "backhand", "push", "stand")
@@ -106,7 +107,7 @@ class Method(IntEnum):
 
 
 class Verdict(IntEnum):
-    """How a hand ended, §1.6 and §2.4."""
+    """How a hand ended, §1.6 and BB 2.4."""
 
     NONE = 0
     WIN = 1
@@ -151,7 +152,7 @@ class DealerHand:
     """
 
     show: npt.NDArray[np.int8] = field("i1", SHOW_CARDS, "the dealer's show cards from left to right, the order of their use")
-    dealer_total: npt.NDArray[np.int8] = field("i1", per_seat, "dealer total against each hand, §2.3; 0 before the first draw")
+    dealer_total: npt.NDArray[np.int8] = field("i1", per_seat, "dealer total against each hand, BB 2.3; 0 before the first draw")
     advantage: npt.NDArray[np.int8] = field("i1", per_seat, "1 player total ahead of the dealer total, 0 level (or no draw yet), -1 behind")
 
 
@@ -307,19 +308,19 @@ def determinize(options: HandOptions, state: HandState, seat: int, key: np.uint6
 
 
 # ---------------------------------------------------------------------------------------------------------------------------------
-# The dealer hand, §2
+# The dealer hand, BB 2
 
 
 @kernel
 def deal_show_cards(state: DealerState) -> None:
-    """Three show cards, dealt from right to left and used from left to right. §2.1"""
+    """Three show cards, dealt from right to left and used from left to right. BB 2.1"""
     for place in range(SHOW_CARDS - 1, -1, -1):
         state.show[place] = take(state)
 
 
 @kernel
 def dealer_total(shown: int, drawn: int, cap: bool) -> int:
-    """The total of a show card and the drawn card paired with it, by their values; an ace counts 11, two aces 12 (uncapped 22). §2.3"""
+    """The total of a show card and the drawn card paired with it, by their values; an ace counts 11, two aces 12 (uncapped 22). BB 2.3"""
     total = shown + drawn
     if shown == ACE or drawn == ACE:
         total += 10
@@ -330,7 +331,7 @@ def dealer_total(shown: int, drawn: int, cap: bool) -> int:
 
 @kernel
 def against_dealer(options: DealerOptions, state: DealerState, seat: int) -> None:
-    """After a draw: the dealer total, who has the advantage and, where the hand has ended, its verdict. §2.2, §2.3, §2.4"""
+    """After a draw: the dealer total, who has the advantage and, where the hand has ended, its verdict. BB 2.2, 2.3, 2.4"""
     drawn = int(state.draws[seat])
     total = dealer_total(value(int(state.show[drawn - 1])), value(int(state.cards[seat, 1 + drawn])), options.dealer_total_cap)
     state.dealer_total[seat] = total

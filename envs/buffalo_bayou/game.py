@@ -1,6 +1,6 @@
 """Buffalo Bayou Backhand: Backhand where a hand that came off must also beat the dealer total of a show card and the card last drawn.
 
-The rules are README.md, §2, on top of Backhand's §1; what the series shares is `backhand/series.py`.
+The rules are README.md, §2, on top of Backhand's; what the series shares is `backhand/series.py`.
 """
 
 from __future__ import annotations

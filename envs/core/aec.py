@@ -188,7 +188,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         """Nothing is held open."""
 
     def snapshot(self) -> npt.NDArray[Any]:
-        """The table in mid-game as a one-element record array (`state`, `stream`, ... and a checksum), fit for `np.save` without pickling."""
+        """The table in mid-game as a one-element record array (`state`, `stream`, ... and a checksum), fit for `np.save`."""
         batch = self.engine.batch
         kept = np.zeros(1, self.snapshot_dtype())
         kept["state"], kept["stream"], kept["decisions"] = batch.raw, batch.stream, batch.decisions

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 import os
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 import numba
@@ -48,9 +50,9 @@ def _imports(path: Path) -> tuple[Path, ...]:
 
 
 @functools.cache
-def source_digest(path: Path) -> str:
-    """A digest of a source file, of all files of this package that it imports, directly or not, and of Numba's and NumPy's versions."""
-    known, waiting = {path, Path(__file__).resolve()}, [path]
+def source_digest(*paths: Path) -> str:
+    """A digest of source files, of all files of this package that they import, directly or not, and of Numba's and NumPy's versions."""
+    known, waiting = {*paths, Path(__file__).resolve()}, [*paths]
     while waiting:
         new = set(_imports(waiting.pop())) - known
         known |= new
@@ -87,28 +89,41 @@ def _writable_root() -> Path:
 
 
 @functools.cache
-def cache_folder(path: Path) -> str:
-    """Where the machine code of the kernels of one source file is kept, for the present text of all that they are made of."""
-    folder = _writable_root() / source_digest(path)
+def cache_folder(*paths: Path) -> str:
+    """Where the machine code of kernels of these source files is kept, for the present text of all that they are made of."""
+    folder = _writable_root() / source_digest(*paths)
     folder.mkdir(exist_ok=True)
     os.utime(folder)
     return str(folder)
 
 
-def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` on first use, without the interpreter lock, and keep the machine code on disk."""
-    if not COMPILED:
-        return function
-    path = Path(function.__code__.co_filename)
-    if not path.is_file():
-        return driver(function)  # typed at a prompt: there is no file to watch
+def plain(function: Callable[..., Any]) -> FunctionType:
+    """The Python function under a kernel."""
+    found: FunctionType = getattr(function, "py_func", function)
+    return inspect.unwrap(found)  # type: ignore[return-value]
+
+
+def _source(function: Callable[..., Any]) -> Path:
+    """The file in which a function, compiled or not, was written; there may be none for one typed at a prompt."""
+    return Path(plain(function).__code__.co_filename).resolve()
+
+
+def _compiled(function: Callable[P, R], *sources: Path, keep: bool = True) -> Callable[P, R]:
+    """Compile on first use, without the interpreter lock, and keep the machine code on disk for the present text of `sources`."""
+    if not keep or not all(path.is_file() for path in sources):  # a function typed at a prompt has no file to watch
+        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
     previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = cache_folder(path.resolve())
+    numba.config.CACHE_DIR = cache_folder(*sources)
     try:
         compiled: Callable[P, R] = numba.njit(cache=True, nogil=True)(function)
     finally:
         numba.config.CACHE_DIR = previous
     return compiled
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` on first use, without the interpreter lock, and keep the machine code on disk."""
+    return _compiled(function, _source(function)) if COMPILED else function
 
 
 def wrapping(function: Callable[P, R]) -> Callable[P, R]:
@@ -119,24 +134,47 @@ def wrapping(function: Callable[P, R]) -> Callable[P, R]:
     return quiet
 
 
-def driver(function: Callable[P, R]) -> Callable[P, R]:
-    """A kernel that takes other kernels as arguments. It is linked anew in each process (a fraction of a second), never cached."""
-    if not COMPILED:
-        return function
-    linked: Callable[P, R] = numba.njit(nogil=True)(function)
-    return linked
+def template(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a function that calls kernels by names which `specialise` has yet to fill in. By itself it cannot be called."""
+    return function
+
+
+def specialise(
+    templates: Sequence[Callable[..., Any]], names: Mapping[str, Callable[..., Any]], *, keep: bool = True
+) -> dict[str, Callable[..., Any]]:
+    """The templates compiled with the kernels `names` in the places of those names, by the templates' own names.
+
+    Templates may call one another. Their machine code is kept on disk like any kernel's, since the kernels are part of it (*measured*:
+    hundredths of a second to load, against seconds to link a game's kernels anew in each process). Templates that call each other in a
+    circle need `keep=False`: Numba keeps each function apart, and such code was seen to crash when only a part of it was still kept.
+    """
+    kernels = sorted(names.items())
+    words = " ".join(f"{name}={plain(kernel).__module__}.{plain(kernel).__qualname__}" for name, kernel in kernels)
+    mark = hashlib.sha256(words.encode()).hexdigest()[:12]
+    sources = sorted({_source(part) for part in [*templates, *names.values()]})
+    scope: dict[str, Any] = {}
+    for part in templates:
+        scope |= part.__globals__  # type: ignore[attr-defined]
+    scope |= names
+    made = {}
+    for part in templates:
+        copy = FunctionType(part.__code__, scope, part.__name__)  # type: ignore[attr-defined]
+        # Of a name that no other choice of kernels has, or machine code of two choices could be mistaken for one another.
+        copy.__qualname__ = f"{part.__name__}_{mark}"
+        copy.__module__ = __name__
+        made[part.__name__] = scope[part.__name__] = _compiled(copy, *sources, keep=keep) if COMPILED else copy
+    return made
 
 
 def bind(function: Callable[..., R], *example: Any) -> Callable[..., R]:
-    """The machine code of a driver for arguments of exactly the types of `example`, without Numba's dispatch (*measured*: 0.2
-    against 43 microseconds a call for a driver that takes a tuple of kernels).
+    """The machine code of a kernel for arguments of exactly the types of `example`, without Numba's dispatch.
 
-    Nothing checks later arguments: callers pass arrays they own, of the types they bound. Compiles, and does not run.
+    *Measured*: 0.2 against 43 microseconds a call for a kernel that takes a tuple of arrays. Nothing checks later arguments: callers
+    pass arrays they own, of the types they bound. Compiles, and does not run.
     """
     if not COMPILED:
         return function
     signature = tuple(numba.typeof(value) for value in example)
     function.compile(signature)  # type: ignore[attr-defined]
-    overload = function.overloads[signature]  # type: ignore[attr-defined]
-    entry: Callable[..., R] = overload.entry_point
+    entry: Callable[..., R] = function.overloads[signature].entry_point  # type: ignore[attr-defined]
     return entry

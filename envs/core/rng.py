@@ -1,6 +1,7 @@
 """Random numbers inside kernels: one 64-bit SplitMix64 stream per table, kept beside the states by the engine.
 
-A stream is a 64-bit number; compiled functions hand it to Python as an int, and take ints too. Every function takes it and gives it back
+A stream is a number. Every function takes it and gives it back advanced, so nothing is global and the order of threads cannot matter.
+Compiled functions hand it to Python as an int: outside kernels, wrap it in `np.uint64` before handing it on.
 Source of the constants: Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014).
 """
 
@@ -23,7 +24,6 @@ LOW_32 = np.uint64(0xFFFFFFFF)
 @wrapping
 def mix(word: np.uint64) -> np.uint64:
     """A 64-bit word, thoroughly scrambled (one to one)."""
-    word = np.uint64(word)
     word = (word ^ (word >> S30)) * MIX_1
     word = (word ^ (word >> S27)) * MIX_2
     return word ^ (word >> S31)
@@ -32,13 +32,13 @@ def mix(word: np.uint64) -> np.uint64:
 @wrapping
 def advance(stream: np.uint64) -> np.uint64:
     """The next position of a stream; `mix` of it is the random word."""
-    return np.uint64(stream) + GAMMA
+    return stream + GAMMA
 
 
 @wrapping
 def fork(key: np.uint64, number: int) -> np.uint64:
     """A new stream, its own for each (key, number)."""
-    return mix(mix(np.uint64(key) + GAMMA) ^ (np.uint64(number) * GAMMA + MIX_1))
+    return mix(mix(key + GAMMA) ^ (np.uint64(number) * GAMMA + MIX_1))
 
 
 @wrapping
@@ -46,7 +46,7 @@ def below(stream: np.uint64, bound: int) -> tuple[np.uint64, int]:
     """An unbiased integer in `range(bound)`, `1 <= bound < 2**32`, and the stream after it (Lemire 2019: multiply, reject rarely)."""
     size = np.uint64(bound)
     floor = np.uint64((2**32 - bound) % bound)
-    stream = np.uint64(stream) + GAMMA
+    stream = stream + GAMMA
     wide = (mix(stream) >> S32) * size
     while (wide & LOW_32) < floor:
         stream = stream + GAMMA

@@ -1,6 +1,6 @@
 """Missouri City Backhand: two Buffalo Bayou hands on one deck and one dealer hand; of two hands won, the better method or lower total wins.
 
-The rules are README.md, §3, on top of Backhand's §1 and Buffalo Bayou's §2; what the series shares is `backhand/series.py`.
+The rules are README.md, §3, on top of Backhand's and Buffalo Bayou's; what the series shares is `backhand/series.py`.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
 
 @kernel
 def legal(options: Options, state: State, mask: npt.NDArray[np.int8]) -> None:
-    """What the seat to act may do. §1.3, §3.5"""
+    """What the seat to act may do: as in Backhand, and standing. §3.5"""
     series.legal(options, state, mask)
     if options.stand_pat and int(state.advantage[int(state.seat)]) > 0:
         mask[STAND] = 1

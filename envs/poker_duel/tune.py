@@ -2,9 +2,8 @@
 
 The strong bot needs the chance of a hand, in each round and with each number of exchanges left, against the hands that players end
 with; which hands those are depends on how they split, and so on the table. Fictitious play closes the circle: time and again the bot
-plays with the table so far, and the table is measured anew against all hands it has ended with, late ones weighing more. One part in
-seven of the field is the greedy bot's, which costs little against the best answer and gains much against simple players (a restricted
-Nash response: Johanson, Zinkevich, Bowling, "Computing robust counter-strategies", 2007).
+plays with the table so far, the table is measured anew against all hands it has ended with, late ones weighing more, and moves a
+step towards what was measured. Without the short steps the bot rushes from one extreme split to the next and stops at any of them.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from backalley.envs.poker_duel.game import GAME, HAND, PACK, SLOT, SLOTS, Option
 Array = npt.NDArray[np.float64]
 GRADES = 130
 ROUNDS, DEALS, SEED = 60, 20_000, 13
-GREEDY_SHARE = 0.15
+STEP = 0.15  # how far the table moves towards the latest measurement
 SEEN_OFTEN = 40  # a grade met less often takes its chance from its neighbours
 
 
@@ -37,18 +36,19 @@ def first_cards(deck: npt.NDArray[np.int64], start: int, count: int) -> int:
 
 
 @kernel
-def deal_splits(options: Options, chances: Array, deck: npt.NDArray[np.int64], who: int, out: npt.NDArray[np.int64]) -> None:
-    """The hands of slots 1, 2, 3 and of sudden death: `who` 0 the strong bot's, 1 the greedy bot's, 2 the greedy bot's in any order."""
+def deal_hands(options: Options, chances: Array, deck: npt.NDArray[np.int64], any_order: bool, out: npt.NDArray[np.int64]) -> None:
+    """The strong bot's hands for slots 1, 2, 3, or the greedy bot's in any order; then a hand of sudden death."""
     cards = first_cards(deck, 0, HAND)
-    low, middle, high = bot.greedy_split(options, cards) if who > 0 else bot.strong_split(options, chances, bot.SPREAD, cards)
-    out[0], out[1], out[2] = low, middle, high
-    if who == 2:
+    out[0], out[1], out[2] = bot.greedy_split(options, cards) if any_order else bot.strong_split(options, chances, bot.SPREAD, cards)
+    if any_order:
         rng.shuffle(np.uint64(cards), out, SLOTS)
     out[SLOTS] = first_cards(deck, 52 - SLOT, SLOT)
 
 
 @kernel
-def play(options: Options, table: Array, stream: np.uint64, deals: int, who: int, ends: Array, sums: Array, counts: Array) -> np.uint64:
+def play(
+    options: Options, table: Array, stream: np.uint64, deals: int, any_order: bool, ends: Array, sums: Array, counts: Array
+) -> np.uint64:
     """Split and exchange `deals` hands. Counts the grades they end with in `ends` [4, grades]; `counts` [3, 4, grades] the grades they
     had with so many exchanges left, and `sums` the chances that these came to. Gives back the advanced stream."""
     deck = np.empty(52, np.int64)
@@ -58,16 +58,15 @@ def play(options: Options, table: Array, stream: np.uint64, deals: int, who: int
         for card in range(52):
             deck[card] = card
         stream = rng.shuffle(stream, deck, 52)
-        deal_splits(options, table[2], deck, who, hands)
+        deal_hands(options, table[2], deck, any_order, hands)
         drawn = HAND
         for row in range(SLOTS + 1):
             hand = int(hands[row])
             unseen = PACK & ~(hand if row == SLOTS else first_cards(deck, 0, drawn))
-            graded[2] = bot.grade(hand, True)
+            graded[:] = bot.grade(hand, True)
+            card = -1
             for left in (1, 0):
-                if who == 1:
-                    card = bot.simple_discard(hand, True)
-                else:
+                if card != 0:
                     card = bot.strong_discard(hand, unseen, table[0, row], table[left, row], True)
                 if card != 0:
                     new = 1 << int(deck[drawn])
@@ -104,22 +103,16 @@ def fictitious_play(rounds: int = ROUNDS, deals: int = DEALS, seed: int = SEED) 
     """The table after so many rounds of so many deals."""
     options: Any = GAME.options()
     stream = rng.stream_of(seed)
-    greedy = np.zeros((SLOTS + 1, GRADES))
     table = np.repeat(np.linspace(0, 1, GRADES)[None], 3 * (SLOTS + 1), axis=0).reshape(3, SLOTS + 1, GRADES)
-    unused = np.zeros((2, 3, SLOTS + 1, GRADES))
-    stream = np.uint64(play(options, table, stream, 10 * deals, 1, greedy, unused[0], unused[1]))
-    greedy /= greedy.sum(axis=1, keepdims=True)
     field = np.zeros((SLOTS + 1, GRADES))
     for number in range(rounds):
         ends, ignored = np.zeros((2, SLOTS + 1, GRADES))
         sums, counts = np.zeros((2, 3, SLOTS + 1, GRADES))
-        stream = np.uint64(play(options, table, stream, deals, 0, ends, sums, counts))
+        stream = np.uint64(play(options, table, stream, deals, False, ends, sums, counts))
         # Hands that this table would not put into a slot are looked at there too, or it could never learn better.
-        stream = np.uint64(play(options, table, stream, deals // 3, 2, ignored, sums, counts))
+        stream = np.uint64(play(options, table, stream, deals // 3, True, ignored, sums, counts))
         field += (ends / ends.sum(axis=1, keepdims=True) - field) * 2 / (number + 2)
-        mixed = (1 - GREEDY_SHARE) * field + GREEDY_SHARE * greedy
-        mixed[SLOTS] = field[SLOTS]
-        table = measured(chance_to_win(mixed), sums, counts)
+        table += (measured(chance_to_win(field), sums, counts) - table) * (1 if number == 0 else STEP)
     return table
 
 
@@ -136,8 +129,8 @@ def source_text(table: Array) -> str:
     for left in range(3):
         for row in range(SLOTS + 1):
             lines.append(f"        # {left} exchanges left, {'sudden death' if row == SLOTS else f'round {row + 1}'}")
-            for start in range(0, GRADES, 26):
-                values = [f"{value:.0f}" for value in 1000 * table[left, row, start : start + 26]]
+            for start in range(0, GRADES, 13):
+                values = [f"{value:.0f}" for value in 1000 * table[left, row, start : start + 13]]
                 lines.append(f"        {', '.join(values)},")
     lines += [
         "    ],",

@@ -205,13 +205,13 @@ def rules(game: str) -> None:
 @main.command()
 @click.argument("game")
 @click.option("--out", type=click.Path(path_type=Path), help="The folder of the run; by default a new one under runs/.")
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="Train for this long.")
-@click.option("--decisions", type=click.IntRange(1), help="Train for this many decisions.")
+@click.option("--seconds", type=float, help="Train for this long.")
+@click.option("--decisions", type=int, help="Train for this many decisions.")
 @seed_option(0, "Decides packs, weights and exploration.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", callback=_pairs, help="A hyperparameter; may be repeated.")
 @option_option
 @click.option("--resume", type=click.Path(path_type=Path), help="Go on with the run in this folder.")
-@click.option("--device", default="cpu", show_default=True, help="Where torch computes: cpu, cuda, ...")
+@click.option("--device", default="auto", show_default=True, help="Where torch computes: auto, cpu, cuda, cuda:1, ...")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def train(
     game: str,
@@ -225,23 +225,30 @@ def train(
     device: str,
     quiet: bool,
 ) -> None:
-    """Train a policy for GAME. It learns by self-play, in every seat."""
+    """Train a policy for GAME. It learns by self-play, in every seat.
+
+    Ctrl-C stops and keeps everything; --resume goes on. At the end the policy plays every bot, and the line is printed that trains the
+    same weights again.
+    """
+    from backalley.training.train import Stopped
     from backalley.training.train import train as run
 
-    folder = run(
-        game,
-        given,
-        out=out,
-        seconds=seconds,
-        decisions=decisions,
-        seed=seed,
-        config_overrides=overrides,
-        resume=resume,
-        device=device,
-        quiet=quiet,
-    )
-    settings = {"seconds": seconds, "decisions": decisions, "seed": seed, "set": overrides, "device": None if device == "cpu" else device}
-    _again(command_line("train", game, given=given, **settings))
+    try:
+        folder = run(
+            game,
+            given,
+            out=out,
+            seconds=seconds,
+            decisions=decisions,
+            seed=seed,
+            config_overrides=overrides,
+            resume=resume,
+            device=device,
+            quiet=quiet,
+        )
+    except Stopped as stopped:
+        click.echo(str(stopped), err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
     click.echo(f"Strength: {command_line('evaluate', game, str(folder), 'bot', given=given)}")
 
 

@@ -1,0 +1,304 @@
+"""The command line: every verb, its errors in sentences, its exit codes, and the line that runs it again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import backalley
+from backalley.benchmarks import speed as speeds
+from backalley.cli import command_line, main
+from backalley.envs.core import playthrough
+from backalley.envs.core.base import Game
+from tests import high_card, kuhn
+
+
+@pytest.fixture(autouse=True)
+def small_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two tiny games that the command line can name."""
+    original, own = backalley.game, {"kuhn": kuhn.GAME, "high_card": high_card.GAME}
+
+    def game(name: str) -> Game:
+        return own.get(name.partition("-v")[0]) or original(name)
+
+    monkeypatch.setattr(backalley, "game", game)
+
+
+def run(*words: str, **rest: Any) -> Result:
+    return CliRunner().invoke(main, words, catch_exceptions=False, **rest)
+
+
+def again(result: Result) -> list[str]:
+    """The words of the line that the output ends with, after the program's name."""
+    line = next(line for line in result.output.splitlines() if line.startswith("Again: "))
+    program, *words = shlex.split(line.removeprefix("Again: "))
+    assert program == "backalley"
+    return words
+
+
+def test_help_names_every_verb() -> None:
+    shown = run("--help").output
+    for verb in ("games", "rules", "train", "evaluate", "tournament", "play", "speed", "solve", "replay"):
+        assert f"\n  {verb} " in shown
+        assert run(verb, "--help").exit_code == 0
+
+
+def test_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "backalley", "--version"], capture_output=True, text=True)
+    assert done.stdout.strip() == f"backalley, version {backalley.__version__}"
+    wrong = subprocess.run([sys.executable, "-m", "backalley", "evaluate", "snap", "random"], capture_output=True, text=True)
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("Error: There is no game 'snap'; there are: ")
+    assert wrong.stderr.count("\n") == 1
+
+
+def test_games() -> None:
+    shown = run("games").output
+    for name in backalley.game_names():
+        game = backalley.game(name)
+        line = next(line for line in shown.splitlines() if line.startswith(game.id))
+        assert line.split()[-3:] == [
+            str(game.num_seats(game.options())),
+            str(game.num_actions),
+            str(game.observation_size(game.options())),
+        ]
+        assert all(bot in line for bot in game.bots)
+
+
+def test_rules() -> None:
+    name = next((name for name in backalley.game_names() if (backalley.game(name).folder / "README.md").exists()), None)
+    if name is None:
+        pytest.skip("no game has a page yet")
+    shown = run("rules", name)
+    assert (backalley.game(name).folder / "README.md").read_text("utf-8").strip() in shown.stdout
+
+
+def test_evaluate(tmp_path: Path) -> None:
+    path = tmp_path / "found.json"
+    result = run("evaluate", "high_card", "random", "random", "--deals", "300", "--option", "seats=3", "--seed", "4", "--json", str(path))
+    assert result.exit_code == 0, result.output
+    assert "high_card-v0: 300 deals x 3 seatings, seed 4" in result.output
+    found = json.loads(path.read_text("utf-8"))
+    assert found["options"] == {"seats": 3}
+    assert shlex.split(found["command"])[1:] == again(result)
+    repeated = run(*again(result))
+    assert json.loads(path.read_text("utf-8"))["agents"] == found["agents"]
+    assert repeated.exit_code == 0
+
+
+def test_evaluate_by_precision_names_the_deals_it_took() -> None:
+    result = run("evaluate", "kuhn", "random", "random", "--precision", "0.1")
+    words = again(result)
+    assert int(words[words.index("--deals") + 1]) >= 256
+    assert "--precision" not in words
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["evaluate", "snap", "random"], "There is no game 'snap'"),
+        (["evaluate", "kuhn", "random"], "kuhn has 2 seats under these options, and 1 agent was given; give 2."),
+        (["evaluate", "kuhn", "random", "random", "--option", "last=1"], "kuhn has no option 'last'; it has: first."),
+        (["evaluate", "kuhn", "random", "random", "--option", "first=7"], "kuhn option first is '7'; it takes 0..1."),
+        (["evaluate", "kuhn", "random", "random", "--deals", "1"], "deals is 1; an interval needs 2 or more"),
+        (["evaluate", "kuhn", "random", "random", "--json", "none/found.json"], "There is no folder none"),
+        (["tournament", "kuhn", "random"], "A tournament needs 2 agents or more"),
+        (["play", "kuhn", "--seat", "2", "--opponent", "random"], "The seat is 2; kuhn has seats 0 to 1"),
+        (["solve", "kuhn"], "kuhn cannot be solved"),
+        (["replay", "none.json"], "none.json cannot be read as a playthrough"),
+    ],
+)
+def test_errors_are_one_line(words: list[str], sentence: str) -> None:
+    result = run(*words)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: {sentence}")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+def test_an_option_without_a_value_is_a_usage_error() -> None:
+    result = run("evaluate", "kuhn", "random", "random", "--option", "first")
+    assert result.exit_code == 2
+    assert "'first' is not of the form NAME=VALUE." in result.stderr
+
+
+def test_errors_that_are_no_sentences_of_ours_keep_their_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backalley.benchmarks.evaluate.evaluate", lambda *given, **rest: int("seven"))
+    with pytest.raises(ValueError, match="invalid literal"):
+        run("evaluate", "kuhn", "random", "random")
+
+
+def test_interrupted_evaluation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from backalley.agents.match import Match
+
+    original, calls = Match.play, []
+
+    def play(match: Match, *arrays: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return original(match, *arrays)
+
+    monkeypatch.setattr(Match, "play", play)
+    path = tmp_path / "found.json"
+    words = ("evaluate", "kuhn", "random", "random", "--deals", "1000", "--json", str(path))
+    stopped = run(*words)
+    assert stopped.exit_code == 130
+    assert "Stopped after 16 of 1,000 deals." in stopped.stdout
+    assert "the same line goes on from here" in stopped.stderr
+    assert json.loads(path.read_text("utf-8"))["complete"] is False
+    assert run(*again(stopped)).exit_code == 0
+    found = json.loads(path.read_text("utf-8"))
+    assert (found["complete"], found["deals"]) == (True, 1000)
+    assert [file.name for file in tmp_path.iterdir()] == ["found.json"]
+
+
+def test_interruption_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*given: Any, **rest: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("backalley.benchmarks.tournament.tournament", stop)
+    result = run("tournament", "kuhn", "random", "random")
+    assert result.exit_code == 130
+    assert result.stderr.strip() == "Stopped by Ctrl-C."
+
+
+def test_tournament(tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    result = run("tournament", "kuhn", "random", "random", "random", "--deals", "100", "--json", str(path))
+    assert result.exit_code == 0, result.output
+    assert "every pairing on the same 100 deals" in result.output
+    found = json.loads(path.read_text("utf-8"))
+    assert len(found["standings"]) == 6
+    assert shlex.split(found["command"])[1:] == again(result)
+
+
+def test_play_to_the_end() -> None:
+    words = ("play", "kuhn", "--opponent", "random", "--seed", "3")
+    result = run(*words, input="raise\n?\nBET\npass\n")
+    assert result.exit_code == 0, result.output
+    assert "kuhn has no action 'raise'; it has: pass, bet." in result.output
+    assert "  0  pass\n    1  bet" in result.output
+    assert "cards 1 ?" in result.output or "cards 0 ?" in result.output or "cards 2 ?" in result.output
+    assert "The game is over. Returns: you " in result.output
+    assert again(result) == ["play", "kuhn-v0", "--seat", "0", "--seed", "3", "--opponent", "random"]
+    assert run(*words, input="bet\n").output.split("Returns")[1] == result.output.split("Returns")[1]
+
+
+def test_play_takes_numbers_and_beginnings_and_lets_go() -> None:
+    begun = run("play", "high_card", "--option", "seats=1", "--seed", "1", input="\nst\n")
+    assert "Type an action's name" in begun.output
+    assert "The game is over. Returns: you " in begun.output
+    assert "The game is over" in run("play", "high_card", "--option", "seats=1", "--seed", "1", input="1\n").output
+    for left in ("q\n", ""):
+        result = run("play", "high_card", "--option", "seats=1", "--seed", "1", input=left)
+        assert result.exit_code == 0
+        assert "You left the table before the end." in result.output
+
+
+def test_play_shows_only_what_the_seat_may_see() -> None:
+    result = run("play", "high_card", "--opponent", "random", "--seed", "2", input="q\n")
+    shown = next(line for line in result.output.splitlines() if line.endswith("? ?"))
+    assert shown.split()[0].isdigit()
+
+
+def test_play_draws_a_seed_and_names_it() -> None:
+    first, second = (again(run("play", "kuhn", "--opponent", "random", input="q\n")) for _ in range(2))
+    assert "--seed" in first
+    assert first != second
+
+
+def test_speed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    waits = {"cold": {"import": 0.5, "first_step": 9.0}, "warm": {"import": 0.5, "first_step": 1.0}}
+    monkeypatch.setattr(speeds, "first_step", lambda game, options: waits)
+    path = tmp_path / "speed.json"
+    result = run("speed", "kuhn", "--tables", "16", "--tables", "64", "--seconds", "0.01", "--repeats", "2", "--json", str(path))
+    assert result.exit_code == 0, result.output
+    found = json.loads(path.read_text("utf-8"))
+    assert {entry["tables"] for entry in found["games"][0]["batch"]} == {16, 64}
+    assert shlex.split(found["command"])[1:] == again(result)
+    assert run("speed", "--option", "first=1").exit_code == 2
+
+
+def test_solve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    solution = types.SimpleNamespace(table=lambda: "value 1", to_json=lambda: {"value": 1})
+    monkeypatch.setattr("backalley.agents.exact.solve", lambda game, options, **rest: solution)
+    result = run("solve", "kuhn", "--option", "first=1", "--json", str(tmp_path / "found.json"))
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("value 1\n")
+    found = json.loads((tmp_path / "found.json").read_text("utf-8"))
+    assert found["value"] == 1
+    assert "machine" in found
+    assert again(result)[:4] == ["solve", "kuhn-v0", "--option", "first=1"]
+
+
+def test_replay(tmp_path: Path) -> None:
+    name = backalley.game_names()[0]
+    game = backalley.game(name)
+    kept = playthrough.record(game, game.options(), seed=1)
+    path = tmp_path / "game.json"
+    path.write_text(json.dumps(kept), "utf-8")
+    result = run("replay", str(path))
+    assert result.exit_code == 0, result.output
+    assert "Everything shown and won is as it was recorded." in result.output
+    assert again(result) == ["replay", str(path)]
+    path.write_text(json.dumps({**kept, "returns": [value + 1 for value in kept["returns"]]}), "utf-8")
+    wrong = run("replay", str(path))
+    assert wrong.exit_code == 2
+    assert "were recorded" in wrong.stderr
+
+
+class Halt(Exception):
+    """Stands for the trainer's own."""
+
+
+def trainer(monkeypatch: pytest.MonkeyPatch, train: Any) -> None:
+    """Put another function in the place of the trainer, whose module would need torch."""
+    monkeypatch.setitem(sys.modules, "backalley.training.train", types.SimpleNamespace(train=train, Stopped=Halt))
+
+
+def test_train_hands_everything_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def train(game: str, options: dict[str, str], **rest: Any) -> Path:
+        asked.update(game=game, options=options, **rest)
+        return Path("runs/one")
+
+    trainer(monkeypatch, train)
+    result = run("train", "kuhn", "--seconds", "5", "--set", "ent=0.1", "--set", "lr=1e-3", "--option", "first=1", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert asked["options"] == {"first": "1"}
+    assert asked["config_overrides"] == {"ent": "0.1", "lr": "1e-3"}
+    assert (asked["seconds"], asked["seed"], asked["quiet"], asked["resume"]) == (5.0, 0, True, None)
+    assert "Strength: backalley evaluate kuhn runs/one bot --option first=1" in result.output
+
+
+def test_stopped_training_and_missing_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*given: Any, **rest: Any) -> Path:
+        raise Halt("Stopped; go on with --resume runs/one.")
+
+    def lack(*given: Any, **rest: Any) -> Path:
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    trainer(monkeypatch, stop)
+    stopped = run("train", "kuhn")
+    assert (stopped.exit_code, stopped.stderr) == (130, "Stopped; go on with --resume runs/one.\n")
+    trainer(monkeypatch, lack)
+    lacking = run("train", "kuhn")
+    assert lacking.exit_code == 2
+    assert lacking.stderr == "Error: This needs torch, which is not installed: pip install 'backalley[train]'\n"
+
+
+def test_command_lines_are_quoted_for_a_shell() -> None:
+    line = command_line("train", "pitch", given={"name": "two words"}, seconds=None, quiet=True, set={"a": "b;c"}, num_things=3)
+    assert shlex.split(line) == [
+        "backalley", "train", "pitch", "--option", "name=two words", "--quiet", "--set", "a=b;c", "--num-things", "3",
+    ]  # fmt: skip

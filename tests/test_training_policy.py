@@ -1,0 +1,277 @@
+"""A policy on disk, and the agent that plays it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from safetensors.numpy import save
+
+from backalley.agents import durable
+from backalley.agents.base import view_of
+from backalley.agents.learned import NetworkAgent, PolicyAgent
+from backalley.agents.network import PolicyNetwork
+from backalley.agents.policy_file import JSON_FILE, WEIGHTS_FILE, PolicyFileError, load_policy, observation_bound, save_policy
+from backalley.agents.registry import agent as agent_of
+from backalley.envs.core.record import field
+from backalley.envs.core.vector import Tables
+from tests import kuhn
+from tests.kuhn import GAME
+
+OPTIONS = GAME.options()
+
+
+def network(seed: int = 0) -> PolicyNetwork:
+    made = PolicyNetwork(observation_bound(GAME, OPTIONS), GAME.num_actions, width=16, layers=2)
+    made.initialise(torch.Generator().manual_seed(seed))
+    with torch.no_grad():
+        made.head.weight.mul_(100)
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "policy"
+    save_policy(place, network(), GAME, OPTIONS, name="tester", greedy=False, made={"command": "by hand"})
+    return place
+
+
+def views(seed: int, count: int = 200) -> tuple[Tables, npt.NDArray[np.uint64]]:
+    tables = Tables(GAME, OPTIONS, count, seed=seed)
+    tables.reset()
+    tables.step(np.arange(count) % 2)
+    return tables, np.random.default_rng(seed).integers(0, 2**64, count, np.uint64)
+
+
+def test_a_policy_comes_back_as_it_was(folder: Path) -> None:
+    loaded, card = load_policy(folder, GAME, OPTIONS)
+    for name, tensor in network().state_dict().items():
+        assert torch.equal(loaded.state_dict()[name], tensor)
+    assert (card["game"], card["version"], card["options"]) == ("kuhn", 0, {"first": 0})
+    assert card["made"]["command"] == "by hand"
+    assert [item["field"] for item in card["observation"]] == ["card", "bets"]
+    assert sorted(path.name for path in folder.iterdir()) == [JSON_FILE, WEIGHTS_FILE]
+
+
+def test_it_can_be_named_as_an_agent(folder: Path) -> None:
+    for spec in (folder, folder.parent):
+        assert agent_of(str(spec), GAME, OPTIONS).name == "tester"
+
+
+def test_actions_do_not_depend_on_the_rest_of_the_batch(folder: Path) -> None:
+    agent = PolicyAgent(folder, GAME, OPTIONS)
+    tables, keys = views(1)
+    rows = np.arange(200)
+    together = agent.act(view_of(tables.engine, rows, keys))
+    for part in (rows[:1], rows[7:8], rows[::3], rows[::-1].copy(), rows[63:130]):
+        np.testing.assert_array_equal(agent.act(view_of(tables.engine, part, keys)), together[part])
+    assert set(together.tolist()) == {0, 1}
+
+
+def test_actions_are_drawn_with_the_networks_probabilities(folder: Path) -> None:
+    agent = PolicyAgent(folder, GAME, OPTIONS)
+    tables, _ = views(2, 1)
+    chance = np.exp(agent.log_probabilities(tables.turn.observation, tables.turn.action_mask))[0, 1]
+    assert 0.02 < chance < 0.98
+    keys = np.random.default_rng(0).integers(0, 2**64, 1, np.uint64)
+    bets, count = 0, 4000
+    for draw in range(count):
+        keys[0] = draw
+        bets += int(agent.act(view_of(tables.engine, np.zeros(1, np.int64), keys))[0])
+    assert abs(bets / count - chance) < 5 * np.sqrt(chance * (1 - chance) / count)
+
+
+def test_a_greedy_policy_takes_the_likeliest_legal_action(tmp_path: Path) -> None:
+    save_policy(tmp_path / "p", network(), GAME, OPTIONS, name="greedy", greedy=True, made={})
+    agent = PolicyAgent(tmp_path / "p", GAME, OPTIONS)
+    tables, keys = views(3)
+    view = view_of(tables.engine, np.arange(200), keys)
+    np.testing.assert_array_equal(agent.act(view), agent.log_probabilities(view.observation, view.action_mask).argmax(1))
+    view.action_mask[:, 1] = 0
+    assert (agent.act(view) == 0).all()
+
+
+def test_observations_are_scaled_by_their_bounds() -> None:
+    plain = PolicyNetwork(np.ones(3), 2, width=8, layers=1)
+    scaled = PolicyNetwork(np.array([1.0, 50.0, np.inf]), 2, width=8, layers=1)
+    scaled.load_state_dict({**plain.state_dict(), "scale": scaled.scale})
+    seen = torch.tensor([[1, 25, 3]], dtype=torch.uint8)
+    assert torch.allclose(scaled(seen)[0], plain(torch.tensor([[1.0, 0.5, 3.0]]))[0], atol=1e-6)
+
+
+# What can be wrong with one --------------------------------------------------------------------------------------------------------------
+
+
+def refused(folder: Path, sentence: str, game: Any = GAME) -> None:
+    with pytest.raises(PolicyFileError, match=sentence) as caught:
+        load_policy(folder, game, OPTIONS)
+    assert str(caught.value).endswith((".", "]"))
+
+
+@pytest.mark.parametrize("name", [WEIGHTS_FILE, JSON_FILE])
+def test_a_truncated_file_is_refused(folder: Path, name: str) -> None:
+    data = (folder / name).read_bytes()
+    for length in (0, 1, 7, len(data) // 2, len(data) - 2):
+        (folder / name).write_bytes(data[:length])
+        refused(folder, "truncated")
+
+
+def test_every_flipped_byte_is_noticed(folder: Path) -> None:
+    for name in (WEIGHTS_FILE, JSON_FILE):
+        data = bytearray((folder / name).read_bytes())
+        for place in np.random.default_rng(0).choice(len(data) - 1, 40, replace=False):
+            data[place] ^= 1
+            (folder / name).write_bytes(data)
+            with pytest.raises(PolicyFileError):
+                load_policy(folder, GAME, OPTIONS)
+            data[place] ^= 1
+        (folder / name).write_bytes(data)
+    load_policy(folder, GAME, OPTIONS)
+
+
+def edit(folder: Path, **changes: Any) -> None:
+    """Change the JSON and sign it anew, as someone would who knows how."""
+    from backalley.agents.policy_file import _card_digest
+
+    card = json.loads((folder / JSON_FILE).read_bytes()) | changes
+    card["sha256"] = _card_digest(card)
+    (folder / JSON_FILE).write_text(json.dumps(card))
+
+
+def test_an_edited_json_is_refused(folder: Path) -> None:
+    card = json.loads((folder / JSON_FILE).read_bytes())
+    card["made"]["command"] = "another"
+    (folder / JSON_FILE).write_text(json.dumps(card))
+    refused(folder, "was changed after it was written")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"game": "bridge"}, "plays bridge, not kuhn"),
+        ({"version": 7}, "trained on kuhn-v7, and the rules here are kuhn-v0"),
+        ({"format": 9}, "of format 9"),
+        ({"observation": []}, "another observation layout"),
+        ({"actions": 3}, "another observation layout"),
+        ({"network": {"width": 32, "layers": 2}}, "another shape"),
+        ({"network": {"width": 2**40, "layers": 2}}, "network that Back Alley does not make"),
+        ({"network": {"width": 16, "layers": 10**9}}, "network that Back Alley does not make"),
+        ({"network": {"width": 16, "layers": True}}, "network that Back Alley does not make"),
+        ({"weights": []}, "lacks a proper 'weights'"),
+        ({"name": None}, "lacks a proper 'name'"),
+    ],
+)
+def test_a_policy_for_something_else_is_refused(folder: Path, changes: dict[str, Any], sentence: str) -> None:
+    edit(folder, **changes)
+    refused(folder, sentence)
+
+
+def test_another_layout_of_the_same_game_is_refused(folder: Path) -> None:
+    class Wider(kuhn.Observation):
+        pot: int = field("u1", doc="one number more", high=4)
+
+    refused(folder, "They differ in pot", dataclasses.replace(GAME, Observation=Wider))
+
+
+def test_foreign_files_are_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(PolicyFileError, match="no policy in"):
+        load_policy(tmp_path / "nowhere", GAME, OPTIONS)
+    (folder / JSON_FILE).write_text('{"model": "something"}')
+    refused(folder, "does not describe a policy")
+    (folder / JSON_FILE).write_bytes(b"\x80\x04\x95pickle")
+    refused(folder, "not JSON")
+    (folder / JSON_FILE).write_text("[" * 100_000)
+    refused(folder, "not JSON")
+
+
+def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+    bad = network()
+    with torch.no_grad():
+        bad.head.bias[0] = float("nan")
+    save_policy(tmp_path / "p", bad, GAME, OPTIONS, name="bad", greedy=False, made={})
+    refused(tmp_path / "p", "not finite")
+
+
+def test_weights_of_another_kind_are_refused(folder: Path) -> None:
+    data = save({"head.bias": np.zeros(3)})
+    (folder / WEIGHTS_FILE).write_bytes(data)
+    import hashlib
+
+    edit(folder, weights={"file": WEIGHTS_FILE, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()})
+    refused(folder, "another shape")
+
+
+# Writing it wholly or not at all --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def small_disk(limit: int) -> Iterator[None]:
+    """No file may grow beyond `limit` bytes: a write that would fails halfway, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_leaves_the_former_policy(folder: Path) -> None:
+    with small_disk(1000), pytest.raises(OSError, match="too large"):
+        save_policy(folder, network(1), GAME, OPTIONS, name="newer", greedy=False, made={})
+    assert load_policy(folder, GAME, OPTIONS)[1]["name"] == "tester"
+    assert [path.name for path in folder.parent.iterdir()] == ["policy"]
+
+
+@pytest.mark.parametrize("cut", range(12))
+def test_an_interrupted_write_leaves_one_whole_policy(folder: Path, cut: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed at any system call, nothing cleaned up: the former policy or the new one, never a mixture."""
+    calls = 0
+
+    def step(function: Any) -> Any:
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls > cut:
+                raise Killed
+            return function(*args, **kwargs)
+
+        return counted
+
+    with monkeypatch.context() as patch:
+        for name in ("rename", "fsync", "replace"):
+            patch.setattr(os, name, step(getattr(os, name)))
+        patch.setattr(durable.shutil, "rmtree", step(durable.shutil.rmtree))
+        with suppress(Killed):
+            save_policy(folder, network(1), GAME, OPTIONS, name="newer", greedy=False, made={})
+    assert load_policy(folder, GAME, OPTIONS)[1]["name"] in ("tester", "newer")
+    save_policy(folder, network(2), GAME, OPTIONS, name="third", greedy=False, made={})
+    assert load_policy(folder, GAME, OPTIONS)[1]["name"] == "third"
+    assert [path.name for path in folder.parent.iterdir()] == ["policy"]
+
+
+class Killed(BaseException):
+    """Stands for `kill -9`: no cleaning up succeeds after it, because every call that changes the disk raises it again."""
+
+
+def test_files_are_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    durable.write_file(path, b"first")
+    with small_disk(100), pytest.raises(OSError, match="too large"):
+        durable.write_file(path, b"x" * 1000)
+    assert path.read_bytes() == b"first"
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+def test_network_agent_takes_an_empty_view() -> None:
+    agent = NetworkAgent(network(), "x")
+    assert agent.log_probabilities(np.zeros((0, 9), np.uint8), np.zeros((0, 2), np.int8)).shape == (0, 2)

@@ -1,0 +1,349 @@
+"""What Stable-Baselines3 would quietly get wrong with several seats at a table, each trap of it with a test."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import itertools
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3.common.logger import Logger
+
+from backalley.agents.base import View
+from backalley.agents.learned import one_thread
+from backalley.agents.network import BFLOAT16, FLOAT32, best_precision
+from backalley.envs.core.vector import Tables
+from backalley.training.buffer import seat_advantages
+from backalley.training.league import League
+from backalley.training.policy import TrunkPolicy
+from backalley.training.ppo import SelfPlayMaskablePPO
+from backalley.training.vec_env import SeatsVecEnv
+from tests.kuhn import GAME
+
+OPTIONS = GAME.options()
+TABLES, STEPS = 16, 12
+
+
+def model_of(env: SeatsVecEnv, *, seed: int = 0, precision: str = FLOAT32, **settings: Any) -> SelfPlayMaskablePPO:
+    size = {"width": 16, "layers": 2, "precision": precision}
+    model = SelfPlayMaskablePPO(env, n_steps=STEPS, batch_size=64, n_epochs=1, gamma=1.0, gae_lambda=0.9, policy_kwargs=size, seed=seed, **settings)
+    model.set_logger(Logger(None, []))
+    return model
+
+
+def weights_digest(model: SelfPlayMaskablePPO) -> str:
+    whole = hashlib.sha256()
+    for tensor in model.policy.state_dict().values():
+        whole.update(tensor.numpy().tobytes())
+    return whole.hexdigest()
+
+
+def test_masks_reach_the_policy_before_every_choice() -> None:
+    """Trap 1: SB3 asks for masks by `get_attr` and `env_method`, before the step."""
+    env = SeatsVecEnv(GAME, OPTIONS, TABLES)
+    env.reset()
+    assert is_masking_supported(env)
+    assert env.get_attr("render_mode") == [None] * TABLES
+    masks = get_action_masks(env)
+    assert masks.reshape(TABLES, -1).shape == (TABLES, GAME.num_actions)
+    np.testing.assert_array_equal(masks.reshape(TABLES, -1), env.tables.turn.action_mask)
+    env.step(np.zeros(TABLES, np.int64))
+    kept = masks.copy()
+    env.step(np.ones(TABLES, np.int64))
+    np.testing.assert_array_equal(masks, kept, "SB3 stores the masks after the step that follows them, so they must not be a view")
+
+
+def test_observations_outlive_the_next_step() -> None:
+    """Trap 2: SB3 stores an observation after the step that follows it."""
+    env = SeatsVecEnv(GAME, OPTIONS, TABLES)
+    shown = env.reset()
+    kept = shown.copy()
+    after = env.step(np.ones(TABLES, np.int64))[0]
+    np.testing.assert_array_equal(shown, kept)
+    assert not np.array_equal(after, kept)
+
+
+def test_the_buffer_holds_what_was_seen_and_done() -> None:
+    """Traps 1 to 3 together: a rollout replayed on tables of its own shows the same observations, masks, seats and rewards, step by step."""
+    env = SeatsVecEnv(GAME, OPTIONS, TABLES, seed=5)
+    model = model_of(env, seed=5)
+    model.start()
+    streams = env.tables.engine.batch.stream
+    replay = Tables(GAME, OPTIONS, TABLES, autoreset=True)
+    decks = np.random.SeedSequence([0x6C6561726E, 5]).spawn(2)[0]
+    turn = replay.reset(streams=decks.generate_state(TABLES, np.uint64))
+    np.testing.assert_array_equal(replay.engine.batch.stream, streams)
+    model.iterate()
+    buffer = model.rollout_buffer
+    for step in range(STEPS):
+        np.testing.assert_array_equal(buffer.observations[step], turn.observation)
+        np.testing.assert_array_equal(buffer.action_masks[step], turn.action_mask)
+        np.testing.assert_array_equal(buffer.seat[step], turn.seat)
+        turn = replay.step(buffer.actions[step])
+        np.testing.assert_array_equal(buffer.seat_reward[step], turn.reward)
+        np.testing.assert_array_equal(buffer.ended[step], turn.terminated)
+
+
+def advantages_by_hand(
+    seat: npt.NDArray[Any],
+    learned: npt.NDArray[Any],
+    ended: npt.NDArray[Any],
+    reward: npt.NDArray[Any],
+    value: npt.NDArray[Any],
+    last_value: npt.NDArray[Any],
+    gamma: float,
+    lam: float,
+) -> npt.NDArray[np.float64]:
+    """Straight from the definition: a seat's decisions of one episode in order, each with its gains until the next, and the sum of
+    discounted one-step errors."""
+    steps, tables = seat.shape
+    found = np.zeros((steps, tables))
+    for table, who in itertools.product(range(tables), range(reward.shape[2])):
+        first = 0
+        bounds = [*(np.flatnonzero(ended[:, table]) + 1).tolist(), steps]
+        for end in dict.fromkeys(bounds):
+            mine = [step for step in range(first, end) if seat[step, table] == who and learned[step, table]]
+            over = end > 0 and bool(ended[end - 1, table])
+            closing = 0.0 if over else float(last_value[table, who])
+            values = [float(value[step, table]) for step in mine] + [closing]
+            gains = [reward[a:b, table, who].sum(dtype=np.float64) for a, b in zip(mine, [*mine, end][1:], strict=True)]
+            errors = [gains[k] + gamma * values[k + 1] - values[k] for k in range(len(mine))]
+            for k, step in enumerate(mine):
+                found[step, table] = sum((gamma * lam) ** (j - k) * errors[j] for j in range(k, len(mine)))
+            first = end
+    return found
+
+
+@pytest.mark.parametrize("seats", [1, 2, 4])
+@pytest.mark.parametrize(("gamma", "lam"), [(1.0, 0.9), (0.97, 0.8), (1.0, 1.0), (0.5, 0.0)])
+def test_advantages_follow_each_seats_own_decisions(seats: int, gamma: float, lam: float) -> None:
+    """Trap 3: whose value bootstraps whom, against the definition, on random logs with episodes of any length."""
+    random = np.random.default_rng([seats, int(100 * gamma), int(100 * lam)])
+    shape = (40, 9)
+    seat = random.integers(0, seats, shape).astype(np.int8)
+    learned, ended = random.random(shape) < 0.8, random.random(shape) < 0.15
+    reward = random.normal(size=(*shape, seats)).astype(np.float32)
+    value, last = random.normal(size=shape).astype(np.float32), random.normal(size=(shape[1], seats)).astype(np.float32)
+    found = np.full(shape, np.nan, np.float32)
+    seat_advantages(seat, learned, ended, reward, value, last, gamma, lam, found)
+    np.testing.assert_allclose(found, advantages_by_hand(seat, learned, ended, reward, value, last, gamma, lam), rtol=2e-5, atol=2e-5)
+    assert (found[~learned] == 0).all()
+
+
+def test_a_gain_on_anothers_turn_belongs_to_ones_last_decision() -> None:
+    """Seat 0 decides, seat 1 decides and thereby gives seat 0 a point, the game ends: the point is seat 0's, and its value of seat 1 is no matter."""
+    seat, yes = np.array([[0], [1]], np.int8), np.ones((2, 1), np.bool_)
+    ended = np.array([[False], [True]])
+    reward = np.array([[[0, 0]], [[1, -1]]], np.float32)
+    value = np.array([[0.25], [100.0]], np.float32)
+    found = np.zeros((2, 1), np.float32)
+    seat_advantages(seat, yes, ended, reward, value, np.full((1, 2), 7, np.float32), 1.0, 0.9, found)
+    np.testing.assert_allclose(found, [[1 - 0.25], [-1 - 100]])
+
+
+def test_a_gain_before_ones_first_decision_counts_nowhere() -> None:
+    seat, yes = np.array([[0], [1]], np.int8), np.ones((2, 1), np.bool_)
+    reward = np.array([[[0, 5]], [[0, 1]]], np.float32)
+    found = np.zeros((2, 1), np.float32)
+    seat_advantages(seat, yes, np.array([[False], [True]]), reward, np.zeros((2, 1), np.float32), np.zeros((1, 2), np.float32), 1.0, 0.9, found)
+    np.testing.assert_allclose(found, [[0], [1]])
+
+
+def test_the_cut_end_of_a_rollout_is_valued_by_each_seats_own_sight() -> None:
+    """The critic is asked about what each waiting seat knows, not about what the seat to act knows."""
+    env = SeatsVecEnv(GAME, OPTIONS, TABLES, seed=1)
+    model = model_of(env, seed=1)
+    model.iterate()
+    last = model.rollout_buffer._last_values(np.full(TABLES, 9, np.float32))
+    acting = env.to_act().astype(int)
+    rows = np.arange(TABLES)
+    assert (last[rows, acting] == 9).all()
+    waiting = env.tables.observe(1 - acting)
+    with torch.no_grad():
+        np.testing.assert_array_equal(last[rows, 1 - acting], model.policy.predict_values(torch.from_numpy(waiting)).numpy()[:, 0])
+    assert not np.array_equal(waiting, env.tables.turn.observation)
+
+
+def test_other_tables_are_followed_after_set_env() -> None:
+    """Trap 4: the buffer reads the tables that the model plays on now, not those it was made with."""
+    first, second = SeatsVecEnv(GAME, OPTIONS, TABLES, seed=0), SeatsVecEnv(GAME, OPTIONS, TABLES, seed=99)
+    model = model_of(first)
+    model.iterate()
+    model.set_env(second)
+    assert model.rollout_buffer.source is second
+    model.iterate()
+    np.testing.assert_array_equal(model.rollout_buffer.seat_reward[-1], second.reward)
+    np.testing.assert_array_equal(model.rollout_buffer.seat[-1], second.acted)
+
+
+def test_sb3s_own_save_and_load_keep_the_bond() -> None:
+    """Trap 4 again, through SB3's files: after `load(env=new)` the buffer follows `new`, weights and their average are equal, counts go on."""
+    model = model_of(SeatsVecEnv(GAME, OPTIONS, TABLES))
+    for _ in range(3):
+        model.iterate()
+    file = io.BytesIO()
+    model.save(file)
+    file.seek(0)
+    new = SeatsVecEnv(GAME, OPTIONS, TABLES, seed=4)
+    again = SelfPlayMaskablePPO.load(file, env=new)
+    again.set_logger(Logger(None, []))
+    assert again.rollout_buffer.source is new
+    assert weights_digest(again) == weights_digest(model)
+    for kept, loaded in zip(model.average.parameters(), again.average.parameters(), strict=True):
+        assert torch.equal(kept, loaded)
+    again.iterate()
+    assert again.num_timesteps == model.num_timesteps + TABLES * STEPS
+
+
+@pytest.mark.parametrize("precision", sorted({FLOAT32, best_precision(torch.device("cpu"))}))
+def test_the_same_seed_gives_the_same_weights(precision: str) -> None:
+    """Trap 5: to the bit, on one machine and one thread."""
+    digests = []
+    for seed in (3, 3, 4):
+        with one_thread():
+            model = model_of(SeatsVecEnv(GAME, OPTIONS, TABLES, seed=seed), seed=seed, precision=precision)
+            np.random.rand(seed)  # noqa: NPY002 (whatever else draws from the global generators must not matter)
+            torch.rand(seed)
+            for _ in range(3):
+                model.iterate()
+        digests.append(weights_digest(model))
+    assert digests[0] == digests[1]
+    assert digests[0] != digests[2]
+
+
+def test_bytes_stay_bytes() -> None:
+    """Trap 7: observations keep their own type in the buffer, and a mask takes one byte an action, not four."""
+    model = model_of(SeatsVecEnv(GAME, OPTIONS, TABLES))
+    model.iterate()
+    buffer = model.rollout_buffer
+    assert buffer.observations.dtype == GAME.observation_base(OPTIONS) == np.uint8
+    assert buffer.action_masks.nbytes == STEPS * TABLES * GAME.num_actions
+    batch = next(buffer.get(32))
+    assert batch.observations.dtype == torch.uint8
+    assert batch.action_masks.dtype == torch.bool
+
+
+def test_many_actions_and_sharp_logits() -> None:
+    """Trap 8: torch's own categorical distribution refuses probabilities that rounding keeps from adding up to one."""
+    space, actions = gymnasium.spaces.Box(0, 1, (8,), np.uint8), gymnasium.spaces.Discrete(3000)
+    policy = TrunkPolicy(space, actions, lambda _: 1e-3, width=16, layers=1)
+    with torch.no_grad():
+        policy.network.head.weight.mul_(1e4)
+    mask = np.zeros((64, 3000), np.bool_)
+    mask[:, 7::11] = True
+    observation = torch.randint(0, 2, (64, 8), dtype=torch.uint8)
+    chosen, _, chances = policy(observation, action_masks=mask)
+    assert mask[np.arange(64), chosen.numpy()].all()
+    assert torch.isfinite(chances).all()
+    values, again, entropy = policy.evaluate_actions(observation, chosen, mask)
+    assert torch.allclose(again, chances.detach(), atol=1e-4)
+    assert torch.isfinite(entropy).all()
+    assert values.shape == (64, 1)
+
+
+def test_infos_are_one_reused_list_of_nothing() -> None:
+    """Trap 9: SB3 walks `infos` at every step."""
+    env = SeatsVecEnv(GAME, OPTIONS, TABLES)
+    env.reset()
+    first, second = (env.step(np.ones(TABLES, np.int64))[3] for _ in range(2))
+    assert first is second
+    assert not any(first)
+
+
+def test_masked_actions_get_no_probability() -> None:
+    space, actions = gymnasium.spaces.Box(0, 1, (4,), np.uint8), gymnasium.spaces.Discrete(5)
+    policy = TrunkPolicy(space, actions, lambda _: 1e-3, width=8, layers=1)
+    mask = np.array([[1, 0, 0, 1, 0]] * 400, np.bool_)
+    observation = torch.ones((400, 4), dtype=torch.uint8)
+    chosen = policy(observation, action_masks=mask)[0].numpy()
+    assert set(chosen.tolist()) == {0, 3}
+    assert 120 < (chosen == 0).sum() < 280, "weights start nearly uniform"
+    _, chances, entropy = policy.evaluate_actions(observation, torch.full((400,), 3), mask)
+    assert torch.allclose(entropy, torch.tensor(float(np.log(2))), atol=1e-2)
+    assert torch.allclose(chances.exp(), torch.tensor(0.5), atol=0.1)
+
+
+def test_bfloat16_and_float32_agree() -> None:
+    """The faster arithmetic rounds, and does nothing else."""
+    space, actions = gymnasium.spaces.Box(0, 9, (50,), np.uint8), gymnasium.spaces.Discrete(6)
+    first, second = (TrunkPolicy(space, actions, lambda _: 1e-3, precision=kind, seed=1) for kind in (FLOAT32, BFLOAT16))
+    observation = torch.randint(0, 10, (256, 50), dtype=torch.uint8)
+    with torch.no_grad():
+        assert torch.allclose(first.predict_values(observation), second.predict_values(observation), atol=0.05)
+
+
+def test_an_episode_cut_short_goes_on_in_the_critics_eyes() -> None:
+    """A limit of decisions is no end of the game: what each seat still expects there counts, and the next episode does not."""
+    short = dataclasses.replace(GAME, max_decisions=lambda options: 1)
+    env = SeatsVecEnv(short, OPTIONS, TABLES)
+    model = model_of(env, learning_rate=0.0)
+    model.gae_lambda = model.rollout_buffer.gae_lambda = 0.0
+    sights = []
+    step_wait = env.step_wait
+
+    def watch() -> Any:
+        played = step_wait()
+        assert env.cut_off is not None
+        np.testing.assert_array_equal(env.cut_off.rows, np.arange(TABLES))
+        sights.append(env.cut_off.observation[:, 0])
+        return played
+
+    env.step_wait = watch  # type: ignore[method-assign]
+    model.iterate()
+    buffer = model.rollout_buffer
+    assert buffer.ended.all()
+    assert (buffer.seat == 0).all()
+    with torch.no_grad():
+        after = np.stack([model.policy.predict_values(torch.from_numpy(sight)).numpy()[:, 0] for sight in sights])
+    np.testing.assert_allclose(buffer.all_advantages, after - buffer.all_values, atol=1e-6)
+
+
+def test_league_decisions_are_no_samples() -> None:
+    """Where a member sits, its own action is played, and neither its decisions nor its rewards are learned from."""
+    agent = AlwaysBets()
+    league = League([agent])
+    env = SeatsVecEnv(GAME, OPTIONS, TABLES, league=league, league_share=0.5)
+    model = model_of(env)
+    model.iterate()
+    buffer = model.rollout_buffer
+    others = ~buffer.learned
+    assert others[:, : TABLES // 2].any()
+    assert not others[:, TABLES // 2 :].any()
+    np.testing.assert_array_equal(buffer.kept, np.flatnonzero(buffer.learned))
+    assert sum(len(batch.actions) for batch in buffer.get(10)) == buffer.learned.sum()
+    assert agent.asked == others.sum()
+    # Kuhn's second observation field holds the bets in order: a member's decision shows as a bet, whatever the learner proposed.
+    for step, table in zip(*np.nonzero(others[:-1] & ~buffer.ended[:-1]), strict=True):
+        bets = buffer.observations[step + 1, table, 3:].reshape(3, 2)
+        assert bets[bets.any(axis=1).sum() - 1, 1] == 1
+    assert league.members[0].games == (buffer.ended[:, : TABLES // 2]).sum()
+
+
+class AlwaysBets:
+    """A member who bets and calls."""
+
+    name = "always bets"
+    asked = 0
+
+    def act(self, view: View) -> npt.NDArray[np.int64]:
+        """One bet a table."""
+        self.asked += len(view)
+        return np.ones(len(view), np.int64)
+
+
+def test_batches_are_of_one_size_and_hold_every_sample_once() -> None:
+    model = model_of(SeatsVecEnv(GAME, OPTIONS, TABLES))
+    model.iterate()
+    parts = list(model.rollout_buffer.get(50))
+    sizes = [len(part.actions) for part in parts]
+    assert sum(sizes) == TABLES * STEPS
+    assert max(sizes) - min(sizes) <= 1
+    returns = torch.cat([part.returns for part in parts]).sort().values
+    np.testing.assert_array_equal(returns.numpy(), np.sort(model.rollout_buffer.returns))

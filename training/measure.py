@@ -1,0 +1,142 @@
+"""How fast training is: our trainer beside Stable-Baselines3 as it comes, on the same game, in one process, turn by turn.
+
+The other side is what a user writes first: `sb3_contrib.MaskablePPO("MlpPolicy", env)` with every default, over a `DummyVecEnv` of eight
+one-seat Gymnasium environments of this library (random opponents, which cost least). Both use one torch thread. A turn is a number
+of whole iterations (rollout and update) that last about as long on both sides; the order alternates, and medians are compared.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from backalley.agents.learned import one_thread
+from backalley.agents.rule_based import RandomAgent
+from backalley.agents.single import SingleEnv
+from backalley.benchmarks import results
+from backalley.envs.core.base import Game, game as game_of
+from backalley.envs.core.options import changed
+from backalley.training import config as config_rules
+from backalley.training.trainer import Trainer
+
+ENVS = 8
+"""One-table environments on SB3's side."""
+FLOOR = 20.0
+"""Ours must learn from at least this many times as many samples a second."""
+_TURNS = 5
+
+
+def measure(
+    game_name: str | Game,
+    seconds: float = 120.0,
+    *,
+    options: Mapping[str, Any] | None = None,
+    config_overrides: Mapping[str, Any] | None = None,
+    path: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Samples a second of both trainers, wall clock and processor time, and their ratio (of wall-clock medians).
+
+    Takes about `seconds`, at least two iterations on each side. Writes the result to `path` as JSON if given. A sample is a decision that
+    the update learns from: our league's decisions do not count. Raises OptionError, ConfigError or UnknownGame in a sentence.
+    """
+    game = game_name if isinstance(game_name, Game) else game_of(game_name)
+    if not seconds > 0:
+        raise ValueError(f"seconds is {seconds}; it must be greater than 0.")
+    given = dict(options or {})
+    config = config_rules.load(game, config_overrides)
+    with one_thread(), tempfile.TemporaryDirectory(prefix="backalley-measure-") as scratch:
+        trainer = Trainer(game, given, config, seed=0, folder=Path(scratch))
+        trainer.model.set_logger(Logger(None, []))
+        plain = _PlainSB3(game, trainer.practice)
+        sides: dict[str, Callable[[], int]] = {"backalley": lambda: _step(trainer), "sb3_defaults": plain.step}
+        turns = _alternate(sides, seconds, progress)
+    found: dict[str, Any] = {
+        "kind": "training speed",
+        "game": game.id,
+        "options": changed(trainer.practice),
+        "config": config.as_dict(),
+        "precision": trainer.precision,
+        "sb3_envs": ENVS,
+        "torch": torch.__version__,
+        "floor": FLOOR,
+        **{name: _summary(taken) for name, taken in turns.items()},
+        **results.stamp(),
+    }
+    found["ratio"] = found["backalley"]["samples_per_second"] / found["sb3_defaults"]["samples_per_second"]
+    found["ratio_of_processor_time"] = found["backalley"]["samples_per_cpu_second"] / found["sb3_defaults"]["samples_per_cpu_second"]
+    if path is not None:
+        results.write(path, found)
+    return found
+
+
+def table(found: Mapping[str, Any]) -> str:
+    """What `measure` found, as text."""
+    rows = []
+    for name, label in (("backalley", "backalley"), ("sb3_defaults", "MaskablePPO, defaults")):
+        side = found[name]
+        low, high = min(side["turns"]), max(side["turns"])
+        rows.append([label, f"{side['samples_per_second']:,.0f}", f"{low:,.0f} to {high:,.0f}", f"{side['samples_per_cpu_second']:,.0f}"])
+    text = results.table_text(["trainer", "samples/s", "turns", "per processor second"], rows)
+    return f"{found['game']}: {found['ratio']:.1f} times as fast (the floor is {found['floor']:.0f})\n\n{text}"
+
+
+def _step(trainer: Trainer) -> int:
+    before = trainer.samples
+    trainer.step()
+    return trainer.samples - before
+
+
+class _PlainSB3:
+    """MaskablePPO as it comes, one iteration at a time."""
+
+    def __init__(self, game: Game, options: Any) -> None:
+        env = DummyVecEnv([lambda: SingleEnv(game, options, seat="random", opponent=RandomAgent())] * ENVS)
+        self.model = MaskablePPO("MlpPolicy", env, device="cpu", seed=0)
+        self.model.set_logger(Logger(None, []))
+        self._begun = False
+
+    def step(self) -> int:
+        """One rollout and one update; the samples learned from."""
+        size = int(self.model.n_steps * ENVS)
+        self.model.learn(size, reset_num_timesteps=not self._begun)
+        self._begun = True
+        return size
+
+
+def _alternate(
+    sides: Mapping[str, Callable[[], int]], seconds: float, progress: Callable[[int, int], None] | None
+) -> dict[str, list[tuple[int, float, float]]]:
+    """Turns of each side: samples, wall seconds, processor seconds. The first iteration of each side, which compiles, is not counted."""
+    for step in sides.values():
+        step()
+    length = seconds / (_TURNS * len(sides))
+    turns: dict[str, list[tuple[int, float, float]]] = {name: [] for name in sides}
+    for turn in range(_TURNS):
+        for name, step in list(sides.items())[:: 1 if turn % 2 == 0 else -1]:
+            samples, wall, processor = 0, time.perf_counter(), time.process_time()
+            while not samples or time.perf_counter() - wall < length:
+                samples += step()
+            turns[name].append((samples, time.perf_counter() - wall, time.process_time() - processor))
+        if progress:
+            progress(turn + 1, _TURNS)
+    return turns
+
+
+def _summary(turns: list[tuple[int, float, float]]) -> dict[str, Any]:
+    pace = [samples / wall for samples, wall, _ in turns]
+    return {
+        "samples_per_second": statistics.median(pace),
+        "samples_per_cpu_second": statistics.median(samples / processor for samples, _, processor in turns),
+        "turns": pace,
+        "samples": sum(samples for samples, _, _ in turns),
+    }
