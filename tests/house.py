@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import typing
 from enum import IntEnum
 from typing import Any
@@ -11,10 +12,13 @@ import numpy as np
 
 from backalley.envs.core import options as option_rules
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import OVER, Game, games
+from backalley.envs.core.base import OVER, Game, game, game_names
 from backalley.envs.core.options import OptionError
 
-GAMES = list(games())
+ONLY = os.environ.get("BACKALLEY_ONLY")
+"""Names of games, comma-separated, to which a run of the generic tests is narrowed; all by default."""
+
+GAMES = [game(name) for name in (ONLY.split(",") if ONLY else game_names())]
 
 
 def alternatives(game: Game, name: str) -> list[Any]:
