@@ -19,7 +19,7 @@ import numpy.typing as npt
 from backalley.agents.base import Agent, view_of
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
-from backalley.envs.core.engine import TEMPLATES, Batch, Engine, IllegalAction, _begin, _deal, _report, _show, _step, kernel_names
+from backalley.envs.core.engine import Batch, Engine, IllegalAction, _begin, _deal, _report, _show, _step, drivers, kernel_names
 from backalley.envs.core.kernel import bind, specialise, template
 from backalley.envs.core.vector import Tables
 
@@ -96,7 +96,7 @@ def play_deals(
     one: int,
     options: Any,
     batch: Batch,
-    deck: npt.NDArray[np.int64],
+    deck: Deck,
     lots: int,
     limit: int,
     rotations: npt.NDArray[np.int64],
@@ -138,9 +138,9 @@ def play_deals(
 
 @functools.cache
 def _driver(game: Game, its: Callable[..., int], others: Callable[..., int]) -> Callable[..., tuple[int, int]]:
-    """`play_deals` for two agents' kernels at one game."""
-    names = {**kernel_names(game), "ITS": its, "OTHERS": others}
-    return specialise([*TEMPLATES, play_deals], names)["play_deals"]
+    """`play_deals` for two agents' kernels at one game; what it shares with the engine is compiled, and kept on disk, once."""
+    shared = {part.__name__: drivers(game)[part.__name__] for part in (_begin, _deal, _show, _step, _report)}
+    return specialise([play_deals], {**kernel_names(game), **shared, "ITS": its, "OTHERS": others})["play_deals"]
 
 
 _Part = tuple[int, Any, Any, npt.NDArray[np.int64]]
@@ -189,10 +189,7 @@ class Match:
         deals, seats = len(self.seating), self.seating.shape[1]
         if self.compiled and not self._entries:
             empty = np.zeros(0, np.uint64), np.zeros((0, deals), np.uint64), np.zeros((0, deals, seats)), np.zeros((0, deals), np.int64)
-            for part in self._parts:
-                names = {**kernel_names(self.game), "ITS": part[1], "OTHERS": part[2]}
-                linked = specialise([*TEMPLATES, play_deals], names)["play_deals"]
-                self._entries.append(bind(linked, *self._args(part, 0, *empty)))
+            self._entries = [bind(_driver(self.game, *part[1:3]), *self._args(part, 0, *empty)) for part in self._parts]
 
     def _args(self, part: _Part, thread: int, *arrays: npt.NDArray[Any]) -> tuple[Any, ...]:
         engine, (one, _, _, rotations) = self._engines[thread], part

@@ -5,6 +5,7 @@ It stands with the agents because playing a trained policy takes nothing of the 
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class PolicyNetwork(nn.Module):
         usable = np.isfinite(bound) & (bound > 0)
         self.register_buffer("scale", torch.from_numpy(np.where(usable, 1 / np.where(usable, bound, 1), 1).astype(np.float32)))
         sizes = [len(bound)] + [width] * layers
-        self.trunk = nn.ModuleList(nn.Linear(*pair) for pair in zip(sizes, sizes[1:], strict=False))
+        self.trunk = nn.ModuleList(nn.Linear(*pair) for pair in itertools.pairwise(sizes))
         self.head = nn.Linear(width, num_actions + 1)
         """The last output is the value: one matrix product instead of two."""
         self.width, self.layers, self.num_actions, self.precision = width, layers, num_actions, precision

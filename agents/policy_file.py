@@ -26,6 +26,8 @@ from backalley.envs.core.options import as_dict
 
 FORMAT = 1
 JSON_FILE, WEIGHTS_FILE = "policy.json", "policy.safetensors"
+_KINDS = {"name": str, "game": str, "version": int, "options": dict, "greedy": bool, "actions": int}
+_KINDS |= {"observation": list, "network": dict, "weights": dict, "made": dict}
 _MAX_WIDTH, _MAX_LAYERS = 65536, 64
 
 
@@ -50,7 +52,8 @@ def observation_layout(game: Game, options: Any) -> list[dict[str, Any]]:
 def observation_bound(game: Game, options: Any) -> npt.NDArray[np.float64]:
     """The greatest absolute value of each number of the flat observation [O], by which networks scale their input."""
     low, high = game.observation_bounds(options)
-    return np.maximum(np.abs(low.astype(np.float64)), np.abs(high.astype(np.float64)))
+    bound: npt.NDArray[np.float64] = np.maximum(np.abs(low.astype(np.float64)), np.abs(high.astype(np.float64)))
+    return bound
 
 
 def weights_of(network: PolicyNetwork) -> dict[str, npt.NDArray[Any]]:
@@ -58,9 +61,7 @@ def weights_of(network: PolicyNetwork) -> dict[str, npt.NDArray[Any]]:
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
 
 
-def save_policy(
-    folder: Path, network: PolicyNetwork, game: Game, options: Any, *, name: str, greedy: bool, made: dict[str, Any]
-) -> None:
+def save_policy(folder: Path, network: PolicyNetwork, game: Game, options: Any, *, name: str, greedy: bool, made: dict[str, Any]) -> None:
     """Write a policy, wholly or not at all. `greedy` says whether it plays its likeliest action or draws; `made` how it came to be, in
     whatever JSON can hold. Raises OSError."""
     weights = save_tensors(weights_of(network))
@@ -131,8 +132,7 @@ def _read_card(folder: Path) -> dict[str, Any]:
         raise PolicyFileError(f"{path} is of format {card['format']!r}; this version of Back Alley reads format {FORMAT}.")
     if card.get("sha256") != _card_digest(card):
         raise PolicyFileError(f"{path} was changed after it was written: its digest does not match its contents; get the policy anew.")
-    kinds = {"name": str, "game": str, "version": int, "options": dict, "greedy": bool, "actions": int, "observation": list, "network": dict, "weights": dict}
-    for name, kind in kinds.items():
+    for name, kind in _KINDS.items():
         if not isinstance(card.get(name), kind):
             raise PolicyFileError(f"{path} lacks a proper {name!r}; get the policy anew.")
     size = card["network"]
@@ -174,7 +174,8 @@ def _read_weights(folder: Path, card: dict[str, Any]) -> dict[str, npt.NDArray[A
         raise PolicyFileError(f"{path} cannot be read: {error.strerror}.") from None
     stated = card["weights"]
     if len(data) != stated.get("bytes"):
-        raise PolicyFileError(f"{path} has {len(data)} bytes and should have {stated.get('bytes')}: it is truncated or foreign; get the policy anew.")
+        size = f"{path} has {len(data)} bytes and should have {stated.get('bytes')}"
+        raise PolicyFileError(f"{size}: it is truncated or foreign; get the policy anew.")
     if hashlib.sha256(data).hexdigest() != stated.get("sha256"):
         raise PolicyFileError(f"{path} is not what {JSON_FILE} beside it was written for: the digests differ; get the policy anew.")
     try:

@@ -147,7 +147,10 @@ class SingleEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
     def _info(self) -> dict[str, Any]:
         mask = self._seats.tables.turn.action_mask[0].copy()
         self.action_space.legal = mask  # type: ignore[attr-defined]
-        return {"action_mask": mask, "seat": int(self._seats.seat[0])}
+        told: dict[str, Any] = {"action_mask": mask, "seat": int(self._seats.seat[0])}
+        if self._seats.over[0] and self.game.info is not None:
+            told |= self.game.info(self.options, self._seats.tables.engine.batch.state[0], told["seat"])
+        return told
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions are legal now [A], where MaskablePPO looks for it."""

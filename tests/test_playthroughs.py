@@ -36,7 +36,8 @@ def test_a_playthrough_that_no_longer_holds_is_a_sentence(harm: str, tmp_path: P
     assert list(replay(path))
     if harm == "move":
         seat, name = kept["moves"][0].split(": ")
-        other = next(game.action_str(None, action) for action in range(game.num_actions) if game.action_str(None, action) != name)
+        named = (game.action_str(game.options(), action) for action in range(game.num_actions))
+        other = next(found for found in named if found != name)
         kept["moves"][0] = f"{seat}: {other}"
     elif harm == "shown":
         kept["shown"][1] = "00000000"

@@ -14,6 +14,15 @@ from backalley.envs.core.engine import IllegalAction
 from tests.house import CASE_IDS, CASES, random_action
 
 
+def whole_pack(env: AECEnv, state: Any) -> bool:
+    """Whether the piles hold every card of the pack once, or with replacement as many cards as are drawn."""
+    game, options = env.game, env.options
+    lying = sorted(card for pile in game.piles(options, state).values() for card in pile)
+    if game.with_replacement(options):
+        return len(lying) == game.cards_drawn(options) and set(lying) <= set(range(game.deck_size(options)))
+    return lying == list(range(game.deck_size(options)))
+
+
 def check_position(env: AECEnv, random: np.random.Generator) -> None:
     """All that must hold at a decision."""
     game, options, batch = env.game, env.options, env.engine.batch
@@ -21,8 +30,7 @@ def check_position(env: AECEnv, random: np.random.Generator) -> None:
     assert 0 <= seat < env.engine.num_seats
     assert batch.mask[0].any(), "a seat is to act and has no legal action"
     assert set(np.unique(batch.mask[0])) <= {0, 1}
-    pack = sorted(card for pile in game.piles(options, batch.state[0]).values() for card in pile)
-    assert pack == list(range(game.deck_size(options))), "a card is missing or stands in two places"
+    assert whole_pack(env, batch.state[0]), "a card is missing or stands in two places"
     low, high = game.observation_bounds(options)
     seats = np.arange(env.engine.num_seats)
     shown = env.engine.observe(np.zeros_like(seats), seats)
@@ -53,8 +61,7 @@ def check_hidden(env: AECEnv, viewer: int, shown: np.ndarray[Any, Any], random: 
     assert world["seat"][0] == batch.state["seat"][0]
     assert np.array_equal(env.engine.observe(np.zeros(1, np.int64), seat, world)[0], shown), f"seat {viewer} sees something hidden"
     assert game.table_str(options, world[0], viewer) == game.table_str(options, batch.state[0], viewer), "the drawn table leaks"
-    pack = sorted(card for pile in game.piles(options, world[0]).values() for card in pile)
-    assert pack == list(range(game.deck_size(options))), f"determinize for seat {viewer} loses cards"
+    assert whole_pack(env, world[0]), f"determinize for seat {viewer} loses cards"
     if viewer == int(batch.seat[0]):
         mask = np.zeros(game.num_actions, np.int8)
         game.kernels.legal(options, world[0], mask)
@@ -125,3 +132,19 @@ def test_redrawn_worlds_are_spread_evenly(game: Game, given: dict[str, Any]) -> 
             env.engine.determinize(states, np.array([0]), np.array([rng.fork(np.uint64(5), number)]))
             worlds.add(states.tobytes())
     assert len(worlds) > 15, "determinize draws the same world again and again"
+
+
+@pytest.mark.parametrize(("game", "given"), CASES, ids=CASE_IDS)
+def test_a_deal_uses_no_card_that_chance_has_not_drawn(game: Game, given: dict[str, Any]) -> None:
+    """Cards below those that `cards_needed` names may lie in any order."""
+    options = game.options(given)
+    drawn = game.cards_drawn(options)
+    if drawn == game.deck_size(options) or game.with_replacement(options):
+        return
+    env, deck = AECEnv(game, options), np.random.default_rng(0).permutation(game.deck_size(options))
+    dealt = []
+    for order in (1, -1):
+        env.engine.start_one(0)
+        env.engine.deal_one(np.concatenate([deck[:drawn], deck[drawn:][::order]]))
+        dealt.append(env.engine.batch.raw.tobytes())
+    assert dealt[0] == dealt[1]

@@ -135,7 +135,10 @@ def stopped_after(steps: int, out: Path, how: Callable[[], None] | None = None) 
         patch.setattr(Trainer, "step", interrupted)
         tiny(out, seed=7)
     if caught.type is Stopped:
-        assert str(caught.value) == f"Stopped after {steps * ROLLOUT:,} decisions; all is saved. Go on with: backalley train --resume {out}"
+        assert (
+            str(caught.value)
+            == f"Stopped after {steps * ROLLOUT:,} decisions; all is saved. Go on with: backalley train kuhn --resume {out}"
+        )
     return out
 
 
@@ -218,15 +221,15 @@ def test_a_full_disk_ends_in_a_sentence_and_keeps_the_last_checkpoint(whole: Pat
     assert weights(run) == weights(whole)
 
 
-@pytest.mark.parametrize("cut", [0, 3, 20, 0.5, -1])
+@pytest.mark.parametrize("cut", [0, 20, -1])
 @pytest.mark.parametrize("name", [checkpoint.ARRAYS_FILE, checkpoint.FACTS_FILE])
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(
-    whole: Path, tmp_path: Path, cut: float, name: str, capsys: pytest.CaptureFixture[str]
+    whole: Path, tmp_path: Path, cut: int, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = stopped_after(4, tmp_path / "run")
     path = checkpoint.found(run)[-1] / name
     data = path.read_bytes()
-    path.write_bytes(data[: int(len(data) * cut) if isinstance(cut, float) else cut])
+    path.write_bytes(data[:cut])
     train(GAME, resume=run)
     assert re.search(r"The checkpoint .* is damaged: .* Going on from the one before\.", capsys.readouterr().out)
     assert weights(run) == weights(whole)
@@ -414,4 +417,4 @@ def test_ctrl_c_in_a_terminal(tmp_path: Path) -> None:
     out, _ = child.communicate(timeout=120)
     assert child.returncode == 130
     assert "Stopping after this update." in out
-    assert f"all is saved. Go on with: backalley train --resume {run}" in out
+    assert f"all is saved. Go on with: backalley train kuhn --resume {run}" in out

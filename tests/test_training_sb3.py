@@ -33,7 +33,9 @@ TABLES, STEPS = 16, 12
 
 def model_of(env: SeatsVecEnv, *, seed: int = 0, precision: str = FLOAT32, **settings: Any) -> SelfPlayMaskablePPO:
     size = {"width": 16, "layers": 2, "precision": precision}
-    model = SelfPlayMaskablePPO(env, n_steps=STEPS, batch_size=64, n_epochs=1, gamma=1.0, gae_lambda=0.9, policy_kwargs=size, seed=seed, **settings)
+    model = SelfPlayMaskablePPO(
+        env, n_steps=STEPS, batch_size=64, n_epochs=1, gamma=1.0, gae_lambda=0.9, policy_kwargs=size, seed=seed, **settings
+    )
     model.set_logger(Logger(None, []))
     return model
 
@@ -152,7 +154,9 @@ def test_a_gain_before_ones_first_decision_counts_nowhere() -> None:
     seat, yes = np.array([[0], [1]], np.int8), np.ones((2, 1), np.bool_)
     reward = np.array([[[0, 5]], [[0, 1]]], np.float32)
     found = np.zeros((2, 1), np.float32)
-    seat_advantages(seat, yes, np.array([[False], [True]]), reward, np.zeros((2, 1), np.float32), np.zeros((1, 2), np.float32), 1.0, 0.9, found)
+    seat_advantages(
+        seat, yes, np.array([[False], [True]]), reward, np.zeros((2, 1), np.float32), np.zeros((1, 2), np.float32), 1.0, 0.9, found
+    )
     np.testing.assert_allclose(found, [[0], [1]])
 
 

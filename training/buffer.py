@@ -130,7 +130,8 @@ class SeatRolloutBuffer(MaskableRolloutBuffer):  # type: ignore[misc]
         scale = 1 / self.source.return_spread() if self.reward_scale is None else self.reward_scale
         reward = self.seat_reward * np.float32(scale)
         for step, cut in self._cut_off:
-            reward[step, cut.rows] += self.gamma * self._values(cut.observation.reshape(-1, cut.observation.shape[2])).reshape(len(cut.rows), -1)
+            expected = self._values(cut.observation.reshape(-1, cut.observation.shape[2]))
+            reward[step, cut.rows] += self.gamma * expected.reshape(len(cut.rows), -1)
         last = self._last_values(last_values.cpu().numpy().reshape(self.n_envs))
         args = (self.seat, self.learned, self.ended, reward, self.all_values, last, float(self.gamma), float(self.gae_lambda))
         seat_advantages(*args, self.all_advantages)

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError
-from safetensors.numpy import load as load_tensors, save as save_tensors
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
 
 from backalley.agents import durable
 
@@ -53,7 +54,7 @@ def load(place: Path) -> tuple[Arrays, dict[str, Any]]:
         head = json.loads((place / FACTS_FILE).read_bytes())
         data = (place / ARRAYS_FILE).read_bytes()
         if head["format"] != FORMAT:
-            raise CheckpointError(f"The checkpoint {place} is of format {head['format']!r}; this version of Back Alley reads format {FORMAT}.")
+            raise CheckpointError(f"The checkpoint {place} is of format {head['format']!r}; this version reads format {FORMAT}.")
         if (len(data), hashlib.sha256(data).hexdigest()) != (head["bytes"], head["sha256"]):
             raise CheckpointError(f"The checkpoint {place} is damaged: {ARRAYS_FILE} is not what was written.")
         return load_tensors(data), head["facts"]
@@ -68,7 +69,7 @@ def latest(run: Path) -> tuple[Arrays, dict[str, Any], list[str]] | None:
 
     Raises CheckpointError where there are some, but none can be read.
     """
-    complaints = []
+    complaints: list[str] = []
     for place in reversed(found(run)):
         try:
             return *load(place), complaints

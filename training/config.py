@@ -51,7 +51,7 @@ class Network(NamedTuple):
 
     width: Annotated[int, option("units in a layer", low=1, high=65536)]
     layers: Annotated[int, option("layers of the trunk", low=1, high=64)]
-    precision: Annotated[Precision, option("what matrices are multiplied in while training; auto takes bfloat16 where the processor has it")]
+    precision: Annotated[Precision, option("what matrices are multiplied in; auto takes bfloat16 where the processor has it")]
 
 
 class LeagueSettings(NamedTuple):

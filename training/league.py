@@ -1,7 +1,7 @@
 """The league: whom the learner meets on a share of its tables, so that it cannot forget how to beat bots and its own past.
 
-Members are drawn by prioritised fictitious self-play (Vinyals et al. 2019, AlphaStar): the more a member scores against the learner, the more
-often it is met.
+Members are drawn by prioritised fictitious self-play (Vinyals et al. 2019, AlphaStar): the more a member scores against the learner, the
+more often it is met.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ class League:
 
     def _weights(self, numbers: Sequence[int]) -> npt.NDArray[np.float64]:
         weights = np.array([max(1 - self.members[number].score, _FLOOR) for number in numbers])
-        return weights / weights.sum()
+        shares: npt.NDArray[np.float64] = weights / weights.sum()
+        return shares
 
     def record(self, number: int, games: int, points: float) -> None:
         """Games against a member, and the learner's points in them: 1 for a win, one half for a tie."""

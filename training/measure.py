@@ -23,7 +23,8 @@ from backalley.agents.learned import one_thread
 from backalley.agents.rule_based import RandomAgent
 from backalley.agents.single import SingleEnv
 from backalley.benchmarks import results
-from backalley.envs.core.base import Game, game as game_of
+from backalley.envs.core.base import Game
+from backalley.envs.core.base import game as game_of
 from backalley.envs.core.options import changed
 from backalley.training import config as config_rules
 from backalley.training.trainer import Trainer

@@ -1,10 +1,10 @@
 """`backalley train GAME`: a run in a folder, from the first deal to the table of results, stoppable and resumable at any moment.
 
-    runs/<game>-<seed>-<time>/
-        run.json         game, options, seed, budget, command, versions, commit      config.yaml     every hyperparameter
-        progress.csv     the log, also under tensorboard/                            checkpoints/    the two latest
-        league/          the learner's past selves, each a policy                    policy/         the final policy
-        evaluation.json  the final policy against every bot
+runs/<game>-<seed>-<time>/
+    run.json         game, options, seed, budget, command, versions, commit      config.yaml     every hyperparameter
+    progress.csv     the log, also under tensorboard/                            checkpoints/    the two latest
+    league/          the learner's past selves, each a policy                    policy/         the final policy
+    evaluation.json  the final policy against every bot
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,10 @@ from backalley.agents.rule_based import RandomAgent
 from backalley.benchmarks import results
 from backalley.benchmarks.evaluate import Report, evaluate
 from backalley.benchmarks.stats import Estimate
-from backalley.envs.core.base import Game, game as game_of
-from backalley.training import checkpoint, config as config_rules
+from backalley.envs.core.base import Game
+from backalley.envs.core.base import game as game_of
+from backalley.training import checkpoint
+from backalley.training import config as config_rules
 from backalley.training.config import Config
 from backalley.training.league import bots_of
 from backalley.training.logs import run_logger
@@ -102,6 +104,10 @@ class Run:
             words += ["--device", self.device]
         return shlex.join(words)
 
+    def resume_command(self) -> str:
+        """The line that goes on with this run."""
+        return shlex.join(["backalley", "train", self.game.name, "--resume", str(self.folder)])
+
     def write(self) -> None:
         """Lay the run down; `run.json` last, so that it stands for a folder that is complete. Raises OSError."""
         head = f"# Hyperparameters of this run; {RUN_FILE} has the rest.\n"
@@ -159,7 +165,7 @@ def train(
         game = game_name if isinstance(game_name, Game) else game_of(game_name)
         run = _begin(game, dict(options or {}), dict(config_overrides or {}), seed, budget, _device(device), out)
     console = Console(quiet=quiet, highlight=False, soft_wrap=True)
-    with _sentences(run.folder), _locked(run.folder), one_thread():
+    with _sentences(run), _locked(run.folder), one_thread():
         trainer = _trainer(run, console)
         _learn(run, trainer, console)
         return _finish(run, trainer, console)
@@ -168,9 +174,7 @@ def train(
 # Beginning and reopening a run ---------------------------------------------------------------------------------------------------------
 
 
-def _begin(
-    game: Game, options: dict[str, Any], overrides: dict[str, Any], seed: int, budget: Budget, device: str, out: Path | None
-) -> Run:
+def _begin(game: Game, options: dict[str, Any], overrides: dict[str, Any], seed: int, budget: Budget, device: str, out: Path | None) -> Run:
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
         raise TrainingError(f"The seed is {seed!r}; it must be a whole number of 0..{2**32 - 1}.")
     config = config_rules.load(game, overrides)
@@ -225,15 +229,15 @@ def _device(wanted: str) -> str:
 
 
 @contextlib.contextmanager
-def _sentences(folder: Path) -> Iterator[None]:
+def _sentences(run: Run) -> Iterator[None]:
     """Turn what a disk may do to a run into a sentence."""
     try:
         yield
     except OSError as error:
         named = f" ({error.filename})" if error.filename else ""
         raise TrainingError(
-            f"The run in {folder} could not be written on: {error.strerror or error}{named}. Its last checkpoint is as it was; "
-            f"make room or put it right, then: backalley train --resume {folder}"
+            f"The run in {run.folder} could not be written on: {error.strerror or error}{named}. Its last checkpoint is as it was; "
+            f"make room or put it right, then: {run.resume_command()}"
         ) from error
 
 
@@ -295,7 +299,7 @@ def _learn(run: Run, trainer: Trainer, console: Console) -> None:
     trainer.model.logger.close()
     trainer.save_policy(run.folder / POLICY_FOLDER, _made(run, trainer))
     if run.budget.spent(trainer.seconds, trainer.decisions) < 1:
-        raise Stopped(f"Stopped after {trainer.decisions:,} decisions; all is saved. Go on with: backalley train --resume {run.folder}")
+        raise Stopped(f"Stopped after {trainer.decisions:,} decisions; all is saved. Go on with: {run.resume_command()}")
 
 
 def _pace(trainer: Trainer) -> str:
@@ -359,7 +363,12 @@ def _finish(run: Run, trainer: Trainer, console: Console) -> Path:
             ]
     results.write(
         run.folder / EVALUATION_FILE,
-        {"kind": "training", "decisions": trainer.decisions, "samples": trainer.samples, "reports": [report.to_json() for report in reports]},
+        {
+            "kind": "training",
+            "decisions": trainer.decisions,
+            "samples": trainer.samples,
+            "reports": [report.to_json() for report in reports],
+        },
     )
     pace = trainer.samples / max(trainer.seconds, 1e-9)
     console.print(f"{trainer.decisions:,} decisions in {trainer.seconds:.0f} s of training, {pace:,.0f} samples a second.")

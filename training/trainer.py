@@ -119,9 +119,7 @@ class Trainer:
             "config": self.config.as_dict(),
             "value_unit": self.env.return_spread() if not self.config.ppo.reward_scale else 1 / self.config.ppo.reward_scale,
         }
-        save_policy(
-            folder, self.final_network(), self.game, self.options, name=name, greedy=self.config.run.greedy, made={**facts, **made}
-        )
+        save_policy(folder, self.final_network(), self.game, self.options, name=name, greedy=self.config.run.greedy, made={**facts, **made})
 
     def _join_past(self) -> None:
         name = f"{self.decisions:012d}"
@@ -200,7 +198,9 @@ class Trainer:
         try:
             self._restore(arrays, facts)
         except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
-            raise CheckpointError(f"The checkpoint does not fit this run, whose {self.game.id} or settings have changed: {error}") from error
+            raise CheckpointError(
+                f"The checkpoint does not fit this run, whose {self.game.id} or settings have changed: {error}"
+            ) from error
 
     def _restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         model, device = self.model, self.model.device

@@ -101,7 +101,15 @@ class SeatsVecEnv(VecEnv):
     """
 
     def __init__(
-        self, game: Game, options: Any, num_envs: int, *, seed: int = 0, league: League | None = None, league_share: float = 0.0, num_threads: int = 1
+        self,
+        game: Game,
+        options: Any,
+        num_envs: int,
+        *,
+        seed: int = 0,
+        league: League | None = None,
+        league_share: float = 0.0,
+        num_threads: int = 1,
     ) -> None:
         """`league_share` of the tables seat league members in some of their seats; a game of one seat has no use for it."""
         self.tables = Tables(game, options, num_envs, seed=0, num_threads=num_threads, autoreset=False)
@@ -237,7 +245,12 @@ class SeatsVecEnv(VecEnv):
 
     def facts(self) -> dict[str, Any]:
         """The rest, as JSON can hold it."""
-        return {"spread": self._spread.tolist(), "tally": asdict(self.tally), "generator": self.generator.bit_generator.state, "league": self.league.facts()}
+        return {
+            "spread": self._spread.tolist(),
+            "tally": asdict(self.tally),
+            "generator": self.generator.bit_generator.state,
+            "league": self.league.facts(),
+        }
 
     def restore(self, arrays: dict[str, npt.NDArray[Any]], facts: dict[str, Any], past: dict[str, Agent]) -> npt.NDArray[Any]:
         """Take up from `arrays()`, `facts()` and the league's past selves by name; gives the observations [B, O] to go on from."""

@@ -71,7 +71,7 @@ class DealerOptions(HandOptions, Protocol):
 # | 0  | hit      | take a card; on a push hand the hand then ends                        |
 # | 1  | backhand | take a card that must pass 21; the hand then ends                     |
 # | 2  | push     | throw a push hand away for two new cards                              |
-# | 3  | stand    | end a hand that is ahead (Missouri City with `stand_pat`, MC 3.5)      |
+# | 3  | stand    | end a hand that is ahead (Missouri City with `stand_pat`, MC 3.5)     |
 
 HIT, BACKHAND, PUSH, STAND = 0, 1, 2, 3
 ACTION_NAMES = ("hit", "backhand", "push", "stand")

@@ -115,7 +115,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
                 self.engine.deal_one(self._stacked.pop(0))
             else:
                 self.engine.shuffle_one(self._deck)
-                self.engine.deal_one(self._deck)
+                self.engine.deal_one(self._deck.cards)
 
     def _select(self) -> None:
         agent = self.possible_agents[self.engine.batch.seat[0]]
@@ -167,6 +167,9 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
             self._mask = self._no_mask
             self.terminations = dict.fromkeys(self.agents, ended)
             self.truncations = dict.fromkeys(self.agents, cut)
+            if self.game.info is not None:
+                state, told = batch.state[0], self.game.info
+                self.infos = {name: {**self._idle, **told(self.options, state, seat)} for seat, name in enumerate(self.possible_agents)}
             self.agent_selection = self.agents[0]
         else:
             self._select()
@@ -254,14 +257,18 @@ def _whole(action: Any) -> int | None:
 def stacked_deck(game: Game, options: Any, cards: Sequence[str | int]) -> npt.NDArray[np.int64]:
     """A whole pack that begins with `cards` (names or numbers) and goes on with the others in ascending order.
 
-    Raises ValueError for a card that the pack does not have, or has twice in `cards`.
+    Of a game that draws with replacement, at least as many cards as a deal can use. Raises ValueError for a card that the pack does
+    not have, or, without replacement, has twice in `cards`.
     """
-    size = game.deck_size(options)
+    size, repeated = game.deck_size(options), game.with_replacement(options)
     numbers = [game.card_number(card) if isinstance(card, str) else int(card) for card in cards]
     for number in numbers:
         if not 0 <= number < size:
             raise ValueError(f"There is no card number {number} in {game.name}; the pack has 0..{size - 1}.")
-        if numbers.count(number) > 1:
+        if numbers.count(number) > 1 and not repeated:
             raise ValueError(f"The card {game.card_name(number)} stands twice in the deck given; a pack has each card once.")
-    rest = [number for number in range(size) if number not in set(numbers)]
+    given = set(numbers)
+    rest = [number for number in range(size) if number not in given]
+    if repeated:
+        rest = [number % size for number in range(game.cards_drawn(options) - len(numbers))]
     return np.array(numbers + rest, np.int64)

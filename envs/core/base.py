@@ -65,6 +65,10 @@ def _one_lot(options: Any) -> int:
     return 1
 
 
+def _never(options: Any) -> bool:
+    return False
+
+
 def _no_check(options: Any) -> None:
     return None
 
@@ -89,11 +93,19 @@ class Game:
     table_str: Callable[[Any, Any, int | None], str]
     """`table_str(options, state, seat)`: the table in text as `seat` may see it; None shows everything."""
     piles: Callable[[Any, Any], Mapping[str, Sequence[int]]]
-    """`piles(options, state)`: where every card of the pack lies, by place; together they are the pack, each card once."""
+    """`piles(options, state)`: where every card of the pack lies, by place; together they are the pack, each card once.
+    With `with_replacement` they are the cards drawn, `cards_needed` of them."""
     deck_size: Callable[[Any], int]
+    """How many cards the pack has; they are numbered from 0."""
     reward_range: Callable[[Any], tuple[float, float]]
     zero_sum: Callable[[Any], bool]
     num_lots: Callable[[Any], int] = _one_lot
+    cards_needed: Callable[[Any], int] | None = None
+    """How many cards of the pack, from the top, a deal can use; the engine shuffles no more than these. None: all of them."""
+    with_replacement: Callable[[Any], bool] = _never
+    """Whether each of those cards is drawn from a whole pack of its own: the deck dealt is then that long, and can repeat a card."""
+    info: Callable[[Any, Any, int], dict[str, Any]] | None = None
+    """`info(options, state, seat)`: what the environments' `info` tells a seat beside the mask when its episode has ended."""
     check: Callable[[Any], None] = _no_check
     """Raises OptionError where options contradict each other."""
     card_name: Callable[[int], str] = cards.card_name
@@ -151,6 +163,10 @@ class Game:
         low, high = record.bounds(self.Observation, options)
         base = self.observation_base(options)
         return low.astype(base), high.astype(base)
+
+    def cards_drawn(self, options: Any) -> int:
+        """How many cards chance draws for one deal."""
+        return self.deck_size(options) if self.cards_needed is None else self.cards_needed(options)
 
     def num_seats(self, options: Any) -> int:
         """Seats at the table: the length of `State.reward`, where it is declared."""

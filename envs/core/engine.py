@@ -49,6 +49,33 @@ class Batch(NamedTuple):
     """Decisions made in the present episode [B]."""
 
 
+class Deck(NamedTuple):
+    """Room for one shuffled pack, and how it is shuffled."""
+
+    cards: npt.NDArray[np.int64]
+    """The cards, top first: the whole pack, or with replacement those drawn."""
+    size: int
+    """Cards of the pack."""
+    drawn: int
+    """How many of them, from the top, chance decides: those that a deal can use."""
+    with_replacement: bool
+    """Whether each of these is drawn from a whole pack of its own."""
+
+
+@kernel
+def shuffle_deck(deck: Deck, stream: np.uint64) -> np.uint64:
+    """Shuffle from a pack in order, so that the outcome depends on the stream's position alone; gives back the advanced stream."""
+    if deck.with_replacement:
+        for place in range(deck.drawn):
+            stream, deck.cards[place] = rng.below(stream, deck.size)
+        return stream
+    for card in range(deck.size):
+        deck.cards[card] = card
+    if deck.drawn < deck.size:
+        return rng.draw(stream, deck.cards, deck.size, deck.drawn)
+    return rng.shuffle(stream, deck.cards, deck.size)
+
+
 def _unbound(*args: Any) -> None:
     raise NotImplementedError("specialise() puts a game's kernel here")
 
@@ -58,14 +85,12 @@ START = DEAL = LEGAL = STEP = OBSERVE = DETERMINIZE = _unbound
 
 
 @template
-def _deal(options: Any, batch: Batch, deck: npt.NDArray[np.int64], row: int) -> None:
+def _deal(options: Any, batch: Batch, deck: Deck, row: int) -> None:
     """Shuffle and deal until somebody has to decide."""
     while batch.state[row].seat == CHANCE:
         # As shuffle_one does, but written out: handing it the arrays costs more than the shuffle (*measured*: Kuhn 3 against 10 M/s).
-        for card in range(deck.shape[0]):
-            deck[card] = card
-        batch.stream[row] = rng.shuffle(batch.stream[row], deck, deck.shape[0])
-        DEAL(options, batch.state[row], deck)
+        batch.stream[row] = shuffle_deck(deck, batch.stream[row])
+        DEAL(options, batch.state[row], deck.cards)
 
 
 @template
@@ -111,7 +136,7 @@ def _report(batch: Batch, limit: int, row: int) -> bool:
 
 
 @template
-def open_rows(options: Any, batch: Batch, deck: npt.NDArray[np.int64], lots: int, rows: IntArray) -> None:
+def open_rows(options: Any, batch: Batch, deck: Deck, lots: int, rows: IntArray) -> None:
     """Begin a new episode on each table of `rows`, up to its first decision."""
     for row in rows:
         _begin(options, batch, lots, row)
@@ -123,7 +148,7 @@ def open_rows(options: Any, batch: Batch, deck: npt.NDArray[np.int64], lots: int
 def step_rows(
     options: Any,
     batch: Batch,
-    deck: npt.NDArray[np.int64],
+    deck: Deck,
     lots: int,
     limit: int,
     autoreset: bool,
@@ -147,7 +172,7 @@ def step_rows(
 
 @template
 def play_one(
-    options: Any, batch: Batch, deck: npt.NDArray[np.int64], limit: int, stacked: bool, row: int, action: int
+    options: Any, batch: Batch, deck: Deck, limit: int, stacked: bool, row: int, action: int
 ) -> None:
     """One action on one table. With `stacked`, stop where a pack is wanted: the caller has it."""
     _step(options, batch, row, action)
@@ -182,17 +207,9 @@ def show_one(options: Any, batch: Batch, row: int) -> None:
 
 
 @template
-def deal_one(options: Any, batch: Batch, deck: npt.NDArray[np.int64], row: int) -> None:
+def deal_one(options: Any, batch: Batch, cards: npt.NDArray[np.int64], row: int) -> None:
     """Deal one given pack."""
-    DEAL(options, batch.state[row], deck)
-
-
-@kernel
-def shuffle_one(streams: npt.NDArray[np.uint64], deck: npt.NDArray[np.int64], row: int) -> None:
-    """The next pack of a table's own stream. Each pack starts in order, so it depends on the stream's position alone."""
-    for card in range(deck.shape[0]):
-        deck[card] = card
-    streams[row] = rng.shuffle(streams[row], deck, deck.shape[0])
+    DEAL(options, batch.state[row], cards)
 
 
 @template
@@ -281,15 +298,16 @@ class Engine:
             entry = self._bound[name] = bind(drivers(self.game)[name], *args)
         return entry(*args)
 
-    def fresh_deck(self) -> npt.NDArray[np.int64]:
+    def fresh_deck(self) -> Deck:
         """Room for one pack; every thread needs its own."""
-        return np.empty(self.pack, np.int64)
+        drawn, repeated = self.game.cards_drawn(self.options), self.game.with_replacement(self.options)
+        return Deck(np.arange(drawn if repeated else self.pack), self.pack, drawn, repeated)
 
-    def open_rows(self, rows: npt.NDArray[np.int64], deck: npt.NDArray[np.int64]) -> None:
+    def open_rows(self, rows: npt.NDArray[np.int64], deck: Deck) -> None:
         """Begin new episodes, each on its table's stream."""
         self._call("open_rows", self.options, self.batch, deck, self.lots, rows)
 
-    def step_rows(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], deck: npt.NDArray[np.int64], autoreset: bool) -> None:
+    def step_rows(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], deck: Deck, autoreset: bool) -> None:
         """Play legal actions."""
         args = (self.options, self.batch, deck, self.lots, self.limit, autoreset, rows, actions)
         self._call("step_rows", *args)
@@ -298,7 +316,7 @@ class Engine:
         """The first k whose action is not legal on table `rows[k]`, or -1."""
         return int(first_illegal(self.batch.mask, rows, actions))
 
-    def play_one(self, action: int, deck: npt.NDArray[np.int64], *, stacked: bool = False, row: int = 0) -> None:
+    def play_one(self, action: int, deck: Deck, *, stacked: bool = False, row: int = 0) -> None:
         """One legal action on one table."""
         self._call("play_one", self.options, self.batch, deck, self.limit, stacked, row, action)
 
@@ -310,13 +328,13 @@ class Engine:
         """A new episode with a given lot, not yet dealt."""
         self._call("start_one", self.options, self.batch, row, lot)
 
-    def deal_one(self, deck: npt.NDArray[np.int64], row: int = 0) -> None:
+    def deal_one(self, cards: npt.NDArray[np.int64], row: int = 0) -> None:
         """Deal one given pack."""
-        self._call("deal_one", self.options, self.batch, deck, row)
+        self._call("deal_one", self.options, self.batch, cards, row)
 
-    def shuffle_one(self, deck: npt.NDArray[np.int64], row: int = 0) -> None:
+    def shuffle_one(self, deck: Deck, row: int = 0) -> None:
         """The next pack of the table's own stream."""
-        shuffle_one(self.batch.stream, deck, row)
+        self.batch.stream[row] = shuffle_deck(deck, self.batch.stream[row])
 
     def show_one(self, row: int = 0) -> None:
         """Mask and observation of the seat to act."""

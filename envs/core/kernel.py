@@ -99,8 +99,8 @@ def cache_folder(*paths: Path) -> str:
 
 def plain(function: Callable[..., Any]) -> FunctionType:
     """The Python function under a kernel."""
-    found: FunctionType = getattr(function, "py_func", function)
-    return inspect.unwrap(found)  # type: ignore[return-value]
+    found: FunctionType = inspect.unwrap(getattr(function, "py_func", function))
+    return found
 
 
 def _source(function: Callable[..., Any]) -> Path:
@@ -108,14 +108,18 @@ def _source(function: Callable[..., Any]) -> Path:
     return Path(plain(function).__code__.co_filename).resolve()
 
 
-def _compiled(function: Callable[P, R], *sources: Path, keep: bool = True) -> Callable[P, R]:
-    """Compile on first use, without the interpreter lock, and keep the machine code on disk for the present text of `sources`."""
+def _compiled(function: Callable[P, R], *sources: Path, keep: bool = True, arrays: bool = True) -> Callable[P, R]:
+    """Compile on first use, without the interpreter lock, and keep the machine code on disk for the present text of `sources`.
+
+    `arrays` says that the function may make arrays, which needs Numba's count of references. It is said of every function, since one
+    compiled on the way into another would take over that one's choice.
+    """
     if not keep or not all(path.is_file() for path in sources):  # a function typed at a prompt has no file to watch
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True, _nrt=arrays)(function)  # type: ignore[no-any-return]
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = cache_folder(*sources)
     try:
-        compiled: Callable[P, R] = numba.njit(cache=True, nogil=True)(function)
+        compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, _nrt=arrays)(function)
     finally:
         numba.config.CACHE_DIR = previous
     return compiled
@@ -144,9 +148,11 @@ def specialise(
 ) -> dict[str, Callable[..., Any]]:
     """The templates compiled with the kernels `names` in the places of those names, by the templates' own names.
 
-    Templates may call one another. Their machine code is kept on disk like any kernel's, since the kernels are part of it (*measured*:
-    hundredths of a second to load, against seconds to link a game's kernels anew in each process). Templates that call each other in a
-    circle need `keep=False`: Numba keeps each function apart, and such code was seen to crash when only a part of it was still kept.
+    Templates work in arrays that their callers hold and make none, so they go without Numba's count of references (*measured*: handing
+    a batch's arrays from function to function under that count took nine tenths of a small game's time). They may call one another.
+    Their machine code is kept on disk like any kernel's, since the kernels are part of it (*measured*: hundredths of a second to load,
+    against seconds to link a game's kernels anew in each process). Templates that call each other in a circle need `keep=False`: Numba
+    keeps each function apart, and such code was seen to crash when only a part of it was still kept.
     """
     kernels = sorted(names.items())
     words = " ".join(f"{name}={plain(kernel).__module__}.{plain(kernel).__qualname__}" for name, kernel in kernels)
@@ -154,15 +160,15 @@ def specialise(
     sources = sorted({_source(part) for part in [*templates, *names.values()]})
     scope: dict[str, Any] = {}
     for part in templates:
-        scope |= part.__globals__  # type: ignore[attr-defined]
+        scope |= part.__globals__
     scope |= names
     made = {}
     for part in templates:
-        copy = FunctionType(part.__code__, scope, part.__name__)  # type: ignore[attr-defined]
+        copy = FunctionType(part.__code__, scope, part.__name__)
         # Of a name that no other choice of kernels has, or machine code of two choices could be mistaken for one another.
         copy.__qualname__ = f"{part.__name__}_{mark}"
         copy.__module__ = __name__
-        made[part.__name__] = scope[part.__name__] = _compiled(copy, *sources, keep=keep) if COMPILED else copy
+        made[part.__name__] = scope[part.__name__] = _compiled(copy, *sources, keep=keep, arrays=False) if COMPILED else copy
     return made
 
 

@@ -25,11 +25,19 @@ class Option:
     doc: str
     low: float | None = None
     high: float | None = None
+    words: tuple[tuple[str, int], ...] = ()
+    fill: float | None = None
 
 
-def option(doc: str, *, low: float | None = None, high: float | None = None) -> Option:
-    """Describe an option; `low` and `high` (inclusive) bound a number, or each number of a tuple."""
-    return Option(doc, low, high)
+def option(
+    doc: str, *, low: float | None = None, high: float | None = None, words: Mapping[str, int] | None = None, fill: float | None = None
+) -> Option:
+    """Describe an option; `low` and `high` (inclusive) bound a number, or each number of a tuple.
+
+    `words` are names that a number may also be given by (`"inf"` for 0). `fill` makes a tuple that is given too short as long as it
+    has to be.
+    """
+    return Option(doc, low, high, tuple((words or {}).items()), fill)
 
 
 class OptionError(ValueError):
@@ -64,8 +72,10 @@ def choices(options_class: type, name: str) -> str:
         span = f"{low}..{high}" if high else f"{low} or more"
     if typing.get_origin(kind) is tuple:
         length = len(typing.get_args(kind))
-        return f"{length} numbers" + (f", each {span}" if span else "")
-    return span or ("a whole number" if kind is int else "a number")
+        count = str(length) if note.fill is None else f"1 to {length}"
+        return f"{count} numbers" + (f", each {span}" if span else "")
+    named = "".join(f' | "{word}" ({number})' for word, number in note.words)
+    return (span or ("a whole number" if kind is int else "a number")) + named
 
 
 def parse(game: str, options_class: type, given: Mapping[str, Any]) -> Any:
@@ -80,10 +90,21 @@ def parse(game: str, options_class: type, given: Mapping[str, Any]) -> Any:
 
 def _value(game: str, options_class: type, name: str, value: Any) -> Any:
     kind, note = declared(options_class)[name]
-    result = _convert(kind, value)
+    result = _convert(kind, _plainly(kind, note, value))
     if result is None or not _within(result, note):
         raise OptionError(f"{game} option {name} is {value!r}; it takes {choices(options_class, name)}.")
     return result
+
+
+def _plainly(kind: type, note: Option, value: Any) -> Any:
+    """A word as the number it stands for; a short tuple, or a single number for one, filled up."""
+    if isinstance(value, str):
+        value = dict(note.words).get(value.strip().lower(), value)
+    if note.fill is None:
+        return value
+    items = value.strip("()[] ").split(",") if isinstance(value, str) else [value] if isinstance(value, int) else value
+    missing = len(typing.get_args(kind)) - len(items) if isinstance(items, (list, tuple)) else 0
+    return [*items, *[note.fill] * missing] if missing > 0 else value
 
 
 def _convert(kind: type, value: Any) -> Any:

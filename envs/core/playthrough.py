@@ -52,8 +52,8 @@ class _Recorder(AECEnv):
     def _deal(self) -> None:
         while self.engine.batch.state[0].seat == CHANCE:
             self.engine.shuffle_one(self._deck)
-            self.dealt.append(self._deck.tolist())
-            self.engine.deal_one(self._deck)
+            self.dealt.append(self._deck.cards[: self._deck.drawn].tolist())
+            self.engine.deal_one(self._deck.cards)
 
     def play(self, action: int) -> None:
         """One action, recording the packs it asks for."""

@@ -62,6 +62,9 @@ def fields(declared: type) -> list[Field]:
 def dtype(declared: type, options: Any = None) -> np.dtype[Any]:
     """The NumPy record type of a record class. Built over `np.record`, so that attributes work compiled and uncompiled alike."""
     parts = [(item.name, item.code, item.resolved_shape(options)) for item in fields(declared)]
+    taken = [name for name, *_ in parts if hasattr(np.record, name)]
+    if taken:
+        raise TypeError(f"{declared.__name__} has a field {taken[0]!r}, which is an attribute of every NumPy record; choose another name.")
     return np.dtype((np.record, parts))
 
 

@@ -65,6 +65,18 @@ def shuffle(stream: np.uint64, cards: npt.NDArray[Any], count: int) -> np.uint64
     return stream
 
 
+@kernel
+def draw(stream: np.uint64, cards: npt.NDArray[Any], size: int, count: int) -> np.uint64:
+    """The first `count` of the `size` entries of `cards` become a uniformly drawn, ordered sample of them, in place; the others keep
+    their places but for those swapped out. Gives back the advanced stream."""
+    for index in range(count):
+        stream, other = below(stream, size - index)
+        kept = cards[index]
+        cards[index] = cards[index + other]
+        cards[index + other] = kept
+    return stream
+
+
 def stream_of(seed: int) -> np.uint64:
     """The stream that belongs to a seed (NumPy's SeedSequence, so that neighbouring seeds have nothing in common)."""
     return np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
