@@ -136,11 +136,13 @@ def try_out(options: Any, store: Memory, depth: int, action: int) -> int:
     state, after = store.state[depth], store.state[depth + 1]
     store.state[depth + 1] = store.state[depth]
     if state.seat == CHANCE:
-        store.pack[:] = DECK(state)
+        deck = DECK(state)
+        for place in range(deck.shape[0]):
+            store.pack[place] = deck[place]
         DEAL(options, after, store.pack)
     else:
         STEP(options, after, action)
-    return NEXT_CARD(after) - NEXT_CARD(state)
+    return int(NEXT_CARD(after) - NEXT_CARD(state))
 
 
 @template

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from backalley.agents.base import Agent, view_of
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
-from backalley.envs.core.engine import Batch, Engine, IllegalAction, _begin, _deal, _report, _show, _step, drivers, kernel_names
+from backalley.envs.core.engine import Batch, Deck, Engine, IllegalAction, _begin, _deal, _report, _show, _step, drivers, kernel_names
 from backalley.envs.core.kernel import bind, specialise, template
 from backalley.envs.core.vector import Tables
 

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import resource
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -250,7 +251,7 @@ def test_an_interrupted_write_leaves_one_whole_policy(folder: Path, cut: int, mo
     with monkeypatch.context() as patch:
         for name in ("rename", "fsync", "replace"):
             patch.setattr(os, name, step(getattr(os, name)))
-        patch.setattr(durable.shutil, "rmtree", step(durable.shutil.rmtree))
+        patch.setattr(shutil, "rmtree", step(shutil.rmtree))
         with suppress(Killed):
             save_policy(folder, network(1), GAME, OPTIONS, name="newer", greedy=False, made={})
     assert load_policy(folder, GAME, OPTIONS)[1]["name"] in ("tester", "newer")

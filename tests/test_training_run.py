@@ -131,9 +131,10 @@ def stopped_after(steps: int, out: Path, how: Callable[[], None] | None = None) 
             (how or (lambda: signal.raise_signal(signal.SIGINT)))()
         step(self)
 
-    with pytest.MonkeyPatch.context() as patch, pytest.raises((Stopped, Killed)) as caught:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Trainer, "step", interrupted)
-        tiny(out, seed=7)
+        with pytest.raises((Stopped, Killed)) as caught:
+            tiny(out, seed=7)
     if caught.type is Stopped:
         assert (
             str(caught.value)

@@ -67,20 +67,20 @@ def test_observations_outlive_the_next_step() -> None:
     env = SeatsVecEnv(GAME, OPTIONS, TABLES)
     shown = env.reset()
     kept = shown.copy()
-    after = env.step(np.ones(TABLES, np.int64))[0]
+    after = np.asarray(env.step(np.ones(TABLES, np.int64))[0])
     np.testing.assert_array_equal(shown, kept)
     assert not np.array_equal(after, kept)
 
 
 def test_the_buffer_holds_what_was_seen_and_done() -> None:
-    """Traps 1 to 3 together: a rollout replayed on tables of its own shows the same observations, masks, seats and rewards, step by step."""
+    """Traps 1 to 3 together: a rollout replayed on tables of its own shows the same observations, masks, seats and rewards."""
     env = SeatsVecEnv(GAME, OPTIONS, TABLES, seed=5)
     model = model_of(env, seed=5)
     model.start()
     streams = env.tables.engine.batch.stream
     replay = Tables(GAME, OPTIONS, TABLES, autoreset=True)
     decks = np.random.SeedSequence([0x6C6561726E, 5]).spawn(2)[0]
-    turn = replay.reset(streams=decks.generate_state(TABLES, np.uint64))
+    turn = replay.reset(streams=decks.generate_state(TABLES, np.uint64).astype(np.uint64))
     np.testing.assert_array_equal(replay.engine.batch.stream, streams)
     model.iterate()
     buffer = model.rollout_buffer
@@ -140,14 +140,14 @@ def test_advantages_follow_each_seats_own_decisions(seats: int, gamma: float, la
 
 
 def test_a_gain_on_anothers_turn_belongs_to_ones_last_decision() -> None:
-    """Seat 0 decides, seat 1 decides and thereby gives seat 0 a point, the game ends: the point is seat 0's, and its value of seat 1 is no matter."""
+    """Seat 0 decides, seat 1 decides and thereby gives seat 0 a point, the game ends: the point is seat 0's, whatever seat 1 expected."""
     seat, yes = np.array([[0], [1]], np.int8), np.ones((2, 1), np.bool_)
     ended = np.array([[False], [True]])
     reward = np.array([[[0, 0]], [[1, -1]]], np.float32)
     value = np.array([[0.25], [100.0]], np.float32)
     found = np.zeros((2, 1), np.float32)
     seat_advantages(seat, yes, ended, reward, value, np.full((1, 2), 7, np.float32), 1.0, 0.9, found)
-    np.testing.assert_allclose(found, [[1 - 0.25], [-1 - 100]])
+    np.testing.assert_allclose(found, np.array([[1 - 0.25], [-1 - 100]]))
 
 
 def test_a_gain_before_ones_first_decision_counts_nowhere() -> None:
@@ -157,7 +157,7 @@ def test_a_gain_before_ones_first_decision_counts_nowhere() -> None:
     seat_advantages(
         seat, yes, np.array([[False], [True]]), reward, np.zeros((2, 1), np.float32), np.zeros((1, 2), np.float32), 1.0, 0.9, found
     )
-    np.testing.assert_allclose(found, [[0], [1]])
+    np.testing.assert_allclose(found, np.array([[0.0], [1.0]]))
 
 
 def test_the_cut_end_of_a_rollout_is_valued_by_each_seats_own_sight() -> None:
@@ -188,7 +188,7 @@ def test_other_tables_are_followed_after_set_env() -> None:
 
 
 def test_sb3s_own_save_and_load_keep_the_bond() -> None:
-    """Trap 4 again, through SB3's files: after `load(env=new)` the buffer follows `new`, weights and their average are equal, counts go on."""
+    """Trap 4 again, through SB3's files: after `load(env=new)` the buffer follows `new`, the weights are equal, counts go on."""
     model = model_of(SeatsVecEnv(GAME, OPTIONS, TABLES))
     for _ in range(3):
         model.iterate()

@@ -44,7 +44,7 @@ class TrunkPolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
         **kwargs: Any,
     ) -> None:
         """`seed` draws the first weights and the actions. What SB3 passes besides goes to its own class."""
-        self._network_size = {"width": width, "layers": layers, "precision": precision}
+        self._network_size: dict[str, Any] = {"width": width, "layers": layers, "precision": precision}
         self._seed = seed
         self.stream = rng.stream_of(seed)
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)

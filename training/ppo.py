@@ -36,7 +36,7 @@ class SelfPlayMaskablePPO(MaskablePPO):  # type: ignore[misc]
 
     def _setup_model(self) -> None:
         policy, samples = (int(word) for word in np.random.SeedSequence(self.seed).generate_state(2))
-        self.policy_kwargs = {"seed": policy} | self.policy_kwargs
+        self.policy_kwargs: dict[str, Any] = {"seed": policy, **self.policy_kwargs}
         super()._setup_model()
         self.rollout_buffer.generator = np.random.default_rng(samples)
         network = self.policy.network
@@ -65,7 +65,7 @@ class SelfPlayMaskablePPO(MaskablePPO):  # type: ignore[misc]
 
     def collect_rollouts(self, env: VecEnv, *args: Any, **kwargs: Any) -> bool:
         """One rollout; the league chooses anew whom it sends."""
-        env.unwrapped.begin_rollout()
+        self.rollout_buffer.source.begin_rollout()
         self.policy.network.freeze()
         try:
             return bool(super().collect_rollouts(env, *args, **kwargs))

@@ -147,11 +147,11 @@ def train(
     A new run takes the game's name and `options`, `config_overrides` by dotted names (`{"ppo.learning_rate": 1e-3}`), a `seed`, and a
     budget in `seconds` of training or `decisions` on the tables (the config's where neither is given). `out` must be a new or empty folder.
     With `resume`, the folder of a run, game and settings come from there (`game_name` may be None); a new budget may be given and counts
-    from the run's beginning. The same seed and `decisions` give the same weights, bit for bit on one machine, however often the run was cut off.
-    `device` is "auto" (the processor: these networks are small), "cpu", "cuda" or "cuda:N".
+    from the run's beginning. The same seed and `decisions` give the same weights, bit for bit on one machine, however often the run was
+    cut off. `device` is "auto" (the processor: these networks are small), "cpu", "cuda" or "cuda:N".
 
-    Raises Stopped after Ctrl-C or SIGTERM, with everything saved; TrainingError, ConfigError, CheckpointError, OptionError or UnknownGame in
-    a sentence, and nothing changed. A disk that is full, or will not be written to, ends the run with a TrainingError; the last
+    Raises Stopped after Ctrl-C or SIGTERM, with everything saved; TrainingError, ConfigError, CheckpointError, OptionError or UnknownGame
+    in a sentence, and nothing changed. A disk that is full, or will not be written to, ends the run with a TrainingError; the last
     checkpoint stays as it was.
     """
     budget = Budget(seconds, decisions)

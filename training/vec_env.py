@@ -152,7 +152,7 @@ class SeatsVecEnv(VecEnv):
         self.league.choose(self.generator)
         self._seat_members(self._league_rows)
         self.returns[:] = 0
-        self.tables.reset(streams=decks.generate_state(self.num_envs, np.uint64))
+        self.tables.reset(streams=decks.generate_state(self.num_envs, np.uint64).astype(np.uint64))
         return self._show()
 
     def begin_rollout(self) -> None:
@@ -215,7 +215,7 @@ class SeatsVecEnv(VecEnv):
         names = ["", *(agent.name for agent in self.league.agents)]
         games, points, gained = np.zeros(len(names), np.int64), np.zeros(len(names)), np.zeros(len(names))
         count_results(over, self.who, self.returns, games, points, gained, self._spread)
-        for number in np.flatnonzero(games):
+        for number in np.flatnonzero(games).tolist():
             count = int(games[number])
             self.tally.note(names[number], count, float(gained[number]))
             if number:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from backalley.envs.backhand import series
+from backalley.envs.backhand import face_up, series
 from backalley.envs.backhand.series import AceRule
 from backalley.envs.core.base import Game, Kernels
 from backalley.envs.core.kernel import kernel
@@ -90,4 +90,6 @@ GAME = Game(
     reward_range=lambda options: (-1.0, 1.0),
     zero_sum=lambda options: False,
     seat_names=("player",),
+    face_up=face_up.WITH_DEALER,
+    face_up_split=series.SHOW_CARDS,
 )

@@ -45,12 +45,13 @@ def fork(key: np.uint64, number: int) -> np.uint64:
 def below(stream: np.uint64, bound: int) -> tuple[np.uint64, int]:
     """An unbiased integer in `range(bound)`, `1 <= bound < 2**32`, and the stream after it (Lemire 2019: multiply, reject rarely)."""
     size = np.uint64(bound)
-    floor = np.uint64((2**32 - bound) % bound)
     stream = stream + GAMMA
     wide = (mix(stream) >> S32) * size
-    while (wide & LOW_32) < floor:
-        stream = stream + GAMMA
-        wide = (mix(stream) >> S32) * size
+    if (wide & LOW_32) < size:  # the rejection bound is below this; the division it takes is rarely needed
+        floor = np.uint64((2**32 - bound) % bound)
+        while (wide & LOW_32) < floor:
+            stream = stream + GAMMA
+            wide = (mix(stream) >> S32) * size
     return stream, np.int64(wide >> S32)  # type: ignore[return-value]  # an int to those who count with it
 
 

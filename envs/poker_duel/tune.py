@@ -2,8 +2,9 @@
 
 The strong bot needs the chance of a hand, in each round and with each number of exchanges left, against the hands that players end
 with; which hands those are depends on how they split, and so on the table. Fictitious play closes the circle: time and again the bot
-plays with the table so far, the table is measured anew against all hands it has ended with, late ones weighing more, and moves a
-step towards what was measured. Without the short steps the bot rushes from one extreme split to the next and stops at any of them.
+plays with the table so far, and the table is measured anew against all hands it has ended with, late ones weighing more. No single
+table is the equilibrium, which mixes, so the rounds circle around it; kept is the table that does best against two opponents together:
+the greedy bot, and that of all rounds' players who suits it worst.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from backalley.envs.poker_duel.game import GAME, HAND, PACK, SLOT, SLOTS, Option
 
 Array = npt.NDArray[np.float64]
 GRADES = 130
-ROUNDS, DEALS, SEED = 60, 20_000, 13
-STEP = 0.15  # how far the table moves towards the latest measurement
+ROUNDS, DEALS, SEED = 60, 20_000, 1
+SETTLED = 5  # rounds whose tables are too raw to be kept
+STRONG, GREEDY, GREEDY_IN_ANY_ORDER = 0, 1, 2
 SEEN_OFTEN = 40  # a grade met less often takes its chance from its neighbours
 
 
@@ -36,18 +38,21 @@ def first_cards(deck: npt.NDArray[np.int64], start: int, count: int) -> int:
 
 
 @kernel
-def deal_hands(options: Options, chances: Array, deck: npt.NDArray[np.int64], any_order: bool, out: npt.NDArray[np.int64]) -> None:
-    """The strong bot's hands for slots 1, 2, 3, or the greedy bot's in any order; then a hand of sudden death."""
+def deal_hands(options: Options, chances: Array, deck: npt.NDArray[np.int64], split: int, out: npt.NDArray[np.int64]) -> None:
+    """Some split of fifteen cards, slot by slot, and a hand of sudden death."""
     cards = first_cards(deck, 0, HAND)
-    out[0], out[1], out[2] = bot.greedy_split(options, cards) if any_order else bot.strong_split(options, chances, bot.SPREAD, cards)
-    if any_order:
+    if split == STRONG:
+        out[0], out[1], out[2] = bot.strong_split(options, chances, bot.SPREAD, cards)
+    else:
+        out[0], out[1], out[2] = bot.greedy_split(options, cards)
+    if split == GREEDY_IN_ANY_ORDER:
         rng.shuffle(np.uint64(cards), out, SLOTS)
     out[SLOTS] = first_cards(deck, 52 - SLOT, SLOT)
 
 
 @kernel
 def play(
-    options: Options, table: Array, stream: np.uint64, deals: int, any_order: bool, ends: Array, sums: Array, counts: Array
+    options: Options, table: Array, stream: np.uint64, deals: int, split: int, ends: Array, sums: Array, counts: Array
 ) -> np.uint64:
     """Split and exchange `deals` hands. Counts the grades they end with in `ends` [4, grades]; `counts` [3, 4, grades] the grades they
     had with so many exchanges left, and `sums` the chances that these came to. Gives back the advanced stream."""
@@ -58,7 +63,7 @@ def play(
         for card in range(52):
             deck[card] = card
         stream = rng.shuffle(stream, deck, 52)
-        deal_hands(options, table[2], deck, any_order, hands)
+        deal_hands(options, table[2], deck, split, hands)
         drawn = HAND
         for row in range(SLOTS + 1):
             hand = int(hands[row])
@@ -99,21 +104,32 @@ def measured(final: Array, sums: Array, counts: Array) -> Array:
     return table
 
 
+def points(ends: Array, field: Array) -> float:
+    """Points of a game for players whose hands end as `ends` [4, grades] against a field that ends as `field`."""
+    share = ends / ends.sum(axis=1, keepdims=True)
+    return float(np.array(Options().round_points) @ (share * chance_to_win(field)).sum(axis=1)[:SLOTS])
+
+
 def fictitious_play(rounds: int = ROUNDS, deals: int = DEALS, seed: int = SEED) -> Array:
-    """The table after so many rounds of so many deals."""
+    """The best table [3, 4, grades] of so many rounds of so many deals."""
     options: Any = GAME.options()
     stream = rng.stream_of(seed)
-    table = np.repeat(np.linspace(0, 1, GRADES)[None], 3 * (SLOTS + 1), axis=0).reshape(3, SLOTS + 1, GRADES)
-    field = np.zeros((SLOTS + 1, GRADES))
+    table = np.broadcast_to(np.linspace(0, 1, GRADES), (3, SLOTS + 1, GRADES)).copy()
+    greedy, field = np.zeros((2, SLOTS + 1, GRADES))
+    stream = np.uint64(play(options, table, stream, 5 * deals, GREEDY, greedy, *np.zeros((2, 3, SLOTS + 1, GRADES))))
+    tables, players = [], []
     for number in range(rounds):
         ends, ignored = np.zeros((2, SLOTS + 1, GRADES))
         sums, counts = np.zeros((2, 3, SLOTS + 1, GRADES))
-        stream = np.uint64(play(options, table, stream, deals, False, ends, sums, counts))
+        stream = np.uint64(play(options, table, stream, deals, STRONG, ends, sums, counts))
         # Hands that this table would not put into a slot are looked at there too, or it could never learn better.
-        stream = np.uint64(play(options, table, stream, deals // 3, True, ignored, sums, counts))
+        stream = np.uint64(play(options, table, stream, deals // 3, GREEDY_IN_ANY_ORDER, ignored, sums, counts))
+        tables.append(table)
+        players.append(ends)
         field += (ends / ends.sum(axis=1, keepdims=True) - field) * 2 / (number + 2)
-        table += (measured(chance_to_win(field), sums, counts) - table) * (1 if number == 0 else STEP)
-    return table
+        table = measured(chance_to_win(field), sums, counts)
+    scores = [min(points(ends, other) for other in players) + points(ends, greedy) for ends in players]
+    return tables[max(range(SETTLED, rounds), key=scores.__getitem__)]
 
 
 def source_text(table: Array) -> str:
