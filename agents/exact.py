@@ -302,7 +302,7 @@ def solve(
     names = {**kernel_names(game), "DECK": game.face_up.deck, "NEXT_CARD": game.face_up.next_card, "KEY": game.face_up.key}
     linked = specialise([value, try_out, outcome, solve_from], names, keep=False)["solve_from"]
     entry = bind(linked, options, stores[0], 0, next(iter(groups.values()))[0][2])
-    lock = threading.Lock()
+    lock, stopped = threading.Lock(), threading.Event()
     done = sum(len(group) for kinds, group in groups.items() if str(kinds) in kept.groups)
 
     def one_group(store: Memory, group: list[tuple[float, int, npt.NDArray[np.int64]]]) -> tuple[float, float, int]:
@@ -321,7 +321,7 @@ def solve(
         while True:
             with lock:
                 name, group = next(waiting, ("", []))
-            if not group:
+            if not group or stopped.is_set():
                 return
             result = one_group(stores[thread], group)
             while result[2] == FULL:
@@ -337,8 +337,11 @@ def solve(
                     progress(done, total)
 
     with ThreadPoolExecutor(num_threads) as pool:
-        for finished in [pool.submit(work, thread) for thread in range(num_threads)]:
-            finished.result()
+        try:
+            for finished in [pool.submit(work, thread) for thread in range(num_threads)]:
+                finished.result()
+        finally:
+            stopped.set()  # Ctrl-C ends the others after the group they are at
     return Solution(
         game=game.id,
         options=option_rules.as_dict(options),

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from backalley.agents.base import Agent, view_of
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
-from backalley.envs.core.engine import Batch, Deck, Engine, IllegalAction, _begin, _deal, _report, _show, _step, drivers, kernel_names
+from backalley.envs.core.engine import Batch, Deck, Engine, IllegalAction, apply, begin, deal_out, drivers, kernel_names, report, show
 from backalley.envs.core.kernel import bind, specialise, template
 from backalley.envs.core.vector import Tables
 
@@ -114,9 +114,9 @@ def play_deals(
     for number in range(streams.shape[0]):
         for rotation in rotations:
             batch.stream[0] = streams[number]
-            _begin(options, batch, lots, 0)
-            _deal(options, batch, deck, 0)
-            _show(options, batch, 0)
+            begin(options, batch, lots, 0)
+            deal_out(options, batch, deck, 0)
+            show(options, batch, 0)
             ended = batch.seat[0] < 0
             while not ended:
                 key = rng.fork(keys[number, rotation], int(batch.decisions[0]))
@@ -126,10 +126,10 @@ def play_deals(
                     action = OTHERS(options, batch.observation[0], batch.mask[0], key)
                 if action < 0 or action >= batch.mask.shape[1] or batch.mask[0, action] == 0:
                     return rotation, action
-                _step(options, batch, 0, action)
-                _deal(options, batch, deck, 0)
-                ended = _report(batch, limit, 0)
-                _show(options, batch, 0)
+                apply(options, batch, 0, action)
+                deal_out(options, batch, deck, 0)
+                ended = report(batch, limit, 0)
+                show(options, batch, 0)
                 for seat in range(returns.shape[2]):
                     returns[number, rotation, seat] += batch.reward[0, seat]
             decisions[number, rotation] = batch.decisions[0]
@@ -139,7 +139,7 @@ def play_deals(
 @functools.cache
 def _driver(game: Game, its: Callable[..., int], others: Callable[..., int]) -> Callable[..., tuple[int, int]]:
     """`play_deals` for two agents' kernels at one game; what it shares with the engine is compiled, and kept on disk, once."""
-    shared = {part.__name__: drivers(game)[part.__name__] for part in (_begin, _deal, _show, _step, _report)}
+    shared = {part.__name__: drivers(game)[part.__name__] for part in (begin, deal_out, show, apply, report)}
     return specialise([play_deals], {**kernel_names(game), **shared, "ITS": its, "OTHERS": others})["play_deals"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import json
@@ -55,8 +56,9 @@ def _processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
+@functools.cache
 def commit() -> str | None:
-    """The commit of the checkout this code runs from, with `+changes` where files differ from it; None for an installed package."""
+    """The commit of the checkout this code was loaded from, with `+changes` where files differ from it; None for an installed package."""
     if not (_ROOT / ".git").exists():
         return None
     head = _git("rev-parse", "HEAD")
@@ -120,7 +122,7 @@ class Unfinished:
 
     def __init__(self, path: Path | None, task: Mapping[str, Any]) -> None:
         self.path = None if path is None else path.with_name(path.name + ".unfinished")
-        self._task = json.dumps({**task, "sources": _sources()}, sort_keys=True)
+        self._task = "" if path is None else json.dumps({**task, "sources": _sources()}, sort_keys=True)
         self._saved = time.monotonic()
 
     def load(self) -> dict[str, npt.NDArray[Any]]:

@@ -38,6 +38,8 @@ FLOOR_TABLES, FLOOR = 4096, 3_000_000
 AEC_FLOOR = 40_000
 REPEATS, SECONDS = 5, 0.4
 _LONGEST_STAGGER = 1000
+_QUIET = 0.5
+"""Load above which a measurement is of the other processes, too."""
 
 FIRST_STEP = """
 import json, sys, time
@@ -198,6 +200,8 @@ class Speeds:
 
     games: list[dict[str, Any]]
     planned: int
+    load: float | None
+    """Processes that wanted a core, on average over the minute before: near 0 on a quiet machine. None where the system does not tell."""
     stamp: dict[str, Any]
     command: str = ""
 
@@ -209,7 +213,8 @@ class Speeds:
     def to_json(self) -> dict[str, Any]:
         """The table as `results.write` takes it."""
         floors = {"tables": FLOOR_TABLES, "threads": 1, "decisions_per_second": FLOOR, "aec_decisions_per_second": AEC_FLOOR}
-        return {"kind": "speed", "command": self.command, "floor": floors, "complete": self.complete, "games": self.games, **self.stamp}
+        facts = {"kind": "speed", "command": self.command, "complete": self.complete, "load_before": self.load, "floor": floors}
+        return {**facts, "games": self.games, **self.stamp}
 
     def table(self) -> str:
         """Decisions a second in millions, the AEC loop's in thousands, seconds to the first step; `!` marks a figure below its floor."""
@@ -224,8 +229,13 @@ class Speeds:
             f"{results.table_text(head, rows)}\n\n"
             f"Columns `tables x threads` are millions of decisions a second, medians of several repetitions; the waits are seconds from\n"
             f"make_vec to the end of the first step in a new process. ! marks less than {FLOOR / 1e6:g} million at {FLOOR_TABLES:,} tables "
-            f"on one\nthread, or {AEC_FLOOR:,} in the AEC loop."
+            f"on one\nthread, or {AEC_FLOOR:,} in the AEC loop.{self._busy()}"
         )
+
+    def _busy(self) -> str:
+        if self.load is None or self.load < _QUIET:
+            return ""
+        return f"\nThe machine was busy (load {self.load:.1f} before the start): a quiet one gives higher figures."
 
 
 def _batch_cells(game: Mapping[str, Any]) -> Iterable[str]:
@@ -258,7 +268,7 @@ def speed(
     Ctrl-C ends the measuring and gives what is finished; with `keep`, the file that the figures will be written to, that is kept beside
     it and the same call goes on from there (on the same machine only).
     """
-    stamp = results.stamp()
+    stamp, load = results.stamp(), os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     chosen = [[game.id, option_rules.as_dict(options)] for game, options in games]
     task = {"speed of": chosen, "tables": list(tables), "seconds": seconds, "repeats": repeats, "machine": stamp["machine"]}
     unfinished = results.Unfinished(keep, task)
@@ -275,4 +285,4 @@ def speed(
     except KeyboardInterrupt:
         if not done:
             raise
-    return Speeds(done, len(games), stamp)
+    return Speeds(done, len(games), load, stamp)

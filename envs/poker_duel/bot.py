@@ -235,7 +235,7 @@ def misere_five(cards: int, ace_low_straight: bool) -> int:
     """Five low cards of different ranks that make nothing, as far as a set of five or more cards allows."""
     once = rank_counts(cards)[0]
     hand = kickers(cards, once, 0, 5, True)
-    above = once & ~((rank_counts(hand)[0] << 1) - 1) if hand != 0 else 0
+    above = once & ~((highest(rank_counts(hand)[0]) << 1) - 1)
     while not is_five(hand):
         rest = cards & ~hand
         hand |= of_rank(rest, rank_counts(rest)[0] & -rank_counts(rest)[0], 1)
@@ -424,7 +424,7 @@ def simple_exchange(options: Options, observation: Observation, mask: npt.NDArra
 
 @kernel
 def greedy(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """§7: best hand to slot 3, next best to slot 2; exchanges the lowest loose card."""
+    """§6: best hand to slot 3, next best to slot 2; exchanges the lowest loose card."""
     if observation.phase[0] == 0:
         return simple_exchange(options, observation, mask)
     cards = slotted(observation) | held(observation.unassigned)
@@ -435,7 +435,7 @@ def greedy(options: Options, observation: Observation, mask: npt.NDArray[np.int8
 
 @kernel
 def blotto(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """§7: as greedy, but with one deal in ten the weaker two hands change places, and with one in ten the stronger two."""
+    """§6: as greedy, but with one deal in ten the weaker two hands change places, and with one in ten the stronger two."""
     if observation.phase[0] == 0:
         return simple_exchange(options, observation, mask)
     cards = slotted(observation) | held(observation.unassigned)
@@ -451,7 +451,7 @@ def blotto(options: Options, observation: Observation, mask: npt.NDArray[np.int8
 
 @kernel
 def strong(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """§7: splits for the most points, exchanges for the best chance, both against a measured field. In misère as greedy."""
+    """§6: splits for the most points, exchanges for the best chance, both against a measured field. In misère as greedy."""
     if options.misere:
         return greedy(options, observation, mask, key)
     mine = slotted(observation)
@@ -471,7 +471,7 @@ def strong(options: Options, observation: Observation, mask: npt.NDArray[np.int8
 
 
 BOTS = (
-    Bot("greedy", greedy, "best five of fifteen to slot 3, best five of the rest to slot 2; exchanges the lowest loose card"),
     Bot("blotto", blotto, "greedy, but every fifth deal two neighbouring hands change places"),
+    Bot("greedy", greedy, "best five of fifteen to slot 3, best five of the rest to slot 2; exchanges the lowest loose card"),
     Bot("strong", strong, "splits for the most points and exchanges for the best chance, against a measured field"),
 )

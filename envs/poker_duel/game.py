@@ -112,20 +112,20 @@ class State:
     seat: int = field("i1", doc="who acts")
     reward: npt.NDArray[np.float32] = field("f4", 2, "what each seat gained by the latest action")
     points: npt.NDArray[np.float32] = field("f4", 2, "points of each seat in this match (halves are possible)")
-    dealer: int = field("u1", doc="who dealt this hand")
-    game: int = field("u1", doc="games finished before this one; in sudden death, all of them")
-    sudden_death: int = field("u1", doc="number of the sudden-death hand, 0 before")
-    phase: int = field("u1", doc="0 arrange, 1 exchange")
-    round_index: int = field("u1", doc="showdowns of this game so far: the slot being fought")
-    slots: npt.NDArray[np.uint8] = field("u1", (2, SLOTS, SLOT), "each seat's cards, slot by slot")
-    filled: npt.NDArray[np.uint8] = field("u1", (2, SLOTS), "how many cards each slot holds")
-    offer: npt.NDArray[np.uint8] = field("u1", (2, HAND), "the cards dealt in the order they are assigned; those assigned are wiped")
-    stock: npt.NDArray[np.uint8] = field("u1", SUDDEN_STOCK, "the face-down deck, top first; those drawn are wiped")
-    drawn: int = field("u1", doc="cards drawn from the deck")
-    turns_left: npt.NDArray[np.uint8] = field("u1", 2, "exchange turns each seat has left in this round")
-    stood: npt.NDArray[np.uint8] = field("u1", (2, SLOTS), "1 where a seat's latest turn in that round was to stand")
-    exchanges: npt.NDArray[np.uint8] = field("u1", (2, SLOTS), "how many cards each seat exchanged in each round")
-    discards: npt.NDArray[np.uint8] = field("u1", lambda o: (2, max(1, SLOTS * o.exchanges_per_round)), "each seat's, oldest first")
+    dealer: int = field("i1", doc="who dealt this hand")
+    game: int = field("i1", doc="games finished before this one; in sudden death, all of them")
+    sudden_death: int = field("i1", doc="number of the sudden-death hand, 0 before")
+    phase: int = field("i1", doc="0 arrange, 1 exchange")
+    round_index: int = field("i1", doc="showdowns of this game so far: the slot being fought")
+    slots: npt.NDArray[np.int8] = field("i1", (2, SLOTS, SLOT), "each seat's cards, slot by slot")
+    filled: npt.NDArray[np.int8] = field("i1", (2, SLOTS), "how many cards each slot holds")
+    offer: npt.NDArray[np.int8] = field("i1", (2, HAND), "the cards dealt in the order they are assigned; those assigned are wiped")
+    stock: npt.NDArray[np.int8] = field("i1", SUDDEN_STOCK, "the face-down deck, top first; those drawn are wiped")
+    drawn: int = field("i1", doc="cards drawn from the deck")
+    turns_left: npt.NDArray[np.int8] = field("i1", 2, "exchange turns each seat has left in this round")
+    stood: npt.NDArray[np.int8] = field("i1", (2, SLOTS), "1 where a seat's latest turn in that round was to stand")
+    exchanges: npt.NDArray[np.int8] = field("i1", (2, SLOTS), "how many cards each seat exchanged in each round")
+    discards: npt.NDArray[np.int8] = field("i1", lambda o: (2, max(1, SLOTS * o.exchanges_per_round)), "each seat's, oldest first")
 
 
 @kernel
@@ -518,7 +518,7 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     How far the opponent has come with a split is not known to him either, so an unfinished one is taken back to its beginning.
     """
     other = 1 - seat
-    unseen = np.empty(52, np.uint8)
+    unseen = np.empty(52, np.int8)
     hidden = PACK & ~seen_cards(options, state, seat)
     count = 0
     for card in range(52):
@@ -542,7 +542,7 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
 
 
 @kernel
-def redraw_hands(options: Options, state: State, other: int, unseen: npt.NDArray[np.uint8], count: int) -> int:
+def redraw_hands(options: Options, state: State, other: int, unseen: npt.NDArray[np.int8], count: int) -> int:
     """New cards, from the end of `unseen`, for closed slots and discards; gives back how many are left."""
     for slot in range(SLOTS if state.sudden_death == 0 else 1):
         if fought(state, slot):

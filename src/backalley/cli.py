@@ -159,8 +159,8 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
     times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *times)
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task("compiling", total=None)
+        yield lambda done, total: bar.update(task, description=what, completed=done, total=total)
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
@@ -394,13 +394,17 @@ def solve(game: str, given: dict[str, str], threads: int, path: Path | None) -> 
 
     found, options = _game(game, given)
     _check_place(path)
+    # Work in progress is kept beside the results, and the same command goes on from there.
+    keep = None if path is None else path.with_name(path.name + ".unfinished")
     with _progress("openings") as progress:
-        solution = run(found, options, num_threads=threads, progress=progress)
+        solution = run(found, options, num_threads=threads, progress=progress, keep=keep)
     from backalley.benchmarks import results
 
     line = command_line("solve", found.id, given=given, json=path)
     click.echo(solution.table())
     _write(path, {"kind": "solution", "command": line, **solution.to_json(), **results.stamp()})
+    if keep is not None:
+        keep.unlink(missing_ok=True)
     _again(line)
 
 
