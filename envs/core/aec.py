@@ -110,7 +110,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         self._select()
 
     def _deal(self) -> None:
-        while self.engine.batch.state[0].seat == CHANCE:
+        while self.engine.acting[0] == CHANCE:
             if self._stacked:
                 self.engine.deal_one(self._stacked.pop(0))
             else:
@@ -152,7 +152,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         if not 0 <= number < self.game.num_actions or not batch.mask[0, number]:
             raise engine.refuse(0, number)
         engine.play_one(number, self._deck, stacked=bool(self._stacked))
-        if batch.state[0].seat == CHANCE or self._stacked:
+        if engine.acting[0] == CHANCE or self._stacked:
             self._deal()
             engine.finish_one()
         rewards = batch.reward[0].tolist()

@@ -288,6 +288,8 @@ class Engine:
             truncated=np.zeros(size, np.bool_),
             decisions=np.zeros(size, np.int32),
         )
+        self.acting: npt.NDArray[np.int8] = state["seat"]
+        """`state.seat` of every table, as a view [B]: a seat, CHANCE or OVER."""
         self._bound: dict[str, Callable[..., Any]] = {}
 
     def _call(self, name: str, *args: Any) -> Any:

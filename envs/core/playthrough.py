@@ -50,7 +50,7 @@ class _Recorder(AECEnv):
         self.dealt: list[list[int]] = []
 
     def _deal(self) -> None:
-        while self.engine.batch.state[0].seat == CHANCE:
+        while self.engine.acting[0] == CHANCE:
             self.engine.shuffle_one(self._deck)
             self.dealt.append(self._deck.cards[: self._deck.drawn].tolist())
             self.engine.deal_one(self._deck.cards)

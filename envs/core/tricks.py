@@ -228,7 +228,7 @@ def _way(
                     came_from[place] = source
                     via_slot[place] = slot
                     if used[place] < places.size[place]:
-                        return place
+                        return int(place)
                     queue[waiting] = place
                     waiting += 1
         head += 1

@@ -1,0 +1,308 @@
+"""What vectors cannot say of Poker Duel: how many splits there are, what is hidden, and how its bots think."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import backalley
+from backalley.agents.registry import agent
+from backalley.benchmarks.evaluate import evaluate
+from backalley.envs.core import rng
+from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.base import OVER
+from backalley.envs.core.kernel import COMPILED
+from backalley.envs.core.options import OptionError
+from backalley.envs.core.pokerhands import strengths
+from backalley.envs.poker_duel import bot, tune
+from backalley.envs.poker_duel.chances import CHANCES
+from backalley.envs.poker_duel.game import ARRANGE, ASSIGN, EXCHANGE, GAME, HAND, SLOT, SLOTS, STAND, stock_left
+
+Fill = tuple[int, ...]
+Chooser = Callable[[npt.NDArray[Any]], int]
+
+
+def opened(**given: Any) -> AECEnv:
+    env = backalley.make("poker_duel-v0", **given)
+    env.reset(seed=3)
+    return env
+
+
+def table(env: AECEnv) -> Any:
+    return env.engine.batch.state[0]
+
+
+def legal_actions(env: AECEnv) -> npt.NDArray[Any]:
+    return np.flatnonzero(env.engine.batch.mask[0])
+
+
+def play_until(env: AECEnv, done: Callable[[], bool], choose: Chooser) -> list[np.ndarray[Any, Any]]:
+    """Play until `done` or the end; the rewards of each action."""
+    rewards = []
+    while not done() and env.engine.batch.seat[0] != OVER:
+        env.step(int(choose(legal_actions(env))))
+        rewards.append(env.engine.batch.reward[0].copy())
+    return rewards
+
+
+def card_set(cards: Any) -> int:
+    return sum(1 << int(card) for card in np.ravel(cards))
+
+
+def observation(env: AECEnv, seat: int) -> Any:
+    flat = env.engine.observe(np.zeros(1, np.int64), np.array([seat]))
+    return flat.view(GAME.observation_dtype(env.options)).reshape(-1)[0]
+
+
+@pytest.mark.parametrize("skip_forced", [False, True])
+def test_every_split_has_one_way_to_be_made(skip_forced: bool) -> None:
+    """15! / (5!)^3 ways through the arrangement, counted over the 216 ways to have filled the slots."""
+    env = opened(skip_forced=skip_forced)
+    start = env.engine.batch.state.copy()
+    seat, step = int(start[0].seat), GAME.kernels.step
+    ways: dict[Fill, int] = {(0, 0, 0): 1}
+    finished = 0
+    for fill in itertools.product(range(SLOT + 1), repeat=SLOTS):
+        if sum(fill) == HAND or fill not in ways:
+            continue
+        state = start.copy()
+        for slot, count in enumerate(fill):
+            state[0].filled[seat, slot] = count
+        mask = np.zeros(GAME.num_actions, np.int8)
+        GAME.kernels.legal(env.options, state[0], mask)
+        assert set(np.flatnonzero(mask)) == {ASSIGN + slot for slot in range(SLOTS) if fill[slot] < SLOT}
+        for action in np.flatnonzero(mask):
+            after = state.copy()
+            step(env.options, after[0], int(action))
+            reached = tuple(after[0].filled[seat].tolist())
+            if sum(reached) == HAND:
+                finished += ways[fill]
+            else:
+                ways[reached] = ways.get(reached, 0) + ways[fill]
+    assert finished == math.factorial(15) // math.factorial(5) ** 3 == 756_756
+
+
+def test_cards_go_where_they_are_assigned_in_order_of_rank_and_suit() -> None:
+    env = opened()
+    seat = int(env.engine.batch.seat[0])
+    cards = table(env).offer[seat].tolist()
+    assert cards == sorted(cards, key=lambda card: (card % 13, card // 13))
+    dice = np.random.default_rng(1)
+    chosen: list[int] = []
+    for card in cards:
+        assert np.flatnonzero(observation(env, seat).next_card).tolist() == [card]
+        chosen.append(int(dice.choice(legal_actions(env))) - ASSIGN)
+        env.step(ASSIGN + chosen[-1])
+    for slot in range(SLOTS):
+        assert table(env).slots[seat, slot].tolist() == [card for card, where in zip(cards, chosen, strict=True) if where == slot]
+
+
+@pytest.mark.parametrize(("exchanges", "decisions"), [(0, 30), (1, 36), (2, 42), (3, 48)])
+def test_decisions_of_a_game_in_which_nobody_stands(exchanges: int, decisions: int) -> None:
+    env = opened(num_games=1, sudden_death=False, exchanges_per_round=exchanges)
+    dice = np.random.default_rng(2)
+    rewards = play_until(env, lambda: False, lambda legal: int(dice.choice(legal[legal != STAND])))
+    assert len(rewards) == decisions
+    assert stock_left(table(env)) == 22 - 6 * exchanges
+
+
+def test_a_games_points_are_six_less_those_of_tied_rounds() -> None:
+    env = opened(num_games=1, sudden_death=False, reward="per_round")
+    dice = np.random.default_rng(3)
+    for seed in range(300 if COMPILED else 10):
+        env.reset(seed=seed)
+        rewards = play_until(env, lambda: False, lambda legal: int(dice.choice(legal)))
+        state = table(env)
+        by_slot = [strengths(state.slots[:, slot]) for slot in range(SLOTS)]
+        points = np.zeros(2)
+        for worth, (mine, his) in zip(env.options.round_points, by_slot, strict=True):
+            points += worth * np.array([mine > his, mine < his])
+        assert points.tolist() == state.points.tolist()
+        assert sum(rewards)[0] == pytest.approx((points[0] - points[1]) / 6, abs=1e-6)
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_a_seat_sees_its_own_cards_and_what_has_been_laid_open(public: bool) -> None:
+    env = opened(num_games=1, discards_public=public)
+    dice = np.random.default_rng(4)
+    while env.engine.batch.seat[0] != OVER:
+        state = table(env)
+        for seat in range(2):
+            shown, other = observation(env, seat), 1 - seat
+            for slot in range(SLOTS):
+                mine = state.slots[seat, slot, : state.filled[seat, slot]]
+                his = state.slots[other, slot] if slot < state.round_index else []
+                assert card_set(np.flatnonzero(shown.slots[slot])) == card_set(mine)
+                assert card_set(np.flatnonzero(shown.exposed[slot])) == card_set(his)
+            thrown = [state.discards[who, : state.exchanges[who].sum()] for who in (seat, other)]
+            assert [card_set(np.flatnonzero(row)) for row in shown.discards] == [card_set(cards) for cards in thrown[: 1 + public]]
+            assert shown.my_turn == (state.seat == seat)
+            assert shown.exchanges.tolist() == [state.exchanges[who].tolist() for who in (seat, other)]
+        env.step(int(dice.choice(legal_actions(env))))
+
+
+def worlds_of(env: AECEnv, seat: int, count: int) -> npt.NDArray[Any]:
+    with np.errstate(over="ignore"):
+        keys = np.array([rng.fork(np.uint64(99), number) for number in range(count)])
+    worlds = np.repeat(env.engine.batch.state, count)
+    env.engine.determinize(worlds, np.full(count, seat), keys)
+    return worlds
+
+
+def test_unseen_cards_are_equally_likely_in_every_hidden_place() -> None:
+    """In round 2, with exchanges of both, each unseen card: five places in slot 2, five in slot 3, the discards, the deck."""
+    env = opened()
+    dice = np.random.default_rng(5)
+    play_until(env, lambda: bool(table(env).phase == EXCHANGE), lambda legal: int(dice.choice(legal)))
+    play_until(env, lambda: bool(table(env).round_index == 1), lambda legal: int(legal[0]))
+    state, seat, count = table(env), 0, 4_000 if COMPILED else 400
+    assert state.exchanges[1].tolist() == [2, 0, 0]
+    worlds = worlds_of(env, seat, count)
+    assert all(np.array_equal(np.sort(hand), np.sort(state.slots[1, 0])) for hand in worlds["slots"][:, 1, 0])
+    places = {"slot 2": worlds["slots"][:, 1, 1], "slot 3": worlds["slots"][:, 1, 2], "discards": worlds["discards"][:, 1, :2]}
+    places["deck"] = worlds["stock"][:, state.drawn : state.drawn + stock_left(state)]
+    unseen = sorted(np.concatenate([cards[0] for cards in places.values()]).tolist())
+    assert len(unseen) == 5 + 5 + 2 + stock_left(state)
+    for name, cards in places.items():
+        share = cards.shape[1] / len(unseen)
+        found = np.bincount(cards.ravel(), minlength=52)[unseen]
+        assert found.sum() == cards.size
+        deviation = (found - count * share) / math.sqrt(count * share * (1 - share))
+        assert np.abs(deviation).max() < 5, f"{name}: a card lies there too often or too seldom"
+
+
+@pytest.mark.parametrize("placed", [0, 4, 14])
+def test_how_far_an_opponent_has_come_with_his_split_is_hidden(placed: int) -> None:
+    env = opened()
+    dice = np.random.default_rng(6)
+    first = int(env.engine.batch.seat[0])
+    play_until(env, lambda: bool(table(env).filled[first].sum() == placed), lambda legal: int(dice.choice(legal)))
+    before = observation(opened(), 1 - first)
+    assert observation(env, 1 - first).tobytes() == before.tobytes()
+    for world in worlds_of(env, 1 - first, 20):
+        assert (world.phase, world.seat, world.filled[first].sum()) == (ARRANGE, first, 0)
+        cards = world.offer[first].tolist()
+        assert cards == sorted(set(cards), key=lambda card: (card % 13, card // 13))
+        assert len(cards) == HAND
+
+
+@pytest.mark.parametrize("name", list(GAME.bots))
+@pytest.mark.parametrize("options", [{}, {"misere": True}, {"skip_forced": True, "ace_low_straight": False}])
+def test_a_bot_carries_out_one_split_over_its_fifteen_decisions(name: str, options: dict[str, Any]) -> None:
+    """Every prefix of the arrangement must lead to the split that the bot has in mind at the first card, whatever its keys."""
+    env = opened(num_games=1, **options)
+    act, dice = GAME.bots[name].act, np.random.default_rng(7)
+    for seed in range(20 if COMPILED else 2):
+        env.reset(seed=seed)
+        hands = table(env).offer.copy()
+        while table(env).phase == ARRANGE:
+            seat = int(env.engine.batch.seat[0])
+            key = np.uint64(dice.integers(2**63))
+            env.step(int(act(env.options, observation(env, seat), env.engine.batch.mask[0], key)))
+        for seat in range(2):
+            cards = card_set(hands[seat])
+            made = [card_set(table(env).slots[seat, slot]) for slot in range(SLOTS)]
+            if options.get("misere"):
+                low, middle, high = bot.misere_split(env.options, cards)
+            elif name == "strong":
+                low, middle, high = bot.strong_split(env.options, CHANCES[2], bot.SPREAD, cards)
+            else:
+                low, middle, high = bot.greedy_split(env.options, cards)
+            if name == "blotto":
+                assert made in ([low, middle, high], [middle, low, high], [low, high, middle])
+            else:
+                assert made == [low, middle, high]
+
+
+def test_blotto_mixes_its_three_orders() -> None:
+    env, count = opened(), 2_000 if COMPILED else 100
+    dice = np.random.default_rng(8)
+    orders = {"high": 0, "swapped low": 0, "swapped high": 0}
+    for _ in range(count):
+        cards = card_set(dice.permutation(52)[:HAND])
+        shown = np.zeros(1, GAME.observation_dtype(env.options))
+        shown["phase"][0, 0] = 1
+        shown["unassigned"][0] = [(cards >> card) & 1 for card in range(52)]
+        low, middle, high = bot.greedy_split(env.options, cards)
+        slots = []
+        for hand in (low, middle, high):
+            shown["next_card"][0] = [(hand >> card) & 1 for card in range(52)]
+            slots.append(int(bot.blotto(env.options, shown[0], np.ones(GAME.num_actions, np.int8), np.uint64(0))) - ASSIGN)
+        orders[{(0, 1, 2): "high", (1, 0, 2): "swapped low", (0, 2, 1): "swapped high"}[tuple(slots)]] += 1
+    for name, share in (("high", 0.8), ("swapped low", 0.1), ("swapped high", 0.1)):
+        assert abs(orders[name] - count * share) < 5 * math.sqrt(count * share * (1 - share)), orders
+
+
+@pytest.mark.parametrize("ace_low_straight", [True, False])
+def test_the_best_five_are_the_best_of_all_five(ace_low_straight: bool) -> None:
+    dice = np.random.default_rng(9)
+    for size in (5, 6, 10, 15):
+        choices = np.array(list(itertools.combinations(range(size), 5)))
+        for _ in range(60 if COMPILED else 3):
+            hand = dice.permutation(52)[:size]
+            best = bot.best_five(card_set(hand), ace_low_straight)
+            found = [card for card in range(52) if (best >> card) & 1]
+            assert set(found) <= set(hand.tolist())
+            all_strengths = strengths(hand[choices], ace_low_straight)
+            assert strengths(np.array([found]), ace_low_straight)[0] == all_strengths.max()
+
+
+@pytest.mark.skipif(not COMPILED, reason="thousands of matches")
+@pytest.mark.parametrize(
+    ("better", "worse", "given"),
+    [
+        ("bot:strong", "bot:greedy", {}),
+        ("bot:greedy", "bot:blotto", {}),
+        ("bot:strong", "random", {}),
+        ("bot:greedy", "random", {"misere": True}),
+    ],
+)
+def test_the_better_player_wins(better: str, worse: str, given: dict[str, Any]) -> None:
+    options = GAME.options(given)
+    players = [agent(better, GAME, options), agent(worse, GAME, options)]
+    difference = evaluate(GAME, options, players, deals=3_000, seed=1).differences[0]
+    assert difference.high < 0
+
+
+def test_the_table_of_chances_is_one_of_chances() -> None:
+    assert CHANCES.shape == (3, SLOTS + 1, tune.GRADES)
+    assert CHANCES.min() >= 0
+    assert CHANCES.max() <= 1
+    assert (np.diff(CHANCES[0]) >= 0).all(), "the better hand wins more often"
+    assert (CHANCES[1:] >= CHANCES[0] - 1e-9).all(), "an exchange is a right, and no duty"
+    scope: dict[str, Any] = {}
+    exec(tune.source_text(CHANCES), scope)
+    assert np.array_equal(scope["CHANCES"], CHANCES)
+
+
+@pytest.mark.skipif(not COMPILED, reason="thousands of deals")
+def test_the_table_of_chances_can_be_measured_again() -> None:
+    """A short fictitious play gives a table that plays nearly as the long one's: it beats greedy splits against the same field."""
+    short = tune.fictitious_play(rounds=25, deals=4_000, seed=5)
+    assert short.shape == CHANCES.shape
+    ends = np.zeros((3, SLOTS + 1, tune.GRADES))
+    options = GAME.options()
+    for split, chances, found in ((tune.STRONG, short, ends[0]), (tune.STRONG, CHANCES, ends[1]), (tune.GREEDY, CHANCES, ends[2])):
+        tune.play(options, chances, np.uint64(17), 20_000, split, found, *np.zeros((2, 3, SLOTS + 1, tune.GRADES)))
+    assert tune.points(ends[0], ends[2]) > 3.1
+    assert tune.points(ends[1], ends[2]) > 3.2
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"round_points": (0, 0, 0)}, "at least one round must be worth something"),
+        ({"num_games": 22}, "132 points"),
+        ({"first_dealer": 3}, "seat_0"),
+        ({"exchanges_per_round": 12}, "0..11"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_in_a_sentence(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(OptionError, match=says):
+        GAME.options(given)

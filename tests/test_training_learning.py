@@ -1,0 +1,82 @@
+"""Training learns: short runs that have to end well above where they began."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from backalley.agents.learned import NetworkAgent, PolicyAgent
+from backalley.agents.rule_based import RandomAgent
+from backalley.benchmarks.evaluate import evaluate
+from backalley.envs.core.base import game
+from backalley.training.train import train
+from tests.kuhn import BET, GAME
+
+Strategy = dict[tuple[int, str], float]
+"""The probability of a bet with a card after a history of passes and bets."""
+
+
+def strategy(agent: NetworkAgent) -> Strategy:
+    found = {}
+    for card, history in itertools.product(range(3), ("", "p", "b", "pb")):
+        observation = np.zeros(1, GAME.observation_dtype(None))
+        observation["card"][0, card] = 1
+        for place, move in enumerate(history):
+            observation["bets"][0, place, "pb".index(move)] = 1
+        flat: npt.NDArray[np.uint8] = observation.view(np.uint8).reshape(1, -1)
+        found[card, history] = float(np.exp(agent.log_probabilities(flat, np.ones((1, 2), np.int8)))[0, BET])
+    return found
+
+
+def value(first: Strategy, second: Strategy) -> float:
+    """What the first player gains on average."""
+    total = 0.0
+    for mine, other in itertools.permutations(range(3), 2):
+        win = 1 if mine > other else -1
+        bet, call, bluff, late = first[mine, ""], second[other, "b"], second[other, "p"], first[mine, "pb"]
+        total += bet * (call * 2 * win + (1 - call)) + (1 - bet) * ((1 - bluff) * win + bluff * (late * 2 * win - (1 - late)))
+    return total / 6
+
+
+def exploitability(both: Strategy) -> float:
+    """What best responses gain against it, the mean of the two seats: 0 at equilibrium, 11/24 for uniform play."""
+    answers = list(itertools.product((0.0, 1.0), repeat=6))
+    first = max(value({(c, h): play[c + 3 * k] for c in range(3) for k, h in enumerate(("", "pb"))}, both) for play in answers)
+    second = min(value(both, {(c, h): play[c + 3 * k] for c in range(3) for k, h in enumerate(("p", "b"))}) for play in answers)
+    return (first - second) / 2
+
+
+def test_the_yardstick() -> None:
+    """Kuhn's own figures: uniform play, and one of his equilibria with its value."""
+    uniform = {(card, history): 0.5 for card in range(3) for history in ("", "p", "b", "pb")}
+    assert exploitability(uniform) == pytest.approx(11 / 24)
+    third = 1 / 3
+    solved = {(0, ""): 0, (1, ""): 0, (2, ""): 0, (0, "pb"): 0, (1, "pb"): third, (2, "pb"): 1}
+    solved |= {(0, "p"): third, (1, "p"): 0, (2, "p"): 1, (0, "b"): 0, (1, "b"): third, (2, "b"): 1}
+    assert exploitability(solved) == pytest.approx(0, abs=1e-12)
+    assert value(solved, solved) == pytest.approx(-1 / 18)
+
+
+@pytest.mark.slow
+def test_kuhn_poker_is_nearly_solved(tmp_path: Path) -> None:
+    """Self-play alone ends near equilibrium where entropy keeps it from cycling and the weights are averaged."""
+    settings = {"ppo.entropy": 0.1, "ppo.averaging": 2, "network.width": 64, "league.share": 0}
+    run = train(GAME, out=tmp_path / "run", decisions=3_300_000, config_overrides=settings, quiet=True)
+    both = strategy(PolicyAgent(run, GAME, GAME.options()))
+    assert exploitability(both) < 0.06
+    assert value(both, both) == pytest.approx(-1 / 18, abs=0.03)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "errors"), [("missouri_city", 8), ("poker_duel", 20), ("backhand", 5), ("buffalo_bayou", 5)])
+def test_a_short_run_beats_random_by_many_standard_errors(tmp_path: Path, name: str, errors: float) -> None:
+    run = train(name, out=tmp_path / "run", decisions=1_000_000, quiet=True)
+    found = game(name)
+    options = found.options()
+    report = evaluate(found, options, [RandomAgent(), PolicyAgent(run, found, options)], deals=1024, seed=1)
+    lead = report.differences[0]
+    assert lead.mean / (lead.half_width / 1.96) > errors
