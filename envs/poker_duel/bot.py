@@ -263,7 +263,7 @@ def grade(cards: int, ace_low_straight: bool) -> int:
 
 @kernel
 def strong_split(options: Options, chances: npt.NDArray[Any], spread: float, cards: int) -> Split:
-    """Of some dozens of good splits, in all orders, the one that wins the most points by `chances` [3 or more rounds, grades].
+    """Of a dozen or two good splits, in all orders, the one that wins the most points by `chances` [3 or more rounds, grades].
 
     Each round's points are weighed up to `spread` heavier, by an amount drawn from the cards.
     """

@@ -149,7 +149,7 @@ def test_a_seat_sees_its_own_cards_and_what_has_been_laid_open(public: bool) -> 
 
 def worlds_of(env: AECEnv, seat: int, count: int) -> npt.NDArray[Any]:
     with np.errstate(over="ignore"):
-        keys = np.array([rng.fork(np.uint64(99), number) for number in range(count)])
+        keys = np.array([rng.fork(np.uint64(99), number) for number in range(count)], np.uint64)
     worlds = np.repeat(env.engine.batch.state, count)
     env.engine.determinize(worlds, np.full(count, seat), keys)
     return worlds
