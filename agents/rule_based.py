@@ -11,7 +11,7 @@ import numpy.typing as npt
 from backalley.agents.base import View
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
-from backalley.envs.core.kernel import bind, kernel, specialise, template
+from backalley.envs.core.kernel import bind, kernel, passing, specialise, template
 
 
 @kernel
@@ -37,7 +37,7 @@ def random_rows(mask: npt.NDArray[np.int8], keys: npt.NDArray[np.uint64], out: n
         out[k] = random_legal(mask[k], keys[k])
 
 
-@kernel
+@passing
 def random_act(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """The random player in the form of a bot's kernel."""
     return random_legal(mask, key)

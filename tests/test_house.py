@@ -150,6 +150,17 @@ def test_editing_a_kernel_that_another_file_calls_changes_what_runs(tmp_path: Pa
     assert score() == ("60", "0")
 
 
+def test_a_game_that_cannot_be_imported_elsewhere_leaves_the_others_caches_readable(tmp_path: Path) -> None:
+    """Numba keeps the types that a kernel was called with; those of a game outside the package must not stand in the way of others."""
+    cache = str(tmp_path / "cache")
+    play = "from backalley.agents.rule_based import RandomAgent\nfrom backalley.benchmarks.evaluate import evaluate\n"
+    here = play + "from tests.kuhn import GAME\nprint(evaluate(GAME, GAME.options(), [RandomAgent()] * 2, deals=50).deals)"
+    assert run(here, tmp_path, BACKALLEY_CACHE=cache) == "50"
+    names = f"import backalley\nGAME = backalley.game({GAMES[0].name!r})\n"
+    away = play + names + "print(evaluate(GAME, GAME.options(), [RandomAgent()] * 2, deals=50).deals)"
+    assert run(away, tmp_path, BACKALLEY_CACHE=cache, PYTHONPATH=str(ROOT / "src")) == "50"
+
+
 def test_unused_caches_are_dropped_and_an_unwritable_place_does_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BACKALLEY_CACHE", str(tmp_path / "cache"))
     for name, age in (("old", 40), ("young", 3)):

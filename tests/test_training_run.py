@@ -375,12 +375,11 @@ except Stopped as sentence:
 """
 
 
-def process(run: Path) -> subprocess.Popen[str]:
+def process(run: Path, stdout: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
     here = Path(__file__).resolve().parents[1]
     paths = os.pathsep.join([str(here / "src"), str(here), os.environ.get("PYTHONPATH", "")])
-    return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(run)], env={**os.environ, "PYTHONPATH": paths}, cwd=here, stdout=subprocess.PIPE, text=True
-    )
+    env = {**os.environ, "PYTHONPATH": paths}
+    return subprocess.Popen([sys.executable, "-c", SCRIPT, str(run)], env=env, cwd=here, stdout=stdout, text=True)
 
 
 @pytest.mark.slow
@@ -411,7 +410,7 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_ctrl_c_in_a_terminal(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    child = process(run)
+    child = process(run, subprocess.PIPE)
     while not checkpoint.found(run):
         time.sleep(0.05)
     child.send_signal(signal.SIGINT)

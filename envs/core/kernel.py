@@ -130,6 +130,12 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, _source(function)) if COMPILED else function
 
 
+def passing(function: Callable[P, R]) -> Callable[P, R]:
+    """A kernel that takes options or records of any game. It is compiled into what calls it and not kept by itself: Numba would keep
+    every game's types in one file, which cannot be read where one of those games cannot be imported."""
+    return _compiled(function, keep=False) if COMPILED else function
+
+
 def wrapping(function: Callable[P, R]) -> Callable[P, R]:
     """A kernel whose 64-bit arithmetic is meant to wrap around; uncompiled, NumPy would warn of each overflow."""
     if COMPILED:
