@@ -15,6 +15,7 @@ import os
 import shlex
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -44,6 +45,7 @@ from backalley.training.trainer import Trainer
 
 RUN_FILE, CONFIG_FILE, EVALUATION_FILE, POLICY_FOLDER = "run.json", "config.yaml", "evaluation.json", "policy"
 _FORMAT = 1
+_LINE_SECONDS = 30.0
 
 
 class TrainingError(ValueError):
@@ -334,7 +336,18 @@ def _asked_to_stop(console: Console) -> Iterator[threading.Event]:
 
 @contextlib.contextmanager
 def _bar(console: Console, what: str) -> Iterator[Callable[[float, str], None]]:
-    """A progress bar: call what it gives with the share done and a few words."""
+    """Progress: call what it gives with the share done and a few words. A bar in a terminal, a line every half minute in a file."""
+    if not console.is_terminal:
+        said = time.monotonic()
+
+        def say(share: float, words: str) -> None:
+            nonlocal said
+            if time.monotonic() - said >= _LINE_SECONDS:
+                said = time.monotonic()
+                console.print(f"{what}: {100 * min(share, 1):.0f} %  {words}")
+
+        yield say
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[words]}"))
     with Progress(*columns, console=console, transient=True, disable=console.quiet) as progress:
         task = progress.add_task(what, total=1.0, words="")
@@ -386,10 +399,14 @@ def _share(show: Callable[[float, str], None], number: int, count: int, deals: i
 def results_table(reports: Sequence[Report]) -> str:
     """The first agent of each report against its opponents: mean returns and win shares with 95 % intervals over the same decks."""
     first = reports[0]
-    head = f"{first.agents[0].name} at {first.game}, {first.deals:,} deals in {len(first.seating)} seatings each, seed {first.seed}"
+    head = f"{first.agents[0].name} at {first.game}, {first.deals:,} deals"
     if len(first.seating[0]) == 1:
-        rows = [[one.name, _interval(one.mean_return, 1)] for one in first.agents]
-        return f"{head}\n\n{results.table_text(['agent', 'mean return'], rows)}"
+        leads = [Estimate(-one.mean, -one.high, -one.low) for one in first.differences]
+        rows = [[one.name, _interval(one.mean_return, 1), _interval(lead, 1)] for one, lead in zip(first.agents[1:], leads, strict=True)]
+        mine = [[first.agents[0].name, _interval(first.agents[0].mean_return, 1), ""]]
+        table = results.table_text(["agent", "mean return", "the policy's lead"], mine + rows)
+        return f"{head} played by each agent, seed {first.seed}\n\n{table}"
+    head += f" in {len(first.seating)} seatings each, seed {first.seed}"
     rows = []
     for report in reports:
         mine, other = report.agents
