@@ -403,8 +403,8 @@ def results_table(reports: Sequence[Report]) -> str:
     if len(first.seating[0]) == 1:
         leads = [Estimate(-one.mean, -one.high, -one.low) for one in first.differences]
         rows = [[one.name, _interval(one.mean_return, 1), _interval(lead, 1)] for one, lead in zip(first.agents[1:], leads, strict=True)]
-        mine = [[first.agents[0].name, _interval(first.agents[0].mean_return, 1), ""]]
-        table = results.table_text(["agent", "mean return", "the policy's lead"], mine + rows)
+        own = [[first.agents[0].name, _interval(first.agents[0].mean_return, 1), ""]]
+        table = results.table_text(["agent", "mean return", "the policy's lead"], own + rows)
         return f"{head} played by each agent, seed {first.seed}\n\n{table}"
     head += f" in {len(first.seating)} seatings each, seed {first.seed}"
     rows = []
