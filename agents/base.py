@@ -20,8 +20,8 @@ from backalley.envs.core.kernel import wrapping
 class View:
     """What n tables show to the seats that are to act there.
 
-    observation [n, O], action_mask [n, A] int8, seat [n] int64, key [n] uint64: each table's own randomness for this decision. Two
-    agents handed equal views act alike, whatever else is in the batch.
+    observation [n, O], action_mask [n, A] int8, seat [n] int64, decisions [n] int32 made so far in the episode, key [n] uint64: each
+    table's own randomness for this decision. Two agents handed equal views act alike, whatever else is in the batch.
     """
 
     def __init__(self, engine: Engine, rows: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> None:
@@ -30,6 +30,7 @@ class View:
         self.observation: npt.NDArray[Any] = engine.batch.flat[rows]
         self.action_mask: npt.NDArray[np.int8] = engine.batch.mask[rows]
         self.seat: npt.NDArray[np.int64] = engine.batch.seat[rows].astype(np.int64)
+        self.decisions: npt.NDArray[np.int32] = engine.batch.decisions[rows]
         self.key = keys
         self._engine, self._rows = engine, rows
 
@@ -38,7 +39,7 @@ class View:
 
     def determinize(self, which: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
         """For each k, a state of table `which[k]` of this view, with all that its seat cannot see redrawn by `keys[k]`."""
-        states = self._engine.batch.state[self._rows[which]].copy()
+        states = self._engine.batch.state[self._rows[which]]
         self._engine.determinize(states, self.seat[which], keys)
         return states
 

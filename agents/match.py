@@ -8,9 +8,7 @@ can change what is played.
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.engine import Batch, Deck, Engine, IllegalAction, apply, begin, deal_out, drivers, kernel_names, report, show
 from backalley.envs.core.kernel import bind, specialise, template
 from backalley.envs.core.vector import Tables
+from backalley.envs.core.workers import Workers
 
 _MOST_TABLES = 8192
 """Tables in one batch of a match whose agents act through views."""
@@ -181,7 +180,7 @@ class Match:
         self._engines = [Engine(game, options, 1) for _ in range(self.num_threads if self.compiled else 0)]
         self._decks = [engine.fresh_deck() for engine in self._engines]
         self._entries: list[Callable[..., tuple[int, int]]] = []
-        self._pool: ThreadPoolExecutor | None = None
+        self._workers = Workers(self.num_threads, _FEWEST_DEALS)
         self._tables: Tables | None = None
 
     def link(self) -> None:
@@ -205,22 +204,10 @@ class Match:
         decisions = np.zeros(keys.shape, np.int64)
         if self.compiled:
             self.link()
-            self._spread(np.ascontiguousarray(streams), np.ascontiguousarray(keys), returns, decisions)
+            self._workers.spread(self._play_compiled, np.ascontiguousarray(streams), np.ascontiguousarray(keys), returns, decisions)
         else:
             self._play_views(streams, keys, returns, decisions)
         return returns, decisions
-
-    def _spread(self, *arrays: npt.NDArray[Any]) -> None:
-        threads = min(self.num_threads, max(1, len(arrays[0]) // _FEWEST_DEALS))
-        if threads == 1:
-            self._play_compiled(0, *arrays)
-            return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="backalley-match")
-        edges = np.linspace(0, len(arrays[0]), threads + 1).astype(int)
-        shares = [[array[low:high] for array in arrays] for low, high in itertools.pairwise(edges)]
-        for done in [self._pool.submit(self._play_compiled, thread, *share) for thread, share in enumerate(shares)]:
-            done.result()
 
     def _play_compiled(self, thread: int, *arrays: npt.NDArray[Any]) -> None:
         for part, entry in zip(self._parts, self._entries, strict=True):
@@ -250,9 +237,7 @@ class Match:
 
     def close(self) -> None:
         """End the worker threads."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        self._workers.close()
         if self._tables is not None:
             self._tables.close()
             self._tables = None

@@ -25,6 +25,7 @@ from backalley.envs.core import options as option_rules
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import kernel
+from backalley.envs.core.workers import cores
 
 Progress = Callable[[int, int], None]
 """Called with the deals played and the deals planned."""
@@ -40,20 +41,31 @@ _FIRST_BATCH, _LARGEST_BATCH, _BATCH_SECONDS = 16, 16384, 0.5
 def seatings(game: Game, options: Any, num_agents: int) -> npt.NDArray[np.int64]:
     """Which agent sits where in each seating of a deal [R, N].
 
-    One seat: each agent in turn plays the deck alone. As many agents as seats: all turns around the table. Two agents and more seats:
-    the first in each seat in turn, the second in all others. Raises ValueError in a sentence for any other number.
+    A side is a seat, or the seats of partners. One seat: each agent in turn plays the deck alone. As many agents as sides: each has one
+    side, and they turn around the table. Two agents and more sides: the first has each side in turn, the second all others. As many
+    agents as seats: partners are of different agents. Raises ValueError in a sentence for any other number.
     """
-    seats = game.num_seats(options)
-    around: npt.NDArray[np.int64] = (np.arange(seats)[None, :] - np.arange(seats)[:, None]) % seats
+    sides = np.array(game.sides_of(options))
+    seats, num_sides = len(sides), num_sides_of(game, options)
+    around: npt.NDArray[np.int64] = (sides[None, :] - np.arange(num_sides)[:, None]) % num_sides
     if seats == 1 and num_agents >= 1:
         return np.arange(num_agents)[:, None]
-    if num_agents == seats:
+    if num_agents == num_sides:
         return around
     if num_agents == 2:
         return np.where(around == 0, 0, 1)
-    more = "" if seats == 2 else f", or {seats}, one for each seat"
+    if num_agents == seats:
+        return (np.arange(seats)[None, :] - np.arange(seats)[:, None]) % seats
+    more = "".join(f", or {number}, one for each {what}" for number, what in ((num_sides, "side"), (seats, "seat")) if number != 2)
+    if num_sides == seats:
+        more = "" if seats == 2 else f", or {seats}, one for each seat"
     given = "1 agent was given" if num_agents == 1 else f"{num_agents} agents were given"
     raise ValueError(f"{game.name} has {_count(seats, 'seat')} under these options, and {given}; give 2{more}.")
+
+
+def num_sides_of(game: Game, options: Any) -> int:
+    """How many sides play: seats, or partnerships."""
+    return len(set(game.sides_of(options)))
 
 
 @kernel
@@ -133,7 +145,8 @@ def play(match: Match, sample: Sample, deals: int, seed: int, on_batch: Callable
 
 @dataclass(frozen=True)
 class Strength:
-    """One agent's mean return and win share per seat it holds (1 / N is chance), with 95 % intervals."""
+    """One agent's mean return and win share per seat it holds, with 95 % intervals. Partners share the win, so that chance is one in
+    so many sides."""
 
     name: str
     mean_return: Estimate
@@ -150,6 +163,8 @@ class Report:
     """Those options that differ from their defaults."""
     agents: list[Strength]
     seating: list[list[int]]
+    sides: list[int]
+    """The number of each seat's side: partners have the same."""
     deals: int
     planned: int
     differences: list[Estimate]
@@ -190,6 +205,7 @@ class Report:
             ],
             "duplicate_gain": self.duplicate_gain,
             "seating": self.seating,
+            "sides": self.sides,
             "decisions": self.decisions,
             "seconds": self.seconds,
             "decisions_per_second": self.decisions / self.seconds if self.seconds else None,
@@ -210,7 +226,8 @@ class Report:
         for number, difference in enumerate(self.differences, start=1):
             rows.append([f"{_letter(number)} less A", *_cells(difference, digits, sign=True), "", ""])
         table = results.table_text(["agent", "mean return", "95 % interval", "win share", "95 % interval"], rows)
-        chance = "" if seats == 1 else f" Win share is per seat held; chance is {100 / seats:.3g} %."
+        held = "seat" if len(set(self.sides)) == seats else "side"
+        chance = "" if seats == 1 else f" Win share is per {held} held; chance is {100 / len(set(self.sides)):.3g} %."
         pace = f"{self.decisions:,} decisions in {self.seconds:.2f} s ({_pace(self.decisions, self.seconds)})."
         aim = "" if self.precision is None else self._aim() + "\n"
         return f"{head}\n\n{table}\n\n{self._gain()}\n{aim}{pace}{chance}"
@@ -260,7 +277,7 @@ def evaluate(
     sample = Sample.from_arrays(seating, unfinished.load())
     if sample.deals > planned and precision is None:
         sample = Sample(seating)
-    match = Match(game, options, agents, seating, num_threads=num_threads or results.cores())
+    match = Match(game, options, agents, seating, num_threads=num_threads or cores())
 
     def on_batch() -> None:
         unfinished.save_at_times(sample.to_arrays)
@@ -307,7 +324,7 @@ def report(
     game: Game, options: Any, agents: Sequence[Agent], sample: Sample, *, planned: int, seed: int, precision: float | None = None
 ) -> Report:
     """The report of a sample of two or more deals."""
-    shares = stats.win_shares(sample.returns)
+    shares = stats.win_shares(sample.returns, game.sides_of(options))
     by_seating = [sample.of_agent(number, sample.returns) for number in range(len(agents))]
     means = [x.mean(1) for x in by_seating]
     alone = sample.seating.shape[1] == 1
@@ -322,6 +339,7 @@ def report(
         changed=option_rules.changed(options),
         agents=strengths,
         seating=sample.seating.tolist(),
+        sides=list(game.sides_of(options)),
         deals=sample.deals,
         planned=planned,
         differences=[stats.mean_interval(x - means[0]) for x in means[1:]],

@@ -24,15 +24,11 @@ from rich.table import Table
 
 import backalley
 from backalley.agents import durable
+from backalley.envs.core.workers import cores
 
 _ROOT = Path(__file__).resolve().parents[1]
 _WIDTH = 160
 _SAVE_SECONDS = 20.0
-
-
-def cores() -> int:
-    """The processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def machine() -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""How fast: decisions a second of random legal play, through the batch and through the AEC loop, and the wait before the first of them.
+"""How fast: decisions a second of random legal play, through the batch and through the AEC loop, games a second that a search plays
+out, and the wait before the first decision of all.
 
 What is timed is what a caller would write. A batch step is `tables.step(actions)` together with drawing the actions from the mask; it
 writes observation, mask, seat and rewards of every table. The tables stand at different points of their episodes, so that deals and
@@ -23,7 +24,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from backalley.agents.base import view_of
 from backalley.agents.rule_based import random_legal
+from backalley.agents.search import SearchAgent
 from backalley.benchmarks import results
 from backalley.envs.core import options as option_rules
 from backalley.envs.core import rng
@@ -31,12 +34,15 @@ from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.vector import Tables
+from backalley.envs.core.workers import cores
 
 TABLES = (1, 64, 1024, 4096, 16384)
-FLOOR_TABLES, FLOOR = 4096, 3_000_000
-"""Decisions a second that every game reaches on one core with this many tables."""
+FLOOR_TABLES = 4096
+"""With this many tables one core reaches the game's `speed_floor`."""
 AEC_FLOOR = 40_000
 REPEATS, SECONDS = 5, 0.4
+SEARCH_TABLES, SEARCH_WORLDS = 64, 8
+"""Tables at different points of their episodes, and worlds for each decision, from which a search's pace is taken."""
 _LONGEST_STAGGER = 1000
 _QUIET = 0.5
 """Load above which a measurement is of the other processes, too."""
@@ -132,6 +138,24 @@ def batch_pace(
         play.tables.close()
 
 
+def playout_pace(game: Game, options: Any, *, length: float = 1.0, seconds: float = SECONDS, repeats: int = REPEATS) -> Pace:
+    """Games a second that `mc:WORLDS` plays out on one core: worlds drawn, an action played in each, and the bot to the end."""
+    play = _RandomPlay(game, options, SEARCH_TABLES, 1)
+    play.stagger(round(length))
+    search = SearchAgent(game, options, SEARCH_WORLDS, num_threads=1)
+    keys = np.random.default_rng(2).integers(2**64, size=SEARCH_TABLES, dtype=np.uint64)
+
+    def search_once() -> int:
+        before = search.playouts
+        while search.playouts == before:  # tables without a choice take no playouts
+            search.act(view_of(play.tables.engine, np.arange(SEARCH_TABLES), keys))
+            play.step()
+        return search.playouts - before
+
+    search_once()
+    return _pace(search_once, seconds, repeats)
+
+
 def aec_pace(game: Game, options: Any, *, seconds: float = SECONDS, repeats: int = REPEATS) -> Pace:
     """Decisions a second of PettingZoo's usual loop, with actions drawn by `np.flatnonzero`."""
     env, chance = AECEnv(game, options), random.Random(0)
@@ -176,7 +200,7 @@ def measure(
 ) -> dict[str, Any]:
     """All figures of one game, as JSON can hold them."""
     length, batch = episode_length(game, options), []
-    for threads in sorted({1, results.cores()}):
+    for threads in sorted({1, cores()}):
         for size in tables:
             pace = batch_pace(game, options, size, threads, length=length, seconds=seconds, repeats=repeats)
             batch.append({"tables": size, "threads": threads, **pace.to_json()})
@@ -189,6 +213,8 @@ def measure(
         "state_bytes": game.state_dtype(options).itemsize,
         "decisions_per_episode": round(length, 1),
         "batch": batch,
+        "playouts": playout_pace(game, options, length=length, seconds=seconds, repeats=repeats).to_json(),
+        "floor": game.speed_floor,
         "aec": aec_pace(game, options, seconds=seconds, repeats=repeats).to_json(),
         "seconds_to_first_step": first_step(game, options),
     }
@@ -212,24 +238,25 @@ class Speeds:
 
     def to_json(self) -> dict[str, Any]:
         """The table as `results.write` takes it."""
-        floors = {"tables": FLOOR_TABLES, "threads": 1, "decisions_per_second": FLOOR, "aec_decisions_per_second": AEC_FLOOR}
+        floors = {"tables": FLOOR_TABLES, "threads": 1, "aec_decisions_per_second": AEC_FLOOR}
         facts = {"kind": "speed", "command": self.command, "complete": self.complete, "load_before": self.load, "floor": floors}
         return {**facts, "games": self.games, **self.stamp}
 
     def table(self) -> str:
-        """Decisions a second in millions, the AEC loop's in thousands, seconds to the first step; `!` marks a figure below its floor."""
+        """Decisions a second in millions, the AEC loop's and a search's playouts in thousands, seconds to the first step; `!` marks a
+        figure below its floor."""
         if not self.games:
             return "Nothing was measured."
         columns = [(entry["threads"], entry["tables"]) for entry in self.games[0]["batch"]]
-        head = ["game", *(f"{tables:,} x {threads}" for threads, tables in columns), "AEC, k/s", "first step, cold", "warm"]
-        rows = [[game["game"], *_batch_cells(game), _aec_cell(game), *_wait_cells(game)] for game in self.games]
+        head = ["game", *(f"{tables:,} x {threads}" for threads, tables in columns), "AEC, k/s", "playouts, k/s", "first, cold", "warm"]
+        rows = [[game["game"], *_batch_cells(game), _aec_cell(game), *_search_cells(game), *_wait_cells(game)] for game in self.games]
         machine = self.stamp["machine"]
+        floors = " or ".join(f"{floor / 1e6:g} million" for floor in sorted({game["floor"] for game in self.games}))
         return (
             f"Random legal play on {machine['processor']}, Python {machine['python']}, Numba {machine['numba']}\n\n"
             f"{results.table_text(head, rows)}\n\n"
             f"Columns `tables x threads` are millions of decisions a second, medians of several repetitions; the waits are seconds from\n"
-            f"make_vec to the end of the first step in a new process. ! marks less than {FLOOR / 1e6:g} million at {FLOOR_TABLES:,} tables "
-            f"on one\nthread, or {AEC_FLOOR:,} in the AEC loop.{self._busy()}"
+            f"make_vec to the end of the first step in a new process. Playouts are a search's, on one core. ! marks less than\nthe game's floor ({floors}) at {FLOOR_TABLES:,} tables on one thread, or {AEC_FLOOR:,} in the AEC loop.{self._busy()}"
         )
 
     def _busy(self) -> str:
@@ -240,13 +267,17 @@ class Speeds:
 
 def _batch_cells(game: Mapping[str, Any]) -> Iterable[str]:
     for entry in game["batch"]:
-        short = entry["tables"] == FLOOR_TABLES and entry["threads"] == 1 and entry["median"] < FLOOR
+        short = entry["tables"] == FLOOR_TABLES and entry["threads"] == 1 and entry["median"] < game["floor"]
         yield f"{entry['median'] / 1e6:.2f}{'!' if short else ''}"
 
 
 def _aec_cell(game: Mapping[str, Any]) -> str:
     median = game["aec"]["median"]
     return f"{median / 1e3:.0f}{'!' if median < AEC_FLOOR else ''}"
+
+
+def _search_cells(game: Mapping[str, Any]) -> list[str]:
+    return [f"{game['playouts']['median'] / 1e3:.3g}"]
 
 
 def _wait_cells(game: Mapping[str, Any]) -> list[str]:

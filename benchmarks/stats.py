@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -105,11 +106,15 @@ def share_interval(clusters: Floats) -> Estimate:
     return Estimate(mean, max(0.0, low), min(1.0, high))
 
 
-def win_shares(returns: Floats) -> Floats:
+def win_shares(returns: Floats, sides: Sequence[int] | None = None) -> Floats:
     """Each seat's share of the win [..., N]: 1 for the greatest return, split among those who tie.
 
+    Partners, seats of one number in `sides`, win together: each is given their side's share, and they are judged by their mean return.
     A seat that plays alone wins where its return is positive, and half where it is 0.
     """
+    if sides is not None and len(set(sides)) < len(sides):
+        held = np.array(sides)[:, None] == np.arange(max(sides) + 1)
+        return win_shares(returns @ (held / held.sum(0)))[..., np.array(sides)]
     if returns.shape[-1] == 1:
         return np.where(returns > _TIED, 1.0, np.where(returns < -_TIED, 0.0, 0.5))
     best = returns >= returns.max(-1, keepdims=True) - _TIED

@@ -1,7 +1,7 @@
 """All against all: a table of mean returns on the same decks, and ratings with intervals.
 
-Every pairing plays the same decks. With two seats a pairing is A against B in both seatings; with more it is A alone against B in all
-other seats, and each of the two is tried as the one who sits alone.
+Every pairing plays the same decks. With two sides (seats, or partnerships) a pairing is A against B in both seatings; with more it is A
+alone against B in all other seats, and each of the two is tried as the one who sits alone.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import numpy.typing as npt
 from backalley.agents.base import Agent
 from backalley.agents.match import Match
 from backalley.benchmarks import results, stats
-from backalley.benchmarks.evaluate import MOST_DEALS, Progress, Sample, decimals, options_text, play, players, seatings
+from backalley.benchmarks.evaluate import MOST_DEALS, Progress, Sample, decimals, num_sides_of, options_text, play, players, seatings
 from backalley.benchmarks.stats import Estimate, Floats
 from backalley.envs.core import options as option_rules
 from backalley.envs.core.base import Game
+from backalley.envs.core.workers import cores
 
 DEALS = 2048
 ANCHOR_RATING = 1000.0
@@ -52,7 +53,7 @@ class Table:
     ratings: list[Estimate]
     """Elo ratings, the anchor's being 1,000."""
     anchor: int
-    seats: int
+    sides: int
     deals: int
     seed: int
     decisions: int
@@ -69,7 +70,7 @@ class Table:
             "options": self.options,
             "seed": self.seed,
             "deals": self.deals,
-            "seats": self.seats,
+            "sides": self.sides,
             "agents": [{"name": name, "rating": rating.to_json()} for name, rating in zip(self.agents, self.ratings, strict=True)],
             "anchor": {"agent": self.anchor, "rating": ANCHOR_RATING},
             "standings": [
@@ -92,7 +93,7 @@ class Table:
             cells = [_cell(found.get((agent, other)), digits) for other in order]
             rows.append([f"{place}  {self.agents[agent]}", f"{rating.mean:.0f}", f"{rating.low:.0f} to {rating.high:.0f}", *cells])
         head = ["agent", "Elo", "95 % interval", *(f"against {place}" for place in range(1, len(order) + 1))]
-        alone = "" if self.seats == 2 else f" Each row's agent sits alone, in every seat in turn, against {self.seats - 1} of the column's."
+        alone = "" if self.sides == 2 else f" Each row's agent sits alone, in every seat in turn, against {self.sides - 1} of the column's."
         return (
             f"{self.game}{options_text(self.changed)}: every pairing on the same {self.deals:,} deals, seed {self.seed}\n\n"
             f"{results.table_text(head, rows)}\n\n"
@@ -123,8 +124,8 @@ def tournament(
     with `keep`, the file that the table will be written to, what was played is kept beside it, and the same call goes on from there.
     Raises ValueError in a sentence.
     """
-    seats = game.num_seats(options)
-    if seats == 1:
+    sides = num_sides_of(game, options)
+    if sides == 1:
         raise ValueError(f"{game.name} has one seat, so nobody plays against anybody; compare agents with evaluate.")
     if len(agents) < 2:
         raise ValueError(f"A tournament needs 2 agents or more; {len(agents)} was given.")
@@ -132,16 +133,16 @@ def tournament(
         raise ValueError(f"deals is {deals}; an interval needs 2 or more, and {MOST_DEALS:,} are the most.")
     if seed < 0:
         raise ValueError(f"The seed is {seed}; it must be a whole number of 0 or more.")
-    pairings = [(one, other) for one in range(len(agents)) for other in range(len(agents)) if (one < other if seats == 2 else one != other)]
+    pairings = [(one, other) for one in range(len(agents)) for other in range(len(agents)) if (one < other if sides == 2 else one != other)]
     task = {"tournament of": game.id, "options": option_rules.as_dict(options), "agents": players(agents), "seed": seed, "deals": deals}
     unfinished = results.Unfinished(keep, task)
     samples = _samples(game, options, agents, pairings, deals, seed, num_threads, progress, unfinished)
     anchor = next((number for number, agent in enumerate(agents) if agent.name.startswith("bot:")), 0)
     standings, shares = [], []
     for (one, other), sample in zip(pairings, samples, strict=True):
-        won = stats.win_shares(sample.returns)
+        won = stats.win_shares(sample.returns, game.sides_of(options))
         shares.append(sample.of_agent(0, won).mean(1))
-        for place, agent, against in [(0, one, other), (1, other, one)][: 2 if seats == 2 else 1]:
+        for place, agent, against in [(0, one, other), (1, other, one)][: 2 if sides == 2 else 1]:
             gain, share = (sample.of_agent(place, values).mean(1) for values in (sample.returns, won))
             standings.append(Standing(agent, against, stats.mean_interval(gain), stats.share_interval(share)))
     unfinished.drop()
@@ -151,9 +152,9 @@ def tournament(
         changed=option_rules.changed(options),
         agents=[agent.name for agent in agents],
         standings=standings,
-        ratings=ratings(np.stack(shares, 1), pairings, seats, anchor, seed),
+        ratings=ratings(np.stack(shares, 1), pairings, sides, anchor, seed),
         anchor=anchor,
-        seats=seats,
+        sides=sides,
         deals=deals,
         seed=seed,
         decisions=sum(sample.decisions for sample in samples),
@@ -188,7 +189,7 @@ def _samples(
 
     try:
         for pairing, sample in zip(pairings, samples, strict=True):
-            match = Match(game, options, [agents[agent] for agent in pairing], seating, num_threads=num_threads or results.cores())
+            match = Match(game, options, [agents[agent] for agent in pairing], seating, num_threads=num_threads or cores())
             try:
                 play(match, sample, deals, seed, on_batch)
             finally:
@@ -204,12 +205,12 @@ def _named(arrays: dict[str, npt.NDArray[Any]], number: int) -> dict[str, npt.ND
     return {name.removeprefix(head): array for name, array in arrays.items() if name.startswith(head)}
 
 
-def ratings(shares: Floats, pairings: Sequence[tuple[int, int]], seats: int, anchor: int, seed: int) -> list[Estimate]:
+def ratings(shares: Floats, pairings: Sequence[tuple[int, int]], sides: int, anchor: int, seed: int) -> list[Estimate]:
     """Elo ratings from win shares [D, M] of M pairings on the same D deals, with percentile intervals over resampled deals.
 
     One more deal that goes as chance would have it is counted for each pairing, so that an agent that won every deal has a rating too.
     """
-    deals, chance = len(shares), 1 / seats
+    deals, chance = len(shares), 1 / sides
     random = np.random.default_rng(seed)
     counts = (np.bincount(random.integers(deals, size=deals), minlength=deals) for _ in range(_RESAMPLES))
     sums = np.stack([shares.sum(0), *(count @ shares for count in counts)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 from pathlib import Path
@@ -87,6 +88,21 @@ def played(game: Game, options: Any, agents: list[Agent], deals: int, num_thread
     evaluation.play(match, sample, deals, seed, lambda: None)
     match.close()
     return sample
+
+
+def test_seatings_of_partners() -> None:
+    partners = dataclasses.replace(high_card.GAME, sides=lambda options: (0, 1, 0, 1))
+    assert seatings(partners, table(4), 2).tolist() == [[0, 1, 0, 1], [1, 0, 1, 0]]
+    assert seatings(partners, table(4), 4).tolist() == seatings(high_card.GAME, table(4), 4).tolist()
+    with pytest.raises(ValueError, match="has 4 seats under these options, and 3 agents were given; give 2, or 4, one for each seat"):
+        seatings(partners, table(4), 3)
+
+
+def test_partners_share_the_win() -> None:
+    partners = dataclasses.replace(high_card.GAME, sides=lambda options: (0, 1, 0, 1))
+    report = evaluate(partners, table(4), high_agents(4), deals=64)
+    assert sum(one.win_share.mean for one in report.agents) == pytest.approx(1.0)
+    assert "Win share is per side held; chance is 50 %." in report.table()
 
 
 def test_seatings() -> None:

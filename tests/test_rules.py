@@ -131,6 +131,8 @@ def test_redrawn_worlds_are_spread_evenly(game: Game, given: dict[str, Any]) -> 
             states = env.engine.batch.state.copy()
             env.engine.determinize(states, np.array([0]), np.array([rng.fork(np.uint64(5), number)]))
             worlds.add(states.tobytes())
+    if env.engine.num_seats == 1 and worlds == {env.engine.batch.raw.tobytes()}:
+        return  # a lone player who holds all that the state keeps
     assert len(worlds) > 15, "determinize draws the same world again and again"
 
 

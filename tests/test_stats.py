@@ -64,6 +64,12 @@ def test_win_shares() -> None:
     assert stats.win_shares(np.array([[2.0], [0.0], [-0.5]])).tolist() == [[1.0], [0.5], [0.0]]
 
 
+def test_partners_win_together() -> None:
+    sides = (0, 1, 0, 1)
+    assert stats.win_shares(np.array([[1.0, -1.0, 1.0, -1.0], [0.5, 0.5, 0.5, 0.5]]), sides).tolist() == [[1, 0, 1, 0], [0.5] * 4]
+    assert stats.win_shares(np.array([[3.0, 0.0, -1.0, 1.5]]), sides).tolist() == [[1, 0, 1, 0]]  # means 1 and 0.75
+
+
 def test_duplicate_gain_of_known_correlations() -> None:
     random = np.random.default_rng(2)
     luck = random.normal(size=(200_000, 1))

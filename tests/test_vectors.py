@@ -36,6 +36,8 @@ def numbers(game: Game, value: Any) -> Any:
 def argument(game: Game, options: Any, value: Any) -> Any:
     if value == "options":
         return options
+    if isinstance(value, dict):  # { set = ["2H", "KH"] }
+        return sum(1 << game.card_number(name) for name in value["set"])
     if isinstance(value, str):
         return game.card_number(value)
     if isinstance(value, list):
@@ -57,7 +59,9 @@ def put(game: Game, state: Any, name: str, value: Any) -> None:
 
 def fill(array: np.ndarray[Any, Any], value: list[Any]) -> None:
     for index, item in enumerate(value):
-        if isinstance(item, list):
+        if isinstance(item, list) and array.ndim == 1:  # a set of cards
+            array[index] = sum(1 << card for card in item)
+        elif isinstance(item, list):
             fill(array[index], item)
         else:
             array[index] = item
@@ -87,9 +91,12 @@ def test_rule(game: Game, case: dict[str, Any]) -> None:
     options = game.options(case.get("options", {}))
     if "call" in case:
         module, _, name = case["call"].rpartition(".")
-        owner = importlib.import_module(f"backalley.envs.core.{module}" if module else game.Options.__module__)
+        folder = game.name if (game.folder / f"{module}.py").is_file() else "core"
+        owner = importlib.import_module(f"backalley.envs.{folder}.{module}" if module else game.Options.__module__)
+        wanted = case["result"]
+        expected = argument(game, options, wanted) if isinstance(wanted, dict) else numbers(game, wanted)
         result = getattr(owner, name)(*(argument(game, options, value) for value in case["args"]))
-        assert np.allclose(np.asarray(result, float), np.asarray(numbers(game, case["result"]), float)), f"{case['call']} gave {result}"
+        assert np.allclose(np.asarray(result, float), np.asarray(expected, float)), f"{case['call']} gave {result}"
         return
     env = AECEnv(game, options)
     env.reset(seed=0, options={"decks": case.get("decks", []), "lot": case.get("lot", 0)})

@@ -411,8 +411,8 @@ def results_table(reports: Sequence[Report]) -> str:
     for report in reports:
         mine, other = report.agents
         rows.append([other.name, _interval(mine.mean_return, 1), _interval(mine.win_share, 100) + " %"])
-    seats = len(first.seating[0])
-    note = f"Win share: chance is {100 / seats:.3g} %; ties count in parts."
+    sides = len(set(first.sides))
+    note = f"Win share: chance is {100 / sides:.3g} %; ties count in parts."
     return f"{head}\n\n{results.table_text(['opponent', 'mean return', 'win share'], rows)}\n\n{note}"
 
 

@@ -46,6 +46,8 @@ class Bot(NamedTuple):
     name: str
     act: Callable[..., int]
     doc: str
+    fast: bool = True
+    """Whether it decides fast enough (a few microseconds) for a search to play games out with it by the thousand."""
 
 
 class FaceUp(NamedTuple):
@@ -117,6 +119,14 @@ class Game:
     """How many leading cards of the deal the exact solver fixes, to solve what follows as one problem with a memory of its own."""
     max_decisions: Callable[[Any], int] | None = None
     """Decisions after which an episode is truncated; None where the rules end it."""
+    sides: Callable[[Any], Sequence[int]] | None = None
+    """`sides(options)`: the number of each seat's side; partners have the same. None: every seat is a side of its own."""
+    outlook: Callable[..., float] | None = None
+    """A kernel `outlook(options, state, seat)`, for episodes of several deals: where a new pack is wanted, an estimate of the reward
+    that `seat` has yet to get, judged by the points that stand; NaN where the shuffle comes in the middle of a hand. A search stops
+    there instead of playing the episode out. None: it plays to the end."""
+    speed_floor: int = 3_000_000
+    """Decisions a second that one core reaches with 4,096 tables of random play; `benchmarks/speed.py` marks what is below."""
 
     @property
     def id(self) -> str:
@@ -172,6 +182,10 @@ class Game:
         """Seats at the table: the length of `State.reward`, where it is declared."""
         return int(self.state_dtype(options)["reward"].shape[0])
 
+    def sides_of(self, options: Any) -> tuple[int, ...]:
+        """The number of each seat's side [N]."""
+        return tuple(range(self.num_seats(options))) if self.sides is None else tuple(self.sides(options))
+
     def seat_name(self, seat: int) -> str:
         """The rules' own name of a seat, or `seat 2`."""
         return self.seat_names[seat] if seat < len(self.seat_names) else f"seat {seat}"
@@ -190,6 +204,11 @@ class Game:
         """The rule-based players of the game's `bot.py`, weakest first; the last is `bot` without a name."""
         module = importlib.import_module(self.Options.__module__.rpartition(".")[0] + ".bot")
         return {bot.name: bot for bot in module.BOTS}
+
+    @property
+    def playout_bot(self) -> Bot:
+        """The strongest bot that is fast enough to play games out in a search."""
+        return [bot for bot in self.bots.values() if bot.fast][-1]
 
     def __hash__(self) -> int:
         return hash(self.id)

@@ -214,7 +214,7 @@ def _way(
 ) -> int:
     """Breadth first from a card to the nearest place with room, or -1. `came_from` and `via_slot` tell which card of which place moves
     on to each place; -1 where the new card itself goes there. Places are tried from `turn` on, so that none is always the first."""
-    size = places.first.shape[0]
+    size = int(places.first.shape[0])
     seen, waiting, head = 0, 0, -1
     while head < waiting:
         source = -1 if head < 0 else int(queue[head])

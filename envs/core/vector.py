@@ -8,10 +8,7 @@ while True:
 
 from __future__ import annotations
 
-import itertools
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +16,7 @@ import numpy.typing as npt
 
 from backalley.envs.core.base import Game
 from backalley.envs.core.engine import Engine, streams_of
+from backalley.envs.core.workers import Workers, cores
 
 _ROWS_PER_THREAD = 256
 """Fewer rows than this are not worth waking a thread for."""
@@ -68,9 +66,9 @@ class Tables:
         self.engine = Engine(game, options, num_envs)
         self.game, self.options, self.num_envs, self.autoreset = game, options, num_envs, autoreset
         self.num_seats, self.num_actions = self.engine.num_seats, self.engine.num_actions
-        self.num_threads = num_threads or os.cpu_count() or 1
+        self.num_threads = num_threads or cores()
         self._decks = [self.engine.fresh_deck() for _ in range(self.num_threads)]
-        self._pool: ThreadPoolExecutor | None = None
+        self._workers = Workers(self.num_threads, _ROWS_PER_THREAD)
         self._all = np.arange(num_envs)
         self.turn = _read_only(self.engine)
         self._started = False
@@ -98,7 +96,7 @@ class Tables:
 
     def restart(self, rows: npt.NDArray[np.int64]) -> Turn:
         """Begin a new episode on the tables of `rows`, dropping what was played there. Rewards and end flags stay to be read."""
-        self._spread(lambda deck, part: self.engine.open_rows(part, deck), rows)
+        self._workers.spread(lambda thread, part: self.engine.open_rows(part, self._decks[thread]), rows)
         self._started = True
         return self.turn
 
@@ -119,7 +117,7 @@ class Tables:
         if len(rows) < 2 * _ROWS_PER_THREAD or self.num_threads == 1:
             self.engine.step_rows(rows, chosen, self._decks[0], self.autoreset)
         else:
-            self._spread(lambda deck, part, play: self.engine.step_rows(part, play, deck, self.autoreset), rows, chosen)
+            self._workers.spread(self._step_part, rows, chosen)
         return self.turn
 
     def observe(self, seats: npt.NDArray[Any], rows: npt.NDArray[np.int64] | None = None) -> npt.NDArray[Any]:
@@ -135,25 +133,12 @@ class Tables:
             raise ValueError(f"Actions have shape {array.shape}; {len(rows)} tables take shape {rows.shape}, one action each.")
         return np.ascontiguousarray(array, np.int64)
 
-    def _spread(self, work: Any, *arrays: npt.NDArray[Any]) -> None:
-        """Run `work(deck, *parts)` over even parts of the arrays, a thread each. Tables share nothing: any split gives the same bytes."""
-        threads = min(self.num_threads, max(1, len(arrays[0]) // _ROWS_PER_THREAD))
-        if threads == 1:
-            work(self._decks[0], *arrays)
-            return
-        if self._pool is None:
-            work(self._decks[0], *(array[:0] for array in arrays))  # binds the machine code before several threads ask for it
-            self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="backalley")
-        edges = np.linspace(0, len(arrays[0]), threads + 1).astype(int)
-        parts = [tuple(array[low:high] for array in arrays) for low, high in itertools.pairwise(edges)]
-        for done in [self._pool.submit(work, self._decks[k], *part) for k, part in enumerate(parts)]:
-            done.result()
+    def _step_part(self, thread: int, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
+        self.engine.step_rows(rows, actions, self._decks[thread], self.autoreset)
 
     def close(self) -> None:
         """End the worker threads."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        self._workers.close()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"engine": self.engine, "num_threads": self.num_threads, "autoreset": self.autoreset, "started": self._started}

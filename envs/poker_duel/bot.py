@@ -473,5 +473,5 @@ def strong(options: Options, observation: Observation, mask: npt.NDArray[np.int8
 BOTS = (
     Bot("blotto", blotto, "greedy, but every fifth deal two neighbouring hands change places"),
     Bot("greedy", greedy, "best five of fifteen to slot 3, best five of the rest to slot 2; exchanges the lowest loose card"),
-    Bot("strong", strong, "splits for the most points and exchanges for the best chance, against a measured field"),
+    Bot("strong", strong, "splits for the most points and exchanges for the best chance, against a measured field", fast=False),
 )

@@ -17,6 +17,7 @@ import click
 
 import backalley
 from backalley.envs.core.base import Game
+from backalley.envs.core.workers import cores
 
 if TYPE_CHECKING:
     from backalley.agents.base import Agent
@@ -85,9 +86,7 @@ def _pairs(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...
 
 
 def _threads(ctx: click.Context, parameter: click.Parameter, given: int | None) -> int:
-    from backalley.benchmarks import results
-
-    return results.cores() if given is None else given
+    return cores() if given is None else given
 
 
 option_option = click.option(
@@ -109,10 +108,10 @@ def _game(name: str, given: Mapping[str, str]) -> tuple[Game, Any]:
     return found, found.options(given)
 
 
-def _agents(game: Game, options: Any, specs: Sequence[str]) -> list[Agent]:
+def _agents(game: Game, options: Any, specs: Sequence[str], threads: int = 0) -> list[Agent]:
     from backalley.agents.registry import agent
 
-    return [agent(spec, game, options) for spec in specs]
+    return [agent(spec, game, options, num_threads=threads) for spec in specs]
 
 
 def _check_place(path: Path | None) -> None:
@@ -168,7 +167,8 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
 def main() -> None:
     """Card games for reinforcement learning.
 
-    Agents are named random, bot (a game's best), bot:NAME, or by the folder of a trained policy.
+    Agents are named random, bot (a game's best), bot:NAME, mc:WORLDS[:MILLISECONDS] (a search with so many redrawn worlds, and so much
+    time, for each decision), or by the folder of a trained policy.
     """
 
 
@@ -280,7 +280,7 @@ def evaluate(
 
     found, options = _game(game, given)
     _check_place(path)
-    players = _agents(found, options, agents)
+    players = _agents(found, options, agents, threads)
     with _progress("deals") as progress:
         report = run(
             found, options, players, deals=deals, precision=precision, seed=seed, num_threads=threads, progress=progress, keep=path
@@ -311,11 +311,10 @@ def tournament(
     from backalley.benchmarks.tournament import tournament as run
 
     found, options = _game(game, given)
+    players = _agents(found, options, agents, threads)
     _check_place(path)
     with _progress("deals") as progress:
-        table = run(
-            found, options, _agents(found, options, agents), deals=deals, seed=seed, num_threads=threads, progress=progress, keep=path
-        )
+        table = run(found, options, players, deals=deals, seed=seed, num_threads=threads, progress=progress, keep=path)
     line = command_line("tournament", found.id, *agents, given=given, deals=deals, seed=seed, json=path)
     table = dataclasses.replace(table, command=line)
     click.echo(table.table())

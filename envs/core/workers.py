@@ -1,0 +1,46 @@
+"""Threads that share out rows. Kernels run without the interpreter lock, so threads suffice; rows share nothing, so any split gives
+the same bytes."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+def cores() -> int:
+    """The processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Workers:
+    """Up to `num_threads` threads, woken only where each gets at least `least` rows."""
+
+    def __init__(self, num_threads: int, least: int) -> None:
+        self.num_threads, self._least = num_threads, least
+        self._pool: ThreadPoolExecutor | None = None
+
+    def spread(self, work: Callable[..., Any], *arrays: npt.NDArray[Any]) -> None:
+        """Call `work(thread, *parts)` over even parts of the arrays' rows, a thread each. Raises what any of them raises."""
+        threads = min(self.num_threads, max(1, len(arrays[0]) // self._least))
+        if threads == 1:
+            work(0, *arrays)
+            return
+        if self._pool is None:
+            work(0, *(array[:0] for array in arrays))  # binds the machine code before several threads ask for it
+            self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="backalley")
+        edges = np.linspace(0, len(arrays[0]), threads + 1).astype(int)
+        shares = [[array[low:high] for array in arrays] for low, high in itertools.pairwise(edges)]
+        for done in [self._pool.submit(work, thread, *share) for thread, share in enumerate(shares)]:
+            done.result()
+
+    def close(self) -> None:
+        """End the threads; `spread` would start them again."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None

@@ -1,0 +1,144 @@
+"""Flat Monte Carlo search: what it computes is right, and nothing that a seat cannot see, no batch and no thread has a part in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from backalley.agents.base import View, view_of
+from backalley.agents.registry import agent
+from backalley.agents.rule_based import random_rows
+from backalley.agents.search import SearchAgent
+from backalley.benchmarks.evaluate import evaluate
+from backalley.envs.core.base import Game
+from backalley.envs.core.base import game as game_of
+from backalley.envs.core.vector import Tables
+from tests import kuhn
+from tests.house import GAMES
+
+JACK, QUEEN, KING = range(3)
+
+
+def keys(count: int) -> npt.NDArray[np.uint64]:
+    return np.random.default_rng(1).integers(2**64, size=count, dtype=np.uint64)
+
+
+def all_rows(tables: Tables) -> View:
+    """The view of every table at which somebody is to act."""
+    return view_of(tables.engine, np.flatnonzero(tables.turn.seat >= 0), keys(tables.num_envs))
+
+
+def some_way_in(game: Game, count: int) -> Tables:
+    """Tables at different points of random play."""
+    tables = Tables(game, game.options(), count, seed=0)
+    turn = tables.reset()
+    streams, actions = keys(count), np.zeros(count, np.int64)
+    for step in range(2 * count):
+        random_rows(turn.action_mask, streams + np.uint64(step), actions)
+        rows = np.arange(step // 2, count)
+        turn = tables.step(actions[rows], rows)
+    return tables
+
+
+@pytest.mark.parametrize(
+    ("before", "card", "lead"),
+    [
+        ([], KING, 0.75),  # pass: +1, or facing a bet half +2, half -1; bet: +1 or +2
+        ([kuhn.PASS], QUEEN, 0.5),  # pass: as many won as lost; bet: +1, or as many of 2 won as lost
+        ([kuhn.BET], KING, 3.0),
+        ([kuhn.BET], JACK, -1.0),
+    ],
+)
+def test_leads_are_those_against_random_play(before: list[int], card: int, lead: float) -> None:
+    tables = Tables(kuhn.GAME, kuhn.GAME.options(), 32, seed=0, autoreset=False)
+    tables.reset()
+    for action in before:
+        tables.step(np.full(32, action))
+    view = all_rows(tables)
+    rows = np.flatnonzero(view.observation[:, card])
+    found, error = SearchAgent(kuhn.GAME, kuhn.GAME.options(), 2000).leads(view, rows, np.zeros(len(rows), np.int64))
+    assert len(rows) > 3
+    assert (found[:, kuhn.PASS] == 0).all()
+    assert (error[:, kuhn.PASS] == 0).all()
+    assert (np.abs(found[:, kuhn.BET] - lead) <= 5 * error[:, kuhn.BET] + 1e-12).all()
+    assert (error[:, kuhn.BET] < 0.1).all()
+
+
+@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+def test_unseen_cards_never_change_the_choice(game: Game) -> None:
+    tables = some_way_in(game, 24)
+    search = SearchAgent(game, tables.options, 3)
+    first = all_rows(tables)
+    chosen, leads = search.act(first), search.leads(first, np.arange(len(first)), first.action_mask.argmax(1))
+    state, seats = tables.engine.batch.state, tables.turn.seat.astype(np.int64)
+    before = state.copy()
+    tables.engine.determinize(state, seats, keys(len(state)) + np.uint64(1))
+    assert (state != before).any() or game.num_seats(tables.options) == 1, "nothing was hidden, so nothing was tested"
+    second = all_rows(tables)
+    assert (search.act(second) == chosen).all()
+    again = search.leads(second, np.arange(len(second)), second.action_mask.argmax(1))
+    for one, other in zip(leads, again, strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+def test_the_choice_does_not_depend_on_batch_or_threads(game: Game) -> None:
+    tables = some_way_in(game, 12)
+    view = all_rows(tables)
+    whole = SearchAgent(game, tables.options, 5, num_threads=1).act(view)
+    assert view.action_mask[np.arange(len(view)), whole].all()
+    threaded = SearchAgent(game, tables.options, 5, num_threads=2)
+    assert (threaded.act(view) == whole).all()
+    single = [threaded.act(view_of(tables.engine, np.array([row]), keys(tables.num_envs)))[0] for row in range(tables.num_envs)]
+    assert single == whole.tolist()
+    threaded.close()
+
+
+def test_thinking_ends_with_the_clock() -> None:
+    game = game_of("missouri_city")
+    tables = some_way_in(game, 4)
+    search = agent("mc:1000000:2", game, tables.options)
+    assert isinstance(search, SearchAgent)
+    assert search.name == "mc:1000000:2"
+    search.act(all_rows(tables))
+    assert 4 <= search.playouts < 1_000_000
+
+
+def test_only_choices_are_thought_about() -> None:
+    game = game_of("missouri_city")
+    tables = some_way_in(game, 64)
+    view = all_rows(tables)
+    search = SearchAgent(game, tables.options, 7)
+    search.act(view)
+    open_rows = view.action_mask.sum(1) > 1
+    assert open_rows.any()
+    assert not open_rows.all()
+    assert search.playouts == 7 * view.action_mask[open_rows].sum()
+
+
+@pytest.mark.slow
+def test_search_beats_the_bot_it_plays_on_with() -> None:
+    game = game_of("killer_bridge")
+    options = game.options({"length": "single", "hand_size": 6})
+    found = evaluate(game, options, [agent("mc:20", game, options), agent("bot", game, options)], deals=300, num_threads=2)
+    assert found.agents[0].mean_return.low > 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("mc", "cannot be read; a search is mc:WORLDS or mc:WORLDS:MILLISECONDS"),
+        ("mc:many", "cannot be read"),
+        ("mc:20:5:1", "cannot be read"),
+        ("mc:0", "worlds is 0; a search takes 1 to 1,000,000 worlds"),
+        ("mc:20:0", "milliseconds is 0; a decision takes a time greater than 0"),
+        ("mc:20:nan", "milliseconds is nan"),
+    ],
+)
+def test_a_search_that_cannot_be_is_refused_in_a_sentence(spec: str, says: str) -> None:
+    game: Any = game_of("backhand")
+    with pytest.raises(ValueError, match=says):
+        agent(spec, game, game.options())
