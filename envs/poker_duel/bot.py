@@ -16,7 +16,9 @@ from backalley.envs.core.base import Bot
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.pokerhands import CATEGORY_SHIFT, LEADING_SHIFT, SUIT, WHEEL, Category, rank_counts, set_strength
 from backalley.envs.poker_duel.chances import CHANCES
-from backalley.envs.poker_duel.game import ASSIGN, PACK, SLOTS, STAND, Observation, Options
+from backalley.envs.poker_duel.game import ASSIGN, STAND, Options
+from backalley.envs.poker_duel.hands import PACK, SLOTS
+from backalley.envs.poker_duel.sight import Observation
 
 TOP_RANK = np.array([max(0, ranks.bit_length() - 1) for ranks in range(SUIT + 1)], np.int64)
 """The highest rank of each set of ranks."""

@@ -12,19 +12,27 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import cards, pokerhands, rng
+from backalley.envs.core import cards, pokerhands
 from backalley.envs.core.base import CHANCE, OVER, Game, Kernels
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.options import OptionError, option
 from backalley.envs.core.record import field
+from backalley.envs.poker_duel import text
+from backalley.envs.poker_duel.hands import (
+    ARRANGE,
+    EXCHANGE,
+    HAND,
+    SLOT,
+    SLOTS,
+    SUDDEN_STOCK,
+    discarded,
+    offer_cards,
+    placed,
+    slot_strength,
+    stock_left,
+)
+from backalley.envs.poker_duel.sight import Observation, determinize, observe
 
-HAND = 15  # cards dealt to each player (§1.3)
-SLOT = 5  # cards in a poker hand, and in a sudden-death hand (§1.4)
-SLOTS = 3  # hands of a split, and rounds of a game (§1.3)
-STOCK = 52 - 2 * HAND  # face-down deck of a game (§1.3)
-SUDDEN_STOCK = 52 - 2 * SLOT  # face-down deck of a sudden-death hand (§1.4)
-ARRANGE, EXCHANGE = 0, 1  # phases of a game (§1.3)
-PACK = (1 << 52) - 1  # the whole pack as a set of cards (§1.1)
 MOST_POINTS = 127  # of a match, so that twice as many fit an observation's byte
 
 
@@ -129,36 +137,6 @@ class State:
 
 
 @kernel
-def placed(state: State, seat: int) -> int:
-    """How many cards a seat has assigned to its slots."""
-    return int(state.filled[seat, 0]) + int(state.filled[seat, 1]) + int(state.filled[seat, 2])
-
-
-@kernel
-def discarded(state: State, seat: int) -> int:
-    """How many cards a seat has discarded."""
-    return int(state.exchanges[seat, 0]) + int(state.exchanges[seat, 1]) + int(state.exchanges[seat, 2])
-
-
-@kernel
-def stock_left(state: State) -> int:
-    """How many cards the face-down deck still has."""
-    return (STOCK if state.sudden_death == 0 else SUDDEN_STOCK) - int(state.drawn)
-
-
-@kernel
-def fought(state: State, slot: int) -> bool:
-    """Whether a slot has had its showdown, so that both hands lie open (§1.6)."""
-    return slot < int(state.round_index)
-
-
-@kernel
-def slot_strength(options: Options, state: State, seat: int, slot: int) -> int:
-    """The strength of a full slot."""
-    return pokerhands.strength(state.slots[seat, slot], options.ace_low_straight)
-
-
-@kernel
 def start(options: Options, state: State, lot: int) -> None:
     """§1.2: a match begins; with a random first dealer the lot is the cut for it."""
     state.dealer = lot if options.first_dealer == FirstDealer.RANDOM else options.first_dealer
@@ -204,17 +182,6 @@ def clear_hand(state: State) -> None:
     state.turns_left[:] = 0
     state.drawn = 0
     state.round_index = 0
-
-
-@kernel
-def offer_cards(state: State, seat: int, hand: int) -> None:
-    """§3: a seat's fifteen cards in the order they are assigned: by rank, then by suit."""
-    count = 0
-    for rank in range(13):
-        for card in range(rank, 52, 13):
-            if (hand >> card) & 1:
-                state.offer[seat, count] = card
-                count += 1
 
 
 @kernel
@@ -432,215 +399,6 @@ def finish_match(options: Options, state: State, winner: int) -> None:
         pay(state, lead / (game_points(options) * options.num_games))
 
 
-class Observation:
-    """§4: what one seat may know now. Index 0 of a pair is me, 1 is my opponent; a row of 52 has a 1 at each card's number."""
-
-    slots: npt.NDArray[np.uint8] = field("u1", (SLOTS, 52), "my cards, slot by slot")
-    unassigned: npt.NDArray[np.uint8] = field("u1", 52, "my cards not yet in a slot")
-    next_card: npt.NDArray[np.uint8] = field("u1", 52, "the one of them to be assigned next")
-    discards: npt.NDArray[np.uint8] = field(
-        "u1", lambda o: (2 if o.discards_public else 1, 52), "my discards of this game; with `discards_public` a second row, my opponent's"
-    )
-    exposed: npt.NDArray[np.uint8] = field("u1", (SLOTS, 52), "my opponent's hands that have been shown down, slot by slot")
-    category: npt.NDArray[np.uint8] = field("u1", SLOTS, "category of each of my full slots, 0 nothing to 9 royal flush", high=9)
-    my_turn: int = field("u1", doc="1 when I am to act")
-    phase: npt.NDArray[np.uint8] = field("u1", 3, "arrange, exchange, exchange in sudden death: one of them is 1")
-    current_slot: npt.NDArray[np.uint8] = field("u1", SLOTS, "1 at the slot being fought; all 0 while arranging")
-    turns_left: npt.NDArray[np.uint8] = field("u1", 2, "exchange turns left in this round", high=lambda o: max(1, o.exchanges_per_round))
-    exchanges: npt.NDArray[np.uint8] = field(
-        "u1", (2, SLOTS), "cards exchanged in each round", high=lambda o: max(1, o.exchanges_per_round)
-    )
-    stood: npt.NDArray[np.uint8] = field("u1", (2, SLOTS), "1 where the latest turn in that round was to stand")
-    stock: int = field("u1", doc="cards left in the deck", high=SUDDEN_STOCK)
-    dealer: npt.NDArray[np.uint8] = field("u1", 2, "who dealt")
-    points: npt.NDArray[np.uint8] = field(
-        "u1", 2, "points in this match, counted in halves", high=lambda o: 2 * o.num_games * sum(o.round_points)
-    )
-    game: int = field("u1", doc="games finished before this one", high=lambda o: o.num_games)
-    sudden_death: int = field("u1", doc="number of the sudden-death hand, 0 before", high=lambda o: o.max_sudden_death)
-
-
-@kernel
-def observe(options: Options, state: State, seat: int, out: Observation) -> None:
-    """§4, §5: my own cards, what has been laid open, and the public course of the match."""
-    other = 1 - seat
-    observe_cards(options, state, seat, out)
-    out.my_turn = int(state.seat == seat)
-    if state.phase == ARRANGE:
-        out.phase[0] = 1
-    else:
-        out.phase[1 if state.sudden_death == 0 else 2] = 1
-        if state.round_index < SLOTS:
-            out.current_slot[state.round_index] = 1
-    for index in range(2):
-        who = seat if index == 0 else other
-        out.turns_left[index] = state.turns_left[who]
-        out.points[index] = int(2.0 * float(state.points[who]))
-        for slot in range(SLOTS):
-            out.exchanges[index, slot] = state.exchanges[who, slot]
-            out.stood[index, slot] = state.stood[who, slot]
-    out.stock = stock_left(state)
-    out.dealer[0 if state.dealer == seat else 1] = 1
-    out.game = state.game
-    out.sudden_death = state.sudden_death
-
-
-@kernel
-def observe_cards(options: Options, state: State, seat: int, out: Observation) -> None:
-    """The rows of cards."""
-    other = 1 - seat
-    for slot in range(SLOTS):
-        count = int(state.filled[seat, slot])
-        for index in range(count):
-            out.slots[slot, state.slots[seat, slot, index]] = 1
-        if count == SLOT:
-            out.category[slot] = slot_strength(options, state, seat, slot) >> pokerhands.CATEGORY_SHIFT
-            if fought(state, slot):
-                for index in range(SLOT):
-                    out.exposed[slot, state.slots[other, slot, index]] = 1
-    if state.phase == ARRANGE:
-        first = placed(state, seat)
-        if first < HAND:
-            out.next_card[state.offer[seat, first]] = 1
-        for index in range(first, HAND):
-            out.unassigned[state.offer[seat, index]] = 1
-    for index in range(discarded(state, seat)):
-        out.discards[0, state.discards[seat, index]] = 1
-    if options.discards_public:
-        for index in range(discarded(state, other)):
-            out.discards[1, state.discards[other, index]] = 1
-
-
-@kernel
-def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
-    """§5: deal the cards `seat` cannot place anew to his opponent's closed hands, closed discards and the deck.
-
-    How far the opponent has come with a split is not known to him either, so an unfinished one is taken back to its beginning.
-    """
-    other = 1 - seat
-    unseen = np.empty(52, np.int8)
-    hidden = PACK & ~seen_cards(options, state, seat)
-    count = 0
-    for card in range(52):
-        if (hidden >> card) & 1:
-            unseen[count] = card
-            count += 1
-    key = rng.shuffle(key, unseen, count)
-    if state.phase == ARRANGE and placed(state, other) < HAND:
-        hand = 0
-        for index in range(HAND):
-            hand |= 1 << int(unseen[count - 1 - index])
-        count -= HAND
-        state.slots[other, :, :] = 0
-        state.filled[other, :] = 0
-        offer_cards(state, other, hand)
-    else:
-        count = redraw_hands(options, state, other, unseen, count)
-    for index in range(stock_left(state)):
-        count -= 1
-        state.stock[int(state.drawn) + index] = unseen[count]
-
-
-@kernel
-def redraw_hands(options: Options, state: State, other: int, unseen: npt.NDArray[np.int8], count: int) -> int:
-    """New cards, from the end of `unseen`, for closed slots and discards; gives back how many are left."""
-    for slot in range(SLOTS if state.sudden_death == 0 else 1):
-        if fought(state, slot):
-            # The place of a card within an open hand would tell which were drawn.
-            state.slots[other, slot].sort()
-        else:
-            for index in range(SLOT):
-                count -= 1
-                state.slots[other, slot, index] = unseen[count]
-    if not options.discards_public:
-        for index in range(discarded(state, other)):
-            count -= 1
-            state.discards[other, index] = unseen[count]
-    return count
-
-
-@kernel
-def seen_cards(options: Options, state: State, seat: int) -> int:
-    """§5: the set of cards whose place a seat knows."""
-    other = 1 - seat
-    seen = 0
-    for slot in range(SLOTS):
-        for index in range(int(state.filled[seat, slot])):
-            seen |= 1 << int(state.slots[seat, slot, index])
-        if fought(state, slot):
-            for index in range(int(state.filled[other, slot])):
-                seen |= 1 << int(state.slots[other, slot, index])
-    if state.phase == ARRANGE:
-        for index in range(placed(state, seat), HAND):
-            seen |= 1 << int(state.offer[seat, index])
-    for index in range(discarded(state, seat)):
-        seen |= 1 << int(state.discards[seat, index])
-    if options.discards_public:
-        for index in range(discarded(state, other)):
-            seen |= 1 << int(state.discards[other, index])
-    return seen
-
-
-def piles(options: Options, state: Any) -> dict[str, list[int]]:
-    """Where every card lies."""
-    found: dict[str, list[int]] = {}
-    for seat in range(2):
-        for slot in range(SLOTS):
-            found[f"seat {seat} slot {slot + 1}"] = state.slots[seat, slot, : state.filled[seat, slot]].tolist()
-        first = placed(state, seat) if state.phase == ARRANGE else HAND
-        found[f"seat {seat} unassigned"] = state.offer[seat, first:].tolist()
-        found[f"seat {seat} discards"] = state.discards[seat, : discarded(state, seat)].tolist()
-    found["deck"] = state.stock[state.drawn : int(state.drawn) + stock_left(state)].tolist()
-    return found
-
-
-def table_str(options: Options, state: Any, seat: int | None) -> str:
-    """The match so far and both sides of the table, closed hands as `--`."""
-    lines = [_score_line(options, state)]
-    lying = piles(options, state)
-    for who in range(2):
-        mine = seat in (None, who)
-        lines.append(f"seat {who}" + (" (dealer)" if state.dealer == who else ""))
-        if state.phase == ARRANGE and not mine:
-            lines.append("  fifteen cards, arranged unseen")
-            continue
-        slots = range(SLOTS if state.sudden_death == 0 else 1)
-        lines += [f"  slot {slot + 1}  {_hand_line(options, state, who, slot, mine or fought(state, slot))}" for slot in slots]
-        if lying[f"seat {who} unassigned"]:
-            lines.append(f"  to assign  {cards.card_names(lying[f'seat {who} unassigned'])}")
-        if discarded(state, who):
-            shown = mine or options.discards_public
-            thrown = lying[f"seat {who} discards"]
-            lines.append(f"  discards  {cards.card_names(thrown) if shown else ' '.join(['--'] * len(thrown))}")
-    lines.append(f"deck: {stock_left(state)} cards" + (f", from the top {cards.card_names(lying['deck'])}" if seat is None else ""))
-    return "\n".join(lines)
-
-
-def _score_line(options: Options, state: Any) -> str:
-    score = f"points {state.points[0]:g} to {state.points[1]:g}"
-    if state.sudden_death > 0:
-        return f"sudden death, hand {state.sudden_death} of at most {options.max_sudden_death}, {score}"
-    if state.phase == ARRANGE:
-        now = "arranging"
-    elif state.round_index < SLOTS:
-        now = f"round {state.round_index + 1} worth {options.round_points[state.round_index]}"
-    else:
-        now = "finished"
-    return f"game {state.game + 1} of {options.num_games}, {now}, {score}"
-
-
-def _hand_line(options: Options, state: Any, who: int, slot: int, shown: bool) -> str:
-    count = int(state.filled[who, slot])
-    hand = sorted(state.slots[who, slot, :count].tolist(), key=lambda card: (card % 13, card))
-    text = cards.card_names(hand) if shown else " ".join(["--"] * count)
-    if shown and count == SLOT:
-        category = pokerhands.Category(slot_strength(options, state, who, slot) >> pokerhands.CATEGORY_SHIFT)
-        text += f"  {category.name.lower().replace('_', ' ')}"
-    swapped = int(state.exchanges[who, slot])
-    notes = [f"{swapped} exchanged"] * (swapped > 0) + ["stood"] * int(state.stood[who, slot])
-    return text + (f"  ({', '.join(notes)})" if notes else "")
-
-
 def _returns(options: Options) -> tuple[float, float]:
     most = float(options.num_games) if options.reward == Reward.PER_ROUND else 1.0
     return -most, most
@@ -656,8 +414,8 @@ GAME = Game(
     Observation=Observation,
     num_actions=NUM_ACTIONS,
     action_str=action_str,
-    table_str=table_str,
-    piles=piles,
+    table_str=text.table_str,
+    piles=text.piles,
     deck_size=lambda options: 52,
     reward_range=_returns,
     zero_sum=lambda options: True,

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from backalley.envs.core import rng
 from backalley.envs.core.kernel import kernel
 from backalley.envs.poker_duel import bot
-from backalley.envs.poker_duel.game import GAME, HAND, PACK, SLOT, SLOTS, Options
+from backalley.envs.poker_duel.game import GAME, Options
+from backalley.envs.poker_duel.hands import HAND, PACK, SLOT, SLOTS
 
 Array = npt.NDArray[np.float64]
 GRADES = 130

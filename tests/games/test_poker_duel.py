@@ -22,7 +22,8 @@ from backalley.envs.core.options import OptionError
 from backalley.envs.core.pokerhands import strengths
 from backalley.envs.poker_duel import bot, tune
 from backalley.envs.poker_duel.chances import CHANCES
-from backalley.envs.poker_duel.game import ARRANGE, ASSIGN, EXCHANGE, GAME, HAND, SLOT, SLOTS, STAND, stock_left
+from backalley.envs.poker_duel.game import ASSIGN, GAME, STAND
+from backalley.envs.poker_duel.hands import ARRANGE, EXCHANGE, HAND, SLOT, SLOTS, stock_left
 
 Fill = tuple[int, ...]
 Chooser = Callable[[npt.NDArray[Any]], int]

@@ -1,0 +1,71 @@
+"""Poker Duel in text: where the cards lie, and the table as a seat may see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from backalley.envs.core import cards, pokerhands
+from backalley.envs.poker_duel.hands import ARRANGE, HAND, SLOT, SLOTS, discarded, fought, placed, slot_strength, stock_left
+
+if TYPE_CHECKING:
+    from backalley.envs.poker_duel.game import Options
+
+
+def piles(options: Options, state: Any) -> dict[str, list[int]]:
+    """Where every card lies."""
+    found: dict[str, list[int]] = {}
+    for seat in range(2):
+        for slot in range(SLOTS):
+            found[f"seat {seat} slot {slot + 1}"] = state.slots[seat, slot, : state.filled[seat, slot]].tolist()
+        first = placed(state, seat) if state.phase == ARRANGE else HAND
+        found[f"seat {seat} unassigned"] = state.offer[seat, first:].tolist()
+        found[f"seat {seat} discards"] = state.discards[seat, : discarded(state, seat)].tolist()
+    found["deck"] = state.stock[state.drawn : int(state.drawn) + stock_left(state)].tolist()
+    return found
+
+
+def table_str(options: Options, state: Any, seat: int | None) -> str:
+    """The match so far and both sides of the table, closed hands as `--`."""
+    lines = [_score_line(options, state)]
+    lying = piles(options, state)
+    for who in range(2):
+        mine = seat in (None, who)
+        lines.append(f"seat {who}" + (" (dealer)" if state.dealer == who else ""))
+        if state.phase == ARRANGE and not mine:
+            lines.append("  fifteen cards, arranged unseen")
+            continue
+        slots = range(SLOTS if state.sudden_death == 0 else 1)
+        lines += [f"  slot {slot + 1}  {_hand_line(options, state, who, slot, mine or fought(state, slot))}" for slot in slots]
+        if lying[f"seat {who} unassigned"]:
+            lines.append(f"  to assign  {cards.card_names(lying[f'seat {who} unassigned'])}")
+        if discarded(state, who):
+            shown = mine or options.discards_public
+            thrown = lying[f"seat {who} discards"]
+            lines.append(f"  discards  {cards.card_names(thrown) if shown else ' '.join(['--'] * len(thrown))}")
+    lines.append(f"deck: {stock_left(state)} cards" + (f", from the top {cards.card_names(lying['deck'])}" if seat is None else ""))
+    return "\n".join(lines)
+
+
+def _score_line(options: Options, state: Any) -> str:
+    score = f"points {state.points[0]:g} to {state.points[1]:g}"
+    if state.sudden_death > 0:
+        return f"sudden death, hand {state.sudden_death} of at most {options.max_sudden_death}, {score}"
+    if state.phase == ARRANGE:
+        now = "arranging"
+    elif state.round_index < SLOTS:
+        now = f"round {state.round_index + 1} worth {options.round_points[state.round_index]}"
+    else:
+        now = "finished"
+    return f"game {state.game + 1} of {options.num_games}, {now}, {score}"
+
+
+def _hand_line(options: Options, state: Any, who: int, slot: int, shown: bool) -> str:
+    count = int(state.filled[who, slot])
+    hand = sorted(state.slots[who, slot, :count].tolist(), key=lambda card: (card % 13, card))
+    text = cards.card_names(hand) if shown else " ".join(["--"] * count)
+    if shown and count == SLOT:
+        category = pokerhands.Category(slot_strength(options, state, who, slot) >> pokerhands.CATEGORY_SHIFT)
+        text += f"  {category.name.lower().replace('_', ' ')}"
+    swapped = int(state.exchanges[who, slot])
+    notes = [f"{swapped} exchanged"] * (swapped > 0) + ["stood"] * int(state.stood[who, slot])
+    return text + (f"  ({', '.join(notes)})" if notes else "")
