@@ -35,7 +35,10 @@ PILOT = 256
 """Deals from which `precision` judges how many will be needed."""
 MOST_DEALS = 10_000_000
 _KEY_SPACE = int.from_bytes(b"evaluate", "big")
-_FIRST_BATCH, _LARGEST_BATCH, _BATCH_SECONDS = 16, 16384, 0.5
+_FIRST_BATCH, _LARGEST_BATCH = 16, 16384
+_BATCH_SECONDS, _VIEWS_SECONDS = 0.5, 5.0
+"""How long a batch takes, compiled or through views. There every decision costs milliseconds however few tables there are: episodes of
+hundreds of decisions are fast in large batches alone."""
 
 
 def seatings(game: Game, options: Any, num_agents: int) -> npt.NDArray[np.int64]:
@@ -122,7 +125,7 @@ class Sample:
 
 
 def play(match: Match, sample: Sample, deals: int, seed: int, on_batch: Callable[[], None]) -> None:
-    """Play on until `sample` holds `deals` deals, in batches of about half a second; `on_batch` is called after each.
+    """Play on until `sample` holds `deals` deals, in batches of half a second, or of a few through views; `on_batch` follows each.
 
     May be interrupted between batches (KeyboardInterrupt): `sample` then holds what was finished.
     """
@@ -130,7 +133,7 @@ def play(match: Match, sample: Sample, deals: int, seed: int, on_batch: Callable
         np.random.SeedSequence(seed, spawn_key=(_KEY_SPACE, use)).generate_state(1, np.uint64)[0] for use in range(2)
     )
     match.link()
-    batch = _FIRST_BATCH
+    batch, wanted = _FIRST_BATCH, _BATCH_SECONDS if match.compiled else _VIEWS_SECONDS
     while sample.deals < deals:
         count = min(batch, deals - sample.deals)
         streams, keys = np.empty(count, np.uint64), np.empty((count, len(sample.seating)), np.uint64)
@@ -139,7 +142,7 @@ def play(match: Match, sample: Sample, deals: int, seed: int, on_batch: Callable
         returns, decisions = match.play(streams, keys)
         seconds = time.perf_counter() - before
         sample.add(returns, int(decisions.sum()), seconds)
-        batch = int(np.clip(_BATCH_SECONDS / seconds * count, 1, min(8 * batch, _LARGEST_BATCH)))
+        batch = int(np.clip(wanted / seconds * count, 1, min(8 * batch, _LARGEST_BATCH)))
         on_batch()
 
 
