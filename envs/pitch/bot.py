@@ -1,0 +1,283 @@
+"""Pitch's rule-based players: what a suit is worth as trump decides the bid, what a trick is worth and who will take it the card.
+
+The § marks are README.md's paragraphs. What a bid needs is rounded from what bids brought these bots against each other (§5).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.envs.core import tricks
+from backalley.envs.core.base import Bot
+from backalley.envs.core.cards import count_bits
+from backalley.envs.core.kernel import kernel
+from backalley.envs.core.tricks import NO_TRUMP
+from backalley.envs.pitch.game import Options
+from backalley.envs.pitch.hands import (
+    BID,
+    BIDDING,
+    HAND,
+    JOKER,
+    LEAST_BID,
+    NAME,
+    NAMING,
+    PASS,
+    PLAY,
+    Joker,
+    LowRule,
+    Teams,
+    jack_of,
+    joker_strength,
+    low_card,
+    pips,
+    top_bid,
+)
+from backalley.envs.pitch.sight import Observation
+
+NEEDED = (1.95, 2.4, 3.1, 4.0)  # points that `book` must expect to bid 2, 3, 4, 5 where nobody can take the bid
+BEFORE_DEALER = 0.25  # so many more where the dealer can
+FROM_PARTNER = 0.4  # or where a partner holds the bid
+NEEDED_ALONE = (2.0, 2.8, 3.5, 4.5)  # alone, where a hand of others costs only a share
+PARTNER_HELP = 0.3  # of what a hand does not win by itself, the part that a partner does
+PIP = 0.025  # points that a pip is worth: some forty decide about Game
+WILLING = 0.85  # how often somebody who can take a trick does
+TOP_TRUMP, TRUMP, PLAIN_ACE = 0.30, 0.10, 0.06  # points that a card is worth in hand
+
+
+@kernel
+def set_of(row: npt.NDArray[np.int8]) -> int:
+    """The cards of an observation's row, as a set."""
+    cards = 0
+    for card in range(row.shape[0]):
+        if row[card]:
+            cards |= 1 << card
+    return cards
+
+
+@kernel
+def which(row: npt.NDArray[np.int8]) -> int:
+    """Where a row has its 1, or -1."""
+    for index in range(row.shape[0]):
+        if row[index]:
+            return index
+    return -1
+
+
+@kernel
+def none_out(options: Options, cards: int) -> float:
+    """How likely none of so many cards not seen has been dealt to anybody (§6)."""
+    unseen = 46 + int(options.joker != Joker.NONE)
+    idle, likely = unseen - HAND * (options.num_players - 1), 1.0
+    for index in range(cards):
+        likely *= max(0, idle - index) / (unseen - index)
+    return likely
+
+
+@kernel
+def with_help(options: Options, own: float) -> float:
+    """The chance of a point for the side, of that for the hand alone."""
+    return own + (1.0 - own) * PARTNER_HELP if options.teams == Teams.PARTNERS else own
+
+
+@kernel
+def worth_as_trump(options: Options, hand: int, suit: int) -> float:
+    """The points that a hand may expect for its side with this suit as trump."""
+    trumps = hand & (8191 << (13 * suit))
+    count = count_bits(hand & tricks.suit_set(suit, suit))
+    if trumps == 0:
+        return 0.0
+    top, bottom = tricks.highest_card(trumps) % 13, tricks.lowest_card(trumps) % 13
+    control = none_out(options, 12 - top)
+    worth = with_help(options, control)
+    if options.low == LowRule.DEALT:
+        worth += with_help(options, none_out(options, bottom))
+    else:
+        worth += with_help(options, min(0.9, 0.1 + 0.1 * count + 0.25 * control + 0.15 * none_out(options, bottom)))
+    if (hand >> jack_of(suit)) & 1:
+        worth += min(0.95, 0.35 + 0.12 * count + 0.25 * control)
+    else:
+        worth += 0.39 * (0.3 + 0.3 * control)
+    worth += min(0.85, 0.2 + 0.08 * count + 0.15 * control + 0.006 * pips(hand))
+    if options.joker != Joker.NONE:
+        worth += min(0.9, 0.4 + 0.1 * count) if (hand >> JOKER) & 1 else 0.39 * (0.3 + 0.3 * control)
+    return worth
+
+
+@kernel
+def best_suit(options: Options, hand: int) -> int:
+    """The suit that the hand would have as trump."""
+    best, most = 0, -1.0
+    for suit in range(4):
+        worth = worth_as_trump(options, hand, suit)
+        if worth > most:
+            best, most = suit, worth
+    return best
+
+
+@kernel
+def careful_bid(options: Options, observation: Observation, mask: npt.NDArray[np.int8], hand: int) -> int:
+    """The least bid that will do, if the best suit is worth it and no partner holds the bid."""
+    worth = worth_as_trump(options, hand, best_suit(options, hand))
+    for value in range(LEAST_BID, top_bid(options) + 1):
+        action = BID + value - LEAST_BID
+        if mask[action] and (not mask[PASS] or (worth >= value and not partner_holds(options, observation))):
+            return action
+    return PASS
+
+
+@kernel
+def book_bid(options: Options, observation: Observation, mask: npt.NDArray[np.int8], hand: int) -> int:
+    """The least bid that will stand, if the best suit is worth it. A two that an opponent can take for as much as the dealer is not worth
+    making."""
+    worth, alone, margin = worth_as_trump(options, hand, best_suit(options, hand)), options.teams == Teams.SOLO, 0.0
+    may_be_taken = options.dealer_can_take and observation.dealer[0] == 0 and (alone or observation.dealer[2] == 0)
+    if partner_holds(options, observation):
+        margin = FROM_PARTNER
+    elif may_be_taken and not alone:
+        margin = BEFORE_DEALER
+    for value in range(LEAST_BID, top_bid(options) + 1):
+        action = BID + value - LEAST_BID
+        if mask[action] and not (value == LEAST_BID and may_be_taken and not alone):
+            needed = NEEDED_ALONE[value - LEAST_BID] if alone else NEEDED[value - LEAST_BID] + margin
+            return action if worth >= needed or not mask[PASS] else PASS
+    return PASS
+
+
+@kernel
+def partner_holds(options: Options, observation: Observation) -> bool:
+    """Whether the highest bid so far is a partner's."""
+    return options.teams == Teams.PARTNERS and observation.pitcher[2] == 1
+
+
+@kernel
+def pitched(options: Options, hand: int) -> int:
+    """The first lead: the best suit's ace or king, else its lowest card."""
+    suit = best_suit(options, hand)
+    trumps = hand & (8191 << (13 * suit))
+    if trumps == 0:
+        return tricks.lowest_card(hand)
+    top = tricks.highest_card(trumps)
+    return top if top % 13 >= 11 else tricks.lowest_card(trumps)
+
+
+@kernel
+def beaten_by(options: Options, observation: Observation, who: int, best: int, trump: int, unseen: int) -> float:
+    """How likely a seat still to play can beat the best card of the trick."""
+    its_suit, beating = tricks.suit(best, trump), 0
+    if its_suit != trump and observation.void[who, its_suit] == 0:
+        beating += higher(options, unseen & tricks.suit_set(its_suit, trump), best, trump)
+    if observation.void[who, trump] == 0:
+        trumps = unseen & tricks.suit_set(trump, trump)
+        beating += count_bits(trumps) if its_suit != trump else higher(options, trumps, best, trump)
+    held = HAND - int(observation.tricks)
+    return 1.0 - (1.0 - min(1.0, held / max(1, count_bits(unseen)))) ** beating
+
+
+@kernel
+def higher(options: Options, cards: int, best: int, trump: int) -> int:
+    """How many cards of a set beat one of their suit."""
+    count = 0
+    while cards != 0:
+        count += int(tricks.beats(tricks.lowest_card(cards), best, trump, joker_strength(options)))
+        cards &= cards - 1
+    return count
+
+
+@kernel
+def is_mine(options: Options, who: int) -> bool:
+    """Whether a seat, counted from me, is on my side."""
+    return who % 2 == 0 if options.teams == Teams.PARTNERS else who == 0
+
+
+@kernel
+def taking(options: Options, observation: Observation, best: int, mine: bool, trump: int, unseen: int) -> float:
+    """How likely my side takes the trick, `best` winning it now, after those who are still to play."""
+    leader = which(observation.leader)
+    last = leader if leader > 0 else options.num_players
+    likely = 1.0 if mine else 0.0
+    for who in range(1, last):
+        beats = WILLING * beaten_by(options, observation, who, best, trump, unseen)
+        if is_mine(options, who):
+            likely += (1.0 - likely) * beats
+        else:
+            likely *= 1.0 - beats
+    return likely
+
+
+@kernel
+def at_stake(options: Options, cards: int, trump: int, gone: int, unseen: int) -> float:
+    """The points that the cards of a trick bring to whoever takes it."""
+    worth = PIP * pips(cards) + float((cards >> jack_of(trump)) & 1) + float((cards >> JOKER) & 1)
+    low = low_card(cards, trump)
+    if options.low == LowRule.CAPTURED and low >= 0:
+        below = tricks.suit_set(trump, trump) & ((1 << low) - 1)
+        if gone & below == 0:
+            worth += none_out(options, count_bits(unseen & below))
+    return worth
+
+
+@kernel
+def kept(options: Options, card: int, trump: int, unseen: int) -> float:
+    """The points that a card may still bring if it stays in hand."""
+    if tricks.suit(card, trump) != trump:
+        return PLAIN_ACE if card % 13 == 12 else 0.0
+    return TOP_TRUMP if higher(options, unseen & tricks.suit_set(trump, trump), card, trump) == 0 else TRUMP
+
+
+@kernel
+def card_of(options: Options, observation: Observation, mask: npt.NDArray[np.int8], hand: int) -> int:
+    """The card that brings most: what the trick is worth times who will take it, less what the card is worth in hand."""
+    trump, gone, in_trick, best = which(observation.trump), 0, 0, -1
+    for who in range(options.num_players):
+        gone |= set_of(observation.played[who])
+        card = which(observation.trick[who])
+        if card >= 0:
+            in_trick |= 1 << card
+            if observation.winning[who]:
+                best = card
+    partner_wins = best >= 0 and is_mine(options, which(observation.winning))
+    unseen = ((1 << (53 if options.joker != Joker.NONE else 52)) - 1) & ~(hand | gone)
+    others = 1.0 if options.teams == Teams.PARTNERS else 1.0 / (options.num_players - 1)
+    chosen, most = PASS, -1e9
+    for action in range(PLAY, NAME):
+        if mask[action] == 0:
+            continue
+        card = action - PLAY
+        takes = best < 0 or tricks.beats(card, best, trump, joker_strength(options))
+        likely = taking(options, observation, card if takes else best, takes or partner_wins, trump, unseen)
+        stake = at_stake(options, in_trick | 1 << card, trump, gone & ~in_trick, unseen) + 2.0 * PIP
+        worth = stake * (likely - (1.0 - likely) * others) - kept(options, card, trump, unseen) - 0.001 * (card % 13)
+        if worth > most:
+            chosen, most = action, worth
+    return chosen
+
+
+@kernel
+def careful(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """Bids only what it expects to win."""
+    hand = set_of(observation.hand)
+    return careful_bid(options, observation, mask, hand) if observation.phase[BIDDING] else play(options, observation, mask, hand)
+
+
+@kernel
+def book(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """Bids where that brings more than to pass."""
+    hand = set_of(observation.hand)
+    return book_bid(options, observation, mask, hand) if observation.phase[BIDDING] else play(options, observation, mask, hand)
+
+
+@kernel
+def play(options: Options, observation: Observation, mask: npt.NDArray[np.int8], hand: int) -> int:
+    """A card, or the name of a suit."""
+    if observation.phase[NAMING]:
+        return NAME + best_suit(options, hand)
+    if observation.trump[NO_TRUMP]:
+        return PLAY + pitched(options, hand)
+    return card_of(options, observation, mask, hand)
+
+
+BOTS = (
+    Bot("careful", careful, "Bids the points that its best suit is worth as trump, and plays the card that brings most to its side."),
+    Bot("book", book, "Plays the same cards; bids where that brings more than to pass, and leaves a two to a dealer who could take it."),
+)

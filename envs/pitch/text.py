@@ -1,0 +1,89 @@
+"""Pitch in words: the table as a seat may see it, and where every card lies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from backalley.envs.core import cards
+from backalley.envs.core.tricks import NO_TRUMP
+from backalley.envs.pitch.hands import BID, BIDDING, JOKER, LEAST_BID, NAME, NOBODY, PASS, PLAY, Mode, Teams, pack_size, pips
+
+if TYPE_CHECKING:
+    from backalley.envs.pitch.game import Options
+
+SUITS = ("clubs", "diamonds", "hearts", "spades")
+POINTS = ("High", "Low", "Jack", "Game", "Joker")
+
+
+def card_name(card: int) -> str:
+    """`QS`, `TD`; the joker is `JOKER`."""
+    return "JOKER" if card == JOKER else cards.card_name(card)
+
+
+def card_number(name: str) -> int:
+    """The number of a card's name. Raises ValueError in a sentence."""
+    return JOKER if name.strip().upper() == "JOKER" else cards.card_number(name)
+
+
+def action_str(options: Options, action: int) -> str:
+    """`pass`, `bid 3`, `play QS`, `play JOKER`, `name hearts`."""
+    if action == PASS:
+        return "pass"
+    if action < PLAY:
+        return f"bid {action - BID + LEAST_BID}"
+    return f"play {card_name(action - PLAY)}" if action < NAME else f"name {SUITS[action - NAME]}"
+
+
+def cards_of(held: int) -> list[int]:
+    """The cards of a set, in ascending order."""
+    return [card for card in range(JOKER + 1) if held >> card & 1]
+
+
+def piles(options: Options, state: Any) -> dict[str, list[int]]:
+    """Where every card lies: hands, what has been captured, the trick, and the cards that nobody was dealt."""
+    found = {f"seat {seat}": cards_of(int(held)) for seat, held in enumerate(state.hand)}
+    found |= {f"captured by {side}": cards_of(int(held)) for side, held in enumerate(state.captured)}
+    found["trick"] = state.trick[: state.in_trick].tolist()
+    lying = {card for pile in found.values() for card in pile}
+    found["out of play"] = [card for card in range(pack_size(options)) if card not in lying]
+    return found
+
+
+def side_name(options: Options, side: int) -> str:
+    """`seats 0 and 2`, or `seat 3`."""
+    return f"seats {side} and {side + 2}" if options.teams == Teams.PARTNERS else f"seat {side}"
+
+
+def table_str(options: Options, state: Any, seat: int | None) -> str:
+    """The bids, the trick and the scores, and hands as `seat` may see them; None shows all cards."""
+    trump = "trump not yet known" if state.trump == NO_TRUMP else f"{SUITS[int(state.trump)]} are trumps"
+    target = "a single hand" if options.mode == Mode.HAND else f"to {options.target}"
+    lines = [f"hand {int(state.hand_index) + int(state.seat >= 0)}, {target}, {trump}"]
+    if state.point.any() and (state.phase == BIDDING or state.seat < 0):
+        lines.append(f"last hand: {_points(options, state)}")
+    lines.append("seat  bid   cards")
+    for who in range(options.num_players):
+        notes = [word for word, fits in (("dealer", who == state.dealer), ("pitcher", who == state.pitcher)) if fits]
+        held = cards_of(int(state.hand[who]))
+        shown = _names(held) if seat in (None, who) else " ".join(["--"] * len(held))
+        lines.append(f"{who:>4}  {_bid(int(state.bid[who])):<4}  {shown}" + (f"  ({', '.join(notes)})" if notes else ""))
+    if state.in_trick:
+        lines.append(f"trick led by seat {int(state.leader)}: {_names(state.trick[: state.in_trick].tolist())}")
+    for side, score in enumerate(state.score.tolist()):
+        captured = int(state.captured[side])
+        names = f" in {_names(cards_of(captured))}" if captured else ""
+        lines.append(f"{side_name(options, side)}: score {score}, {pips(captured)} pips captured{names}")
+    return "\n".join(lines)
+
+
+def _names(held: list[int]) -> str:
+    return " ".join(card_name(card) for card in held)
+
+
+def _bid(bid: int) -> str:
+    return ("-", "pass")[bid] if bid < LEAST_BID else str(bid)
+
+
+def _points(options: Options, state: Any) -> str:
+    won = [f"{POINTS[point]} {side_name(options, int(side) - 1)}" for point, side in enumerate(state.point) if int(side) - 1 != NOBODY]
+    return ", ".join(won)
