@@ -1,0 +1,1 @@
+"""Twenty-One with Back Passing."""

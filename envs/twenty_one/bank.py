@@ -1,0 +1,203 @@
+"""The money of Twenty-One: deposits, pay-outs, how rounds and banks end, and rewards (§1.3, §1.7, §1.8, §3)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from backalley.envs.core.base import CHANCE, OVER
+from backalley.envs.core.kernel import kernel
+from backalley.envs.twenty_one.hands import BUST, TARGET, best_total
+from backalley.envs.twenty_one.stock import show_hand
+from backalley.envs.twenty_one.table import (
+    BROKEN,
+    BUSTED,
+    CAPPED,
+    CASHED,
+    ENDED_BY_KING,
+    NEW_BANKER,
+    NEW_ROUND,
+    ROYAL,
+    SHUFFLE,
+    Breaker,
+    Episode,
+    Reward,
+    limit,
+    round_cap,
+)
+
+if TYPE_CHECKING:
+    from backalley.envs.twenty_one.game import Options, State
+
+BANKER_SHARE, BANKER_SHARE_IN_BACK_PASSING = 0.75, 0.85
+"""Of the pot that he will take home, as found where `bot:dp` plays in all seats (§7)."""
+
+
+@kernel
+def open_bank(options: Options, state: State) -> None:
+    """§1.3: the banker puts his deposit into the pot, and all cards are shuffled."""
+    banker = int(state.banker)
+    state.purse[banker] = int(state.purse[banker]) - options.initial_deposit
+    state.pot = options.initial_deposit
+    state.back_passing = 0
+    state.final_round = 0
+    state.round_number = 1
+    state.phase = SHUFFLE
+    state.seat = CHANCE
+
+
+@kernel
+def live_stakes(options: Options, state: State) -> int:
+    """How many punters have a stake on the table. §1.6"""
+    live = 0
+    for seat in range(options.num_players):
+        live += int(int(state.own[seat]) > 0)
+    return live
+
+
+@kernel
+def pay(options: Options, state: State, seat: int, amount: int) -> None:
+    """§1.7: a punter wins; if the pot is empty after the round, he may have broken it. §1.8"""
+    state.purse[seat] = int(state.purse[seat]) + amount
+    if options.breaker == Breaker.LAST_WINNER or amount >= int(state.largest):
+        state.breaker = seat
+    state.largest = max(int(state.largest), amount)
+
+
+@kernel
+def settle(options: Options, state: State) -> None:
+    """§1.7: stakes still live, from the banker's left: with a better total than the banker's they win, otherwise the pot takes them."""
+    if live_stakes(options, state) == 0:
+        return
+    banker = int(state.banker)
+    to_beat = banker_total(options, state)
+    show_hand(state, banker)
+    for place in range(1, options.num_players):
+        seat = (banker + place) % options.num_players
+        stake = 2 * int(state.own[seat])
+        if stake == 0:
+            continue
+        show_hand(state, seat)
+        state.own[seat] = 0
+        if best_total(options, state.cards[seat], int(state.count[seat])) > to_beat:
+            pay(options, state, seat, stake)
+        else:
+            state.pot = int(state.pot) + stake
+
+
+@kernel
+def banker_total(options: Options, state: State) -> int:
+    """§1.6: the total that punters have to pass: any does if the banker is bust, none if he has a royal."""
+    banker = int(state.banker)
+    if state.status[banker] == BUSTED:
+        return BUST
+    if state.status[banker] == ROYAL:
+        return TARGET
+    return best_total(options, state.cards[banker], int(state.count[banker]))
+
+
+@kernel
+def end_by_king(options: Options, state: State) -> None:
+    """§1.4: no bets are realised when the king of hearts ends a bank: each half goes back where it came from."""
+    for seat in range(options.num_players):
+        half = int(state.own[seat])
+        state.purse[seat] = int(state.purse[seat]) + half
+        state.pot = int(state.pot) + half
+        state.own[seat] = 0
+    if options.reward == Reward.PER_ROUND:
+        pay_rewards(options, state)
+    end_bank(options, state, ENDED_BY_KING)
+
+
+@kernel
+def end_round(options: Options, state: State) -> None:
+    """§1.8: whether the bank ends with this round."""
+    if options.reward == Reward.PER_ROUND:
+        pay_rewards(options, state)
+    if state.final_round:
+        end_bank(options, state, CASHED)
+    elif int(state.pot) == 0:
+        end_bank(options, state, BROKEN)
+    elif int(state.round_number) >= round_cap(options) or not anybody_can_bet(options, state):
+        end_bank(options, state, CAPPED)
+    else:
+        state.phase = NEW_ROUND
+
+
+@kernel
+def anybody_can_bet(options: Options, state: State) -> bool:
+    """§1.8: whether a punter has money."""
+    able = 0
+    for seat in range(options.num_players):
+        able += int(seat != int(state.banker) and limit(options, state, seat) > 0)
+    return able > 0
+
+
+@kernel
+def end_bank(options: Options, state: State, result: int) -> None:
+    """§1.8, §1.9: what is left in the pot is the banker's; in a session the next bank is offered, otherwise the episode is over."""
+    banker = int(state.banker)
+    state.result = result
+    state.purse[banker] = int(state.purse[banker]) + int(state.pot)
+    state.pot = 0
+    state.bank = int(state.bank) + 1
+    broken = result == BROKEN and not state.back_passing
+    state.next_banker = state.breaker if broken else (banker + 1) % options.num_players
+    if options.episode == Episode.SESSION and int(state.bank) < options.banks:
+        state.phase = NEW_BANKER
+        state.asked = 0
+        state.turn = state.next_banker
+        state.seat = state.turn
+    else:
+        end_episode(options, state)
+
+
+@kernel
+def answer(options: Options, state: State, seat: int, takes: bool) -> None:
+    """§1.9: a seat takes the bank, or it is offered to the next; when all have declined, the episode is over."""
+    if takes:
+        state.banker = seat
+        open_bank(options, state)
+        return
+    state.asked = int(state.asked) + 1
+    if int(state.asked) == options.num_players:
+        end_episode(options, state)
+    else:
+        state.turn = (seat + 1) % options.num_players
+        state.seat = state.turn
+
+
+@kernel
+def end_episode(options: Options, state: State) -> None:
+    """§3: everybody is told what he has gained."""
+    pay_rewards(options, state)
+    state.seat = OVER
+
+
+@kernel
+def pay_rewards(options: Options, state: State) -> None:
+    """§3: the change of each purse since the last reward, the pot being the banker's, in units of `reward_unit`. No stake is live."""
+    for seat in range(options.num_players):
+        worth = int(state.purse[seat])
+        if seat == int(state.banker):
+            worth += int(state.pot)
+        state.reward[seat] = float(state.reward[seat]) + (worth - int(state.told[seat])) / reward_unit(options)
+        state.told[seat] = worth
+
+
+@kernel
+def reward_unit(options: Options) -> int:
+    """§3: what a reward of 1 stands for: all that the others have, or without bankrolls the deposit."""
+    return (options.num_players - 1) * options.bankroll if options.bankroll > 0 else options.initial_deposit
+
+
+@kernel
+def outlook(options: Options, state: State, seat: int) -> float:
+    """What `seat` will gain yet, before the cards of a round are shuffled: its share of the pot as it is on average. §7"""
+    if state.phase != SHUFFLE:
+        return math.nan
+    share = BANKER_SHARE_IN_BACK_PASSING if state.back_passing else BANKER_SHARE
+    if seat != int(state.banker):
+        share = (1.0 - share) / (options.num_players - 1)
+    worth = int(state.purse[seat]) + share * int(state.pot)
+    return (worth - int(state.told[seat])) / reward_unit(options)

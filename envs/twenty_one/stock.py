@@ -1,0 +1,109 @@
+"""The cards of Twenty-One on their way: from the stock to the hands, to the discards, and back (§1.4, §2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from backalley.envs.core.kernel import kernel
+from backalley.envs.twenty_one.hands import NUM_CARDS
+from backalley.envs.twenty_one.table import EVERYBODY, WAIT, sees
+
+if TYPE_CHECKING:
+    from backalley.envs.twenty_one.game import Options, State
+
+
+@kernel
+def clear_round(state: State) -> None:
+    """Nothing has happened yet in this round; the hands are taken care of elsewhere."""
+    state.own[:] = 0
+    state.status[:] = WAIT
+    state.trades[:] = 0
+    state.after_seven[:] = 0
+    state.dealt = 0
+    state.largest = 0
+    state.breaker = state.banker
+
+
+@kernel
+def lay_pack(state: State, deck: npt.NDArray[Any]) -> None:
+    """Take up all cards and lay the shuffled pack ready."""
+    state.cards[:] = 0
+    state.count[:] = 0
+    state.discards[:] = 0
+    state.discarded = 0
+    state.known[:] = 0
+    if state.shuffles > 0:  # rarely
+        state.origin[:] = 0
+        state.cleared[:] = 0
+        state.shuffles = 0
+    state.silent = 0
+    state.drawn = 0
+    state.stock_size = NUM_CARDS
+    for index in range(NUM_CARDS):
+        state.stock[index] = deck[index]
+    clear_round(state)
+
+
+@kernel
+def restock(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
+    """§1.4: the discards become the stock. Who knew a card to be among them knows that nobody holds it from an earlier time."""
+    state.shuffles = int(state.shuffles) + 1
+    gathered = 0
+    for index in range(int(state.discarded)):
+        card = int(state.discards[index])
+        state.discards[index] = 0
+        gathered |= 1 << card
+        for seat in range(options.num_players):
+            if sees(state, seat, card):
+                state.cleared[seat, card] = state.shuffles
+        state.known[card] = 0
+        state.origin[card] = state.shuffles
+    # Only hands and discards can hold a hidden card of the banker's; what is known of those shuffled is lost.
+    state.silent = int(state.silent) & ~gathered
+    size = 0
+    for index in range(NUM_CARDS):
+        card = int(deck[index])
+        if (gathered >> card) & 1:
+            state.stock[size] = card
+            size += 1
+    state.discarded = 0
+    state.drawn = 0
+    state.stock_size = size
+    assert size > 0  # 186 points are in the pack, and eight live hands hold at most 168 (§1.10)
+
+
+@kernel
+def give(options: Options, state: State, seat: int) -> None:
+    """The top card of the stock goes to a seat; the banker's are open but for the first. §2"""
+    top = int(state.drawn)
+    card = int(state.stock[top])
+    place = int(state.count[seat])
+    state.stock[top] = 0
+    state.drawn = top + 1
+    state.cards[seat, place] = card
+    state.count[seat] = place + 1
+    face_up = seat == int(state.banker) and (place > 0 or options.banker_card_open)
+    state.known[card] = EVERYBODY if face_up else 1 << seat
+
+
+@kernel
+def discard_hand(state: State, seat: int, shown: bool) -> None:
+    """A hand goes to the discards, before everybody's eyes or as it lies."""
+    place = int(state.discarded)
+    for index in range(int(state.count[seat])):
+        card = int(state.cards[seat, index])
+        state.discards[place + index] = card
+        state.cards[seat, index] = 0
+        if shown:
+            state.known[card] = EVERYBODY
+    state.discarded = place + int(state.count[seat])
+    state.count[seat] = 0
+
+
+@kernel
+def show_hand(state: State, seat: int) -> None:
+    """§2: a hand is turned up."""
+    for index in range(int(state.count[seat])):
+        state.known[int(state.cards[seat, index])] = EVERYBODY

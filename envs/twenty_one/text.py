@@ -1,0 +1,64 @@
+"""The table of Twenty-One in text, and where every card lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from backalley.envs.twenty_one.hands import card_name, totals
+from backalley.envs.twenty_one.table import NEW_BANKER, sees
+
+if TYPE_CHECKING:
+    from backalley.envs.twenty_one.game import Options
+
+_STATUS = ("waits", "to act", "stands", "bust", "Royal Black Jack", "out")
+_RESULTS = ("", "ended by the king of hearts", "cashed by the banker", "broken", "ended by its last round")
+
+
+def piles(options: Options, state: Any) -> dict[str, list[int]]:
+    """Where every card of the pack lies."""
+    found = {f"hand of seat {seat}": state.cards[seat, : int(state.count[seat])].tolist() for seat in range(options.num_players)}
+    found["stock"] = state.stock[int(state.drawn) : int(state.stock_size)].tolist()
+    found["discards"] = state.discards[: int(state.discarded)].tolist()
+    return found
+
+
+def table_str(options: Options, state: Any, seat: int | None) -> str:
+    """Pot, stakes and purses, and the cards that `seat` sees (None: all of them); the others as `--`."""
+    lying = piles(options, state)
+    lines = [_bank_line(options, state)]
+    for who in range(options.num_players):
+        hand = lying[f"hand of seat {who}"]
+        mine = seat in (None, who)
+        role = " (banker)" if who == int(state.banker) else ""
+        words = [f"seat {who}{role}: purse {int(state.purse[who])}", _STATUS[int(state.status[who])]]
+        if int(state.own[who]):
+            words.append(f"stake {int(state.own[who])} matched by the pot")
+        if int(state.trades[who]):
+            words.append(f"traded {int(state.trades[who])}")
+        if hand:
+            points = " or ".join(str(total) for total in totals(options, state.cards[who], len(hand)))
+            words.append(_cards(state, hand, seat) + (f" = {points}" if mine else ""))
+        lines.append(", ".join(words))
+    stock = len(lying["stock"])
+    lines.append(f"stock: {stock} cards" + (f", from the top {_cards(state, lying['stock'], None)}" if seat is None and stock else ""))
+    if lying["discards"]:
+        lines.append(f"discards: {_cards(state, lying['discards'], seat)}")
+    return "\n".join(lines)
+
+
+def _bank_line(options: Options, state: Any) -> str:
+    words = [f"bank {int(state.bank) + (int(state.result) == 0 or state.pot > 0)}, round {int(state.round_number)}, pot {int(state.pot)}"]
+    if state.back_passing:
+        words.append("Back Passing")
+    if state.final_round:
+        words.append("final round")
+    if int(state.phase) == NEW_BANKER:
+        words.append(f"{_RESULTS[int(state.result)]}; the bank is offered to seat {int(state.turn)}")
+    elif int(state.seat) < 0:
+        words.append(_RESULTS[int(state.result)])
+    return ", ".join(words)
+
+
+def _cards(state: Any, cards: Iterable[int], seat: int | None) -> str:
+    return " ".join(card_name(card) if seat is None or sees(state, seat, card) else "--" for card in cards)
