@@ -1,0 +1,1 @@
+"""Bezique, two players, two packs."""

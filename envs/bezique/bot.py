@@ -1,0 +1,261 @@
+"""Rule-based players (§5). They see an Observation and a mask, never a State, and need no randomness."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.envs.bezique import declarations, endgame
+from backalley.envs.bezique.declarations import (
+    BEZIQUE,
+    DECLARE_SEVEN,
+    DOUBLE_BEZIQUE,
+    IN_BEZIQUE,
+    JACK_OF_DIAMONDS,
+    MARRIAGE,
+    NO_DECLARATION,
+    QUEEN_OF_SPADES,
+    SEQUENCE,
+    Reuse,
+)
+from backalley.envs.bezique.outlook import NOTHING, Outlook, Reading, beaters_of, look_out, mean_gain, read, scored_bits, shown
+from backalley.envs.bezique.pack import ACE, BRISQUES, DRAWING, NUM_CARDS, NUM_TYPES, SEVEN, TEN, beats
+from backalley.envs.core.base import Bot
+from backalley.envs.core.cards import count_bits
+from backalley.envs.core.kernel import kernel
+
+_HURRY = 4  # with so many tricks left in which to declare, a marriage no longer goes before its sequence
+# Rule of thumb for the last eight tricks, in steps of rank:
+_TRICK = 10  # a trick, and half a brisque
+_LAST_TRUMP = 10  # keeping a trump
+
+
+@kernel
+def trump_of(observation: Any) -> int:
+    """The suit of trumps."""
+    return int(np.int64(observation.trump[1] + 2 * observation.trump[2] + 3 * observation.trump[3]))
+
+
+@kernel
+def in_last_eight(observation: Any) -> bool:
+    """Whether both hands are known."""
+    return int(observation.trick) >= DRAWING and not int(observation.declaring)
+
+
+@kernel
+def best_declaration(options: Any, observation: Any, mask: npt.NDArray[np.int8]) -> int:
+    """The declaration that scores most; but while there is time for both, a marriage before its sequence and one bezique before the
+    double, since the other way round bars them (§1.6). NO_DECLARATION if there is none."""
+    trump, best, chosen = trump_of(observation), NOTHING, NO_DECLARATION
+    for action in range(DECLARE_SEVEN, NO_DECLARATION):
+        if mask[action] and declarations.points(options, trump, action) > best:
+            best, chosen = declarations.points(options, trump, action), action
+    if options.reuse == Reuse.CLASS and int(observation.trick) < DRAWING - _HURRY:
+        if chosen == DOUBLE_BEZIQUE and mask[BEZIQUE] and not in_single_bezique(observation):
+            return BEZIQUE
+        if SEQUENCE <= chosen < NO_DECLARATION and mask[chosen - SEQUENCE + MARRIAGE]:
+            return chosen - SEQUENCE + MARRIAGE
+    return chosen
+
+
+@kernel
+def in_single_bezique(observation: Any) -> bool:
+    """Whether one of my cards has scored in a bezique: a second would bar the double (§1.6)."""
+    scored = 0
+    for slot in range(2):
+        scored |= scored_bits(observation, QUEEN_OF_SPADES, slot) | scored_bits(observation, JACK_OF_DIAMONDS, slot)
+    return scored & IN_BEZIQUE != 0
+
+
+@kernel
+def table_worth(trump: int, kind: int) -> int:
+    """What a card is worth keeping, by a fixed table."""
+    rank = kind & 7
+    if kind in (QUEEN_OF_SPADES, JACK_OF_DIAMONDS):
+        return 12
+    if kind >> 3 == trump:
+        return 9 if rank >= 3 or rank == SEVEN else 4
+    return (0, 0, 1, 2, 3, 5, 6, 8)[rank]
+
+
+class Weights(NamedTuple):
+    """What `planner` weighs against declarations, in points; found by matches between variants (§5)."""
+
+    brisque: float = 8.0
+    """A brisque won rather than lost, on each side."""
+    ready: float = 0.25
+    """Share of a complete declaration's points for the chance to make it now."""
+    top: float = 1.5
+    """Share of what the open card adds over an average one."""
+    spoil: float = 0.5
+    """Keeping the open card from the opponent, by the fixed table."""
+    reach: float = 1.0
+    """What a declaration within reach counts."""
+    deny: float = 2.0
+    """Keeping the opponent from declaring."""
+    ace: float = 8.0
+    """Keeping a plain ace."""
+    ten: float = 3.0
+    """Keeping a plain ten."""
+    trump: float = 12.0
+    """Keeping a trump."""
+    height: float = 1.5
+    """Keeping a trump, for each step of rank."""
+    plain: float = 0.15
+    """Keeping a plain card, for each step of rank."""
+    seven: float = 22.0
+    """Keeping the seven of trumps while it can be exchanged."""
+    eager: float = 0.7
+    """The chance that an opponent who can take a brisque does."""
+    idle: float = 0.5
+    """The chance that an opponent who can take a worthless card does."""
+
+
+WEIGHTS = Weights()
+
+
+@kernel
+def keeping(reading: Reading, outlook: Outlook, weights: Weights, card: int) -> float:
+    """What giving up a card of mine (an entry of `reading.mine`) costs."""
+    kind, slot, scored = card & NUM_TYPES - 1, card >> 5 & 1, card >> 6
+    rank = kind & 7
+    cost: float = weights.reach * outlook.worth[2 * kind + slot]
+    if kind >> 3 != reading.trump:
+        return cost + weights.plain * rank + (weights.ace if rank == ACE else weights.ten if rank == TEN else 0.0)
+    if rank == SEVEN and scored == 0:
+        cost += weights.seven
+    return cost + weights.trump + weights.height * rank
+
+
+@kernel
+def winning_gain(reading: Reading, outlook: Outlook, weights: Weights) -> float:
+    """What winning the next trick is worth beside its brisques: a declaration, the open card, the opponent's silence."""
+    value, top = weights.ready * outlook.ready + weights.deny, reading.top
+    if top != NOTHING and reading.total > 0:
+        value += weights.top * (outlook.gain[top] - mean_gain(reading, outlook)) + weights.spoil * table_worth(reading.trump, top)
+    return value
+
+
+@kernel
+def taken_by_opponent(reading: Reading, weights: Weights, kind: int) -> float:
+    """A rough chance that the opponent takes a card that I lead: that he can, by what he is known to hold and by what is unseen, and
+    that he wants to."""
+    wanted = weights.eager if BRISQUES >> kind & 1 else weights.idle
+    beaters = beaters_of(reading.trump, kind)
+    if reading.theirs & beaters:
+        return wanted
+    if reading.total == 0:
+        return 0.0
+    unseen = count_bits(reading.once & beaters) + count_bits(reading.twice & beaters)
+    return wanted * (1.0 - (1.0 - unseen / reading.total) ** reading.closed)
+
+
+@kernel
+def choose_card(options: Any, observation: Any, mask: npt.NDArray[np.int8], weights: Weights) -> int:
+    """The card to play while there is a stock."""
+    reading = read(options, observation)
+    outlook = look_out(options, reading, int(observation.trick))
+    prize = winning_gain(reading, outlook, weights)
+    best, chosen = -1e9, NOTHING
+    for index in range(reading.held):
+        entry = int(reading.mine[index])
+        kind = entry & NUM_TYPES - 1
+        card = played_as(mask, kind, entry >> 5 & 1)
+        if card == NOTHING:
+            continue
+        brisques = BRISQUES >> kind & 1
+        if reading.led == NOTHING:
+            lost = taken_by_opponent(reading, weights, kind)
+        else:
+            brisques += BRISQUES >> reading.led & 1
+            lost = 0.0 if beats(reading.trump, 2 * reading.led, card) else 1.0
+        value = (1.0 - 2.0 * lost) * weights.brisque * brisques + (1.0 - lost) * prize - keeping(reading, outlook, weights, entry)
+        if value > best:
+            best, chosen = value, card
+    return chosen
+
+
+@kernel
+def played_as(mask: npt.NDArray[np.int8], kind: int, slot: int) -> int:
+    """The action that plays the copy of a type that an observation shows in a slot; NOTHING where that is no action of its own."""
+    if slot == 1:
+        return 2 * kind + 1 if mask[2 * kind + 1] else NOTHING
+    return 2 * kind if mask[2 * kind] else 2 * kind + 1 if mask[2 * kind + 1] else NOTHING
+
+
+# The last eight tricks
+
+
+@kernel
+def play_last(observation: Any, mask: npt.NDArray[np.int8]) -> int:
+    """A card for the last eight tricks without looking ahead: lead what cannot be beaten, brisques first, or else the least; take a trick
+    with a brisque where that is safe, as cheaply as possible otherwise; give away as little as possible."""
+    trump, led, theirs = trump_of(observation), shown(observation.led), 0
+    for kind in range(NUM_TYPES):
+        theirs |= int(observation.opponent_hand[kind] > 0) << kind
+    best, chosen = -1e9, NOTHING
+    for card in range(NUM_CARDS):
+        if mask[card] == 0:
+            continue
+        kind = card >> 1
+        brisques, won = BRISQUES >> kind & 1, theirs & beaters_of(trump, kind) == 0
+        if led != NOTHING:
+            brisques += BRISQUES >> led & 1
+            won = beats(trump, 2 * led, card)
+        value = _TRICK * (1 + 2 * brisques if won else -2 * brisques) - (kind & 7) - (_LAST_TRUMP if kind >> 3 == trump else 0)
+        if value > best:
+            best, chosen = value, card
+    return chosen
+
+
+# The bots
+
+
+@kernel
+def act_greedy(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """Declare at once, take brisques as cheaply as possible, otherwise throw what the table values least."""
+    if mask[NO_DECLARATION]:
+        return best_declaration(options, observation, mask)
+    trump, led = trump_of(observation), shown(observation.led)
+    best, chosen = 1 << 10, NOTHING
+    for card in range(NUM_CARDS):
+        if mask[card] == 0:
+            continue
+        brisques = BRISQUES >> (card >> 1) & 1
+        cost = table_worth(trump, card >> 1)
+        if led != NOTHING and beats(trump, 2 * led, card):
+            cost -= 8 * (brisques + (BRISQUES >> led & 1))
+        elif brisques:
+            cost += 4
+        if cost < best:
+            best, chosen = cost, card
+    return chosen
+
+
+@kernel
+def act_planner(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """Declare at once, weigh each card by what it may still complete, play the last eight tricks by rule of thumb."""
+    if mask[NO_DECLARATION]:
+        return best_declaration(options, observation, mask)
+    if in_last_eight(observation):
+        return play_last(observation, mask)
+    return choose_card(options, observation, mask, WEIGHTS)
+
+
+@kernel
+def act_strong(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """As `planner`, but solve the last eight tricks."""
+    if mask[NO_DECLARATION]:
+        return best_declaration(options, observation, mask)
+    if in_last_eight(observation):
+        return endgame.play(options, observation, mask)
+    return choose_card(options, observation, mask, WEIGHTS)
+
+
+BOTS = (
+    Bot("greedy", act_greedy, "declares at once what scores most, takes brisques cheaply, keeps cards by a fixed table"),
+    Bot("planner", act_planner, "weighs cards by the declarations still within reach and the open top card"),
+    Bot("strong", act_strong, "planner, and plays the last eight tricks exactly, by alpha-beta", fast=False),
+)

@@ -1,0 +1,378 @@
+"""Declarations: what may be declared, what it scores, which copies of the cards it takes (§1.5).
+
+A card that has been declared lies face up in front of its owner until it is played; `state.scored[card]` are the kinds in which it has
+scored, so it is 0 for a card in the closed hand. Declarations are named by their action numbers.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from backalley.envs.bezique.hands import held_types
+from backalley.envs.bezique.pack import (
+    ACE,
+    BRISQUE_POINTS,
+    DRAWING,
+    JACK,
+    KING,
+    NONE,
+    NUM_BRISQUES,
+    QUEEN,
+    TRICK_24,
+    TRICK_24_POINTS,
+    TurnUp,
+)
+from backalley.envs.core.cards import count_bits
+from backalley.envs.core.kernel import kernel
+
+# Actions 64-79: declare seven; marriage C, D, H, S; bezique; double bezique; four J, Q, K, A; sequence C, D, H, S; nothing (§3)
+DECLARE_SEVEN, MARRIAGE, BEZIQUE, DOUBLE_BEZIQUE, FOUR, SEQUENCE, NO_DECLARATION = 64, 65, 69, 70, 71, 75, 79
+
+# Kinds, as bits of `scored`, and as columns of an observation in this order (§1.5)
+IN_SEVEN, IN_MARRIAGE, IN_SEQUENCE, IN_BEZIQUE, IN_DOUBLE, IN_FOUR = 1, 2, 4, 8, 16, 32
+NUM_KINDS = 6
+
+SEVEN_POINTS = 10  # §1.5, as all points below
+MARRIAGE_POINTS, ROYAL_MARRIAGE_POINTS = 20, 40
+BEZIQUE_POINTS, DOUBLE_BEZIQUE_POINTS = 40, 500
+FOUR_POINTS = (40, 60, 80, 100)  # jacks, queens, kings, aces
+ALL_FOURS_POINTS = sum(FOUR_POINTS)
+FOUR_RANKS = (3, 4, 5, 7)
+ROYAL_SEQUENCE_POINTS = 250
+
+QUEEN_OF_SPADES, JACK_OF_DIAMONDS = 3 * 8 + QUEEN, 1 * 8 + JACK
+BEZIQUE_TYPES = 1 << QUEEN_OF_SPADES | 1 << JACK_OF_DIAMONDS
+FOUR_TYPES = 0x01010101  # the sevens; shifted by a rank
+JACKS, QUEENS = FOUR_TYPES << JACK, FOUR_TYPES << QUEEN
+_PATTERN_BITS = 10  # two for each of up to five types, see `copies`
+FOUR_CLUBS = 1 << JACK | 1 << QUEEN | 1 << KING | 1 << ACE
+
+
+class Quartet(IntEnum):
+    """§1.5: what four of a kind are."""
+
+    ONE_OF_EACH_SUIT = 0
+    ANY = 1
+
+
+class Reuse(IntEnum):
+    """§1.6: how often a card may be declared."""
+
+    CLASS = 0
+    FREE = 1
+    ONCE = 2
+
+
+@kernel
+def kind_of(action: int) -> int:
+    """The kind that a declaration is of, as a bit of `scored`."""
+    if action >= SEQUENCE:
+        return IN_SEQUENCE
+    if action >= FOUR:
+        return IN_FOUR
+    if action == DOUBLE_BEZIQUE:
+        return IN_DOUBLE
+    if action == BEZIQUE:
+        return IN_BEZIQUE
+    return IN_MARRIAGE if action >= MARRIAGE else IN_SEVEN
+
+
+@kernel
+def points(options: Any, trump: int, action: int) -> int:
+    """What a declaration scores; `trump` is the suit of trumps. §1.5"""
+    if action >= SEQUENCE:
+        return ROYAL_SEQUENCE_POINTS if action - SEQUENCE == trump else int(options.plain_sequence)
+    if action >= FOUR:
+        return FOUR_POINTS[action - FOUR]
+    if action == DOUBLE_BEZIQUE:
+        return DOUBLE_BEZIQUE_POINTS
+    if action == BEZIQUE:
+        return BEZIQUE_POINTS
+    if action >= MARRIAGE:
+        return ROYAL_MARRIAGE_POINTS if action - MARRIAGE == trump else MARRIAGE_POINTS
+    return SEVEN_POINTS
+
+
+@kernel
+def members(action: int) -> int:
+    """How many types of card a declaration of `MARRIAGE` and above is made of."""
+    return 5 if action >= SEQUENCE else 4 if action >= FOUR else 2
+
+
+@kernel
+def member(action: int, index: int) -> int:
+    """The type of a declaration's card number `index`, in ascending order."""
+    if action >= SEQUENCE:
+        return (action - SEQUENCE) * 8 + JACK + index
+    if action >= FOUR:
+        return index * 8 + FOUR_RANKS[action - FOUR]
+    if action >= BEZIQUE:
+        return JACK_OF_DIAMONDS if index == 0 else QUEEN_OF_SPADES
+    return (action - MARRIAGE) * 8 + QUEEN + index
+
+
+@kernel
+def eligible(reuse: int, scored: int, kind: int) -> bool:
+    """Whether a card that has scored in the kinds `scored` may score in `kind`. §1.6"""
+    if reuse == Reuse.ONCE:
+        return scored == 0
+    if reuse == Reuse.FREE:
+        return kind != IN_SEVEN or scored & IN_SEVEN == 0
+    if kind == IN_MARRIAGE:
+        return scored & (IN_MARRIAGE | IN_SEQUENCE) == 0
+    if kind == IN_BEZIQUE:
+        return scored & (IN_BEZIQUE | IN_DOUBLE) == 0
+    return scored & kind == 0
+
+
+@kernel
+def eligible_types(options: Any, state: Any, seat: int, kind: int) -> tuple[int, int]:
+    """The types of which a seat holds the first, and the second copy, fit to score in a kind: two sets."""
+    first, second = 0, 0
+    for index in range(int(state.held[seat])):
+        card = int(state.hand[seat, index])
+        fit = int(eligible(options.reuse, int(state.scored[card]), kind))
+        first |= (fit & ~card & 1) << (card >> 1)
+        second |= (fit & card & 1) << (card >> 1)
+    return first, second
+
+
+@kernel
+def pairs_of(types: int) -> int:
+    """The queens of those suits of which a set of types has king and queen."""
+    return types & types >> 1 & QUEENS
+
+
+@kernel
+def runs_of(types: int) -> int:
+    """The jacks of those suits of which a set of types has a sequence."""
+    return types & types >> 1 & types >> 2 & types >> 3 & types >> 4 & JACKS
+
+
+@kernel
+def quartets_of(types: int) -> int:
+    """The jack, queen, king and ace of clubs, where a set of types has that rank in every suit."""
+    return types & types >> 8 & types >> 16 & types >> 24 & FOUR_CLUBS
+
+
+@kernel
+def declarable(options: Any, state: Any, seat: int) -> int:
+    """What a seat can declare with the cards it holds, the seven of trumps apart: bit `action - DECLARE_SEVEN` for each. §1.5, §1.6
+
+    Which cards are fit is looked up only for declarations whose cards are there at all, which is seldom.
+    """
+    held, found = held_types(state, seat), 0
+    if pairs_of(held):
+        found |= marriages(options, state, seat)
+    if runs_of(held):
+        found |= sequences(options, state, seat)
+    if quartets_of(held) or options.quartet == Quartet.ANY:
+        found |= quartets(options, state, seat)
+    if held & BEZIQUE_TYPES == BEZIQUE_TYPES:
+        found |= beziques(options, state, seat)
+    if options.reuse == Reuse.FREE and found != 0:
+        found = undeclared(options, state, seat, found)
+    return found
+
+
+@kernel
+def marriages(options: Any, state: Any, seat: int) -> int:
+    """The marriages a seat can declare."""
+    first, second = eligible_types(options, state, seat, IN_MARRIAGE)
+    pairs, found = pairs_of(first | second), 0
+    for suit in range(4):
+        found |= (pairs >> (8 * suit + QUEEN) & 1) << (MARRIAGE + suit - DECLARE_SEVEN)
+    return found
+
+
+@kernel
+def sequences(options: Any, state: Any, seat: int) -> int:
+    """The sequences a seat can declare; those of plain suits only where they score."""
+    first, second = eligible_types(options, state, seat, IN_SEQUENCE)
+    runs, found = runs_of(first | second), 0
+    for suit in range(4):
+        if suit == int(state.trump) or options.plain_sequence > 0:
+            found |= (runs >> (8 * suit + JACK) & 1) << (SEQUENCE + suit - DECLARE_SEVEN)
+    return found
+
+
+@kernel
+def quartets(options: Any, state: Any, seat: int) -> int:
+    """The fours of a kind a seat can declare."""
+    first, second = eligible_types(options, state, seat, IN_FOUR)
+    complete, found = quartets_of(first | second), 0
+    for index in range(4):
+        rank = FOUR_RANKS[index]
+        held = complete >> rank & 1
+        if options.quartet == Quartet.ANY:
+            held = int(count_bits(first & FOUR_TYPES << rank) + count_bits(second & FOUR_TYPES << rank) >= 4)
+        found |= held << (FOUR + index - DECLARE_SEVEN)
+    return found
+
+
+@kernel
+def beziques(options: Any, state: Any, seat: int) -> int:
+    """Bezique and double bezique, where a seat can declare them."""
+    found = 0
+    first, second = eligible_types(options, state, seat, IN_BEZIQUE)
+    fresh = (first | second) & BEZIQUE_TYPES
+    if fresh == BEZIQUE_TYPES:
+        found |= 1 << (BEZIQUE - DECLARE_SEVEN)
+    first, second = eligible_types(options, state, seat, IN_DOUBLE)
+    if first & second & BEZIQUE_TYPES == BEZIQUE_TYPES and fresh != 0:
+        found |= 1 << (DOUBLE_BEZIQUE - DECLARE_SEVEN)
+    return found
+
+
+@kernel
+def undeclared(options: Any, state: Any, seat: int, found: int) -> int:
+    """Those of the declarations `found` for which a set of cards remains that has not been declared. §1.6"""
+    kept = 0
+    for action in range(MARRIAGE, NO_DECLARATION):
+        bit = 1 << (action - DECLARE_SEVEN)
+        if found & bit and copies_free(options, state, seat, action) != 0:
+            kept |= bit
+    return kept
+
+
+# Which cards a declaration takes is a pattern: bits 2 * index and 2 * index + 1 for the two copies of its card number `index`.
+
+
+@kernel
+def copies(options: Any, state: Any, seat: int, action: int) -> int:
+    """The pattern of the cards that a legal declaration takes: those with the most earlier scorings, of equals the lower copy. §1.6"""
+    if options.reuse == Reuse.FREE:
+        return copies_free(options, state, seat, action)
+    if action == DOUBLE_BEZIQUE:
+        return 0b1111
+    first, second = eligible_types(options, state, seat, kind_of(action))
+    if options.quartet == Quartet.ANY and kind_of(action) == IN_FOUR:
+        return copies_of_any_quartet(state, action, first, second)
+    pattern = 0
+    for index in range(members(action)):
+        kind = member(action, index)
+        copy = second >> kind & 1
+        if copy and first >> kind & 1:
+            copy = int(count_bits(int(state.scored[2 * kind + 1])) > count_bits(int(state.scored[2 * kind])))
+        pattern |= 1 << (2 * index + copy)
+    return pattern
+
+
+@kernel
+def copies_of_any_quartet(state: Any, action: int, first: int, second: int) -> int:
+    """Four cards of a rank, whatever their suits: the most earlier scorings, then lower copies, then lower numbers. §1.5, §1.6"""
+    pattern = 0
+    for _ in range(4):
+        best, chosen = -1, 0
+        for copy in range(2):
+            for index in range(4):
+                kind = member(action, index)
+                bit = 1 << (2 * index + copy)
+                held = (second if copy else first) >> kind & 1
+                if held and pattern & bit == 0 and count_bits(int(state.scored[2 * kind + copy])) > best:
+                    best, chosen = count_bits(int(state.scored[2 * kind + copy])), bit
+        pattern |= chosen
+    return pattern
+
+
+@kernel
+def copies_free(options: Any, state: Any, seat: int, action: int) -> int:
+    """Under `reuse: free`, of the sets not yet declared the one with the most earlier scorings, then with the fewest second copies, then
+    of the lowest numbers; 0 where every set has been declared. §1.6"""
+    size = members(action)
+    first, second = eligible_types(options, state, seat, kind_of(action))
+    held = 0
+    for index in range(size):
+        kind = member(action, index)
+        held |= (first >> kind & 1) << (2 * index) | (second >> kind & 1) << (2 * index + 1)
+    chosen, most, fewest = 0, -1, 0
+    # `order` has the first card in its highest bits, so that counting down meets the sets in the order of their numbers.
+    for order in range(4**size - 1, 0, -1):
+        pattern = 0
+        for place in range(2 * size):
+            pattern |= (order >> place & 1) << (2 * size - 1 - place)
+        if pattern & ~held or not well_formed(options, action, pattern) or was_declared(state, action, pattern):
+            continue
+        total, seconds = 0, 0
+        for place in range(2 * size):
+            if pattern >> place & 1:
+                total += scorings(state, 2 * member(action, place >> 1) + (place & 1))
+                seconds += place & 1
+        if total > most or (total == most and seconds < fewest):
+            chosen, most, fewest = pattern, total, seconds
+    return chosen
+
+
+@kernel
+def well_formed(options: Any, action: int, pattern: int) -> bool:
+    """Whether a pattern has the right number of cards: one of each type, but all four of a double bezique, and any four of a quartet
+    where `quartet: any` holds."""
+    if action == DOUBLE_BEZIQUE:
+        return pattern == 0b1111
+    if options.quartet == Quartet.ANY and kind_of(action) == IN_FOUR:
+        return count_bits(pattern) == 4
+    single = 0
+    for index in range(members(action)):
+        single += int(pattern >> (2 * index) & 3 in (1, 2))
+    return single == members(action)
+
+
+@kernel
+def entry(action: int, pattern: int) -> int:
+    """A declaration as `state.declared` keeps it."""
+    return (action - DECLARE_SEVEN) << _PATTERN_BITS | pattern
+
+
+@kernel
+def declared(state: Any, number: int) -> tuple[int, int]:
+    """The action and the pattern of a declaration that `state.declared` keeps."""
+    kept = int(state.declared[number])
+    return DECLARE_SEVEN + (kept >> _PATTERN_BITS), kept & (1 << _PATTERN_BITS) - 1
+
+
+@kernel
+def was_declared(state: Any, action: int, pattern: int) -> bool:
+    """Under `reuse: free`, whether this very set of cards has been declared."""
+    found = False
+    for number in range(int(state.num_declared)):
+        found = found or int(state.declared[number]) == entry(action, pattern)
+    return found
+
+
+@kernel
+def scorings(state: Any, card: int) -> int:
+    """Under `reuse: free`, in how many declarations a card has scored, its seven apart."""
+    count = 0
+    for number in range(int(state.num_declared)):
+        action, pattern = declared(state, number)
+        for index in range(members(action)):
+            if member(action, index) == card >> 1:
+                count += pattern >> (2 * index + (card & 1)) & 1
+    return count
+
+
+@kernel
+def fresh_seven(state: Any, seat: int) -> int:
+    """A seat's seven of trumps that has not scored yet, of two the lower copy; NONE if it has none. §1.5"""
+    for index in range(int(state.held[seat])):
+        card = int(state.hand[seat, index])
+        if card >> 1 == int(state.trump) * 8 and int(state.scored[card]) & IN_SEVEN == 0:
+            return card
+    return NONE
+
+
+@kernel
+def most_points(options: Any) -> int:
+    """A bound on one seat's points in a deal. §3"""
+    sequence = max(ROYAL_SEQUENCE_POINTS, options.plain_sequence)
+    if options.reuse == Reuse.FREE:
+        declared = DOUBLE_BEZIQUE_POINTS + (DRAWING - 1) * sequence
+    else:
+        marriages = 2 * (ROYAL_MARRIAGE_POINTS + 3 * MARRIAGE_POINTS)
+        beziques = BEZIQUE_POINTS + DOUBLE_BEZIQUE_POINTS
+        quartets = 2 * ALL_FOURS_POINTS
+        declared = marriages + beziques + quartets + 2 * (ROYAL_SEQUENCE_POINTS + 3 * options.plain_sequence)
+    sevens = (3 if options.turn_up == TurnUp.TAKEN_FIRST else 2) * SEVEN_POINTS
+    last = TRICK_24_POINTS if options.last_trick == TRICK_24 else options.last_trick
+    return int(declared + sevens + NUM_BRISQUES * BRISQUE_POINTS + last)

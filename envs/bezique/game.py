@@ -1,0 +1,513 @@
+"""Bezique: two players draw from a stock, declare what they collect after each trick they win, and fight the last eight tricks strictly.
+
+The rules are README.md; the § marks below are its paragraphs. The pack is `pack.py`, declarations are `declarations.py`, and `endgame.py`
+solves the last eight tricks.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.envs.bezique import declarations, text
+from backalley.envs.bezique.declarations import (
+    BEZIQUE,
+    DECLARE_SEVEN,
+    DOUBLE_BEZIQUE,
+    FOUR,
+    IN_SEVEN,
+    MARRIAGE,
+    NO_DECLARATION,
+    SEQUENCE,
+    SEVEN_POINTS,
+    Quartet,
+    Reuse,
+    most_points,
+    points,
+)
+from backalley.envs.bezique.hands import draw_stock, draw_turn_up, drop, held_types, reveal, take, take_openly
+from backalley.envs.bezique.pack import (
+    ALL_TYPES,
+    BRISQUE_POINTS,
+    DRAWING,
+    HAND,
+    MOST_DEALS,
+    NONE,
+    NUM_CARDS,
+    NUM_TYPES,
+    PACKETS,
+    STOCK,
+    SUITS,
+    TRICK_24,
+    TRICK_24_POINTS,
+    TRICKS,
+    Endgame,
+    TurnUp,
+    beats,
+    card_name,
+    card_number,
+    is_brisque,
+    is_seven,
+    replies,
+)
+from backalley.envs.bezique.sight import Observation, determinize, in_last_eight, observe
+from backalley.envs.core.base import CHANCE, OVER, Game, Kernels
+from backalley.envs.core.kernel import kernel
+from backalley.envs.core.options import option
+from backalley.envs.core.record import field
+
+POINTS_PER_REWARD = 1000.0  # §3
+DEAL_POINTS, DEAL_SPREAD = 320.0, 266.0  # a player's mean points of a deal, standard deviation of the difference (§6)
+IN_PILE = 1  # `won` is this plus the seat
+
+
+class SevenRule(IntEnum):
+    """§1.5: whether the seven of trumps is declared from the hand, or as a card of the trick just won."""
+
+    HAND = 0
+    TRICK = 1
+
+
+class Mode(IntEnum):
+    """§1.7: one deal for the difference of points, or deals up to a target."""
+
+    DEAL = 0
+    MATCH = 1
+
+
+class FirstDealer(IntEnum):
+    """§1.2: who deals first."""
+
+    SEAT_0 = 0
+    SEAT_1 = 1
+    RANDOM = 2
+
+
+class Reward(IntEnum):
+    """§3: the result at the end, or points as they are made."""
+
+    RESULT = 0
+    POINTS = 1
+
+
+class Options(NamedTuple):
+    """§2: what a table may agree on."""
+
+    stock_top_open: Annotated[bool, option("the top card of the stock lies face up")] = True
+    turn_up: Annotated[TurnUp, option("the turn-up is drawn last, or by the winner of trick 1")] = TurnUp.KEPT_FOR_LAST
+    seven_rule: Annotated[SevenRule, option("the seven of trumps is declared from the hand, or from the trick just won")] = SevenRule.HAND
+    seven_is_declaration: Annotated[bool, option("the seven counts as the trick's one declaration; otherwise it may be a second")] = True
+    quartet: Annotated[Quartet, option("four of a kind: one of each suit, or any four")] = Quartet.ONE_OF_EACH_SUIT
+    plain_sequence: Annotated[int, option("points of a sequence that is not trumps; 0: it cannot be declared", low=0, high=1000)] = 100
+    reuse: Annotated[Reuse, option("how often a card may be declared: once in each kind, freely, once in all")] = Reuse.CLASS
+    declare_at_trick_24: Annotated[bool, option("the winner of trick 24 may still declare")] = True
+    endgame: Annotated[Endgame, option("the duty of the second player in the last eight tricks: to win first, or to follow suit first")] = (
+        Endgame.SOURCE
+    )
+    last_trick: Annotated[int, option("points of trick 32, or ten for trick 24", low=-1, high=1000, words={"trick_24": TRICK_24})] = 10
+    melds_face_up: Annotated[bool, option("declared cards lie face up; otherwise they are named and laid face down")] = True
+    mode: Annotated[Mode, option("one deal, or a match up to `target`")] = Mode.DEAL
+    target: Annotated[int, option("points that end a match", low=1, high=10000)] = 1000
+    cards_dealt: Annotated[int, option("cards dealt to each player", low=HAND, high=HAND)] = HAND
+    first_dealer: Annotated[FirstDealer, option("who deals first (0 and 1 are taken too)")] = FirstDealer.RANDOM
+    reward: Annotated[Reward, option("the result of the deal or match at its end, or points as they are made")] = Reward.RESULT
+
+
+# Actions (§3), 80 of them:
+#    0-63   play that card (type * 2 + copy)
+#   64      declare the seven of trumps
+#   65-68   declare a marriage in C, D, H, S
+#   69, 70  declare a bezique, a double bezique
+#   71-74   declare four J, Q, K, A
+#   75-78   declare a sequence in C, D, H, S
+#   79      declare nothing
+NUM_ACTIONS = NO_DECLARATION + 1
+
+
+def action_str(options: Options, action: int) -> str:
+    """`play QSa`, `declare seven`, `declare marriage S`, `declare four A`, `no declaration`."""
+    if action < DECLARE_SEVEN:
+        return f"play {card_name(action)}"
+    if action >= SEQUENCE:
+        return "no declaration" if action == NO_DECLARATION else f"declare sequence {SUITS[action - SEQUENCE]}"
+    if action >= FOUR:
+        return f"declare four {'JQKA'[action - FOUR]}"
+    named = {DECLARE_SEVEN: "declare seven", BEZIQUE: "declare bezique", DOUBLE_BEZIQUE: "declare double bezique"}
+    return named.get(action, f"declare marriage {SUITS[(action - MARRIAGE) & 3]}")
+
+
+class State:
+    """Everything at the table. Cards of finished deals are gone: each deal is a fresh shuffle."""
+
+    seat: int = field("i1", doc="who acts")
+    reward: npt.NDArray[np.float32] = field("f4", 2, "what each seat gained by the latest action")
+    dealer: int = field("i1", doc="who dealt")
+    deal_number: int = field("i1", doc="deals begun, this one included")
+    total: npt.NDArray[np.int32] = field("i4", 2, "points of each seat in earlier deals of the match")
+    score: npt.NDArray[np.int32] = field("i4", 2, "points of each seat in this deal; brisques come at its end")
+    brisques: npt.NDArray[np.int8] = field("i1", 2, "aces and tens in each seat's pile")
+    trump: int = field("i1", doc="suit of trumps")
+    trick: int = field("i1", doc="tricks finished")
+    leader: int = field("i1", doc="who leads, or won the trick just finished")
+    declaring: int = field("i1", doc="1 while the winner of a trick may declare")
+    made: int = field("i1", doc="declared after this trick: 1 the seven of trumps, 2 another declaration, 3 both")
+    led: int = field("i1", doc="the card led; -1: none")
+    taken: npt.NDArray[np.int8] = field("i1", 2, "while the winner may declare, the trick he won; else -1")
+    turn_up: int = field("i1", doc="the turn-up, or the seven that lies there for it; -1: drawn")
+    stock: npt.NDArray[np.int8] = field("i1", STOCK, "the stock, top first, those left at the end; before them -1")
+    stock_left: int = field("i1", doc="cards of the stock, without the turn-up")
+    hand: npt.NDArray[np.int8] = field("i1", (2, HAND), "each seat's cards in ascending order, those on the table too; then -1")
+    held: npt.NDArray[np.int8] = field("i1", 2, "how many cards each seat holds")
+    scored: npt.NDArray[np.int8] = field(
+        "i1", NUM_CARDS, "kinds in which a card has scored: 1 seven, 2 marriage, 4 sequence, 8 bezique, 16 double, 32 four"
+    )
+    won: npt.NDArray[np.int8] = field("i1", NUM_CARDS, "1 + the seat in whose pile a card lies; 0: none's")
+    known: npt.NDArray[np.int8] = field(
+        "i1", (2, NUM_TYPES), "cards of each type that the other seat knows to be in this seat's closed hand"
+    )
+    num_declared: int = field("i1", doc="under `reuse: free`, entries of `declared`")
+    declared: npt.NDArray[np.int16] = field(
+        "i2", DRAWING, "under `reuse: free`, each declaration: the pattern of its cards, and above 10 bits its action less 64"
+    )
+
+
+# Dealing
+
+
+@kernel
+def start(options: Options, state: State, lot: int) -> None:
+    """Who deals first. §1.2"""
+    state.dealer = lot if options.first_dealer == FirstDealer.RANDOM else options.first_dealer
+    state.seat = CHANCE
+
+
+@kernel
+def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
+    """Eight cards each in packets of 3, 2 and 3, the other player first; the next card is the turn-up. §1.2"""
+    clear_table(state)
+    dealer, top = int(state.dealer), 0
+    for packet in PACKETS:
+        for turn in range(2):
+            for _ in range(packet):
+                take(state, dealer if turn else 1 - dealer, int(deck[top]))
+                top += 1
+    state.turn_up = int(deck[top])
+    for place in range(STOCK):
+        state.stock[place] = deck[top + 1 + place]
+    state.stock_left = STOCK
+    state.trump = int(state.turn_up) >> 4
+    if is_seven(int(state.turn_up)):
+        score(options, state, dealer, SEVEN_POINTS)
+    state.deal_number = int(state.deal_number) + 1
+    state.leader = 1 - dealer
+    state.seat = 1 - dealer
+
+
+@kernel
+def clear_table(state: State) -> None:
+    """An empty table; the points of the match stay."""
+    state.hand[:] = NONE
+    state.held[:] = 0
+    state.scored[:] = 0
+    state.won[:] = 0
+    state.known[:] = 0
+    state.score[:] = 0
+    state.brisques[:] = 0
+    state.taken[:] = NONE
+    state.declared[:] = 0
+    state.num_declared = 0
+    state.trick = 0
+    state.led = NONE
+
+
+@kernel
+def score(options: Options, state: State, seat: int, scored: int) -> None:
+    """A seat scores points of the deal. §1.2, §1.4, §1.5"""
+    state.score[seat] += scored
+    pay(options, state, seat, scored)
+
+
+@kernel
+def pay(options: Options, state: State, seat: int, made: int) -> None:
+    """The reward for points, where these are what is paid. §3"""
+    if options.reward == Reward.POINTS:
+        state.reward[seat] += made / POINTS_PER_REWARD
+        state.reward[1 - seat] -= made / POINTS_PER_REWARD
+
+
+# Legal actions
+
+
+@kernel
+def legal(options: Options, state: State, mask: npt.NDArray[np.int8]) -> None:
+    """Cards that may be played, or what may be declared. §1.3, §1.4, §1.5"""
+    if int(state.declaring):
+        found = may_declare(options, state)
+        for offset in range(NO_DECLARATION - DECLARE_SEVEN):
+            mask[DECLARE_SEVEN + offset] = found >> offset & 1
+        mask[NO_DECLARATION] = 1
+        return
+    seat = int(state.seat)
+    playable = ALL_TYPES
+    if in_last_eight(state) and int(state.led) != NONE:
+        playable = replies(options.endgame, int(state.trump), int(state.led) >> 1, held_types(state, seat))
+    previous, its_scored = NONE, 0
+    for index in range(int(state.held[seat])):
+        card = int(state.hand[seat, index])
+        scored = int(state.scored[card])
+        # Of two copies that nothing tells apart only the lower is an action. §3
+        twin = int(card ^ 1 == previous) & int(scored == its_scored)
+        mask[card] = playable >> (card >> 1) & ~twin & 1
+        previous, its_scored = card, scored
+
+
+@kernel
+def may_declare(options: Options, state: State) -> int:
+    """What the winner of the trick may declare now: bit `action - DECLARE_SEVEN` for each. §1.3, §1.5"""
+    if int(state.trick) == DRAWING and not options.declare_at_trick_24:
+        return 0
+    seat, found = int(state.leader), 0
+    if int(state.made) & 2 == 0:
+        found = declarations.declarable(options, state, seat)
+    if int(state.made) & 1 == 0 and seven_to_declare(options, state, seat) != NONE:
+        found |= 1
+    return found
+
+
+@kernel
+def seven_to_declare(options: Options, state: State, seat: int) -> int:
+    """The seven of trumps that the winner of the trick may declare, of two the lower copy, or NONE. §1.5"""
+    if options.seven_rule == SevenRule.HAND:
+        return declarations.fresh_seven(state, seat)
+    found = NONE
+    for index in range(2):
+        card = int(state.taken[index])
+        if card >> 1 == int(state.trump) * 8 and int(state.scored[card]) & IN_SEVEN == 0 and (found == NONE or card < found):
+            found = card
+    return found
+
+
+# Play
+
+
+@kernel
+def step(options: Options, state: State, action: int) -> None:
+    """One action."""
+    if action < DECLARE_SEVEN:
+        play(options, state, action)
+    elif action == NO_DECLARATION:
+        draw(options, state)
+    else:
+        declare(options, state, action)
+
+
+@kernel
+def play(options: Options, state: State, card: int) -> None:
+    """Lead a card, or reply to the one led. §1.3"""
+    seat = int(state.seat)
+    reveal(state, seat, card)
+    drop(state, seat, card)
+    if int(state.led) == NONE:
+        state.led = card
+        state.seat = 1 - seat
+        return
+    led = int(state.led)
+    finish_trick(options, state, led, card, seat if beats(int(state.trump), led, card) else 1 - seat)
+
+
+@kernel
+def finish_trick(options: Options, state: State, led: int, reply: int, winner: int) -> None:
+    """The winner takes both cards; while there is a stock he may declare. §1.3, §1.4"""
+    state.led = NONE
+    put_away(options, state, winner, led)
+    put_away(options, state, winner, reply)
+    state.leader = winner
+    state.seat = winner
+    state.trick = int(state.trick) + 1
+    if int(state.trick) == TRICKS:
+        end_deal(options, state)
+    elif int(state.trick) <= DRAWING:
+        if int(state.trick) == DRAWING and options.last_trick == TRICK_24:
+            score(options, state, winner, TRICK_24_POINTS)
+        state.taken[0], state.taken[1] = led, reply
+        state.made = 0
+        offer_declaration(options, state)
+
+
+@kernel
+def put_away(options: Options, state: State, seat: int, card: int) -> None:
+    """Put a card on a seat's pile. A brisque is paid now, and scored at the end."""
+    state.won[card] = IN_PILE + seat
+    if is_brisque(card):
+        state.brisques[seat] = int(state.brisques[seat]) + 1
+        pay(options, state, seat, BRISQUE_POINTS)
+
+
+@kernel
+def offer_declaration(options: Options, state: State) -> None:
+    """Let the winner declare, if he can; otherwise draw at once. §1.5"""
+    if may_declare(options, state):
+        state.declaring = 1
+    else:
+        draw(options, state)
+
+
+@kernel
+def declare(options: Options, state: State, action: int) -> None:
+    """Lay a declaration down and score it; it is the trick's only one, but that the seven may count apart. §1.5"""
+    seat = int(state.seat)
+    score(options, state, seat, points(options, int(state.trump), action))
+    if action == DECLARE_SEVEN:
+        state.made = int(state.made) | 1
+        declare_seven(options, state, seat)
+    else:
+        state.made = int(state.made) | 2
+        lay_down(options, state, seat, action)
+    if options.seven_is_declaration:
+        draw(options, state)
+    else:
+        offer_declaration(options, state)
+
+
+@kernel
+def lay_down(options: Options, state: State, seat: int, action: int) -> None:
+    """The cards of a declaration lie face up from now on, marked with its kind. §1.5, §1.6"""
+    pattern = declarations.copies(options, state, seat, action)
+    kind = declarations.kind_of(action)
+    for index in range(declarations.members(action)):
+        for copy in range(2):
+            if pattern >> (2 * index + copy) & 1:
+                card = 2 * declarations.member(action, index) + copy
+                reveal(state, seat, card)
+                state.scored[card] = int(state.scored[card]) | kind
+    if options.reuse == Reuse.FREE:
+        state.declared[int(state.num_declared)] = declarations.entry(action, pattern)
+        state.num_declared = int(state.num_declared) + 1
+
+
+@kernel
+def declare_seven(options: Options, state: State, seat: int) -> None:
+    """The seven of trumps takes the place of the turn-up, unless that is a seven or drawn. §1.5"""
+    seven, turn_up = seven_to_declare(options, state, seat), int(state.turn_up)
+    from_trick = options.seven_rule == SevenRule.TRICK
+    if not from_trick:
+        reveal(state, seat, seven)
+    state.scored[seven] = int(state.scored[seven]) | IN_SEVEN
+    if turn_up == NONE or is_seven(turn_up):
+        return
+    state.turn_up = seven
+    if from_trick:
+        state.won[seven] = 0
+        put_away(options, state, seat, turn_up)
+        state.taken[0 if int(state.taken[0]) == seven else 1] = turn_up
+    else:
+        drop(state, seat, seven)
+        take_openly(state, seat, turn_up)
+
+
+@kernel
+def draw(options: Options, state: State) -> None:
+    """Both draw, the winner first; after trick 24 the declared cards go back into the hands. §1.3, §1.4"""
+    winner = int(state.leader)
+    for index in range(2):
+        state.scored[int(state.taken[index])] = 0
+        state.taken[index] = NONE
+    state.declaring, state.made = 0, 0
+    if options.turn_up == TurnUp.TAKEN_FIRST and int(state.trick) == 1:
+        draw_turn_up(state, winner)
+    else:
+        draw_stock(state, winner, bool(options.stock_top_open))
+    if int(state.stock_left) > 0:
+        draw_stock(state, 1 - winner, False)
+    else:
+        draw_turn_up(state, 1 - winner)
+    state.seat = winner
+    if int(state.trick) == DRAWING:
+        state.scored[:] = 0
+        state.known[:] = 0
+
+
+# The end
+
+
+@kernel
+def end_deal(options: Options, state: State) -> None:
+    """The last trick and the brisques score; then the episode ends, or the other player deals. §1.4, §1.7"""
+    if options.last_trick != TRICK_24:
+        score(options, state, int(state.leader), options.last_trick)
+    for seat in range(2):
+        state.score[seat] += BRISQUE_POINTS * int(state.brisques[seat])
+    if options.mode == Mode.DEAL:
+        if options.reward == Reward.RESULT:
+            gain = (int(state.score[0]) - int(state.score[1])) / POINTS_PER_REWARD
+            state.reward[0] += gain
+            state.reward[1] -= gain
+        state.seat = OVER
+    else:
+        end_match_deal(options, state)
+
+
+@kernel
+def end_match_deal(options: Options, state: State) -> None:
+    """A match ends when a deal leaves somebody with the target and ahead, or after twenty deals. §1.7"""
+    first, second = int(state.total[0]) + int(state.score[0]), int(state.total[1]) + int(state.score[1])
+    reached = max(first, second) >= options.target and first != second
+    if reached or int(state.deal_number) == MOST_DEALS:
+        if options.reward == Reward.RESULT:
+            ahead = int(first > second) - int(first < second)
+            state.reward[0] += ahead
+            state.reward[1] -= ahead
+        state.seat = OVER
+    else:
+        state.total[0], state.total[1] = first, second
+        state.dealer = 1 - int(state.dealer)
+        state.seat = CHANCE
+
+
+@kernel
+def outlook(options: Options, state: State, seat: int) -> float:
+    """What a seat may expect of a match between two deals: the lead against the spread of what is still to come. §3"""
+    if options.reward == Reward.POINTS:
+        return 0.0
+    lead = int(state.total[seat]) - int(state.total[1 - seat])
+    short = options.target - max(int(state.total[0]), int(state.total[1]))
+    deals = min(max(short / DEAL_POINTS, 1.0), float(MOST_DEALS - int(state.deal_number)))
+    return math.erf(lead / (DEAL_SPREAD * math.sqrt(2.0 * deals)))
+
+
+# The descriptor
+
+
+def reward_range(options: Options) -> tuple[float, float]:
+    """A deal's difference in thousands of points, that of as many deals as a match can have, or a match lost and won. §3"""
+    most = most_points(options) / POINTS_PER_REWARD
+    if options.mode == Mode.MATCH:
+        most = 1.0 if options.reward == Reward.RESULT else MOST_DEALS * most
+    return -most, most
+
+
+GAME = Game(
+    name="bezique",
+    version=0,
+    title="Bezique",
+    kernels=Kernels(start, deal, legal, step, observe, determinize),
+    Options=Options,
+    State=State,
+    Observation=Observation,
+    num_actions=NUM_ACTIONS,
+    action_str=action_str,
+    table_str=text.table_str,
+    piles=text.piles,
+    deck_size=lambda options: NUM_CARDS,
+    reward_range=reward_range,
+    zero_sum=lambda options: True,
+    num_lots=lambda options: 2 if options.first_dealer == FirstDealer.RANDOM else 1,
+    card_name=card_name,
+    card_number=card_number,
+    outlook=outlook,
+    speed_floor=2_000_000,
+)

@@ -1,0 +1,78 @@
+"""Hands, kept in ascending order, and what the other seat knows of them (§1.3, §4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from backalley.envs.bezique.pack import NONE, STOCK
+from backalley.envs.core.kernel import kernel
+
+
+@kernel
+def take(state: Any, seat: int, card: int) -> None:
+    """Put a card into a hand."""
+    place = int(state.held[seat])
+    while place > 0 and int(state.hand[seat, place - 1]) > card:
+        state.hand[seat, place] = state.hand[seat, place - 1]
+        place -= 1
+    state.hand[seat, place] = card
+    state.held[seat] = int(state.held[seat]) + 1
+
+
+@kernel
+def drop(state: Any, seat: int, card: int) -> None:
+    """Take a card out of a hand."""
+    last = int(state.held[seat]) - 1
+    place = 0
+    while int(state.hand[seat, place]) != card:
+        place += 1
+    while place < last:
+        state.hand[seat, place] = state.hand[seat, place + 1]
+        place += 1
+    state.hand[seat, last] = NONE
+    state.held[seat] = last
+
+
+@kernel
+def reveal(state: Any, seat: int, card: int) -> None:
+    """A card leaves the closed hand before all eyes: if the other seat knew of one like it there, this is taken to be the one. §4"""
+    kind = card >> 1
+    if int(state.scored[card]) == 0 and int(state.known[seat, kind]) > 0:
+        state.known[seat, kind] = int(state.known[seat, kind]) - 1
+
+
+@kernel
+def take_openly(state: Any, seat: int, card: int) -> None:
+    """Take a card that both see. One that has scored, a seven come back, lies face up again. §1.5"""
+    take(state, seat, card)
+    if int(state.scored[card]) == 0:
+        state.known[seat, card >> 1] = int(state.known[seat, card >> 1]) + 1
+
+
+@kernel
+def held_types(state: Any, seat: int) -> int:
+    """The types of the cards of a seat, as a set."""
+    found = 0
+    for index in range(int(state.held[seat])):
+        found |= 1 << (int(state.hand[seat, index]) >> 1)
+    return found
+
+
+@kernel
+def draw_stock(state: Any, seat: int, openly: bool) -> None:
+    """A seat draws the top card of the stock."""
+    top = STOCK - int(state.stock_left)
+    card = int(state.stock[top])
+    state.stock[top] = NONE
+    state.stock_left = int(state.stock_left) - 1
+    if openly:
+        take_openly(state, seat, card)
+    else:
+        take(state, seat, card)
+
+
+@kernel
+def draw_turn_up(state: Any, seat: int) -> None:
+    """A seat draws the turn-up, or the seven that lies there."""
+    take_openly(state, seat, int(state.turn_up))
+    state.turn_up = NONE

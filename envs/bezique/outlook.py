@@ -1,0 +1,235 @@
+"""What the cards of a hand are good for, as a bot reads it from an observation: declarations within reach, weighed by chance (§5)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.envs.bezique import declarations
+from backalley.envs.bezique.declarations import (
+    DOUBLE_BEZIQUE,
+    DOUBLE_BEZIQUE_POINTS,
+    IN_BEZIQUE,
+    JACK_OF_DIAMONDS,
+    MARRIAGE,
+    NO_DECLARATION,
+    NUM_KINDS,
+    QUEEN_OF_SPADES,
+)
+from backalley.envs.bezique.pack import ALL_TYPES, DRAWING, HAND, NUM_CARDS, NUM_TYPES, TurnUp
+from backalley.envs.core.cards import count_bits
+from backalley.envs.core.kernel import kernel
+
+NOTHING = -1
+"""The type of a card that is not there."""
+_AT_LEAST = 0.5  # the chance to get an open card that is next to be drawn
+
+
+class Reading(NamedTuple):
+    """An observation in the form that bots reckon with. Sets are sets of types."""
+
+    trump: int
+    led: int
+    """The type of the card led, or NOTHING."""
+    top: int
+    """The type of the open card that the winner of the trick will draw, or NOTHING."""
+    mine: npt.NDArray[np.int64]
+    """My cards [8], as `type | slot << 5 | scored << 6`: of two copies the second has slot 1."""
+    held: int
+    """How many these are."""
+    theirs: int
+    """The types of which I know the opponent to hold a card."""
+    closed: int
+    """How many of his cards I do not know."""
+    once: int
+    """The types of which I cannot place one card, or two."""
+    twice: int
+    """The types of which I cannot place two."""
+    total: int
+    """How many cards I cannot place."""
+    stock: int
+    """Cards of the stock."""
+    one: float
+    """A rough chance that a card still comes to me of which I cannot place one copy."""
+    two: float
+    """The same for one of which I cannot place either."""
+
+
+@kernel
+def shown(row: npt.NDArray[np.uint8]) -> int:
+    """The type that a one-hot row shows, or NOTHING."""
+    for kind in range(NUM_TYPES):
+        if row[kind]:
+            return kind
+    return NOTHING
+
+
+@kernel
+def read(options: Any, observation: Any) -> Reading:
+    """An observation, read."""
+    mine = np.empty(HAND, np.int64)
+    trump = int(np.int64(observation.trump[1] + 2 * observation.trump[2] + 3 * observation.trump[3]))
+    held, known, theirs, once, twice = 0, 0, 0, 0, 0
+    for kind in range(NUM_TYPES):
+        for slot in range(2):
+            if observation.hand[kind, slot]:
+                mine[held] = kind | slot << 5 | scored_bits(observation, kind, slot) << 6
+                held += 1
+        his = int(np.int64(observation.opponent_hand[kind] + observation.opponent_laid[kind, 0] + observation.opponent_laid[kind, 1]))
+        own = int(np.int64(observation.hand[kind, 0] + observation.hand[kind, 1]))
+        table = int(np.int64(observation.gone[kind] + observation.turn_up[kind] + observation.top[kind] + observation.led[kind]))
+        unseen = 2 - own - his - table
+        theirs |= int(his > 0) << kind
+        once |= int(unseen > 0) << kind
+        twice |= int(unseen > 1) << kind
+        known += his
+    total = count_bits(once) + count_bits(twice)
+    stock = int(np.int64(observation.stock))
+    one, two = chances(total, stock)
+    top = shown(observation.top)
+    if options.turn_up == TurnUp.TAKEN_FIRST and int(observation.trick) == 0:
+        top = shown(observation.turn_up)
+    return Reading(
+        trump, shown(observation.led), top, mine, held, theirs, max(HAND - known, 0), once, twice, total, stock, one, two
+    )  # fmt: skip
+
+
+@kernel
+def scored_bits(observation: Any, kind: int, slot: int) -> int:
+    """The kinds in which a card of mine has scored, as bits."""
+    bits = 0
+    for column in range(NUM_KINDS):
+        bits |= int(np.int64(observation.scored[kind, slot, column])) << column
+    return bits
+
+
+@kernel
+def chances(total: int, stock: int) -> tuple[float, float]:
+    """`one` and `two` of a reading: half the stock comes to me."""
+    if total == 0:
+        return 0.0, 0.0
+    missed = 1.0 - 0.5 * stock / (total + int(stock > 0))
+    return 1.0 - missed, 1.0 - missed * missed
+
+
+@kernel
+def chance_to_draw(reading: Reading, kind: int) -> float:
+    """A rough probability that a card of a type still comes to me."""
+    if reading.total == 0:
+        return 0.0
+    chance = 0.0
+    if reading.once >> kind & 1:
+        chance = reading.two if reading.twice >> kind & 1 else reading.one
+    return max(chance, _AT_LEAST) if kind == reading.top else chance
+
+
+class Outlook(NamedTuple):
+    """What cards are good for in declarations, in points."""
+
+    worth: npt.NDArray[np.float64]
+    """What giving up a card of mine would cost [64], at `2 * type + slot`."""
+    gain: npt.NDArray[np.float64]
+    """What another card of a type would add [32]."""
+    ready: float
+    """The best declaration that I hold complete."""
+
+
+@kernel
+def look_out(options: Any, reading: Reading, trick: int) -> Outlook:
+    """Weigh every declaration within reach: its points times the chance to complete it. A card of it that I hold once is worth as much as
+    would be lost without it; a card that is missing would gain as much as is lost for want of it."""
+    worth, gain = np.zeros(NUM_CARDS), np.zeros(NUM_TYPES)
+    use, first, second, ready = 0, 0, 0, 0.0
+    for action in range(MARRIAGE, NO_DECLARATION):
+        if declarations.kind_of(action) != use:
+            use = declarations.kind_of(action)
+            first, second = fitting(options, reading, use)
+        if action == DOUBLE_BEZIQUE:
+            points = weigh_double(options, reading, worth, gain, first, second)
+        else:
+            points = weigh(reading, worth, gain, first, second, action, declarations.points(options, reading.trump, action))
+        ready = max(ready, points)
+    left = DRAWING - trick
+    scale = 1.0 - 0.5**left if left > 0 else 0.0
+    worth *= scale
+    gain *= scale
+    return Outlook(worth, gain, ready * scale)
+
+
+@kernel
+def fitting(options: Any, reading: Reading, use: int) -> tuple[int, int]:
+    """The types of which I hold a first, and a second copy, fit to score in a kind of declaration: two sets."""
+    first, second = 0, 0
+    for index in range(reading.held):
+        card = int(reading.mine[index])
+        fit = int(declarations.eligible(options.reuse, card >> 6, use))
+        first |= (fit & ~(card >> 5) & 1) << (card & NUM_TYPES - 1)
+        second |= (fit & card >> 5 & 1) << (card & NUM_TYPES - 1)
+    return first, second
+
+
+@kernel
+def weigh(
+    reading: Reading, worth: npt.NDArray[np.float64], gain: npt.NDArray[np.float64], first: int, second: int, action: int, points: int
+) -> float:
+    """Add one declaration to the outlook; gives its points if it is complete."""
+    size, whole, missing = declarations.members(action), 1.0, 0
+    for index in range(size):
+        kind = declarations.member(action, index)
+        if (first | second) >> kind & 1 == 0:
+            whole *= chance_to_draw(reading, kind)
+            missing += 1
+    if whole == 0.0 or points == 0:
+        return 0.0
+    for index in range(size):
+        kind = declarations.member(action, index)
+        chance = chance_to_draw(reading, kind)
+        if (first | second) >> kind & 1 == 0:
+            gain[kind] += points * whole / chance * (1.0 - chance)
+        elif (first & second) >> kind & 1 == 0:
+            worth[2 * kind + (second >> kind & 1)] += points * whole * (1.0 - chance)
+    return float(points) if missing == 0 else 0.0
+
+
+@kernel
+def weigh_double(
+    options: Any, reading: Reading, worth: npt.NDArray[np.float64], gain: npt.NDArray[np.float64], first: int, second: int
+) -> float:
+    """The same for a double bezique, which needs both copies of both cards, and one at least fit for a single bezique (§1.6)."""
+    single_first, single_second = fitting(options, reading, IN_BEZIQUE)
+    whole, missing, fresh = 1.0, 0, 0
+    for kind in (JACK_OF_DIAMONDS, QUEEN_OF_SPADES):
+        absent = 2 - (first >> kind & 1) - (second >> kind & 1)
+        if absent > (reading.once >> kind & 1) + (reading.twice >> kind & 1) + int(kind == reading.top):
+            return 0.0
+        missing += absent
+        fresh += absent + ((single_first | single_second) >> kind & 1)
+        for _ in range(absent):
+            whole *= 0.5 * reading.stock / max(reading.total, 1)
+    if fresh == 0:
+        return 0.0
+    for kind in (JACK_OF_DIAMONDS, QUEEN_OF_SPADES):
+        for slot in range(2):
+            if (second if slot else first) >> kind & 1:
+                worth[2 * kind + slot] += DOUBLE_BEZIQUE_POINTS * whole
+        if (first & second) >> kind & 1 == 0 and whole > 0.0:
+            gain[kind] += DOUBLE_BEZIQUE_POINTS * whole * (2.0 * reading.total / max(reading.stock, 1) - 1.0)
+    return float(DOUBLE_BEZIQUE_POINTS) if missing == 0 else 0.0
+
+
+@kernel
+def mean_gain(reading: Reading, outlook: Outlook) -> float:
+    """What a card that nobody sees adds on average."""
+    total = 0.0
+    for kind in range(NUM_TYPES):
+        total += ((reading.once >> kind & 1) + (reading.twice >> kind & 1)) * outlook.gain[kind]
+    return total / max(reading.total, 1)
+
+
+@kernel
+def beaters_of(trump: int, kind: int) -> int:
+    """The types that win against a card of a type which leads. §1.3"""
+    higher = (0xFF << 8 * (kind >> 3)) & ~((1 << kind + 1) - 1)
+    return higher if kind >> 3 == trump else higher | (0xFF << 8 * trump) & ALL_TYPES

@@ -1,0 +1,273 @@
+"""What a seat sees, and redrawing what it does not: the other's closed hand and the order of the stock (§4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.envs.bezique.declarations import NUM_KINDS, declared, entry, member, members, most_points
+from backalley.envs.bezique.hands import take
+from backalley.envs.bezique.pack import DRAWING, MOST_DEALS, NONE, NUM_CARDS, NUM_TYPES, STOCK, TRICKS, TurnUp
+from backalley.envs.core import rng
+from backalley.envs.core.kernel import kernel
+from backalley.envs.core.record import field
+
+# Where a seat sees a card, in the order by which copies are numbered anew
+_MINE, _LED, _TAKEN, _PILES, _TURN_UP, _TOP, _LAID, _HIDDEN = 0, 1, 2, 4, 6, 7, 8, 9
+
+
+@kernel
+def top_shown(options: Any, state: Any) -> int:
+    """The top card of the stock where both see it, or NONE. Under `taken_first` it lies below the turn-up until trick 1 is drawn. §1.3"""
+    covered = options.turn_up == TurnUp.TAKEN_FIRST and int(state.turn_up) != NONE
+    if not options.stock_top_open or covered or int(state.stock_left) == 0:
+        return NONE
+    return int(state.stock[STOCK - int(state.stock_left)])
+
+
+@kernel
+def in_last_eight(state: Any) -> bool:
+    """Whether the stock is used up and drawn: from now on everybody knows every card. §1.4"""
+    return int(state.trick) >= DRAWING and not int(state.declaring)
+
+
+@kernel
+def most_hundreds(options: Any) -> int:
+    """Up to how many hundreds an observation counts the points of earlier deals: as far as one deal can carry beyond the target. Totals
+    get higher only where both have reached it on the same points."""
+    return int(min((options.target + most_points(options)) // 100, 255))
+
+
+class Observation:
+    """What a seat may know now. A type of card is suit * 8 + rank; copies are not told apart but in the seat's own hand, where of two
+    the first is the one with the lower number."""
+
+    hand: npt.NDArray[np.uint8] = field("u1", (NUM_TYPES, 2), "first and second copy of a card that I hold, in the hand or laid down")
+    scored: npt.NDArray[np.uint8] = field(
+        "u1", (NUM_TYPES, 2, NUM_KINDS), "if it has scored in: seven, marriage, sequence, bezique, double, four; if so, it is laid down"
+    )
+    opponent_hand: npt.NDArray[np.uint8] = field(
+        "u1", NUM_TYPES, "how many I know to be in the opponent's closed hand: in the last eight tricks all", high=2
+    )
+    opponent_laid: npt.NDArray[np.uint8] = field("u1", (NUM_TYPES, 2), "first and second copy of a card that the opponent has laid down")
+    opponent_scored: npt.NDArray[np.uint8] = field("u1", (NUM_TYPES, 2, NUM_KINDS), "kinds in which that copy has scored")
+    gone: npt.NDArray[np.uint8] = field("u1", NUM_TYPES, "how many lie in the piles", high=2)
+    turn_up: npt.NDArray[np.uint8] = field("u1", NUM_TYPES, "the turn-up, or the seven that lies there for it")
+    top: npt.NDArray[np.uint8] = field("u1", NUM_TYPES, "the open top card of the stock")
+    led: npt.NDArray[np.uint8] = field("u1", NUM_TYPES, "the card led to this trick")
+    trump: npt.NDArray[np.uint8] = field("u1", 4, "suit of trumps")
+    stock: int = field("u1", doc="cards of the stock, without the turn-up", high=STOCK)
+    trick: int = field("u1", doc="tricks finished", high=TRICKS)
+    my_lead: int = field("u1", doc="I lead this trick, or won the one just finished")
+    to_act: int = field("u1", doc="it is my turn")
+    declaring: int = field("u1", doc="the winner of the trick may declare")
+    dealer: int = field("u1", doc="I dealt")
+    brisques: npt.NDArray[np.uint8] = field("u1", 2, "aces and tens in my pile and in the opponent's", high=16)
+    score: npt.NDArray[np.uint8] = field(
+        "u1", 2, "hundreds of my points in this deal, and of the opponent's", high=lambda o: most_points(o) // 100
+    )
+    score_rest: npt.NDArray[np.uint8] = field("u1", 2, "the points beside these hundreds", high=99)
+    total: npt.NDArray[np.uint8] = field("u1", 2, "the same of earlier deals of the match: hundreds", high=lambda o: most_hundreds(o))
+    total_rest: npt.NDArray[np.uint8] = field("u1", 2, "the points beside these hundreds", high=99)
+    deal_number: int = field("u1", doc="deals begun in the match", high=MOST_DEALS)
+
+
+@kernel
+def observe(options: Any, state: Any, seat: int, out: Observation) -> None:
+    """What a seat may know. §4"""
+    other = 1 - seat
+    show_mine(state, seat, out)
+    show_other(options, state, other, out)
+    for kind in range(NUM_TYPES):
+        out.gone[kind] = int(state.won[2 * kind] > 0) + int(state.won[2 * kind + 1] > 0)
+    mark(out.turn_up, int(state.turn_up))
+    mark(out.top, top_shown(options, state))
+    mark(out.led, int(state.led))
+    out.trump[int(state.trump)] = 1
+    out.stock = state.stock_left
+    out.trick = state.trick
+    out.my_lead = int(state.leader) == seat
+    out.to_act = int(state.seat) == seat
+    out.declaring = state.declaring
+    out.dealer = int(state.dealer) == seat
+    out.deal_number = state.deal_number
+    most = most_hundreds(options)
+    for index in range(2):
+        owner = other if index else seat
+        out.brisques[index] = state.brisques[owner]
+        score, total = int(state.score[owner]), int(state.total[owner])
+        out.score[index], out.score_rest[index] = score // 100, score % 100
+        out.total[index], out.total_rest[index] = min(total // 100, most), total % 100
+
+
+@kernel
+def show_mine(state: Any, seat: int, out: Observation) -> None:
+    """The observer's own cards, of two copies the lower first. §4"""
+    previous = NONE
+    for index in range(int(state.held[seat])):
+        card = int(state.hand[seat, index])
+        kind = card >> 1
+        slot = int(kind == previous)
+        out.hand[kind, slot] = 1
+        show_kinds(out.scored[kind, slot], int(state.scored[card]))
+        previous = kind
+
+
+@kernel
+def show_other(options: Any, state: Any, other: int, out: Observation) -> None:
+    """The other's cards: those that lie face up, those known to be in his hand, in the last eight tricks all. §4"""
+    for kind in range(NUM_TYPES):
+        out.opponent_hand[kind] = state.known[other, kind]
+    everything = int(in_last_eight(state))
+    face_up = int(options.melds_face_up)
+    previous = NONE
+    for index in range(int(state.held[other])):
+        # Without branches, which would be taken at random: a closed card adds nothing.
+        card = int(state.hand[other, index])
+        kind, scored = card >> 1, int(state.scored[card])
+        laid = int(scored != 0)
+        out.opponent_hand[kind] += everything | (laid & ~face_up & 1)
+        slot = laid & int(kind == previous) & face_up
+        out.opponent_laid[kind, slot] |= laid & face_up
+        show_kinds(out.opponent_scored[kind, slot], scored * face_up)
+        previous = kind if laid else NONE
+
+
+@kernel
+def show_kinds(out: npt.NDArray[np.uint8], scored: int) -> None:
+    """Add the bits of `scored` as numbers."""
+    for column in range(NUM_KINDS):
+        out[column] |= scored >> column & 1
+
+
+@kernel
+def mark(out: npt.NDArray[np.uint8], card: int) -> None:
+    """A 1 at the type of a card, if there is one."""
+    out[card >> 1 & NUM_TYPES - 1] = int(card != NONE)
+
+
+@kernel
+def determinize(options: Any, state: Any, seat: int, key: np.uint64) -> None:
+    """A world drawn evenly from all that agree with what `seat` knows: its own cards, every card played, laid down, turned up or drawn
+    openly, and in the last eight tricks therefore everything. §4
+
+    Nobody can tell the copies of a card apart, so those that are not the seat's own are numbered anew, by where they lie.
+    """
+    other = 1 - seat
+    top_open = top_shown(options, state) != NONE
+    places = np.empty(NUM_CARDS, np.int64)
+    _see(state, seat, top_open, places)
+    for kind in range(NUM_TYPES):
+        first, second = int(places[2 * kind]), int(places[2 * kind + 1])
+        if first != _MINE and second != _MINE and first > second:
+            _swap_copies(state, kind)
+            places[2 * kind], places[2 * kind + 1] = second, first
+    pool = np.empty(NUM_CARDS, np.int64)
+    size = _unplaced(state, other, places, pool)
+    key = rng.shuffle(key, pool, size)
+    first_hidden = STOCK - int(state.stock_left) + int(top_open)
+    to_stock = STOCK - first_hidden
+    _refill_hand(state, other, places, pool, size - to_stock)
+    for index in range(to_stock):
+        state.stock[first_hidden + index] = _next_copy(places, int(pool[size - to_stock + index]))
+
+
+@kernel
+def _see(state: Any, seat: int, top_open: bool, places: npt.NDArray[np.int64]) -> None:
+    """Where the seat sees each card."""
+    for card in range(NUM_CARDS):
+        pile = int(state.won[card])
+        places[card] = _PILES + pile - 1 if pile else _HIDDEN
+    for index in range(2):
+        if int(state.taken[index]) != NONE:
+            places[int(state.taken[index])] = _TAKEN + index
+    if int(state.led) != NONE:
+        places[int(state.led)] = _LED
+    if int(state.turn_up) != NONE:
+        places[int(state.turn_up)] = _TURN_UP
+    if top_open:
+        places[int(state.stock[STOCK - int(state.stock_left)])] = _TOP
+    for index in range(int(state.held[seat])):
+        places[int(state.hand[seat, index])] = _MINE
+    for index in range(int(state.held[1 - seat])):
+        card = int(state.hand[1 - seat, index])
+        if int(state.scored[card]):
+            places[card] = _LAID
+
+
+@kernel
+def _swap_copies(state: Any, kind: int) -> None:
+    """The two copies of a type change their numbers, wherever they lie."""
+    _swap_entries(state.scored, kind)
+    _swap_entries(state.won, kind)
+    _swap_cards(state.taken, kind)
+    _swap_cards(state.hand[0], kind)
+    _swap_cards(state.hand[1], kind)
+    _swap_cards(state.stock, kind)
+    state.led = _swapped(int(state.led), kind)
+    state.turn_up = _swapped(int(state.turn_up), kind)
+    for number in range(int(state.num_declared)):
+        action, pattern = declared(state, number)
+        for index in range(members(action)):
+            if member(action, index) == kind:
+                copies = pattern >> (2 * index) & 3
+                pattern ^= (copies ^ (copies >> 1 | (copies & 1) << 1)) << (2 * index)
+        state.declared[number] = entry(action, pattern)
+
+
+@kernel
+def _swap_entries(array: npt.NDArray[Any], kind: int) -> None:
+    """What an array by cards says of the two copies of a type."""
+    kept = int(array[2 * kind])
+    array[2 * kind] = array[2 * kind + 1]
+    array[2 * kind + 1] = kept
+
+
+@kernel
+def _swap_cards(cards: npt.NDArray[Any], kind: int) -> None:
+    """The copies of a type in a list of cards."""
+    for index in range(cards.shape[0]):
+        cards[index] = _swapped(int(cards[index]), kind)
+
+
+@kernel
+def _swapped(card: int, kind: int) -> int:
+    """A card's number after the copies of a type have changed theirs."""
+    return card ^ 1 if card >> 1 == kind else card
+
+
+@kernel
+def _unplaced(state: Any, other: int, places: npt.NDArray[np.int64], pool: npt.NDArray[np.int64]) -> int:
+    """The types, ascending, of the cards that the seat cannot place; gives their number."""
+    size = 0
+    for kind in range(NUM_TYPES):
+        hidden = int(places[2 * kind] == _HIDDEN) + int(places[2 * kind + 1] == _HIDDEN)
+        for _ in range(hidden - int(state.known[other, kind])):
+            pool[size] = kind
+            size += 1
+    return size
+
+
+@kernel
+def _next_copy(places: npt.NDArray[np.int64], kind: int) -> int:
+    """The lowest copy of a type that lies nowhere yet."""
+    card = 2 * kind if places[2 * kind] == _HIDDEN else 2 * kind + 1
+    places[card] = _MINE
+    return card
+
+
+@kernel
+def _refill_hand(state: Any, other: int, places: npt.NDArray[np.int64], pool: npt.NDArray[np.int64], count: int) -> None:
+    """The other's hand: what lies face up, what is known to be in it, and the first `count` of the pool."""
+    state.hand[other, :] = NONE
+    state.held[other] = 0
+    for card in range(NUM_CARDS):
+        if places[card] == _LAID:
+            take(state, other, card)
+    for kind in range(NUM_TYPES):
+        for _ in range(int(state.known[other, kind])):
+            take(state, other, _next_copy(places, kind))
+    for index in range(count):
+        take(state, other, _next_copy(places, int(pool[index])))
