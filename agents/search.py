@@ -30,7 +30,9 @@ from backalley.envs.core.workers import Workers, cores
 
 MOST_WORLDS = 1_000_000
 CAUTION = 1.0
-"""Standard errors by which an action must lead the bot's own to be preferred."""
+"""Standard errors by which an action must lead the bot's own to be preferred. *Measured*, mean return of mc:20 against the bot it plays
+on with, for 0, 1, 2 and 3: Pitch +0.47, +0.48, +0.35, +0.19 (200 deals); Killer Bridge +0.046, +0.050, +0.041, +0.016 (12 games);
+Twenty-One, whose bot a search does not better, -0.014, -0.002, -0.001, 0.000 (1,500 banks)."""
 _AT_ONCE = 4096
 """Worlds held in memory at a time."""
 _LEAST_WORLDS = 8
