@@ -102,6 +102,21 @@ def run(code: str, tmp_path: Path, **environment: str) -> str:
     return done.stdout.strip()
 
 
+def test_symbols_of_machine_code_name_records_by_their_fields() -> None:
+    """Whatever types a process has met before: code kept by one process must not bear a symbol that another gives to other records."""
+    code = (
+        "import numba, numpy as np; from backalley.envs.core import kernel\n"
+        "record = lambda code, size: numba.typeof(np.zeros(1, np.dtype([('seat', 'i1'), ('shoe', code, size)]))).dtype\n"
+        "[record('i4', size) for size in range(1, {met})]\n"
+        "print(record('u2', 6).mangling_args, record('u2', 52).mangling_args)"
+    )
+    commands = [[sys.executable, "-c", code.format(met=met)] for met in (1, 9)]
+    shown = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for command in commands]
+    assert shown[0] == shown[1]
+    one, other = shown[0].split(") (")
+    assert one.strip("()\n") != other.strip("()\n")
+
+
 @BY_NAME
 def test_compiled_equals_uncompiled(game: Game, tmp_path: Path) -> None:
     """The same episodes, line by line in Python and compiled: the same states, masks, observations, worlds, bots' moves, rewards."""

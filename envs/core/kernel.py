@@ -37,6 +37,19 @@ _KEPT_DAYS = 30
 _IMPORT = re.compile(r"^\s*(?:from\s+(backalley[\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+(backalley[\w.]*))", re.MULTILINE)
 
 
+def _symbol(record: Any) -> tuple[str, tuple[str]]:
+    """What the symbols of machine code call a record type: a digest of its fields.
+
+    Numba's own name is a number that counts types in the order a process meets them. So code kept by two processes could use one symbol
+    for different records, and a third process, loading both, ran the one in the other's place (seen: cards dealt to the offsets of
+    another table's state).
+    """
+    return "Record", (hashlib.sha256(record.name.encode()).hexdigest()[:16],)
+
+
+numba.types.Record.mangling_args = property(_symbol)
+
+
 @functools.cache
 def _imports(path: Path) -> tuple[Path, ...]:
     """The files of this package that a file imports by its text."""
