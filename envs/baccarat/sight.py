@@ -1,0 +1,221 @@
+"""What a seat of baccarat sees, and what it may imagine of the rest. The § marks are README.md's paragraphs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.envs.baccarat.coup import (
+    BANK,
+    BANKER_TURN,
+    BETTING,
+    COUP,
+    NATURAL,
+    NO_BET,
+    PLAYER,
+    PLAYER_TURN,
+    SHOWN,
+    STOOD,
+    BankerSees,
+    Mode,
+    most_coups,
+    place_value,
+    side_of,
+    two_cards,
+)
+from backalley.envs.core import rng
+from backalley.envs.core.kernel import kernel
+from backalley.envs.core.record import field
+
+if TYPE_CHECKING:
+    from backalley.envs.baccarat.game import Options, State
+
+
+class Observation:
+    """§4: what one seat may know now. Index 0 of a row of seats is me, the others follow clockwise."""
+
+    phase: npt.NDArray[np.uint8] = field("u1", 4, "betting, the Player hand, the Banker hand, cards turned up: one of them is 1")
+    my_turn: int = field("u1", doc="1 when I am to act")
+    hand: npt.NDArray[np.uint8] = field("u1", (2, 10), "values of the two cards I look at: the hand I handle")
+    total: npt.NDArray[np.uint8] = field("u1", 10, "their total")
+    third: npt.NDArray[np.uint8] = field("u1", 11, "value of the Player's third card, 10 where he stood; all 0 before")
+    remaining: npt.NDArray[np.uint8] = field(
+        "u1", 10, "cards of each value that I have not seen; all 0 with `decks` inf", high=lambda o: max(1, 16 * o.decks)
+    )
+    bet: npt.NDArray[np.uint8] = field(
+        "u1", lambda o: (o.num_bettors, 4), "each seat's bet of this coup, as far as it shows: none, PLAYER, BANK, TIE"
+    )
+    stake: npt.NDArray[np.uint8] = field("u1", lambda o: (o.num_bettors, 4), "and its level")
+    participant: npt.NDArray[np.uint8] = field("u1", lambda o: (o.num_bettors,), "who handles the Player hand, once bets are placed")
+    bank: npt.NDArray[np.uint8] = field("u1", lambda o: (o.num_bettors,), "who has the rotating bank")
+    winner: npt.NDArray[np.uint8] = field("u1", 3, "who won the latest coup: Player, Banker, tie; all 0 before the first")
+    coup: int = field("u1", doc="coups finished", high=most_coups)
+
+
+@kernel
+def hand_of(options: Options, state: State, seat: int) -> int:
+    """§4: the hand that a seat handles in this coup: 0 the Player's, 1 the Banker's, -1 none."""
+    if options.mode == Mode.CHEMIN:
+        return seat
+    return PLAYER if state.phase != BETTING and seat == state.participant else -1
+
+
+@kernel
+def seen_places(options: Options, state: State, seat: int) -> int:
+    """§4: which of the coup's six places a seat has seen, as bits."""
+    drew = int(state.player_drew)
+    if state.phase == BETTING:
+        return 0
+    if state.phase == SHOWN:
+        return (1 << (4 + drew + int(state.banker_drew))) - 1
+    hand = hand_of(options, state, seat)
+    third = 1 << 4 if state.phase == BANKER_TURN and drew else 0
+    if hand < 0 or (hand == BANK and options.banker_sees == BankerSees.TOTAL):
+        return third
+    return 0b101 << hand | third
+
+
+@kernel
+def bet_shows(options: Options, state: State, seat: int, who: int) -> bool:
+    """§4: whether `seat` knows the bet of `who`: his own, and all once they are placed."""
+    if state.phase != BETTING:
+        return True
+    return who < state.seat and (who == seat or options.bets_public)
+
+
+@kernel
+def observe(options: Options, state: State, seat: int, out: Observation) -> None:
+    """§4: the hand I handle, the Player's third card, what is left of each value, and bets once they show."""
+    out.phase[state.phase] = 1
+    out.my_turn = int(state.seat == seat)
+    seen = seen_places(options, state, seat)
+    hand = hand_of(options, state, seat)
+    if hand >= 0:
+        out.total[two_cards(state, hand)] = 1
+        if (seen >> hand) & 1:
+            out.hand[0, place_value(state, hand)] = 1
+            out.hand[1, place_value(state, hand + 2)] = 1
+    if state.phase == BANKER_TURN or (state.phase == SHOWN and state.player_drew):
+        out.third[place_value(state, 4) if state.player_drew else STOOD] = 1
+    if options.decks > 0:
+        for points in range(10):
+            out.remaining[points] = (16 if points == 0 else 4) * options.decks - int(state.exposed[points])
+        for place in range(COUP):
+            if (seen >> place) & 1:
+                out.remaining[place_value(state, place)] -= 1
+    if state.winner > 0:
+        out.winner[int(state.winner) - 1] = 1
+    out.coup = state.coup
+    if options.mode != Mode.CHEMIN:
+        observe_bets(options, state, seat, out)
+
+
+@kernel
+def observe_bets(options: Options, state: State, seat: int, out: Observation) -> None:
+    """§4: bets, who handles the Player hand, who has the bank."""
+    for index in range(options.num_bettors):
+        who = (seat + index) % options.num_bettors
+        bet = int(state.bets[who])
+        if bet_shows(options, state, seat, who):
+            out.bet[index, 0 if bet == NO_BET else 1 + side_of(bet)] = 1
+            if bet != NO_BET:
+                out.stake[index, (bet - 1) // 3] = 1
+        out.participant[index] = int(who == state.participant)
+        out.bank[index] = int(who == state.banker)
+
+
+@kernel
+def possible(options: Options, state: State, banker_total: int) -> bool:
+    """§4: whether the two hands could have led here. `banker_total` is what the seat knows of the Banker's, -1 for nothing."""
+    if state.phase == BETTING or state.phase == SHOWN:
+        return True
+    player, banker = two_cards(state, PLAYER), two_cards(state, BANK)
+    if player >= NATURAL or banker >= NATURAL or (banker_total >= 0 and banker != banker_total):
+        return False
+    if options.chemin_player_free:
+        return True
+    if state.phase == PLAYER_TURN:
+        return player == 5
+    return player <= 5 if state.player_drew else player >= 5
+
+
+@kernel
+def redraw(options: Options, unseen: npt.NDArray[np.uint16], size: int, count: int, key: np.uint64) -> np.uint64:
+    """The first `count` of `size` unseen cards become a random sample; with `decks` inf, cards drawn anew from a whole pack each."""
+    if options.decks == 0:
+        for index in range(count):
+            key, unseen[index] = rng.below(key, 52)
+        return key
+    return rng.draw(key, unseen, size, count)
+
+
+@kernel
+def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
+    """§4: draw again the hands that `seat` does not look at, until they could have led here; cards to come; bets that do not show."""
+    if state.phase == BETTING and not options.bets_public:
+        key = redraw_bets(options, state, seat, key)
+    seen = seen_places(options, state, seat)
+    unseen = np.empty(max(1, options.decks) * 52, np.uint16)
+    size = gather_unseen(options, state, seen, unseen)
+    sees_total = options.banker_sees == BankerSees.TOTAL and options.mode == Mode.CHEMIN and seat == BANK
+    banker_total = two_cards(state, BANK) if sees_total else -1
+    first, hidden = int(state.first), 0
+    for place in range(4):
+        hidden += 1 - ((seen >> place) & 1)
+    waiting = True
+    while waiting:
+        key = redraw(options, unseen, size, hidden, key)
+        taken = 0
+        for place in range(4):
+            if (seen >> place) & 1 == 0:
+                state.shoe[first + place] = unseen[taken]
+                taken += 1
+        waiting = not possible(options, state, banker_total)
+    rest = unseen[hidden:]
+    later = 0
+    for place in range(4, state.shoe.shape[0] - first):
+        later += int(place >= COUP or (seen >> place) & 1 == 0)
+    key = redraw(options, rest, size - hidden, later, key)
+    taken = 0
+    for place in range(4, state.shoe.shape[0] - first):
+        if place >= COUP or (seen >> place) & 1 == 0:
+            state.shoe[first + place] = rest[taken]
+            taken += 1
+
+
+@kernel
+def gather_unseen(options: Options, state: State, seen: int, unseen: npt.NDArray[np.uint16]) -> int:
+    """The cards that a seat cannot place, in ascending order; gives their number. With `decks` inf there are no such cards, only room."""
+    if options.decks == 0:
+        return 52
+    gone = np.zeros(unseen.shape[0], np.bool_)
+    for place in range(int(state.first)):
+        gone[state.shoe[place]] = True
+    for place in range(COUP):
+        if (seen >> place) & 1:
+            gone[state.shoe[int(state.first) + place]] = True
+    count = 0
+    for card in range(unseen.shape[0]):
+        if not gone[card]:
+            unseen[count] = card
+            count += 1
+    return count
+
+
+@kernel
+def redraw_bets(options: Options, state: State, seat: int, key: np.uint64) -> np.uint64:
+    """Bets placed unseen become any the table allows."""
+    levels = 0
+    for level in range(4):
+        levels += int(options.stakes[level] > 0)
+    for who in range(options.num_bettors):
+        if who != seat and who < state.seat:
+            if options.allow_no_bet:
+                key, bet = rng.below(key, 3 * levels + 1)
+            else:
+                key, bet = rng.below(key, 3 * levels)
+                bet += 1
+            state.bets[who] = bet
+    return key

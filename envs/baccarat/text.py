@@ -1,0 +1,120 @@
+"""Baccarat in words: the table as a seat may see it, and where every card lies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from backalley.envs.baccarat.coup import (
+    BANK,
+    BETTING,
+    COUP,
+    NO_BET,
+    PLAYER,
+    SHOWN,
+    STAND,
+    Mode,
+    Reshuffle,
+    most_coups,
+    pack_size,
+    two_cards,
+    value,
+)
+from backalley.envs.baccarat.sight import bet_shows, hand_of, seen_places
+from backalley.envs.core import cards
+
+if TYPE_CHECKING:
+    from backalley.envs.baccarat.game import Options
+
+SIDES = ("player", "bank", "tie")
+
+
+def action_str(options: Options, action: int) -> str:
+    """`no bet`, `player 5`, `bank 1`, `stand`, `draw`; a stake level that the table does not have is `player level 4`."""
+    if action == NO_BET:
+        return "no bet"
+    if action >= STAND:
+        return "stand" if action == STAND else "draw"
+    level, side = divmod(action - 1, 3)
+    stake = options.stakes[level]
+    return f"{SIDES[side]} {stake}" if stake else f"{SIDES[side]} level {level + 1}"
+
+
+def hand_places(state: Any, hand: int) -> list[int]:
+    """Where in the shoe a hand's cards lie."""
+    first, drew = int(state.first), (int(state.player_drew), int(state.banker_drew))
+    places = [first + hand, first + hand + 2]
+    return places + ([first + 4 + hand * drew[0]] if drew[hand] else [])
+
+
+def piles(options: Options, state: Any) -> dict[str, list[int]]:
+    """Where every card lies. `rest` are cards that this coup could not come to; with `decks` inf there are none."""
+    shoe, first = state.shoe.tolist(), int(state.first)
+    places = [hand_places(state, hand) if state.phase != BETTING else [] for hand in (PLAYER, BANK)]
+    found = {"player": [shoe[place] for place in places[PLAYER]], "banker": [shoe[place] for place in places[BANK]]}
+    found["turned up"] = shoe[:first]
+    found["shoe"] = [card for place, card in enumerate(shoe) if place >= first and place not in places[PLAYER] + places[BANK]]
+    if options.decks > 0 and len(shoe) < pack_size(options):
+        found["rest"] = sorted(set(range(pack_size(options))) - set(shoe))
+    return found
+
+
+def table_str(options: Options, state: Any, seat: int | None) -> str:
+    """The bets, the hands as far as they show, and the coup before. Which pack a card is from is not shown."""
+    lines = [_head(options, state)]
+    if state.winner and state.phase != SHOWN:
+        drew = state.last_drew.tolist()
+        hands = [[0, 2, 4][: 2 + drew[0]], [1, 3, 4 + drew[0]][: 2 + drew[1]]]
+        shown = [_hand([int(state.last[place]) for place in hand]) for hand in hands]
+        lines.append(f"last coup: Player {shown[0]}, Banker {shown[1]}, {_won(state)}")
+    if options.mode != Mode.CHEMIN:
+        lines += [f"seat {who}{_notes(state, who)}  {_bet(options, state, seat, who)}" for who in range(options.num_bettors)]
+    if state.phase != BETTING:
+        for hand, name in enumerate(("Player", "Banker")):
+            lines.append(f"{name}  {_hand_line(options, state, seat, hand)}")
+    if state.phase == SHOWN:
+        lines.append(_won(state))
+    if seat is None:
+        rest = piles(options, state)["shoe"]
+        lines.append("next cards: " + cards.card_names(card % 52 for card in rest[:COUP]))
+    lines.append("won so far: " + ", ".join(f"seat {who} {units:+.2f}" for who, units in enumerate(state.units.tolist())))
+    return "\n".join(lines)
+
+
+def _head(options: Options, state: Any) -> str:
+    packs = f"{options.decks} packs" if options.decks > 1 else "one pack" if options.decks else "packs without end"
+    number = min(int(state.coup) + (state.phase != SHOWN), most_coups(options))
+    of = "the shoe" if options.num_coups == 0 else str(options.num_coups)
+    left = f", {len(state.shoe) - int(state.first)} cards in the shoe" if options.reshuffle == Reshuffle.SHOE else ""
+    return f"{packs}, coup {number} of {of}{left}"
+
+
+def _won(state: Any) -> str:
+    return ("the Player hand wins", "the Banker hand wins", "a tie")[int(state.winner) - 1]
+
+
+def _notes(state: Any, who: int) -> str:
+    notes = ["has the bank"] * int(who == state.banker) + ["handles the Player hand"] * int(who == state.participant)
+    return f" ({', '.join(notes)})" if notes else ""
+
+
+def _bet(options: Options, state: Any, seat: int | None, who: int) -> str:
+    if state.phase == BETTING and who >= state.seat:
+        return "has not bet"
+    if seat is not None and not bet_shows(options, state, seat, who):
+        return "has bet"
+    return action_str(options, int(state.bets[who]))
+
+
+def _hand(faces: list[int]) -> str:
+    return f"{cards.card_names(faces)} = {sum(value(face) for face in faces) % 10}"
+
+
+def _hand_line(options: Options, state: Any, seat: int | None, hand: int) -> str:
+    seen = 0b111111 if seat is None else seen_places(options, state, seat)
+    places = hand_places(state, hand)
+    shown = [(seen >> (place - int(state.first))) & 1 for place in places]
+    faces = [int(state.shoe[place]) % 52 for place in places]
+    if all(shown):
+        return _hand(faces)
+    text = " ".join(cards.card_name(face) if show else "--" for face, show in zip(faces, shown, strict=True))
+    return text + (f" = {two_cards(state, hand)}" if seat is not None and hand_of(options, state, seat) == hand else "")

@@ -1,0 +1,431 @@
+"""What vectors cannot say of baccarat: exact odds through the rules' own kernels, equilibria, fair shoes, and modes in combination."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import backalley
+from backalley.agents.match import play_out
+from backalley.agents.rule_based import BotAgent
+from backalley.envs.baccarat import bot, coup, odds
+from backalley.envs.baccarat.coup import BANK, DRAW, PLAYER, STAND, TIE
+from backalley.envs.baccarat.game import GAME
+from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.base import OVER
+from backalley.envs.core.kernel import COMPILED
+from backalley.envs.core.options import OptionError
+from tests.house import label
+from tests.test_rules import check_returns, play
+
+enumerates = pytest.mark.skipif(not COMPILED, reason="a million coups")
+
+# Rules page, reference figures: exact counts of Player, Banker, tie.
+COUNTS = {
+    1: (6_548_674_432, 6_737_232_640, 1_372_227_328),
+    8: (2_230_518_282_592_256, 2_292_252_566_437_888, 475_627_426_473_216),
+    "inf": (2_153_464, 2_212_744, 460_601),
+}
+# Gain of a unit on PLAYER, on BANK, on TIE at 8 and at 9 to 1.
+GAINS = {
+    1: (-0.012864, -0.010117, -0.157461, -0.063846),
+    8: (-0.012351, -0.010579, -0.143596, -0.048440),
+    "inf": (-0.012281, -0.010640, -0.141170, -0.045744),
+}
+# On a five: the Player side's value where it draws, where it stands; gain of PLAYER if fives always stand.
+FIVES = {
+    1: (-0.179650, -0.210221, -0.015815),
+    6: (-0.179379, -0.209574, -0.015242),
+    8: (-0.179360, -0.209526, -0.015214),
+    "inf": (-0.179300, -0.209376, -0.015129),
+}
+
+
+@enumerates
+@pytest.mark.parametrize("decks", COUNTS)
+def test_every_coup_counted(decks: Any) -> None:
+    found = odds.odds(GAME.options({"mode": "punto_banco", "decks": decks}))
+    assert found.wins == COUNTS[decks]
+    assert found.total == (13**6 if decks == "inf" else math.perm(52 * decks, 6))
+    bets = ((PLAYER, 9), (BANK, 9), (TIE, 8), (TIE, 9))
+    gains = [float(odds.bet_value(GAME.options({"tie_pays": pays}), found, side)) for side, pays in bets]
+    assert gains == pytest.approx(GAINS[decks], abs=5e-7)
+
+
+@enumerates
+def test_how_long_coups_are_and_how_often_naturals_come() -> None:
+    tally = odds.odds(GAME.options()).tally
+    cards = tally.sum(axis=(0, 3, 4, 5))
+    shares = np.array([cards[0, 0], cards[0, 1] + cards[1, 0], cards[1, 1]]) / tally.sum()
+    assert shares == pytest.approx([0.378868, 0.303444, 0.317687], abs=5e-7)
+    naturals = tally.sum(axis=(0, 1, 2, 5)) / tally.sum()
+    assert 1 - naturals[0, 0] == pytest.approx(0.343049, abs=5e-7)
+    assert naturals[1].sum() == pytest.approx(0.189435, abs=5e-7)
+
+
+@enumerates
+@pytest.mark.parametrize(
+    ("rule", "chances", "gains"),
+    [
+        ("third_card", (0.446247, 0.458597, 0.095156), (-0.012351, -0.010579)),
+        ("table_only", (0.460743, 0.448245, 0.091012), (0.012498, -0.034910)),
+        ("total", (0.455389, 0.464023, 0.080588), (-0.008634, -0.014567)),
+    ],
+)
+def test_the_three_readings_of_the_bankers_table(rule: str, chances: tuple[float, ...], gains: tuple[float, ...]) -> None:
+    options = GAME.options({"banker_rule": rule})
+    found = odds.odds(options)
+    assert [float(found.share(side)) for side in (PLAYER, BANK, TIE)] == pytest.approx(chances, abs=5e-7)
+    assert [float(odds.bet_value(options, found, side)) for side in (PLAYER, BANK)] == pytest.approx(gains, abs=5e-7)
+
+
+@enumerates
+@pytest.mark.parametrize("decks", FIVES)
+def test_drawing_or_standing_on_a_five(decks: Any) -> None:
+    options = GAME.options({"decks": decks})
+    found = {five: odds.odds(options, five) for five in (DRAW, STAND)}
+    values = []
+    for five in (DRAW, STAND):
+        player, bank, tie = (int(count) for count in found[five].tally[..., 1].reshape(3, -1).sum(1))
+        values.append((player - bank) / (player + bank + tie))
+    assert (*values, float(odds.bet_value(options, found[STAND], PLAYER))) == pytest.approx(FIVES[decks], abs=5e-7)
+    if decks == 8:
+        shares = [float(found[STAND].share(side)) for side in (PLAYER, BANK, TIE)]
+        assert shares == pytest.approx([0.446432, 0.461645, 0.091923], abs=5e-7)
+
+
+@enumerates
+def test_chemin_by_totals_is_kemeny_and_snells() -> None:
+    found = odds.chemin(GAME.options({"mode": "chemin", "decks": "inf", "banker_sees": "total"}))
+    best = found.equilibrium()
+    assert best.value == Fraction(-679568, 53094899)
+    assert best.draws == Fraction(9, 11)
+    assert best.mixed == (6, -1, coup.STOOD)
+    assert best.mixed_draws == Fraction(859, 2288)
+    assert found.value(Fraction(1)) == Fraction(-66016, 4826809)
+    assert found.value(Fraction(0)) == Fraction(-74176, 4826809)
+    assert len(found.seen) == 88
+    for (points, _, third), draws in best.answers.items():
+        if (points, third) != (6, coup.STOOD):
+            assert draws == coup.banker_draws(coup.BankerRule.THIRD_CARD, points, third, 0), "the source's table is the equilibrium's"
+
+
+@enumerates
+@pytest.mark.parametrize(
+    ("decks", "draw", "stand"),
+    [(1, -0.0147237138, -0.0162212905), (6, -0.0138134907, -0.0155006731), (8, -0.0137761622, -0.0154672846)],
+)
+def test_chemin_by_cards(decks: int, draw: float, stand: float) -> None:
+    found = odds.chemin(GAME.options({"mode": "chemin", "decks": decks}))
+    assert len(found.seen) == 44 * 11
+    assert float(found.value(Fraction(1))) == pytest.approx(draw, abs=5e-11)
+    assert float(found.value(Fraction(0))) == pytest.approx(stand, abs=5e-11)
+    best = found.equilibrium()
+    assert all(found.value(Fraction(k, 50)) <= best.value for k in range(51))
+    if decks == 8:
+        assert best.draws == Fraction(163305, 201968)
+        assert (best.mixed, best.mixed_draws) == ((0, 6, coup.STOOD), Fraction(490310615, 774749248))
+        assert best.value == Fraction(-1059778909061461, 82154663322498585)
+
+
+def bankers_chance(options: Any, seen: tuple[int, int, int]) -> Fraction:
+    """How likely the bot draws, shown this."""
+    observation = np.zeros(1, GAME.observation_dtype(options))[0]
+    low, high, third = seen
+    observation["total"][(low + max(high, 0)) % 10] = 1
+    observation["third"][third] = 1
+    if high >= 0:
+        observation["hand"][0, low] = observation["hand"][1, high] = 1
+    return Fraction(int(bot.banker_chance(options, observation)), bot.MILLION)
+
+
+@enumerates
+@pytest.mark.parametrize(
+    ("decks", "sees", "most"),
+    [("inf", "total", 1e-6), (8, "composition", 1e-6), (6, "composition", 1e-4), (1, "composition", 1e-3)],
+)
+def test_the_bot_of_chemin_can_hardly_be_exploited(decks: Any, sees: str, most: float) -> None:
+    """What either side gains by answering the bot as well as possible, over what the equilibrium gives it."""
+    options = GAME.options({"mode": "chemin", "decks": decks, "banker_sees": sees})
+    found = odds.chemin(options)
+    value = found.equilibrium().value
+    draws = Fraction(bot.FIVE_BY_TOTALS if sees == "total" else bot.FIVE_BY_CARDS, bot.MILLION)
+    assert 0 <= float(value - found.value(draws)) < most
+    lines = found.lines()
+    chances = [bankers_chance(options, seen) for seen in found.seen]
+    answered = [(1 - chance) * line[0] + chance * line[1] for chance, line in zip(chances, lines, strict=True)]
+    replies = [(found.decided + sum(a + b * five for a, b in answered)) / Fraction(found.total) for five in (0, 1)]
+    assert 0 <= float(max(replies) - value) < most
+
+
+@enumerates
+@pytest.mark.parametrize(
+    "rule", ["third_card", *(pytest.param(rule, marks=pytest.mark.slow) for rule in ("table_only", "total"))]
+)
+def test_the_bots_count_is_what_removing_a_card_does(rule: str) -> None:
+    options = GAME.options({"banker_rule": rule})
+    whole, counts = odds.odds(options), odds.full_counts(options)
+    for side in (PLAYER, BANK, TIE):
+        assert bot.COMES[options.banker_rule][side] == pytest.approx(float(whole.share(side)), abs=5.1e-8)
+    for value in range(10):
+        left = counts.copy()
+        left[value] -= 1
+        without = odds.odds(options, counts=left)
+        for side in (PLAYER, BANK, TIE):
+            change = float(without.share(side) - whole.share(side)) * 1e6
+            assert bot.REMOVED[options.banker_rule][side][value] == pytest.approx(change, abs=0.051)
+
+
+@pytest.mark.parametrize("given", [{}, {"decks": 1}, {"decks": "inf"}, {"reshuffle": "shoe", "num_coups": 250}], ids=label)
+def test_dealt_coups_come_as_often_as_enumeration_says(given: dict[str, Any]) -> None:
+    """The engine's own shuffles: those of six cards, of a pack without end, of whole shoes."""
+    if not COMPILED:
+        pytest.skip("a million coups")
+    size, one = 4096, "num_coups" not in given
+    tables = backalley.make_vec("baccarat-v0", num_envs=size, seed=3, mode="punto_banco", autoreset=one, **given)
+    tables.reset()
+    wins = np.zeros(3, np.int64)
+    for _ in range(250):
+        tables.step(np.full(size, 1 + PLAYER))
+        if one:  # finished tables start anew, so the reward tells who won
+            reward = np.sign(tables.turn.reward[:, 0])
+            wins += [(reward > 0).sum(), (reward < 0).sum(), (reward == 0).sum()]
+        else:
+            wins += np.bincount(tables.engine.batch.state["winner"] - 1, minlength=3)
+    exact = odds.odds(GAME.options({"decks": given.get("decks", 8)}))
+    trials = size * 250
+    assert wins.sum() == trials
+    for side in (PLAYER, BANK, TIE):
+        chance = float(exact.share(side))
+        assert abs(wins[side] / trials - chance) < 5 * math.sqrt(chance * (1 - chance) / trials)
+
+
+COMBINATIONS: list[dict[str, Any]] = [
+    {"mode": "chemin", "decks": "inf", "banker_sees": "total", "num_coups": 5},
+    {"mode": "chemin", "decks": 1, "reshuffle": "shoe", "num_coups": "shoe", "chemin_player_free": True},
+    {"mode": "chemin", "banker_policy": "table", "num_coups": 12, "reshuffle": "shoe", "decks": 1, "cut_card": 20},
+    {"mode": "chemin", "banker_sees": "total", "decks": 1, "chemin_player_free": True},
+    {"num_bettors": 5, "banker": "rotating", "num_coups": 9, "commission": 0},
+    {"num_bettors": 3, "bets_public": True, "num_coups": 3},
+    {"num_bettors": 3, "decks": "inf", "num_coups": 4, "allow_no_bet": False, "stakes": [3]},
+    {"mode": "punto_banco", "reshuffle": "shoe", "num_coups": "shoe", "cut_card": 100, "stakes": "2,7"},
+]
+LONGER: list[dict[str, Any]] = [
+    {"num_bettors": 8, "banker": "rotating", "first_banker": "richest", "num_coups": 20, "decks": 1, "reshuffle": "shoe"},
+    {"decks": 12, "tie_pays": 12, "reshuffle": "shoe", "num_coups": "shoe", "banker_rule": "total"},
+]
+SETS = [*COMBINATIONS, *(pytest.param(given, marks=pytest.mark.slow) for given in LONGER)]
+
+
+@pytest.mark.parametrize("given", SETS, ids=label)
+def test_options_together_keep_every_promise(given: dict[str, Any]) -> None:
+    options = GAME.options(given)
+    env, random = AECEnv(GAME, options), np.random.default_rng(5)
+    for episode in range(6):
+        env.reset(seed=episode)
+        returns = play(env, random, 1.0 if episode == 0 and options.num_coups else 0.1)
+        check_returns(GAME, options, returns)
+        assert env.infos["player_0"]["units"] == pytest.approx(float(env.engine.batch.state["units"][0, 0]), abs=1e-3)
+
+
+def test_a_rotating_bank_gains_what_the_others_and_the_house_do_not() -> None:
+    env, random = AECEnv(GAME, GAME.options({"num_bettors": 4, "banker": "rotating"})), np.random.default_rng(1)
+    commissions = 0
+    for episode in range(300):
+        env.reset(seed=episode)
+        while env.engine.batch.seat[0] != OVER:
+            env.step(int(random.choice(np.flatnonzero(env.engine.batch.mask[0]))))
+        state = env.engine.batch.state[0]
+        backed = [bet for who, bet in enumerate(state["bets"].tolist()) if bet and who != state["banker"] and coup.side_of(bet) == BANK]
+        owed = 0.05 * sum(coup.stake_of(env.options, bet) for bet in backed) if state["winner"] == 1 + BANK else 0.0
+        commissions += owed > 0
+        assert state["units"].sum() == pytest.approx(-owed, abs=1e-4)
+    assert commissions > 20
+
+
+def test_a_shoe_deals_every_card_once_until_the_cut_card() -> None:
+    env = backalley.make("baccarat-v0", mode="punto_banco", reshuffle="shoe", num_coups="shoe")
+    for seed in range(5):
+        env.reset(seed=seed)
+        state = env.engine.batch.state[0]
+        while env.engine.batch.seat[0] != OVER:
+            left = 416 - int(state["first"])
+            assert left > 16
+            exposed = np.bincount([coup.value(card) for card in state["shoe"][: state["first"]].tolist()], minlength=10)
+            assert np.array_equal(exposed, state["exposed"])
+            env.step(0)
+        assert 66 <= state["coup"] <= 100
+        assert 416 - int(state["first"]) - 6 <= 16
+        assert sorted(state["shoe"].tolist()) == list(range(416))
+
+
+def test_worlds_redrawn_at_a_five_are_even_over_what_is_possible() -> None:
+    """The Banker's two values, seen by the Player who has a five: in proportion to the cards left, without naturals."""
+    env = backalley.make("baccarat-v0", mode="chemin", decks=1)
+    env.reset(seed=0, options={"decks": [["2C", "9H", "3D", "5S"]]})
+    left = np.array([16, 4, 3, 3, 4, 4, 4, 4, 4, 4])
+    exact = np.zeros((10, 10))
+    for one, two in itertools.product(range(10), repeat=2):
+        if (one + two) % 10 < coup.NATURAL:
+            exact[one, two] = left[one] * (left[two] - (one == two))
+    trials = 40_000 if COMPILED else 500
+    found = np.zeros((10, 10))
+    states = np.repeat(env.engine.batch.state, trials)
+    keys = np.random.default_rng(0).integers(2**63, size=trials).astype(np.uint64)
+    env.engine.determinize(states, np.zeros(trials, np.int64), keys)
+    values = np.array([coup.value(card) for card in range(52)])
+    np.add.at(found, (values[states["shoe"][:, 1]], values[states["shoe"][:, 3]]), 1)
+    assert not found[exact == 0].any()
+    expected = (exact / exact.sum() * trials)[exact > 0]
+    squares = ((found[exact > 0] - expected) ** 2 / expected).sum()
+    degrees = len(expected) - 1
+    assert squares < degrees + 5 * math.sqrt(2 * degrees), f"chi-squared with {degrees} degrees of freedom is {squares:.1f}"
+
+
+def imagined(env: AECEnv, viewer: int, number: int = 300) -> Any:
+    """Worlds that a seat may imagine [number]."""
+    states = np.repeat(env.engine.batch.state, number)
+    keys = np.random.default_rng(1).integers(2**63, size=number).astype(np.uint64)
+    env.engine.determinize(states, np.full(number, viewer), keys)
+    return states
+
+
+def totals_of(worlds: Any, hand: int) -> set[int]:
+    """Two-card totals that a hand has over the worlds."""
+    values = np.array([coup.value(card) for card in range(52)])
+    return set(((values[worlds["shoe"][:, hand] % 52] + values[worlds["shoe"][:, hand + 2] % 52]) % 10).tolist())
+
+
+@pytest.mark.parametrize(
+    ("deck", "given", "player"),
+    [
+        (["2C", "3D", "2D", "3H", "9S"], {}, {0, 1, 2, 3, 4, 5}),  # drew: a nought to four, or a five that chose to
+        (["2C", "3D", "5D", "3H", "9S"], {}, {5, 6, 7}),  # stood: a six or seven, or a five that chose to
+        (["2C", "3D", "5D", "3H", "9S"], {"chemin_player_free": True, "stands": True}, set(range(8))),
+        (["2C", "3D", "2D", "3H", "9S"], {"banker_sees": "total"}, {0, 1, 2, 3, 4, 5}),
+    ],
+)
+def test_the_banker_infers_the_players_total_from_what_he_did(deck: list[str], given: dict[str, Any], player: set[int]) -> None:
+    chosen = {name: value for name, value in given.items() if name != "stands"}
+    env = AECEnv(GAME, GAME.options({"mode": "chemin", "decks": 1, **chosen}))
+    env.reset(seed=0, options={"decks": [deck]})
+    if "stands" in given:
+        env.step(STAND)
+    state = env.engine.batch.state[0]
+    assert (state["phase"], state["seat"]) == (coup.BANKER_TURN, BANK)
+    worlds = imagined(env, BANK)
+    assert totals_of(worlds, PLAYER) == player
+    assert totals_of(worlds, BANK) == {6}
+    own = worlds["shoe"][:, [1, 3]]
+    assert (len(np.unique(own, axis=0)) == 1) == ("banker_sees" not in given)
+    if state["player_drew"]:
+        assert set(worlds["shoe"][:, 4].tolist()) == {coup.card_number("9S")}
+
+
+def test_bystanders_know_the_five_and_bets_not_their_own_are_hidden_until_all_are_placed() -> None:
+    env = AECEnv(GAME, GAME.options({"num_bettors": 3}))
+    env.reset(seed=0, options={"decks": [["2C", "2D", "3C", "4C"]]})
+    for seat, bet in enumerate(("bank 5", "player 2", "tie 1")):
+        worlds = imagined(env, seat)
+        for other in range(3):
+            assert len(set(worlds["bets"][:, other].tolist())) == (13 if other < seat else 1)
+        if seat > 0:
+            assert set(imagined(env, 0)["bets"][:, 0].tolist()) == {GAME.action_number(env.options, "bank 5")}
+        env.step(GAME.action_number(env.options, bet))
+    assert env.engine.batch.seat[0] == 1
+    for viewer in range(3):
+        worlds = imagined(env, viewer)
+        assert len(np.unique(worlds["bets"], axis=0)) == 1
+        assert totals_of(worlds, PLAYER) == {5}
+        assert totals_of(worlds, BANK) == set(range(8))
+        assert (len(set(worlds["shoe"][:, 0].tolist())) == 1) == (viewer == 1)
+
+
+def test_cards_of_earlier_coups_stay_where_they_lie_and_never_come_again() -> None:
+    env = AECEnv(GAME, GAME.options({"reshuffle": "shoe", "num_coups": "shoe", "decks": 1}))
+    env.reset(seed=2)
+    for _ in range(4):
+        env.step(0)
+    state = env.engine.batch.state[0]
+    first = int(state["first"])
+    assert first > 12
+    worlds = imagined(env, 0)
+    assert (worlds["shoe"][:, :first] == state["shoe"][:first]).all()
+    assert all(sorted(world) == list(range(52)) for world in worlds["shoe"].tolist())
+    assert len(np.unique(worlds["shoe"], axis=0)) == len(worlds)
+
+
+def returns_of(name: str, episodes: int, **given: Any) -> Any:
+    tables = backalley.make_vec("baccarat-v0", num_envs=episodes, seed=1, autoreset=False, **given)
+    tables.reset()
+    who = np.zeros((episodes, tables.num_seats), np.int64)
+    return play_out(tables, [BotAgent(GAME, tables.options, name)], who, np.arange(episodes).astype(np.uint64))[0]
+
+
+@pytest.mark.slow
+@enumerates
+def test_counting_a_shoe_beats_backing_the_bank() -> None:
+    """On the same shoes, by more than five standard errors."""
+    backed, counted = (returns_of(name, 20_000, reshuffle="shoe", num_coups="shoe")[:, 0] for name in ("backer", "counter"))
+    gain = counted - backed
+    assert gain.mean() > 5 * gain.std() / math.sqrt(len(gain))
+
+
+def test_the_best_bet_on_whole_packs_is_none() -> None:
+    assert not returns_of("counter", 500, num_coups=10).any()
+
+
+@pytest.mark.parametrize(
+    ("given", "bet"),
+    [
+        ({}, "no bet"),
+        ({"allow_no_bet": False}, "bank 1"),
+        ({"commission": 0}, "bank 10"),
+        ({"commission": 0, "decks": "inf"}, "bank 10"),
+        ({"tie_pays": 10}, "tie 10"),
+        ({"tie_pays": 10, "decks": "inf", "stakes": [3]}, "tie 3"),
+        ({"banker_rule": "table_only"}, "player 10"),
+        ({"banker_rule": "total"}, "no bet"),
+        ({"banker_rule": "total", "allow_no_bet": False}, "player 1"),
+    ],
+)
+def test_the_counter_knows_what_a_tables_rules_make_of_the_bets(given: dict[str, Any], bet: str) -> None:
+    """The exact gains of §6.1 and §7.1: the side with the greatest, bet if it is above nothing or betting is compulsory."""
+    env = AECEnv(GAME, GAME.options(given))
+    env.reset(seed=0)
+    action = bot.counter(env.options, env.engine.batch.observation[0], env.engine.batch.mask[0], np.uint64(0))
+    assert GAME.action_str(env.options, action) == bet
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"banker_policy": "free"}, 'only in mode "chemin"'),
+        ({"chemin_player_free": True}, 'needs mode="chemin"'),
+        ({"mode": "chemin", "num_bettors": 2}, "leave them out"),
+        ({"banker": "rotating"}, "needs 2 to 8 bettors"),
+        ({"decks": "inf", "reshuffle": "shoe"}, "exclude each other"),
+        ({"num_coups": "shoe"}, 'needs reshuffle="shoe"'),
+        ({"stakes": [0, 5]}, "one to four different numbers"),
+        ({"stakes": [5, 5]}, "one to four different numbers"),
+        ({"stakes": [1, 2, 3, 4, 5]}, "takes 1 to 4 numbers"),
+        ({"decks": "lots"}, '"inf" \\(0\\)'),
+    ],
+)
+def test_options_that_contradict_each_other_are_sentences(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(OptionError, match=says):
+        GAME.options(given)
+
+
+def test_cards_are_named_by_face_and_pack() -> None:
+    assert [coup.card_name(card) for card in (7, 52 + 7, 415)] == ["9C", "9C.2", "AS.8"]
+    assert all(coup.card_number(coup.card_name(card)) == card for card in range(624))
+    assert coup.card_number(" 9c.1 ") == 7
+    for bad in ("9C.", "9C.0", "9C.x", "9X"):
+        with pytest.raises(ValueError, match="There is no card"):
+            coup.card_number(bad)
