@@ -1,0 +1,387 @@
+"""Killer Back Alley Bridge Substitute: every size of table, reference figures, and what a hand shows of other hands."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from math import comb
+from typing import Any
+
+import numpy as np
+import pytest
+
+import backalley
+from backalley.agents.match import play_out
+from backalley.agents.registry import agent
+from backalley.envs.core import cards, tricks
+from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.base import OVER, Game, game
+from backalley.envs.core.options import OptionError
+from backalley.envs.core.vector import Tables
+from backalley.envs.killer_bridge import hands
+from backalley.envs.killer_bridge.game import winners
+from tests import test_batch, test_rules
+from tests.house import random_action
+
+GAME: Game = game("killer_bridge")
+PLAYERS = (1, 2, 3, 4, 7, 37, 54)
+SAMPLES: list[dict[str, Any]] = [
+    *({"num_players": players} for players in PLAYERS),
+    {"num_players": 2, "length": "single", "hand_size": 8, "history": "last_trick"},
+    {"num_players": 11, "history": "last_trick", "variant": "drinking"},
+    {"num_players": 3, "length": "up", "per_hand_rewards": True, "sip_rule": "difference", "variant": "drinking"},
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("given", SAMPLES, ids=str)
+def test_tables_of_every_size_keep_the_generic_promises(given: dict[str, Any]) -> None:
+    """What `test_rules.py` asks of every option, at so many positions that small and large tables take about as long."""
+    options = GAME.options(given)
+    env, random = AECEnv(GAME, options), np.random.default_rng(7)
+    decisions = sum(options.num_players * (size + 1) for size in hands.hand_sizes(options))
+    share = 300 / (decisions * options.num_players)
+    for episode in range(2):
+        env.reset(seed=episode)
+        test_rules.check_position(env, random)
+        returns = test_rules.play(env, random, share)
+        test_rules.check_returns(GAME, options, returns)
+        assert all(env.terminations.values())
+        assert env.engine.batch.decisions[0] == decisions
+    for episode in range(3):
+        env.reset(seed=episode)
+        for _ in range(int(random.integers(1, decisions))):
+            env.step(random_action(env, random))
+        viewer = np.array([random.integers(options.num_players)])
+        env.engine.determinize(env.engine.batch.state, viewer, np.array([random.integers(2**63)], np.uint64))
+        env.engine.show_one()
+        test_rules.check_returns(GAME, options, test_rules.play(env, random, share / 4))
+    test_rules.test_redrawn_worlds_are_spread_evenly(GAME, given)
+    test_rules.test_a_deal_uses_no_card_that_chance_has_not_drawn(GAME, given)
+    test_batch.test_row_i_equals_the_aec_environment_with_that_rows_seed(GAME, given)
+
+
+# --- §1.2
+
+
+SCHEDULE = {
+    1: (54, 0, 108, 3078),
+    2: (27, 0, 54, 1620),
+    3: (18, 0, 36, 1134),
+    4: (13, 2, 26, 832),
+    5: (10, 4, 20, 650),
+    6: (9, 0, 18, 648),
+    7: (7, 5, 14, 490),
+    8: (6, 6, 12, 432),
+    9: (6, 0, 12, 486),
+    10: (5, 4, 10, 400),
+    18: (3, 0, 6, 324),
+    27: (2, 0, 4, 270),
+    28: (1, 26, 2, 112),
+    37: (1, 17, 2, 148),
+    54: (1, 0, 2, 216),
+}
+
+
+@pytest.mark.parametrize("players", SCHEDULE)
+def test_the_schedule_is_the_published_one(players: int) -> None:
+    options = GAME.options({"num_players": players})
+    sizes = hands.hand_sizes(options)
+    largest = hands.largest_hand(options)
+    decisions = sum(players * (size + 1) for size in sizes)
+    assert (largest, hands.left_over(options, 0), len(sizes), decisions) == SCHEDULE[players]
+    assert sizes == [*range(largest, 0, -1), *range(1, largest + 1)]
+
+
+@pytest.mark.parametrize("players", [4, 37])
+def test_a_full_game_takes_as_many_decisions_as_the_table_says(players: int) -> None:
+    env = AECEnv(GAME, GAME.options({"num_players": players}))
+    random = np.random.default_rng(0)
+    env.reset(seed=0)
+    while env.engine.batch.seat[0] != OVER:
+        env.step(random_action(env, random))
+    assert env.engine.batch.decisions[0] == SCHEDULE[players][3]
+
+
+def test_nothing_is_left_over_for_eight_numbers_of_players_only() -> None:
+    full = [players for players in range(1, 55) if hands.left_over(GAME.options({"num_players": players}), 0) == 0]
+    assert full == [1, 2, 3, 6, 9, 18, 27, 54]
+
+
+# --- §1.3: RAINBOW
+
+
+def rainbow_share(trump: int, gone: str | None, quarter: int) -> Fraction:
+    """The share of hands of 4 * quarter cards that may bid RAINBOW, from the sizes of the code's own suits."""
+    pack = hands.PACK & ~(1 << cards.card_number(gone) if gone else 0)
+    ways = 1
+    for suit in range(4):
+        ways *= comb((pack & tricks.suit_set(suit, trump)).bit_count(), quarter)
+    return Fraction(ways, comb(pack.bit_count(), 4 * quarter))
+
+
+def with_leftover(quarter: int) -> Fraction:
+    """A card is turned up: a joker twice in 54."""
+    return Fraction(52, 54) * rainbow_share(3, "6S", quarter) + Fraction(2, 54) * rainbow_share(4, "LJ", quarter)
+
+
+def test_the_chances_of_a_rainbow_are_the_published_ones() -> None:
+    assert with_leftover(1) == Fraction(63713, 608175)
+    assert with_leftover(2) == Fraction(35152, 725305)
+    assert [float(with_leftover(quarter)) for quarter in (1, 2, 3)] == pytest.approx([0.104761, 0.048465, 0.031665], abs=5e-7)
+    assert float(rainbow_share(3, "6S", 1)) == pytest.approx(0.105039, abs=5e-7)
+    assert float(rainbow_share(4, "BJ", 1)) == pytest.approx(0.097536, abs=5e-7)
+    assert [float(rainbow_share(4, None, quarter)) for quarter in (1, 2, 3)] == pytest.approx([0.090311, 0.035575, 0.019506], abs=5e-7)
+    for k in (1, 2, 3):
+        assert rainbow_share(3, "6S", k) == Fraction(comb(13, k) ** 3 * comb(14, k), comb(53, 4 * k))
+
+
+@pytest.mark.parametrize(("trump", "gone"), [(3, "6S"), (0, "AC"), (4, "LJ"), (4, None)])
+def test_counting_the_hands_of_four_that_may_bid_rainbow_gives_the_same(trump: int, gone: str | None) -> None:
+    """Every hand that could be a rainbow, and as many others drawn at random, through the rule itself."""
+    pack = [card for card in range(54) if gone is None or card != cards.card_number(gone)]
+    suits = [[card for card in pack if tricks.suit(card, trump) == suit] for suit in range(5)]
+    found = sum(hands.is_rainbow(sum(1 << card for card in hand), 4, trump) for hand in itertools.product(*suits[:4]))
+    assert Fraction(found, comb(len(pack), 4)) == rainbow_share(trump, gone, 1)
+    random = np.random.default_rng(0)
+    for _ in range(2000):
+        hand = random.choice(pack, 4, replace=False).tolist()
+        spread = sorted(tricks.suit(card, trump) for card in hand) == [0, 1, 2, 3]
+        assert hands.is_rainbow(sum(1 << card for card in hand), 4, trump) == spread
+
+
+def test_a_joker_is_turned_up_once_in_27_deals() -> None:
+    """Dealt by the engine: 20,000 hands of one card each; four standard errors of 1/27."""
+    tables = Tables(GAME, GAME.options({"length": "single", "hand_size": 1}), 20_000, seed=3)
+    tables.reset()
+    turned = tables.engine.batch.state["turned"]
+    share = float(np.mean(turned >= cards.LITTLE_JOKER))
+    assert abs(share - 1 / 27) < 4 * (26 / 27**2 / 20_000) ** 0.5
+    assert np.array_equal(tables.engine.batch.state["trump"], np.where(turned < cards.LITTLE_JOKER, turned // 13, 4))
+
+
+# --- §1.4, §3
+
+
+def test_the_most_that_a_game_of_four_can_bring() -> None:
+    assert hands.score_bounds(GAME.options({}))[1] == 2548
+    assert hands.score_bounds(GAME.options({"allow_board": False, "allow_rainbow": False}))[1] == 1898
+    assert hands.score_bounds(GAME.options({"allow_board": False, "allow_rainbow": False, "scoring": "linear"}))[1] == 442
+    assert hands.score_bounds(GAME.options({"length": "single"})) == (-169 - 25, 204)
+
+
+@pytest.mark.parametrize(
+    ("length", "below", "points"),
+    [("full", 1, -108), ("full", None, -107_910), ("down", 1, -54), ("up", 1, -54), ("full", 2, -4 * 106 - 2)],
+)
+def test_a_lone_players_games(length: str, below: int | None, points: int) -> None:
+    """Bidding one less than all each time, or nothing each time; with two less where there are two cards or more."""
+    env = AECEnv(GAME, GAME.options({"num_players": 1, "length": length}))
+    env.reset(seed=0)
+    while env.engine.batch.seat[0] != OVER:
+        legal = np.flatnonzero(env.engine.batch.mask[0])
+        size = int(env.engine.batch.state["hand_size"][0])
+        env.step(int(legal[0]) if legal[0] >= hands.PLAY or below is None else max(0, size - below))
+    assert env.engine.batch.state["score"][0, 0] == points
+    assert env.rewards["player_0"] == pytest.approx(points / 100, rel=1e-6)
+    assert env.infos["player_0"]["points"] == points
+    assert env.infos["player_0"]["winner"]
+    low, high = GAME.reward_range(env.options)
+    assert low * 100 == pytest.approx(-107_910) or length != "full"
+    assert high * 100 == pytest.approx(-108 if length == "full" else -54)
+
+
+@pytest.mark.parametrize("given", [{}, {"num_players": 7, "length": "down"}, {"num_players": 3, "length": "single"}], ids=str)
+def test_paid_hand_by_hand_or_at_the_end_the_sum_is_the_same(given: dict[str, Any]) -> None:
+    returns = []
+    for by_hand in (False, True):
+        tables = Tables(GAME, GAME.options({**given, "per_hand_rewards": by_hand}), 4, seed=1, autoreset=False)
+        turn = tables.reset()
+        seats = tables.num_seats
+        gained, random = np.zeros((4, seats)), np.random.default_rng(0)
+        paid = 0
+        while (turn.seat >= 0).all():
+            turn = tables.step(np.array([random.choice(np.flatnonzero(mask)) for mask in turn.action_mask]))
+            gained += turn.reward
+            paid += int(turn.reward.any())
+        score = tables.engine.batch.state["score"]
+        scale = 100 if given.get("length") == "single" else 1000
+        assert np.allclose(gained, (score - score.mean(axis=1, keepdims=True)) / scale, atol=1e-5)
+        assert paid == (len(hands.hand_sizes(tables.options)) if by_hand else 1)
+        returns.append(gained)
+    assert np.allclose(returns[0], returns[1], atol=1e-5)
+
+
+def test_in_every_hand_the_tricks_sum_to_its_size_and_somebody_misses() -> None:
+    env = AECEnv(GAME, GAME.options({"num_players": 5, "per_hand_rewards": True, "variant": "drinking"}))
+    random = np.random.default_rng(4)
+    env.reset(seed=4)
+    state, seen = env.engine.batch.state[0], 0
+    while env.engine.batch.seat[0] != OVER:
+        before, sips, made = int(state["hand_index"]), state["sips"].copy(), state["made"].copy()
+        won, size = state["won"].copy(), int(state["hand_size"])
+        env.step(random_action(env, random))
+        if int(state["hand_index"]) != before or env.engine.batch.seat[0] == OVER:
+            seen += 1
+            assert won.sum() == size - 1
+            missed = state["sips"] - sips
+            assert np.array_equal(missed + state["made"] - made, np.ones(5))
+            assert missed.sum() >= 1
+    assert seen == 20
+    assert [env.infos[name]["sips"] for name in env.possible_agents] == state["sips"].tolist()
+
+
+def test_infos_tell_points_and_winners_and_sips_only_where_they_are_drunk() -> None:
+    env = backalley.make("killer_bridge-v0", length="single", hand_size=2)
+    env.reset(seed=0)
+    assert set(env.infos["player_0"]) == {"action_mask"}
+    while env.engine.batch.seat[0] != OVER:
+        env.step(int(np.flatnonzero(env.engine.batch.mask[0])[0]))
+    assert set(env.infos["player_0"]) == {"action_mask", "points", "winner"}
+    state = env.engine.batch.state[0]
+    assert [env.infos[name]["points"] for name in env.possible_agents] == state["score"].tolist()
+    best = state["score"].max()
+    assert [env.infos[name]["winner"] for name in env.possible_agents] == (state["score"] == best).tolist()
+    assert winners(env.options, state) == sum(1 << seat for seat in range(4) if state["score"][seat] == best)
+
+
+# --- §2
+
+
+def seated_world(env: AECEnv, viewer: int, number: int) -> np.ndarray[Any, Any]:
+    states = np.repeat(env.engine.batch.state, number)
+    keys = np.random.default_rng(0).integers(2**63, size=number).astype(np.uint64)
+    env.engine.determinize(states, np.full(number, viewer), keys)
+    return states
+
+
+def deal_to(env: AECEnv, dealt: list[str], turned: str) -> None:
+    """Seat 0 leads; `dealt[s]` are seat `s`'s cards."""
+    order = [hand.split()[index] for index in range(len(dealt[0].split())) for hand in dealt]
+    env.reset(seed=0, options={"decks": [[*order, turned]], "lot": len(dealt) - 1})
+
+
+def play_names(env: AECEnv, names: str) -> None:
+    for name in names.split(", "):
+        env.step(GAME.action_number(env.options, name))
+
+
+def test_redrawn_hands_keep_what_the_play_has_shown() -> None:
+    """A trump given to the big joker, a trump refused to it, a suit refused; over 2,000 worlds."""
+    env = AECEnv(GAME, GAME.options({"length": "single", "hand_size": 4}))
+    deal_to(env, ["BJ AH 2C 3C", "9S 2D 3D 4D", "2H 3H 4H 5H", "4S 3S AS LJ"], "6S")
+    play_names(env, "bid 0, bid 0, bid 0, bid 0, play BJ, play 9S, play 5H, play LJ, play 2C, play 2D")
+    worlds = seated_world(env, 0, 2000)
+    above_nine = sum(1 << cards.card_number(name) for name in ("TS", "JS", "QS", "KS", "AS", "LJ", "BJ"))
+    spades, clubs = tricks.suit_set(3, 3), tricks.suit_set(0, 3)
+    held = worlds["hand"]
+    assert (held[:, 0] == worlds["hand"][0, 0]).all()
+    assert not (held[:, 1] & (above_nine | clubs)).any()
+    assert not (held[:, 2] & spades).any()
+    assert (held[:, 1] & spades).any()
+    assert (held[:, 2] & clubs).any()
+    assert (held[:, 3] & (1 << cards.card_number("AS"))).any()
+    assert {tuple(count.bit_count() for count in row) for row in held.tolist()} == {(2, 2, 3, 3)}
+    assert len({row.tobytes() for row in held}) > 1900
+
+
+def test_the_drawn_table_cries_out_at_a_led_big_joker() -> None:
+    env = AECEnv(GAME, GAME.options({"length": "single", "hand_size": 4}), render_mode="ansi")
+    deal_to(env, ["BJ AH 2C 3C", "9S 2D 3D 4D", "2H 3H 4H 5H", "4S 3S AS LJ"], "6S")
+    play_names(env, "bid 0, bid 0, bid 0, bid 0")
+    assert "shake" not in str(env.render())
+    play_names(env, "play BJ")
+    assert "this trick: 0: BJ  Rake 'em and shake 'em!" in str(env.render())
+    play_names(env, "play 9S, play 5H, play LJ, play 2C")
+    assert "last trick: 0: BJ, 1: 9S, 2: 5H, 3: LJ  Rake 'em and shake 'em!" in str(env.render())
+    assert str(env.render()).count("shake") == 1
+
+
+def test_redrawn_hands_keep_a_rainbow_bids_distribution() -> None:
+    env = AECEnv(GAME, GAME.options({"length": "single", "hand_size": 8}))
+    rainbow = "2C 3C 2D 3D 2H 3H 2S LJ"
+    deal_to(env, [rainbow, "4C 5C 6C 7C 8C 9C TC JC", "4D 5D 6D 7D 8D 9D TD JD", "KC AC KD AD KH AH KS AS"], "6S")
+    play_names(env, "rainbow, bid 0, bid 0")
+    for played, left in ((None, [2, 2, 2, 2]), ("bid 0, play 2C, play 4C, play 4D, play AC", [1, 2, 2, 2])):
+        if played:
+            play_names(env, played)
+        for viewer in (1, 2, 3):
+            for hand in seated_world(env, viewer, 200)["hand"][:, 0].tolist():
+                assert [(hand & tricks.suit_set(suit, 3)).bit_count() for suit in range(4)] == left
+    others = seated_world(env, 1, 200)["hand"][:, 3].tolist()
+    assert len({(hand & tricks.suit_set(2, 3)).bit_count() for hand in others}) > 2
+
+
+def test_the_observation_shows_voids_and_the_trump_bound_but_not_to_forgetful_tables() -> None:
+    for history in ("full", "last_trick"):
+        env = AECEnv(GAME, GAME.options({"length": "single", "hand_size": 4, "history": history}))
+        deal_to(env, ["BJ AH 2C 3C", "9S 2D 3D 4D", "2H 3H 4H 5H", "4S 3S AS LJ"], "6S")
+        play_names(env, "bid 0, bid 0, bid 0, bid 0, play BJ, play 9S, play 5H, play LJ, play 2C, play 2D, play 2H, play 3S")
+        play_names(env, "play 4S")  # it has won the second trick; seat 0 is next
+        shown = env.engine.observe(np.zeros(1, np.int64), np.array([0]))[0].view(GAME.observation_dtype(env.options))[0]
+        played = [[name for name in cards.NAMES if shown["played"][seat, cards.card_number(name)]] for seat in range(4)]
+        if history == "full":
+            assert shown["void"].tolist() == [[0] * 5, [1, 0, 0, 0, 0], [1, 0, 0, 1, 0], [1, 0, 0, 0, 0]]
+            assert shown["top_trump"].tolist() == [15, 7, 0, 13]
+            assert played == [["2C", "BJ"], ["2D", "9S"], ["2H", "5H"], ["3S", "4S", "LJ"]]
+        else:
+            assert not shown["void"].any()
+            assert shown["top_trump"].tolist() == [15] * 4
+            assert played == [["2C"], ["2D"], ["2H"], ["3S"]]
+        assert [seat for seat in range(4) if shown["trick"][seat].any()] == [3]
+        assert shown["winning"].tolist() == [0, 0, 0, 1]
+
+
+def test_a_small_table_costs_no_more_than_it_needs() -> None:
+    sizes = [GAME.state_dtype(GAME.options({"num_players": players})).itemsize for players in range(1, 55)]
+    assert np.diff(sizes).tolist() == [39] * 53
+    assert sizes[3] == 168
+    assert GAME.cards_drawn(GAME.options({"length": "single", "hand_size": 3})) == 13
+    page = (GAME.folder / "README.md").read_text("utf-8")
+    for players in (1, 4, 10, 11, 37, 54):
+        options = GAME.options({"num_players": players})
+        observation = GAME.observation_dtype(options).itemsize
+        assert f"| {players} | {sizes[players - 1]} | {observation} | {observation // 2} |" in page
+
+
+# --- options
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"num_players": 3, "first_dealer": 3}, "with 3 players it takes 0..2 or 'random'"),
+        ({"length": "single", "hand_size": 14}, "4 players get at most 13 cards each"),
+        ({"hand_size": 3}, "it needs length='single'"),
+        ({"variant": "ultimate", "per_hand_rewards": True}, "it needs reward='points'"),
+        ({"num_players": 55}, "it takes 1..54"),
+        ({"num_players": 0}, "it takes 1..54"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_in_a_sentence(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(OptionError, match=says):
+        GAME.options(given)
+
+
+def test_options_take_the_pages_words() -> None:
+    assert GAME.options({"first_dealer": "random", "hand_size": "largest"}) == GAME.options({})
+
+
+# --- §5
+
+BOT_ORDER = [("bot:duck", "random", 0.0), ("bot:count", "bot:duck", 0.05), ("bot:weigh", "bot:count", 0.04)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("better", "worse", "least"), BOT_ORDER)
+def test_each_bot_beats_the_one_before_it(better: str, worse: str, least: float) -> None:
+    """One seat of the better among three of the other, over 1,000 full games: at least `least` thousand points above the mean."""
+    options = GAME.options({})
+    tables = Tables(GAME, options, 1000, seed=12, autoreset=False)
+    tables.reset()
+    who = np.ones((1000, 4), np.int64)
+    who[np.arange(1000), np.arange(1000) % 4] = 0
+    keys = np.arange(1000).astype(np.uint64)
+    returns, _ = play_out(tables, [agent(better, GAME, options), agent(worse, GAME, options)], who, keys)
+    mine = returns[who == 0]
+    assert mine.mean() - 4 * mine.std() / 1000**0.5 > least
