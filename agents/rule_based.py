@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +65,12 @@ def kernel_rows(
         out[k] = ACT(options, records[k], mask[k], keys[k])
 
 
+@functools.cache
+def _rows_driver(kernel: Callable[..., int]) -> Callable[..., None]:
+    """`kernel_rows` for one kernel."""
+    return specialise([kernel_rows], {"ACT": kernel})["kernel_rows"]
+
+
 class RandomAgent:
     """Every legal action is equally likely."""
 
@@ -95,7 +102,7 @@ class KernelAgent:
         records = view.observation.view(self._record).reshape(len(view))
         args = (self._options, records, view.action_mask, view.key, out)
         if self._entry is None:
-            self._entry = bind(specialise([kernel_rows], {"ACT": self.kernel})["kernel_rows"], *args)
+            self._entry = bind(_rows_driver(self.kernel), *args)
         self._entry(*args)
         return out
 

@@ -256,7 +256,8 @@ class Speeds:
             f"Random legal play on {machine['processor']}, Python {machine['python']}, Numba {machine['numba']}\n\n"
             f"{results.table_text(head, rows)}\n\n"
             f"Columns `tables x threads` are millions of decisions a second, medians of several repetitions; the waits are seconds from\n"
-            f"make_vec to the end of the first step in a new process. Playouts are a search's, on one core. ! marks less than\nthe game's floor ({floors}) at {FLOOR_TABLES:,} tables on one thread, or {AEC_FLOOR:,} in the AEC loop.{self._busy()}"
+            f"make_vec to the end of the first step in a new process. Playouts are a search's, on one core. ! marks less than\n"
+            f"the game's floor ({floors}) at {FLOOR_TABLES:,} tables on one thread, or {AEC_FLOOR:,} in the AEC loop.{self._busy()}"
         )
 
     def _busy(self) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import typing
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
+import pytest
 
 from backalley.envs.core import options as option_rules
 from backalley.envs.core.aec import AECEnv
@@ -69,8 +71,21 @@ def label(given: dict[str, Any]) -> str:
     return ",".join(f"{name}={value}" for name, value in given.items()).replace(" ", "") or "defaults"
 
 
-CASES = [(game, given) for game in GAMES for given in option_sets(game)]
-CASE_IDS = [f"{game.name}[{label(given)}]" for game, given in CASES]
+def marks(game: Game, given: Mapping[str, Any]) -> list[pytest.MarkDecorator]:
+    """`slow` where options change the shape of a record, so that all the game's kernels are compiled anew."""
+    chosen, default = game.options(given), game.options()
+    shapes = [(game.state_dtype(options), game.observation_dtype(options)) for options in (chosen, default)]
+    return [] if shapes[0] == shapes[1] else [pytest.mark.slow]
+
+
+def cases(game: Game) -> Iterator[Any]:
+    """The option sets as a test's parameters; those with one option changed are slow, since they are many."""
+    for given in option_sets(game):
+        slow = [pytest.mark.slow] if len(given) == 1 else marks(game, given)
+        yield pytest.param(game, given, id=f"{game.name}[{label(given)}]", marks=slow)
+
+
+CASES = [case for game in GAMES for case in cases(game)]
 
 
 def random_action(env: AECEnv, random: np.random.Generator) -> int:
@@ -78,15 +93,15 @@ def random_action(env: AECEnv, random: np.random.Generator) -> int:
     return int(random.choice(np.flatnonzero(env.engine.batch.mask[0])))
 
 
-def play_digest(game: Game, given: dict[str, Any], seed: int, episodes: int) -> str:
-    """A digest of all that random play shows: states, masks, observations of every seat, rewards."""
+def play_digest(game: Game, given: dict[str, Any], seed: int, episodes: int, most: int = 10**9) -> str:
+    """A digest of all that random play shows: states, masks, observations of every seat, rewards; of `most` decisions an episode."""
     env = AECEnv(game, game.options(given))
     random = np.random.default_rng(seed)
     digest = hashlib.sha256()
     batch, seats = env.engine.batch, np.arange(env.engine.num_seats)
     for episode in range(episodes):
         env.reset(seed=seed + episode)
-        while batch.seat[0] != OVER:
+        while batch.seat[0] != OVER and batch.decisions[0] < most:
             for seat in seats:
                 states = batch.state.copy()
                 env.engine.determinize(states, np.array([seat]), np.array([random.integers(2**63)], np.uint64))

@@ -17,7 +17,7 @@ from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import OVER, Game
 from backalley.envs.core.engine import IllegalAction
 from backalley.envs.core.vector import Tables
-from tests.house import CASE_IDS, CASES, GAMES, random_action
+from tests.house import CASES, GAMES, random_action
 from tests.kuhn import GAME as KUHN
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
@@ -29,7 +29,7 @@ def chosen(mask: np.ndarray[Any, Any], random: np.random.Generator) -> np.ndarra
     return np.argmax(weights, axis=1)
 
 
-@pytest.mark.parametrize(("game", "given"), CASES, ids=CASE_IDS)
+@pytest.mark.parametrize(("game", "given"), CASES)
 def test_row_i_equals_the_aec_environment_with_that_rows_seed(game: Game, given: dict[str, Any]) -> None:
     options = game.options(given)
     tables = Tables(game, options, 3, seed=40)

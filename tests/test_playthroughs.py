@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from backalley.envs.core.playthrough import PlaythroughError, record, replay
-from tests.house import GAMES
+from tests.house import GAMES, marks
 
 PATHS = [(game, path) for game in GAMES for path in sorted((game.folder / "playthroughs").glob("*.json"))]
-FILES = [pytest.param(path, id=f"{game.name}/{path.name}") for game, path in PATHS]
+FILES = [
+    pytest.param(path, id=f"{game.name}/{path.name}", marks=marks(game, json.loads(path.read_text("utf-8"))["options"]))
+    for game, path in PATHS
+]
 
 
 @pytest.mark.parametrize("path", FILES)

@@ -20,6 +20,10 @@ from tests import kuhn
 from tests.house import GAMES
 
 JACK, QUEEN, KING = range(3)
+QUICK = ("missouri_city", "killer_bridge")
+BY_NAME = pytest.mark.parametrize(
+    "game", [pytest.param(game, id=game.name, marks=[] if game.name in QUICK else [pytest.mark.slow]) for game in GAMES]
+)
 
 
 def keys(count: int) -> npt.NDArray[np.uint64]:
@@ -67,7 +71,7 @@ def test_leads_are_those_against_random_play(before: list[int], card: int, lead:
     assert (error[:, kuhn.BET] < 0.1).all()
 
 
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+@BY_NAME
 def test_unseen_cards_never_change_the_choice(game: Game) -> None:
     tables = some_way_in(game, 24)
     search = SearchAgent(game, tables.options, 3)
@@ -84,7 +88,7 @@ def test_unseen_cards_never_change_the_choice(game: Game) -> None:
         assert one.tobytes() == other.tobytes()
 
 
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+@BY_NAME
 def test_the_choice_does_not_depend_on_batch_or_threads(game: Game) -> None:
     tables = some_way_in(game, 12)
     view = all_rows(tables)

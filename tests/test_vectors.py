@@ -11,7 +11,7 @@ import pytest
 
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import OVER, Game
-from tests.house import GAMES
+from tests.house import GAMES, marks
 
 KEYS = {"rule", "says", "options", "lot", "decks", "state", "step", "call", "args", "result"}
 STEP_KEYS = {"seat", "legal", "action", "state", "reward", "over", "then"}
@@ -22,7 +22,8 @@ def cases() -> list[Any]:
     for game in GAMES:
         path = game.folder / "vectors.toml"
         for number, case in enumerate(tomllib.loads(path.read_text("utf-8"))["case"]):
-            found.append(pytest.param(game, case, id=f"{game.name}-{number}-{case['rule']}-{case['says'][:50]}"))
+            name = f"{game.name}-{number}-{case['rule']}-{case['says'][:50]}"
+            found.append(pytest.param(game, case, id=name, marks=marks(game, case.get("options", {}))))
     return found
 
 

@@ -20,7 +20,7 @@ from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import OVER
 from backalley.envs.core.kernel import COMPILED
 from backalley.envs.core.options import OptionError
-from tests.house import label
+from tests.house import label, marks
 from tests.test_rules import check_returns, play
 
 enumerates = pytest.mark.skipif(not COMPILED, reason="a million coups")
@@ -181,7 +181,10 @@ def test_the_bots_count_is_what_removing_a_card_does(rule: str) -> None:
             assert bot.REMOVED[options.banker_rule][side][value] == pytest.approx(change, abs=0.051)
 
 
-@pytest.mark.parametrize("given", [{}, {"decks": 1}, {"decks": "inf"}, {"reshuffle": "shoe", "num_coups": 250}], ids=label)
+DEALT: list[dict[str, Any]] = [{}, {"decks": 1}, {"decks": "inf"}, {"reshuffle": "shoe", "num_coups": 250}]
+
+
+@pytest.mark.parametrize("given", [pytest.param(given, id=label(given), marks=marks(GAME, given)) for given in DEALT])
 def test_dealt_coups_come_as_often_as_enumeration_says(given: dict[str, Any]) -> None:
     """The engine's own shuffles: those of six cards, of a pack without end, of whole shoes."""
     if not COMPILED:
@@ -219,20 +222,22 @@ LONGER: list[dict[str, Any]] = [
     {"num_bettors": 8, "banker": "rotating", "first_banker": "richest", "num_coups": 20, "decks": 1, "reshuffle": "shoe"},
     {"decks": 12, "tie_pays": 12, "reshuffle": "shoe", "num_coups": "shoe", "banker_rule": "total"},
 ]
-SETS = [*COMBINATIONS, *(pytest.param(given, marks=pytest.mark.slow) for given in LONGER)]
+SETS = [pytest.param(given, id=label(given), marks=marks(GAME, given)) for given in COMBINATIONS]
+SETS += [pytest.param(given, id=label(given), marks=pytest.mark.slow) for given in LONGER]
 
 
-@pytest.mark.parametrize("given", SETS, ids=label)
+@pytest.mark.parametrize("given", SETS)
 def test_options_together_keep_every_promise(given: dict[str, Any]) -> None:
     options = GAME.options(given)
     env, random = AECEnv(GAME, options), np.random.default_rng(5)
     for episode in range(6):
         env.reset(seed=episode)
-        returns = play(env, random, 1.0 if episode == 0 and options.num_coups else 0.1)
+        returns = play(env, random, 60 if episode == 0 and options.num_coups else 4)
         check_returns(GAME, options, returns)
         assert env.infos["player_0"]["units"] == pytest.approx(float(env.engine.batch.state["units"][0, 0]), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_rotating_bank_gains_what_the_others_and_the_house_do_not() -> None:
     env, random = AECEnv(GAME, GAME.options({"num_bettors": 4, "banker": "rotating"})), np.random.default_rng(1)
     commissions = 0
@@ -248,6 +253,7 @@ def test_a_rotating_bank_gains_what_the_others_and_the_house_do_not() -> None:
     assert commissions > 20
 
 
+@pytest.mark.slow
 def test_a_shoe_deals_every_card_once_until_the_cut_card() -> None:
     env = backalley.make("baccarat-v0", mode="punto_banco", reshuffle="shoe", num_coups="shoe")
     for seed in range(5):
@@ -327,6 +333,7 @@ def test_the_banker_infers_the_players_total_from_what_he_did(deck: list[str], g
         assert set(worlds["shoe"][:, 4].tolist()) == {coup.card_number("9S")}
 
 
+@pytest.mark.slow
 def test_bystanders_know_the_five_and_bets_not_their_own_are_hidden_until_all_are_placed() -> None:
     env = AECEnv(GAME, GAME.options({"num_bettors": 3}))
     env.reset(seed=0, options={"decks": [["2C", "2D", "3C", "4C"]]})
@@ -346,6 +353,7 @@ def test_bystanders_know_the_five_and_bets_not_their_own_are_hidden_until_all_ar
         assert (len(set(worlds["shoe"][:, 0].tolist())) == 1) == (viewer == 1)
 
 
+@pytest.mark.slow
 def test_cards_of_earlier_coups_stay_where_they_lie_and_never_come_again() -> None:
     env = AECEnv(GAME, GAME.options({"reshuffle": "shoe", "num_coups": "shoe", "decks": 1}))
     env.reset(seed=2)

@@ -104,7 +104,10 @@ def test_cards_go_where_they_are_assigned_in_order_of_rank_and_suit() -> None:
         assert table(env).slots[seat, slot].tolist() == [card for card, where in zip(cards, chosen, strict=True) if where == slot]
 
 
-@pytest.mark.parametrize(("exchanges", "decisions"), [(0, 30), (1, 36), (2, 42), (3, 48)])
+@pytest.mark.parametrize(
+    ("exchanges", "decisions"),
+    [(2, 42), *(pytest.param(number, 30 + 6 * number, marks=pytest.mark.slow) for number in (0, 1, 3))],
+)
 def test_decisions_of_a_game_in_which_nobody_stands(exchanges: int, decisions: int) -> None:
     env = opened(num_games=1, sudden_death=False, exchanges_per_round=exchanges)
     dice = np.random.default_rng(2)

@@ -36,7 +36,7 @@ from backalley.envs.twenty_one.table import (
     STOOD,
     ends_bank,
 )
-from tests.house import random_action
+from tests.house import label, marks, random_action
 
 GAME = game("twenty_one")
 MANY = 20_000 if COMPILED else 200
@@ -100,6 +100,7 @@ def check_table(options: Any, state: Any, moved: int, mask: npt.NDArray[np.int8]
         assert hands.low_total(options, state["cards"][who], count) <= 21 or state["phase"] > BANKER
 
 
+@pytest.mark.slow
 @settings(max_examples=300 if COMPILED else 20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(choices, st.integers(0, 2**32))
 def test_money_is_whole_and_conserved_after_every_action(chosen: dict[str, Any], seed: int) -> None:
@@ -119,6 +120,7 @@ def test_money_is_whole_and_conserved_after_every_action(chosen: dict[str, Any],
         assert np.allclose(returns, gained / unit, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**32))
 def test_without_bankrolls_no_amount_passes_what_a_float_holds(seed: int) -> None:
@@ -352,15 +354,15 @@ def self_contradictions(options: Any, states: Any, found: npt.NDArray[np.int64])
                 found[row] += int(int(state.cleared[seat, sight.card_at(state, places[index])]) > origins[index])
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"num_players": 4},
-        {"num_players": 2, "auto_stand_21": False, "decline_opening_bet": True, "chantal_is_ace": True, "royal_after_trade": False},
-        {"num_players": 2, "episode": "session", "reshuffle": "when_empty", "back_pass_trigger": "any_card", "force_back_pass_round": 2},
-        {"num_players": 8, "episode": "session", "reshuffle": "when_empty", "back_pass_trigger": "first_card_after_trades"},
-    ],
-)
+POSITIONS: list[dict[str, Any]] = [
+    {"num_players": 4},
+    {"num_players": 2, "auto_stand_21": False, "decline_opening_bet": True, "chantal_is_ace": True, "royal_after_trade": False},
+    {"num_players": 2, "episode": "session", "reshuffle": "when_empty", "back_pass_trigger": "any_card", "force_back_pass_round": 2},
+    {"num_players": 8, "episode": "session", "reshuffle": "when_empty", "back_pass_trigger": "first_card_after_trades"},
+]
+
+
+@pytest.mark.parametrize("options", [pytest.param(given, id=label(given), marks=marks(GAME, given)) for given in POSITIONS])
 def test_a_true_position_never_contradicts_what_seats_are_held_to_know(options: dict[str, Any]) -> None:
     """Over random play; a position that did would be mended in vain."""
     tables = Tables(GAME, GAME.options(options), 1000 if COMPILED else 5, seed=9)
@@ -372,6 +374,7 @@ def test_a_true_position_never_contradicts_what_seats_are_held_to_know(options: 
         assert not found.any(), GAME.table_str(GAME.options(options), tables.engine.batch.state[found.argmax()], None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"reshuffle": "when_empty", "auto_stand_21": False}, {"back_pass_trigger": "any_card"}])
 def test_redrawn_worlds_never_contradict_the_round(options: dict[str, Any]) -> None:
     """Eight seats that take cards whenever they can within 20: large closed hands, and shuffles in mid-round."""
