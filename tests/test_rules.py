@@ -7,20 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from backalley.benchmarks.endurance import whole_pack
 from backalley.envs.core import rng
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import OVER, Game
 from backalley.envs.core.engine import IllegalAction
 from tests.house import CASES, random_action
-
-
-def whole_pack(env: AECEnv, state: Any) -> bool:
-    """Whether the piles hold every card of the pack once, or with replacement as many cards as are drawn."""
-    game, options = env.game, env.options
-    lying = sorted(card for pile in game.piles(options, state).values() for card in pile)
-    if game.with_replacement(options):
-        return len(lying) == game.cards_drawn(options) and set(lying) <= set(range(game.deck_size(options)))
-    return lying == list(range(game.deck_size(options)))
 
 
 def check_position(env: AECEnv, random: np.random.Generator) -> None:
@@ -30,7 +22,7 @@ def check_position(env: AECEnv, random: np.random.Generator) -> None:
     assert 0 <= seat < env.engine.num_seats
     assert batch.mask[0].any(), "a seat is to act and has no legal action"
     assert set(np.unique(batch.mask[0])) <= {0, 1}
-    assert whole_pack(env, batch.state[0]), "a card is missing or stands in two places"
+    assert whole_pack(game, options, batch.state[0]), "a card is missing or stands in two places"
     low, high = game.observation_bounds(options)
     seats = np.arange(env.engine.num_seats)
     shown = env.engine.observe(np.zeros_like(seats), seats)
@@ -61,7 +53,7 @@ def check_hidden(env: AECEnv, viewer: int, shown: np.ndarray[Any, Any], random: 
     assert world["seat"][0] == batch.state["seat"][0]
     assert np.array_equal(env.engine.observe(np.zeros(1, np.int64), seat, world)[0], shown), f"seat {viewer} sees something hidden"
     assert game.table_str(options, world[0], viewer) == game.table_str(options, batch.state[0], viewer), "the drawn table leaks"
-    assert whole_pack(env, world[0]), f"determinize for seat {viewer} loses cards"
+    assert whole_pack(game, options, world[0]), f"determinize for seat {viewer} loses cards"
     if viewer == int(batch.seat[0]):
         mask = np.zeros(game.num_actions, np.int8)
         game.kernels.legal(options, world[0], mask)

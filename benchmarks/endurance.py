@@ -1,0 +1,114 @@
+"""Millions of random decisions with the house's promises checked at each step: `python -m backalley.benchmarks.endurance [GAME ...]`.
+
+At every decision of every table: somebody is to act and has a legal action, masks are of 0 and 1, and observations keep within their
+bounds. At every end: returns keep within the game's bounds and sum to 0 where it says so. On a few tables after every step: each card
+of the pack lies in one place. A broken promise is a sentence with the table's seed and step, from which it can be played again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import numpy.typing as npt
+
+import backalley
+from backalley.agents.rule_based import random_rows
+from backalley.benchmarks import results
+from backalley.envs.core import options as option_rules
+from backalley.envs.core.base import Game
+from backalley.envs.core.vector import Tables
+
+TABLES = 4096
+LOOKED_AT = 4
+"""Tables whose cards are counted after every step, others each time."""
+_ROUNDING = 1e-4
+"""Rewards are single floats, and a return is the sum of many."""
+
+
+class BrokenPromise(AssertionError):
+    """What did not hold, and where."""
+
+
+def endure(game: Game, options: Any, decisions: int, seed: int = 0) -> dict[str, Any]:
+    """Play `decisions` random decisions on 4,096 tables and check each; gives what was played. Raises BrokenPromise in a sentence."""
+    tables = Tables(game, options, TABLES, seed=seed)
+    low, high = game.observation_bounds(options)
+    streams = np.random.default_rng(seed).integers(2**63, size=TABLES, dtype=np.uint64)
+    actions, returns = np.zeros(TABLES, np.int64), np.zeros((TABLES, tables.num_seats))
+    began, turn = time.perf_counter(), tables.reset()
+    steps, episodes = -(-decisions // TABLES), 0
+
+    def hold(kept: Any, what: str) -> None:
+        if not kept.all():
+            raise BrokenPromise(f"{game.id}, seed {seed}: table {int(kept.argmin())} {what} at step {step}.")
+
+    for step in range(steps + 1):
+        hold((turn.seat >= 0) & (turn.seat < tables.num_seats), "waits for nobody")
+        hold(turn.action_mask.any(1), "has no legal action")
+        hold((turn.action_mask | 1 == 1).all(1), "has a mask of other numbers than 0 and 1")
+        hold(((turn.observation >= low) & (turn.observation <= high)).all(1), "shows numbers outside their bounds")
+        for row in range(step * LOOKED_AT, (step + 1) * LOOKED_AT):
+            if not whole_pack(game, options, tables.engine.batch.state[row % TABLES]):
+                raise BrokenPromise(f"{game.id}, seed {seed}: table {row % TABLES} lacks a card, or has one twice, at step {step}.")
+        if step == steps:
+            break
+        random_rows(turn.action_mask, streams + np.uint64(step), actions)
+        turn = tables.step(actions)
+        returns += turn.reward
+        ended = np.flatnonzero(turn.terminated | turn.truncated)
+        hold_returns(game, options, returns[ended], f"{game.id}, seed {seed}, step {step}")
+        returns[ended] = 0
+        episodes += len(ended)
+    return {
+        "game": game.id,
+        "options": option_rules.as_dict(options),
+        "decisions": steps * TABLES,
+        "episodes": episodes,
+        "seconds": round(time.perf_counter() - began, 1),
+    }
+
+
+def whole_pack(game: Game, options: Any, state: Any) -> bool:
+    """Whether the piles hold every card of the pack once, or with replacement as many cards as are drawn."""
+    lying = sorted(card for pile in game.piles(options, state).values() for card in pile)
+    if game.with_replacement(options):
+        return len(lying) == game.cards_drawn(options) and set(lying) <= set(range(game.deck_size(options)))
+    return lying == list(range(game.deck_size(options)))
+
+
+def hold_returns(game: Game, options: Any, returns: npt.NDArray[np.float64], where: str) -> None:
+    """Raises BrokenPromise unless returns [n, N] keep within their bounds and, where the game says so, sum to 0."""
+    low, high = game.reward_range(options)
+    if ((returns < low - _ROUNDING) | (returns > high + _ROUNDING)).any():
+        raise BrokenPromise(f"{where}: returns from {returns.min():g} to {returns.max():g} leave the bounds {low:g} to {high:g}.")
+    if game.zero_sum(options) and (np.abs(returns.sum(1)) > _ROUNDING).any():
+        raise BrokenPromise(f"{where}: returns sum to {np.abs(returns.sum(1)).max():g} instead of 0.")
+
+
+@click.command()
+@click.argument("games", nargs=-1)
+@click.option("--decisions", type=click.IntRange(1), default=10_000_000, show_default=True, help="Random decisions of each game.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--json", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write what was played to this file, too.")
+def main(games: Sequence[str], decisions: int, seed: int, path: Path | None) -> None:
+    """Play GAMES, by default all, at random and check every promise."""
+    if path:
+        results.check_place(path)
+    found = []
+    for name in games or backalley.game_names():
+        game = backalley.game(name)
+        found.append(endure(game, game.options(), decisions, seed))
+        click.echo("{game}: {decisions:,} decisions, {episodes:,} episodes, {seconds} s: every promise kept.".format(**found[-1]))
+    if path:
+        words = " ".join([*games, f"--decisions {decisions} --seed {seed} --json {path.as_posix()}"])
+        command = f"python -m backalley.benchmarks.endurance {words}"
+        results.write(path, {"kind": "endurance", "command": command, "games": found, **results.stamp()})
+
+
+if __name__ == "__main__":
+    main()

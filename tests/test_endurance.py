@@ -1,0 +1,48 @@
+"""A long random run reports what it played, and notices promises that are broken."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from backalley.benchmarks import endurance
+from backalley.benchmarks.endurance import BrokenPromise, endure
+from tests import kuhn
+
+OPTIONS: Any = kuhn.GAME.options()
+
+
+def test_it_counts_what_it_played() -> None:
+    found = endure(kuhn.GAME, OPTIONS, 10 * endurance.TABLES - 1)
+    assert found["decisions"] == 10 * endurance.TABLES
+    assert found["decisions"] / found["episodes"] == pytest.approx(2.25, abs=0.15)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"reward_range": lambda options: (-1.0, 1.0)}, r"returns from -2 to 2 leave the bounds -1 to 1"),
+        ({"piles": lambda options, state: {"hands": state.card.tolist()}}, r"table 0 lacks a card, or has one twice, at step 0"),
+    ],
+)
+def test_a_broken_promise_is_a_sentence(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(BrokenPromise, match=f"kuhn-v0, seed 0.* {says}"):
+        endure(dataclasses.replace(kuhn.GAME, **change), OPTIONS, 10 * endurance.TABLES)
+
+
+def test_returns_that_do_not_sum_to_nothing_are_noticed() -> None:
+    with pytest.raises(BrokenPromise, match=r"sum to 0\.5 instead of 0"):
+        endurance.hold_returns(kuhn.GAME, OPTIONS, np.array([[1.0, -1.0], [1.0, -0.5]]), "here")
+
+
+def test_the_command_writes_what_it_found(tmp_path: Path) -> None:
+    path = tmp_path / "endurance.json"
+    done = CliRunner().invoke(endurance.main, ["backhand", "--decisions", "5000", "--json", str(path)], catch_exceptions=False)
+    assert "backhand-v0: 8,192 decisions" in done.output
+    assert json.loads(path.read_text("utf-8"))["games"][0]["decisions"] == 8192
