@@ -18,7 +18,7 @@ from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import OVER, Game
 from backalley.envs.core.base import game as game_of
 from backalley.envs.core.engine import IllegalAction
-from tests.house import GAMES, random_action
+from tests.house import CASES, GAMES, random_action
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 
@@ -28,6 +28,12 @@ BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 def test_pettingzoo(game: Game) -> None:
     api_test(backalley.make(game.id), num_cycles=300)
     seed_test(lambda: backalley.make(game.id))
+
+
+@pytest.mark.parametrize(("game", "given"), CASES)
+@pytest.mark.filterwarnings("ignore")
+def test_pettingzoo_under_every_option(game: Game, given: dict[str, Any]) -> None:
+    api_test(backalley.make(game.id, **given), num_cycles=30)
 
 
 @BY_NAME

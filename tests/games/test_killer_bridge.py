@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pettingzoo.test import api_test
 
 import backalley
 from backalley.agents.match import play_out
@@ -31,6 +32,13 @@ SAMPLES: list[dict[str, Any]] = [
     {"num_players": 11, "history": "last_trick", "variant": "drinking"},
     {"num_players": 3, "length": "up", "per_hand_rewards": True, "sip_rule": "difference", "variant": "drinking"},
 ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("players", PLAYERS)
+@pytest.mark.filterwarnings("ignore")
+def test_pettingzoo_at_tables_of_every_size(players: int) -> None:
+    api_test(backalley.make("killer_bridge-v0", num_players=players), num_cycles=20)
 
 
 @pytest.mark.slow
