@@ -224,6 +224,24 @@ def test_paid_hand_by_hand_or_at_the_end_the_sum_is_the_same(given: dict[str, An
     assert np.allclose(returns[0], returns[1], atol=1e-5)
 
 
+def test_between_hands_the_outlook_is_what_the_points_so_far_pay() -> None:
+    by_hand = AECEnv(GAME, GAME.options({"per_hand_rewards": True}))
+    at_end, win = GAME.options(), GAME.options({"reward": "win"})
+    random, paid, hands_seen = np.random.default_rng(2), np.zeros(4), 0
+    by_hand.reset(seed=2)
+    while by_hand.engine.batch.seat[0] != OVER and hands_seen < 5:
+        by_hand.step(random_action(by_hand, random))
+        reward = by_hand.engine.batch.reward[0]
+        if reward.any():
+            paid += reward
+            hands_seen += 1
+            state = by_hand.engine.batch.state[0]
+            assert [GAME.outlook(at_end, state, seat) for seat in range(4)] == pytest.approx(paid, abs=1e-6)
+            assert GAME.outlook(by_hand.options, state, 0) == 0
+            assert np.isnan(GAME.outlook(win, state, 0))
+    assert hands_seen == 5
+
+
 @pytest.mark.slow
 def test_in_every_hand_the_tricks_sum_to_its_size_and_somebody_misses() -> None:
     env = AECEnv(GAME, GAME.options({"num_players": 5, "per_hand_rewards": True, "variant": "drinking"}))
