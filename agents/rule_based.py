@@ -111,7 +111,7 @@ class BotAgent(KernelAgent):
     """A rule-based player of a game's `bot.py`."""
 
     def __init__(self, game: Game, options: Any, bot: str | None = None) -> None:
-        """`bot` is one of `game.bots`; by default the last, which is the game's best fast one. Raises ValueError in a sentence."""
+        """`bot` is one of `game.bots`; by default the last, which is the game's best. Raises ValueError in a sentence."""
         bots = game.bots
         if bot is not None and bot not in bots:
             raise ValueError(f"{game.name} has no bot {bot!r}; it has: {', '.join(bots)}.")

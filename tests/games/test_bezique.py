@@ -1,9 +1,8 @@
 """Bezique: what vectors cannot say. Exact figures, invariants, the rules of declaring against a second reading of them, redrawn worlds,
-the solver of the last eight tricks against the rules themselves, and the bots."""
+and the bots. The solver of the last eight tricks has tests of its own beside this file."""
 
 from __future__ import annotations
 
-import functools
 import itertools
 from fractions import Fraction
 from math import comb
@@ -15,10 +14,10 @@ import pytest
 import backalley
 from backalley.agents.rule_based import BotAgent, RandomAgent
 from backalley.benchmarks.evaluate import evaluate
-from backalley.envs.bezique import declarations, endgame
+from backalley.envs.bezique import declarations
 from backalley.envs.bezique.declarations import BEZIQUE, DECLARE_SEVEN, DOUBLE_BEZIQUE, FOUR, MARRIAGE, NO_DECLARATION, SEQUENCE
 from backalley.envs.bezique.game import DEAL_POINTS, DEAL_SPREAD, GAME, outlook
-from backalley.envs.bezique.pack import NONE, STOCK, beats, card_name, card_number
+from backalley.envs.bezique.pack import NONE, STOCK, card_name, card_number
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import OVER
 from tests.house import random_action
@@ -219,117 +218,6 @@ def test_declarations_agree_with_a_second_reading(reuse: str, quartet: str) -> N
             else:
                 env.step(action)
     assert len(seen) >= 11, "too few kinds of declarations came up"
-
-
-def brute(env: AECEnv, state: Any) -> int:
-    """The value of a position of the last eight tricks for the seat to act, by the rules alone: points to come, less the other's."""
-    options, seat = env.options, int(state["seat"][0])
-    mask = np.zeros(GAME.num_actions, np.int8)
-    GAME.kernels.legal(options, state[0], mask)
-    best = -(10**6)
-    for action in np.flatnonzero(mask):
-        after = state.copy()
-        for name in ("reward", "brisques", "score"):
-            after[name] = 0
-        GAME.kernels.step(options, after[0], int(action))
-        over = int(after["seat"][0]) == OVER
-        # At the end the score has what the latest brisques and the last trick gave; before it, brisques are only counted.
-        won = after["score"][0] if over else 10 * after["brisques"][0].astype(int)
-        gain = int(won[seat]) - int(won[1 - seat])
-        if not over:
-            rest = brute(env, after)
-            gain += rest if int(after["seat"][0]) == seat else -rest
-        best = max(best, gain)
-    return best
-
-
-def observed(env: AECEnv) -> Any:
-    return env.engine.batch.observation[0]
-
-
-@pytest.mark.parametrize("given", [{}, {"endgame": "classic"}, {"last_trick": 70}, {"last_trick": "trick_24", "endgame": "classic"}])
-def test_the_solver_agrees_with_the_rules_played_out(given: dict[str, Any]) -> None:
-    """From four cards on, at every turn of random play, against a search that knows only legal() and step()."""
-    env = table(**given)
-    random = np.random.default_rng(8)
-    checked = 0
-    for seed in range(12):
-        env.reset(seed=seed)
-        while env.engine.batch.seat[0] != OVER:
-            if int(env.engine.batch.state[0].trick) >= 28:
-                kind, value = endgame.solve(env.options, observed(env))
-                state = env.engine.batch.state.copy()
-                assert value == brute(env, state)
-                action = endgame.play(env.options, observed(env), env.engine.batch.mask[0])
-                assert action >> 1 == kind
-                assert env.engine.batch.mask[0, action]
-                checked += 1
-            env.step(random_action(env, random))
-    assert checked >= 90
-
-
-def reference(mine: tuple[int, ...], theirs: tuple[int, ...], trump: int, classic: bool, last: int) -> int:
-    """The value of leading from `mine` (types of cards), in plain Python, by §1.4."""
-
-    def answers(led: int, hand: tuple[int, ...]) -> list[int]:
-        same = [kind for kind in hand if kind >> 3 == led >> 3]
-        higher = [kind for kind in same if kind > led]
-        trumps = [kind for kind in hand if kind >> 3 == trump and led >> 3 != trump]
-        if not classic:
-            return higher + trumps or same or list(hand)
-        return higher or same or trumps or list(hand)
-
-    def without(hand: tuple[int, ...], kind: int) -> tuple[int, ...]:
-        index = hand.index(kind)
-        return hand[:index] + hand[index + 1 :]
-
-    @functools.cache
-    def value(leading: tuple[int, ...], replying: tuple[int, ...]) -> int:
-        if not leading:
-            return 0
-        best = -(10**6)
-        for led in set(leading):
-            worst = 10**6
-            left = without(leading, led)
-            for reply in set(answers(led, replying)):
-                others = without(replying, reply)
-                points = 10 * (led & 7 >= 6) + 10 * (reply & 7 >= 6) + (0 if left else last)
-                lost = beats(trump, 2 * led, 2 * reply)
-                worst = min(worst, -points - value(others, left) if lost else points + value(left, others))
-            best = max(best, worst)
-        return best
-
-    return value(mine, theirs)
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 8])
-def test_the_solver_agrees_with_a_search_of_everything(size: int) -> None:
-    random = np.random.default_rng(size)
-    for number in range(2 if size == 8 else 25):
-        pack = np.arange(64) if number % 2 else np.concatenate([np.arange(10, 32), np.arange(40, 64)])
-        drawn = random.permutation(pack)[: 2 * size] >> 1
-        mine, theirs = np.sort(drawn[:size]), np.sort(drawn[size:])
-        trump, classic, last = int(random.integers(4)), bool(number & 1), (10, 0, 7, 300)[number % 4]
-        at = endgame.position(classic, last, trump, mine, size, theirs, size)
-        kind, found = endgame.best_lead(at, size, size)
-        assert found == reference(tuple(mine.tolist()), tuple(theirs.tolist()), trump, classic, last)
-        assert kind in mine
-
-
-def test_playing_by_the_solver_wins_what_it_promises() -> None:
-    env = table()
-    random = np.random.default_rng(2)
-    for seed in range(10):
-        env.reset(seed=seed)
-        state = env.engine.batch.state[0]
-        while int(state.trick) < 24 or int(state.declaring):
-            env.step(random_action(env, random))
-        seat = int(state.seat)
-        _, promised = endgame.solve(env.options, observed(env))
-        before = state.score[seat] - state.score[1 - seat] + 10 * (int(state.brisques[seat]) - int(state.brisques[1 - seat]))
-        while env.engine.batch.seat[0] != OVER:
-            env.step(endgame.play(env.options, observed(env), env.engine.batch.mask[0]))
-        assert int(state.score[seat] - state.score[1 - seat] - before) == promised
 
 
 def redrawn(env: AECEnv, state: Any, seat: int, keys: Any) -> Any:
