@@ -1,7 +1,7 @@
 """What an agent is: something that, shown many tables at once, names an action for each.
 
-An agent sees `View`s: observations, masks, seats and a random key per table. It never sees a state; a searching agent may ask the view
-for determinized states, which depend on nothing that the seat could not know.
+An agent sees `View`s: observations, masks, seats and a random key per table. It never sees a state; a searching agent
+may ask the view for determinized states, which depend on nothing that the seat could not know.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from backalley.envs.core.kernel import wrapping
 class View:
     """What n tables show to the seats that are to act there.
 
-    observation [n, O], action_mask [n, A] int8, seat [n] int64, decisions [n] int32 made so far in the episode, key [n] uint64: each
-    table's own randomness for this decision. Two agents handed equal views act alike, whatever else is in the batch.
+    observation [n, O], action_mask [n, A] int8, seat [n] int64, decisions [n] int32 made so far in the episode, key [n]
+    uint64: each table's own randomness for this decision. Two agents handed equal views act alike, whatever else is in
+    the batch.
     """
 
     def __init__(self, engine: Engine, rows: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> None:
@@ -38,7 +39,8 @@ class View:
         return len(self._rows)
 
     def determinize(self, which: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
-        """For each k, a state of table `which[k]` of this view, with all that its seat cannot see redrawn by `keys[k]`."""
+        """For each k, a state of table `which[k]` of this view, with all that its seat cannot see redrawn by
+        `keys[k]`."""
         states = self._engine.batch.state[self._rows[which]]
         self._engine.determinize(states, self.seat[which], keys)
         return states
@@ -56,13 +58,15 @@ class Agent(Protocol):
 
 @wrapping
 def decision_keys(table: npt.NDArray[np.uint64], decisions: npt.NDArray[np.int32], out: npt.NDArray[np.uint64]) -> None:
-    """A key of its own for every decision of every table: `out[k]` from the table's key and the number of decisions made there."""
+    """A key of its own for every decision of every table: `out[k]` from the table's key and the number of decisions
+    made there."""
     for k in range(out.shape[0]):
         out[k] = rng.fork(table[k], int(decisions[k]))
 
 
 def view_of(engine: Engine, rows: npt.NDArray[np.int64], table_keys: npt.NDArray[np.uint64]) -> View:
-    """The view of the tables `rows` of an engine, keyed by each table's own key (`table_keys[row]`) and its count of decisions."""
+    """The view of the tables `rows` of an engine, keyed by each table's own key (`table_keys[row]`) and its count of
+    decisions."""
     keys = np.empty(len(rows), np.uint64)
     decision_keys(table_keys[rows], engine.batch.decisions[rows], keys)
     return View(engine, rows, keys)

@@ -1,7 +1,7 @@
 """Files and folders that are either wholly on disk or not there at all, whatever interrupts their writing.
 
-Everything is written beside its place, flushed to the disk, and renamed: a full disk, Ctrl-C, `kill -9` or a power cut leaves the former
-file or folder as it was.
+Everything is written beside its place, flushed to the disk, and renamed: a full disk, Ctrl-C, `kill -9` or a power cut
+leaves the former file or folder as it was.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """`folder` becomes one that holds exactly `files`. Raises OSError, with the former folder untouched, when that fails.
+    """`folder` becomes one that holds exactly `files`. Raises OSError, with the former folder untouched, when that
+    fails.
 
     A folder cannot be renamed over another one, so a kill between the two renames that replace one leaves the former as
     `<folder>.previous`; `recover` puts it back.

@@ -1,8 +1,8 @@
 """Exact values of face-up games with one seat, or two with opposite interests: expectimax over all orders of the pack.
 
-Chance is enumerated through the game's own kernels. To find what an action leads to, the solver plays it on a copy of the state whose
-stub starts with chosen cards; where the rules took more cards than were chosen, it tries every kind of card for the next one. So no rule
-is written a second time here. Positions with the same key are solved once.
+Chance is enumerated through the game's own kernels. To find what an action leads to, the solver plays it on a copy of
+the state whose stub starts with chosen cards; where the rules took more cards than were chosen, it tries every kind of
+card for the next one. So no rule is written a second time here. Positions with the same key are solved once.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Memory(NamedTuple):
     kind: npt.NDArray[np.int64]
     """[cards] the kind of each card."""
     tally: npt.NDArray[np.int64]
-    """[MAX_DEPTH, MAX_CHOSEN, 2, kinds] for each chance node in work: how many cards of a kind are left, and where one lies."""
+    """[MAX_DEPTH, MAX_CHOSEN, 2, kinds] for each chance node in work: how many cards of a kind are left, and where one
+    lies."""
 
 
 def memory(game: Game, options: Any, slots: int) -> Memory:
@@ -96,7 +97,8 @@ START = DEAL = LEGAL = STEP = DECK = NEXT_CARD = KEY = _unbound
 
 @template
 def value(options: Any, store: Memory, depth: int) -> tuple[float, float]:
-    """What the latest action gained seat 0, and its expected return from the position at `depth`: with best play, and with random play."""
+    """What the latest action gained seat 0, and its expected return from the position at `depth`: with best play, and
+    with random play."""
     state = store.state[depth]
     gained = float(state.reward[0])
     state.reward[:] = 0
@@ -147,7 +149,8 @@ def try_out(options: Any, store: Memory, depth: int, action: int) -> int:
 
 @template
 def outcome(options: Any, store: Memory, depth: int, action: int, chosen: int) -> tuple[float, float]:
-    """The value after `action` (or after the deal), which takes more cards of the stub than the first `chosen`, which are fixed."""
+    """The value after `action` (or after the deal), which takes more cards of the stub than the first `chosen`, which
+    are fixed."""
     state = store.state[depth]
     deck = DECK(state)
     place = NEXT_CARD(state) + chosen
@@ -177,9 +180,7 @@ def outcome(options: Any, store: Memory, depth: int, action: int, chosen: int) -
 
 
 @template
-def solve_from(
-    options: Any, store: Memory, lot: int, leading: npt.NDArray[np.int64]
-) -> tuple[float, float]:
+def solve_from(options: Any, store: Memory, lot: int, leading: npt.NDArray[np.int64]) -> tuple[float, float]:
     """The value of an episode whose pack begins with the cards `leading`."""
     state = store.state[0]
     START(options, state, lot)
@@ -194,7 +195,8 @@ def solve_from(
 
 
 def openings(game: Game, options: Any) -> Iterator[tuple[float, list[int]]]:
-    """Every way in which the first `split` cards of the pack can fall, by kinds: its probability and cards that stand for it."""
+    """Every way in which the first `split` cards of the pack can fall, by kinds: its probability and cards that stand
+    for it."""
     face = game.face_up
     assert face is not None
     pack = game.deck_size(options)
@@ -228,7 +230,8 @@ class Solution:
 
     @property
     def even_money(self) -> tuple[float, float]:
-        """The returns as winning chances, for games that end at +1, 0 or -1 (a tie counts half): best and random play."""
+        """The returns as winning chances, for games that end at +1, 0 or -1 (a tie counts half): best and random
+        play."""
         return (1 + self.best_return) / 2, (1 + self.random_return) / 2
 
     @property
@@ -259,13 +262,20 @@ class _Kept:
 
     def __init__(self, game: Game, options: Any, path: Path | None) -> None:
         self.path = path
-        self._head = {"format": "backalley solution in work 1", "game": game.id, "options": option_rules.as_dict(options)}
+        self._head = {
+            "format": "backalley solution in work 1",
+            "game": game.id,
+            "options": option_rules.as_dict(options),
+        }
         self.groups: dict[str, list[float]] = {}
         if path is None or not path.is_file():
             return
         try:
             found = json.loads(path.read_text("utf-8"))
-            self.groups = {str(name): [float(one), float(other), int(used)] for name, (one, other, used) in found.pop("groups").items()}
+            self.groups = {
+                str(name): [float(one), float(other), int(used)]
+                for name, (one, other, used) in found.pop("groups").items()
+            }
         except (ValueError, KeyError, AttributeError, TypeError):
             found = None
         if found != self._head:
@@ -279,15 +289,22 @@ class _Kept:
 
 
 def solve(
-    game: Game, options: Any, *, num_threads: int = 1, progress: Callable[[int, int], None] | None = None, keep: Path | None = None
+    game: Game,
+    options: Any,
+    *,
+    num_threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    keep: Path | None = None,
 ) -> Solution:
     """The exact expected return of seat 0 under best play (of both seats, where there are two) and under random play.
 
-    `progress(done, all)` is called after every group of openings. With `keep`, solved groups are kept in that file, and a later call
-    with the same file goes on from them. Raises Unsolvable for a game with hidden cards.
+    `progress(done, all)` is called after every group of openings. With `keep`, solved groups are kept in that file, and
+    a later call with the same file goes on from them. Raises Unsolvable for a game with hidden cards.
     """
     if game.face_up is None:
-        raise Unsolvable(f"{game.name} cannot be solved by enumeration: its players hold hidden cards, or its pack is too large.")
+        raise Unsolvable(
+            f"{game.name} cannot be solved by enumeration: its players hold hidden cards, or its pack is too large."
+        )
     began = time.perf_counter()
     lots = game.num_lots(options)
     # Openings with the same cards in another order lead to many of the same positions, so they share a memory.
@@ -299,7 +316,12 @@ def solve(
     total = sum(len(group) for group in groups.values())
     waiting = iter([(str(kinds), group) for kinds, group in groups.items() if str(kinds) not in kept.groups])
     stores = [memory(game, options, _SMALLEST) for _ in range(num_threads)]
-    names = {**kernel_names(game), "DECK": game.face_up.deck, "NEXT_CARD": game.face_up.next_card, "KEY": game.face_up.key}
+    names = {
+        **kernel_names(game),
+        "DECK": game.face_up.deck,
+        "NEXT_CARD": game.face_up.next_card,
+        "KEY": game.face_up.key,
+    }
     linked = specialise([value, try_out, outcome, solve_from], names, keep=False)["solve_from"]
     entry = bind(linked, options, stores[0], 0, next(iter(groups.values()))[0][2])
     lock, stopped = threading.Lock(), threading.Event()
@@ -327,7 +349,10 @@ def solve(
             while result[2] == FULL:
                 slots = 4 * len(stores[thread].keys)
                 if slots > _LARGEST:
-                    raise Unsolvable(f"{game.name} has more than {_LARGEST:,} positions after one opening; that is too many to solve.")
+                    raise Unsolvable(
+                        f"{game.name} has more than {_LARGEST:,} positions "
+                        "after one opening; that is too many to solve."
+                    )
                 stores[thread] = memory(game, options, slots)
                 result = one_group(stores[thread], group)
             with lock:

@@ -1,7 +1,7 @@
 """A person at a terminal, playing one episode against agents.
 
-The person sees what the seat may see and nothing else: other seats' actions are not announced, since some are hidden (a card laid face
-down); what is public of them shows on the table.
+The person sees what the seat may see and nothing else: other seats' actions are not announced, since some are hidden (a
+card laid face down); what is public of them shows on the table.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class LeftTable(Exception):
 
 
 def read_action(engine: Engine, text: str) -> int:
-    """The legal action that a person means: a name, the beginning of just one legal name, or a number; nothing where only one is legal.
+    """The legal action that a person means: a name, the beginning of just one legal name, or a number; nothing where
+    only one is legal.
 
     Raises ValueError in a sentence.
     """
@@ -46,7 +47,9 @@ def read_action(engine: Engine, text: str) -> int:
         return int(typed)
     if len(begun) > 1:
         shown = [game.action_str(options, action) for action in begun]
-        raise ValueError(f"{text.strip()!r} could be {', '.join(shown[:8])}{' ...' if len(shown) > 8 else ''}; type more of it.")
+        raise ValueError(
+            f"{text.strip()!r} could be {', '.join(shown[:8])}{' ...' if len(shown) > 8 else ''}; type more of it."
+        )
     number = int(typed) if typed.isdecimal() else game.action_number(options, typed) if typed else None
     if number is None:
         raise ValueError(HELP)
@@ -76,12 +79,20 @@ def _ask(engine: Engine, ask: Callable[[], str], show: Callable[[str], None]) ->
 
 
 def play(
-    game: Game, options: Any, opponents: Sequence[Agent], *, seat: int, seed: int, ask: Callable[[], str], show: Callable[[str], None]
+    game: Game,
+    options: Any,
+    opponents: Sequence[Agent],
+    *,
+    seat: int,
+    seed: int,
+    ask: Callable[[], str],
+    show: Callable[[str], None],
 ) -> list[float]:
-    """Play one episode in `seat` against `opponents` (one for all other seats, or one for each, clockwise from the left).
+    """Play one episode in `seat` against `opponents` (one for all other seats, or one for each, clockwise from the
+    left).
 
-    `ask()` gives a line that the person typed, `show(text)` shows one. Gives every seat's return. Raises LeftTable when the person
-    leaves, ValueError for a line-up that does not fit the table.
+    `ask()` gives a line that the person typed, `show(text)` shows one. Gives every seat's return. Raises LeftTable when
+    the person leaves, ValueError for a line-up that does not fit the table.
     """
     seats = game.num_seats(options)
     if not 0 <= seat < seats:

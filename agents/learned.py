@@ -1,7 +1,7 @@
 """Learned players: a trained network, loaded from disk or handed over by the trainer.
 
-Two equal views get equal actions, whatever else is in the batch: rows go through the network in blocks of one size (matrix products of
-different heights may round differently), and each row draws its action by its own key.
+Two equal views get equal actions, whatever else is in the batch: rows go through the network in blocks of one size
+(matrix products of different heights may round differently), and each row draws its action by its own key.
 """
 
 from __future__ import annotations
@@ -30,9 +30,13 @@ _DRAWS = 2**31
 
 @kernel
 def sample_rows(
-    log_probability: npt.NDArray[np.float32], mask: npt.NDArray[np.int8], keys: npt.NDArray[np.uint64], out: npt.NDArray[np.int64]
+    log_probability: npt.NDArray[np.float32],
+    mask: npt.NDArray[np.int8],
+    keys: npt.NDArray[np.uint64],
+    out: npt.NDArray[np.int64],
 ) -> None:
-    """`out[k]` becomes a legal action drawn by `keys[k]` with the probabilities of row k (inverse of the distribution function)."""
+    """`out[k]` becomes a legal action drawn by `keys[k]` with the probabilities of row k (inverse of the distribution
+    function)."""
     for k in range(out.shape[0]):
         total = 0.0
         for action in range(mask.shape[1]):
@@ -50,8 +54,8 @@ def sample_rows(
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Torch on one thread: for networks this small a second one costs more than it brings (*measured*: 0.85 times the speed on a quiet
-    machine, 0.6 times on a busy one)."""
+    """Torch on one thread: for networks this small a second one costs more than it brings (*measured*: 0.85 times the
+    speed on a quiet machine, 0.6 times on a busy one)."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -63,20 +67,25 @@ def one_thread() -> Iterator[None]:
 class NetworkAgent:
     """Plays by a network: each action with the probability that the network gives it, or the likeliest one if `greedy`.
 
-    `block=0` sends all rows through at once: faster where they are few, but how they round may then depend on how many they are.
+    `block=0` sends all rows through at once: faster where they are few, but how they round may then depend on how many
+    they are.
     """
 
     def __init__(self, network: PolicyNetwork, name: str, *, greedy: bool = False, block: int = BLOCK) -> None:
         self.network, self.name, self.greedy, self.block = network, name, greedy, block
 
     def log_probabilities(self, observation: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
-        """The log-probability of every action for each row [n, A]; about -1e9 for illegal ones. Independent of the other rows."""
+        """The log-probability of every action for each row [n, A]; about -1e9 for illegal ones. Independent of the
+        other rows."""
         if not self.block or not len(mask):
             return self._pass(observation, mask)
         short = -len(mask) % self.block
         shown = np.concatenate([observation, np.zeros((short, observation.shape[1]), observation.dtype)])
         legal = np.concatenate([mask, np.ones((short, mask.shape[1]), np.int8)])
-        parts = [self._pass(shown[low : low + self.block], legal[low : low + self.block]) for low in range(0, len(legal), self.block)]
+        parts = [
+            self._pass(shown[low : low + self.block], legal[low : low + self.block])
+            for low in range(0, len(legal), self.block)
+        ]
         return np.concatenate(parts)[: len(mask)]
 
     def _pass(self, observation: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
@@ -102,7 +111,8 @@ class PolicyAgent(NetworkAgent):
     """A policy from disk. `card` is its JSON: what it plays and how it was made."""
 
     def __init__(self, folder: Path, game: Game, options: Any, *, greedy: bool | None = None) -> None:
-        """`folder` is a policy's folder or that of a whole training run; whether to be greedy is as the policy says, unless given.
+        """`folder` is a policy's folder or that of a whole training run; whether to be greedy is as the policy says,
+        unless given.
 
         Raises PolicyFileError in a sentence.
         """

@@ -1,8 +1,8 @@
 """Plays tables to their end, or to the next decision that the caller has to make, with agents in the seats.
 
-`Match` plays the same decks in several seatings, in machine code from the first deal to the last reward where all its agents are
-compiled functions. Every decision's randomness comes from its table's key and its number alone, so neither the batch nor the threads
-can change what is played.
+`Match` plays the same decks in several seatings, in machine code from the first deal to the last reward where all its
+agents are compiled functions. Every decision's randomness comes from its table's key and its number alone, so neither
+the batch nor the threads can change what is played.
 """
 
 from __future__ import annotations
@@ -17,7 +17,19 @@ import numpy.typing as npt
 from backalley.agents.base import Agent, view_of
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
-from backalley.envs.core.engine import Batch, Deck, Engine, IllegalAction, apply, begin, deal_out, drivers, kernel_names, report, show
+from backalley.envs.core.engine import (
+    Batch,
+    Deck,
+    Engine,
+    IllegalAction,
+    apply,
+    begin,
+    deal_out,
+    drivers,
+    kernel_names,
+    report,
+    show,
+)
 from backalley.envs.core.kernel import bind, specialise, template
 from backalley.envs.core.vector import Tables
 from backalley.envs.core.workers import Workers
@@ -29,7 +41,11 @@ _FEWEST_DEALS = 16
 
 
 def act_rows(
-    tables: Tables, agents: Sequence[Agent], who: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], table_keys: npt.NDArray[np.uint64]
+    tables: Tables,
+    agents: Sequence[Agent],
+    who: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64],
+    table_keys: npt.NDArray[np.uint64],
 ) -> npt.NDArray[np.int64]:
     """An action for each table of `rows`; `who[row, seat]` is the index in `agents` of the player in that seat."""
     acting = who[rows, tables.turn.seat[rows]]
@@ -45,7 +61,8 @@ def play_out(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Play every table from where it stands to the end of its episode; `tables` must not reset itself.
 
-    `who` [B, N] indexes `agents`; `table_keys` [B] seeds the agents' own randomness. Gives returns [B, N] and decisions [B].
+    `who` [B, N] indexes `agents`; `table_keys` [B] seeds the agents' own randomness. Gives returns [B, N] and decisions
+    [B].
     """
     if tables.autoreset:
         raise ValueError("play_out needs tables made with autoreset=False.")
@@ -66,9 +83,11 @@ def advance(
     table_keys: npt.NDArray[np.uint64],
     gained: npt.NDArray[Any],
 ) -> npt.NDArray[np.int64]:
-    """Let agents play on `rows` until somebody with `who[row, seat] == -1` (the caller) is to act, or the episode has ended.
+    """Let agents play on `rows` until somebody with `who[row, seat] == -1` (the caller) is to act, or the episode has
+    ended.
 
-    Adds each step's rewards to `gained` [B, N]. Gives those of `rows` whose episode ended on the way. `tables` must not reset itself.
+    Adds each step's rewards to `gained` [B, N]. Gives those of `rows` whose episode ended on the way. `tables` must not
+    reset itself.
     """
     ended: list[npt.NDArray[np.int64]] = []
     while True:
@@ -107,8 +126,8 @@ def play_deals(
 ) -> tuple[int, int]:
     """Play deal after deal, in each seating of `rotations`, on the one table of `batch`.
 
-    Agent `one` acts by the kernel ITS, any other by OTHERS. Gives (-1, 0), or the seating and the action where an agent named an
-    action that is not legal; the table is left as it was then.
+    Agent `one` acts by the kernel ITS, any other by OTHERS. Gives (-1, 0), or the seating and the action where an agent
+    named an action that is not legal; the table is left as it was then.
     """
     for number in range(streams.shape[0]):
         for rotation in rotations:
@@ -137,7 +156,8 @@ def play_deals(
 
 @functools.cache
 def _driver(game: Game, its: Callable[..., int], others: Callable[..., int]) -> Callable[..., tuple[int, int]]:
-    """`play_deals` for two agents' kernels at one game; what it shares with the engine is compiled, and kept on disk, once."""
+    """`play_deals` for two agents' kernels at one game; what it shares with the engine is compiled, and kept on disk,
+    once."""
     shared = {part.__name__: drivers(game)[part.__name__] for part in (begin, deal_out, show, apply, report)}
     return specialise([play_deals], {**kernel_names(game), **shared, "ITS": its, "OTHERS": others})["play_deals"]
 
@@ -147,7 +167,8 @@ _Part = tuple[int, Any, Any, npt.NDArray[np.int64]]
 
 
 def _groups(seating: npt.NDArray[np.int64]) -> list[tuple[list[int], list[int]]]:
-    """The seatings [R, N] in groups that have no more than two different agents, where that is possible: agents and seatings of each."""
+    """The seatings [R, N] in groups that have no more than two different agents, where that is possible: agents and
+    seatings of each."""
     groups: list[tuple[list[int], list[int]]] = []
     for number, row in enumerate(seating.tolist()):
         for cast, rotations in groups:
@@ -163,11 +184,14 @@ def _groups(seating: npt.NDArray[np.int64]) -> list[tuple[list[int], list[int]]]
 class Match:
     """Agents at one game's table: whole episodes, each deal in each of R seatings.
 
-    `seating` [R, N] says which agent (an index of `agents`) sits where. `compiled` tells whether episodes run wholly in machine code:
-    each agent then brings a `kernel` (see `rule_based.KernelAgent`), and no seating has more than two different ones.
+    `seating` [R, N] says which agent (an index of `agents`) sits where. `compiled` tells whether episodes run wholly in
+    machine code: each agent then brings a `kernel` (see `rule_based.KernelAgent`), and no seating has more than two
+    different ones.
     """
 
-    def __init__(self, game: Game, options: Any, agents: Sequence[Agent], seating: npt.NDArray[np.int64], *, num_threads: int = 1) -> None:
+    def __init__(
+        self, game: Game, options: Any, agents: Sequence[Agent], seating: npt.NDArray[np.int64], *, num_threads: int = 1
+    ) -> None:
         self.game, self.options, self.agents = game, options, list(agents)
         self.seating = np.ascontiguousarray(seating, np.int64)
         self.num_threads = max(1, num_threads)
@@ -176,7 +200,9 @@ class Match:
         self.compiled = None not in kernels and all(len(cast) <= 2 for cast, _ in groups)
         self._parts: list[_Part] = []
         if self.compiled:
-            self._parts = [(cast[0], kernels[cast[0]], kernels[cast[-1]], np.array(rotations)) for cast, rotations in groups]
+            self._parts = [
+                (cast[0], kernels[cast[0]], kernels[cast[-1]], np.array(rotations)) for cast, rotations in groups
+            ]
         self._engines = [Engine(game, options, 1) for _ in range(self.num_threads if self.compiled else 0)]
         self._decks = [engine.fresh_deck() for engine in self._engines]
         self._entries: list[Callable[..., tuple[int, int]]] = []
@@ -187,7 +213,12 @@ class Match:
         """Compile what will be needed; `play` does so by itself, but a caller may want to time it apart."""
         deals, seats = len(self.seating), self.seating.shape[1]
         if self.compiled and not self._entries:
-            empty = np.zeros(0, np.uint64), np.zeros((0, deals), np.uint64), np.zeros((0, deals, seats)), np.zeros((0, deals), np.int64)
+            empty = (
+                np.zeros(0, np.uint64),
+                np.zeros((0, deals), np.uint64),
+                np.zeros((0, deals, seats)),
+                np.zeros((0, deals), np.int64),
+            )
             self._entries = [bind(_driver(self.game, *part[1:3]), *self._args(part, 0, *empty)) for part in self._parts]
 
     def _args(self, part: _Part, thread: int, *arrays: npt.NDArray[Any]) -> tuple[Any, ...]:
@@ -195,16 +226,22 @@ class Match:
         fixed = (one, self.options, engine.batch, self._decks[thread], engine.lots, engine.limit)
         return (*fixed, rotations, self.seating, *arrays)
 
-    def play(self, streams: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        """Play D deals in every seating: `streams` [D] decide all that chance does, `keys` [D, R] the agents' own randomness.
+    def play(
+        self, streams: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        """Play D deals in every seating: `streams` [D] decide all that chance does, `keys` [D, R] the agents' own
+        randomness.
 
-        Gives returns [D, R, N], by seat, and decisions [D, R]. Raises IllegalAction when an agent names an action that is not legal.
+        Gives returns [D, R, N], by seat, and decisions [D, R]. Raises IllegalAction when an agent names an action that
+        is not legal.
         """
         returns = np.zeros((len(streams), *self.seating.shape))
         decisions = np.zeros(keys.shape, np.int64)
         if self.compiled:
             self.link()
-            self._workers.spread(self._play_compiled, np.ascontiguousarray(streams), np.ascontiguousarray(keys), returns, decisions)
+            self._workers.spread(
+                self._play_compiled, np.ascontiguousarray(streams), np.ascontiguousarray(keys), returns, decisions
+            )
         else:
             self._play_views(streams, keys, returns, decisions)
         return returns, decisions
@@ -222,7 +259,9 @@ class Match:
         rotations = len(self.seating)
         at_once = max(1, min(_MOST_TABLES // rotations, len(arrays[0])))
         if self._tables is None or self._tables.num_envs < at_once * rotations:
-            self._tables = Tables(self.game, self.options, at_once * rotations, num_threads=self.num_threads, autoreset=False)
+            self._tables = Tables(
+                self.game, self.options, at_once * rotations, num_threads=self.num_threads, autoreset=False
+            )
         room = self._tables.num_envs
         who, table_keys = np.resize(self.seating, (room, self.seating.shape[1])), np.zeros(room, np.uint64)
         for low in range(0, len(arrays[0]), at_once):

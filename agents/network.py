@@ -15,16 +15,19 @@ from torch import nn
 from torch.nn import functional as F
 
 LOG_ZERO = -1e9
-"""Logit of an illegal action: its probability is exactly 0, and `0 * LOG_ZERO` is 0 where minus infinity would give NaN."""
+"""Logit of an illegal action: its probability is exactly 0, and `0 * LOG_ZERO` is 0 where minus infinity would give
+NaN."""
 
 FLOAT32, BFLOAT16 = "float32", "bfloat16"
 
 
 def best_precision(device: torch.device) -> str:
-    """`"bfloat16"` where the processor multiplies it in hardware (there it is twice as fast, *measured*), else `"float32"`."""
+    """`"bfloat16"` where the processor multiplies it in hardware (there it is twice as fast, *measured*), else
+    `"float32"`."""
     if device.type == "cuda":
         return BFLOAT16 if torch.cuda.is_bf16_supported() else FLOAT32
-    # torch names these checks with an underscore and offers no other; an older or newer one without them computes in float32.
+    # torch names these checks with an underscore and offers no other; an older or newer one without them computes in
+    # float32.
     checks = (getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"))
     return BFLOAT16 if device.type == "cpu" and any(check is not None and check() for check in checks) else FLOAT32
 
@@ -32,19 +35,24 @@ def best_precision(device: torch.device) -> str:
 class PolicyNetwork(nn.Module):
     """Observations [n, O] to logits [n, A] and values [n], both float32.
 
-    The trunk is `layers` fully connected layers of `width` units with ReLU. Every number of the observation is divided by its declared
-    bound, so the network sees -1..1; the division is folded into the first layer's weights. `precision` says what the matrices are
-    multiplied in; the weights themselves are float32.
+    The trunk is `layers` fully connected layers of `width` units with ReLU. Every number of the observation is divided
+    by its declared bound, so the network sees -1..1; the division is folded into the first layer's weights. `precision`
+    says what the matrices are multiplied in; the weights themselves are float32.
     """
 
     scale: torch.Tensor
 
-    def __init__(self, bound: npt.NDArray[Any], num_actions: int, *, width: int = 256, layers: int = 2, precision: str = FLOAT32) -> None:
-        """`bound` [O]: the greatest absolute value of each number of the observation; what is not bounded is not scaled."""
+    def __init__(
+        self, bound: npt.NDArray[Any], num_actions: int, *, width: int = 256, layers: int = 2, precision: str = FLOAT32
+    ) -> None:
+        """`bound` [O]: the greatest absolute value of each number of the observation; what is not bounded is not
+        scaled."""
         super().__init__()
         bound = np.asarray(bound, np.float64)
         usable = np.isfinite(bound) & (bound > 0)
-        self.register_buffer("scale", torch.from_numpy(np.where(usable, 1 / np.where(usable, bound, 1), 1).astype(np.float32)))
+        self.register_buffer(
+            "scale", torch.from_numpy(np.where(usable, 1 / np.where(usable, bound, 1), 1).astype(np.float32))
+        )
         sizes = [len(bound)] + [width] * layers
         self.trunk = nn.ModuleList(nn.Linear(*pair) for pair in itertools.pairwise(sizes))
         self.head = nn.Linear(width, num_actions + 1)
@@ -53,8 +61,8 @@ class PolicyNetwork(nn.Module):
         self._frozen: list[tuple[torch.Tensor, torch.Tensor]] | None = None
 
     def initialise(self, generator: torch.Generator) -> None:
-        """PPO's usual start: orthogonal weights (gain sqrt 2 for the trunk, 1 for the value, 0.01 for the policy, so that play begins
-        nearly uniform) and no bias."""
+        """PPO's usual start: orthogonal weights (gain sqrt 2 for the trunk, 1 for the value, 0.01 for the policy, so
+        that play begins nearly uniform) and no bias."""
         for layer in self.trunk:
             assert isinstance(layer, nn.Linear)
             nn.init.orthogonal_(layer.weight, 2**0.5, generator=generator)
@@ -71,10 +79,13 @@ class PolicyNetwork(nn.Module):
         """Weights and biases, layer by layer, as they are multiplied."""
         layers = [*self.trunk, self.head]
         weights = [layer.weight * self.scale if number == 0 else layer.weight for number, layer in enumerate(layers)]
-        return [(weight.to(self._kind), layer.bias.to(self._kind)) for weight, layer in zip(weights, layers, strict=True)]
+        return [
+            (weight.to(self._kind), layer.bias.to(self._kind)) for weight, layer in zip(weights, layers, strict=True)
+        ]
 
     def freeze(self, on: bool = True) -> PolicyNetwork:
-        """While frozen, play by the weights of this moment: they are scaled and rounded once, not at every pass. Gives the network."""
+        """While frozen, play by the weights of this moment: they are scaled and rounded once, not at every pass. Gives
+        the network."""
         with torch.no_grad():
             self._frozen = self._matrices() if on else None
         return self
@@ -90,5 +101,6 @@ class PolicyNetwork(nn.Module):
 
 
 def masked(logits: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """The logits [n, A] with LOG_ZERO for what the bool `mask` calls illegal: log-softmax gives it LOG_ZERO, softmax exactly 0."""
+    """The logits [n, A] with LOG_ZERO for what the bool `mask` calls illegal: log-softmax gives it LOG_ZERO, softmax
+    exactly 0."""
     return logits.masked_fill(~mask, LOG_ZERO)

@@ -1,7 +1,9 @@
-"""A policy on disk: a folder with `policy.safetensors` (the weights) and `policy.json` (what they are and how they were made).
+"""A policy on disk: a folder with `policy.safetensors` (the weights) and `policy.json` (what they are and how they were
+made).
 
-Nothing in it can execute code: no pickles. The JSON carries the digest of the weights and of itself, so a truncated, mixed-up or edited
-policy is refused in a sentence before a single weight is used. (A digest finds accidents and hasty edits; it is no signature.)
+Nothing in it can execute code: no pickles. The JSON carries the digest of the weights and of itself, so a truncated,
+mixed-up or edited policy is refused in a sentence before a single weight is used. (A digest finds accidents and hasty
+edits; it is no signature.)
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ class PolicyFileError(ValueError):
 
 
 def observation_layout(game: Game, options: Any) -> list[dict[str, Any]]:
-    """Every field of the observation, in order: name, type, shape and bounds. Two layouts are equal when all of that is."""
+    """Every field of the observation, in order: name, type, shape and bounds. Two layouts are equal when all of that
+    is."""
     return [
         {
             "field": item.name,
@@ -61,9 +64,11 @@ def weights_of(network: PolicyNetwork) -> dict[str, npt.NDArray[Any]]:
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
 
 
-def save_policy(folder: Path, network: PolicyNetwork, game: Game, options: Any, *, name: str, greedy: bool, made: dict[str, Any]) -> None:
-    """Write a policy, wholly or not at all. `greedy` says whether it plays its likeliest action or draws; `made` how it came to be, in
-    whatever JSON can hold. Raises OSError."""
+def save_policy(
+    folder: Path, network: PolicyNetwork, game: Game, options: Any, *, name: str, greedy: bool, made: dict[str, Any]
+) -> None:
+    """Write a policy, wholly or not at all. `greedy` says whether it plays its likeliest action or draws; `made` how it
+    came to be, in whatever JSON can hold. Raises OSError."""
     weights = save_tensors(weights_of(network))
     card: dict[str, Any] = {
         "format": FORMAT,
@@ -95,7 +100,8 @@ def find_policy(folder: Path) -> Path:
 def load_policy(folder: Path, game: Game, options: Any) -> tuple[PolicyNetwork, dict[str, Any]]:
     """The network and the JSON of a policy that plays `game` under `options`.
 
-    The options may differ from those it was trained with as long as the observation's layout is the same. Raises PolicyFileError.
+    The options may differ from those it was trained with as long as the observation's layout is the same. Raises
+    PolicyFileError.
     """
     folder = find_policy(folder)
     card = _read_card(folder)
@@ -106,9 +112,13 @@ def load_policy(folder: Path, game: Game, options: Any) -> tuple[PolicyNetwork, 
     if {name: (array.shape, array.dtype) for name, array in weights.items()} != {
         name: (tuple(tensor.shape), np.dtype(np.float32)) for name, tensor in expected.items()
     }:
-        raise PolicyFileError(f"The weights in {folder} are of another shape than its {JSON_FILE} says; get the policy anew.")
+        raise PolicyFileError(
+            f"The weights in {folder} are of another shape than its {JSON_FILE} says; get the policy anew."
+        )
     if not all(np.isfinite(array).all() for array in weights.values()):
-        raise PolicyFileError(f"The weights in {folder} hold numbers that are not finite, so they play nothing; get the policy anew.")
+        raise PolicyFileError(
+            f"The weights in {folder} hold numbers that are not finite, so they play nothing; get the policy anew."
+        )
     network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
     return network, card
 
@@ -129,14 +139,22 @@ def _read_card(folder: Path) -> dict[str, Any]:
     if not isinstance(card, dict) or "format" not in card:
         raise PolicyFileError(f"{path} is JSON, but does not describe a policy of Back Alley.")
     if card["format"] != FORMAT:
-        raise PolicyFileError(f"{path} is of format {card['format']!r}; this version of Back Alley reads format {FORMAT}.")
+        raise PolicyFileError(
+            f"{path} is of format {card['format']!r}; this version of Back Alley reads format {FORMAT}."
+        )
     if card.get("sha256") != _card_digest(card):
-        raise PolicyFileError(f"{path} was changed after it was written: its digest does not match its contents; get the policy anew.")
+        raise PolicyFileError(
+            f"{path} was changed after it was written: its digest does not match its contents; get the policy anew."
+        )
     for name, kind in _KINDS.items():
         if not isinstance(card.get(name), kind):
             raise PolicyFileError(f"{path} lacks a proper {name!r}; get the policy anew.")
     size = card["network"]
-    if set(size) != {"width", "layers"} or not _within(size["width"], _MAX_WIDTH) or not _within(size["layers"], _MAX_LAYERS):
+    if (
+        set(size) != {"width", "layers"}
+        or not _within(size["width"], _MAX_WIDTH)
+        or not _within(size["layers"], _MAX_LAYERS)
+    ):
         raise PolicyFileError(f"{path} describes a network that Back Alley does not make: {size}; get the policy anew.")
     return card
 
@@ -150,7 +168,9 @@ def _check_game(folder: Path, card: dict[str, Any], game: Game, options: Any) ->
         raise PolicyFileError(f"The policy in {folder} plays {card['game']}, not {game.name}.")
     if card["version"] != game.version:
         made, now = f"{game.name}-v{card['version']}", game.id
-        raise PolicyFileError(f"The policy in {folder} was trained on {made}, and the rules here are {now}; train it anew.")
+        raise PolicyFileError(
+            f"The policy in {folder} was trained on {made}, and the rules here are {now}; train it anew."
+        )
     layout = observation_layout(game, options)
     if card["observation"] != layout or card["actions"] != game.num_actions:
         here, there = _names(layout), _names(card["observation"])
@@ -163,7 +183,9 @@ def _check_game(folder: Path, card: dict[str, Any], game: Game, options: Any) ->
 
 
 def _names(layout: list[Any]) -> set[str]:
-    return {f"{item.get('field')} {item.get('shape')} up to {item.get('high')}" for item in layout if isinstance(item, dict)}
+    return {
+        f"{item.get('field')} {item.get('shape')} up to {item.get('high')}" for item in layout if isinstance(item, dict)
+    }
 
 
 def _read_weights(folder: Path, card: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
@@ -177,7 +199,9 @@ def _read_weights(folder: Path, card: dict[str, Any]) -> dict[str, npt.NDArray[A
         size = f"{path} has {len(data)} bytes and should have {stated.get('bytes')}"
         raise PolicyFileError(f"{size}: it is truncated or foreign; get the policy anew.")
     if hashlib.sha256(data).hexdigest() != stated.get("sha256"):
-        raise PolicyFileError(f"{path} is not what {JSON_FILE} beside it was written for: the digests differ; get the policy anew.")
+        raise PolicyFileError(
+            f"{path} is not what {JSON_FILE} beside it was written for: the digests differ; get the policy anew."
+        )
     try:
         weights: dict[str, npt.NDArray[Any]] = load_tensors(data)
     except (SafetensorError, ValueError, KeyError) as error:

@@ -12,7 +12,8 @@ from backalley.envs.core.base import Game
 
 
 def agent(spec: str, game: Game, options: Any, *, num_threads: int = 0) -> Agent:
-    """The agent that `spec` names, ready to play `game` under `options`; a search takes `num_threads`, by default every core.
+    """The agent that `spec` names, ready to play `game` under `options`; a search takes `num_threads`, by default every
+    core.
 
     Raises ValueError in a sentence.
     """

@@ -1,4 +1,5 @@
-"""The random player, and players that are one compiled function each, such as the bots that every game's `bot.py` brings."""
+"""The random player, and players that are one compiled function each, such as the bots that every game's `bot.py`
+brings."""
 
 from __future__ import annotations
 
@@ -85,7 +86,8 @@ class RandomAgent:
 
 
 class KernelAgent:
-    """Plays by `kernel(options, observation, mask, key) -> action`, a compiled function that sees an Observation record.
+    """Plays by `kernel(options, observation, mask, key) -> action`, a compiled function that sees an Observation
+    record.
 
     Where every agent of a match is of this kind, `match.Match` runs whole games in machine code.
     """
@@ -111,7 +113,8 @@ class BotAgent(KernelAgent):
     """A rule-based player of a game's `bot.py`."""
 
     def __init__(self, game: Game, options: Any, bot: str | None = None) -> None:
-        """`bot` is one of `game.bots`; by default the last, which is the game's best. Raises ValueError in a sentence."""
+        """`bot` is one of `game.bots`; by default the last, which is the game's best. Raises ValueError in a
+        sentence."""
         bots = game.bots
         if bot is not None and bot not in bots:
             raise ValueError(f"{game.name} has no bot {bot!r}; it has: {', '.join(bots)}.")

@@ -1,12 +1,12 @@
 """`mc:WORLDS[:MILLISECONDS]`: flat Monte Carlo over determinizations, for any game.
 
-For every legal action of every table, the same worlds are drawn (`View.determinize`: all that the seat cannot see, dealt anew in
-agreement with what it knows), the action is played in each, and the game's bot plays on for everybody. In one world all actions meet
-the same chance and the same bots' dice, so that their differences are the actions' own. A state is had from `View.determinize` alone:
-nothing that the seat could not know can reach the choice.
+For every legal action of every table, the same worlds are drawn (`View.determinize`: all that the seat cannot see,
+dealt anew in agreement with what it knows), the action is played in each, and the game's bot plays on for everybody. In
+one world all actions meet the same chance and the same bots' dice, so that their differences are the actions' own. A
+state is had from `View.determinize` alone: nothing that the seat could not know can reach the choice.
 
-Ginsberg, "GIB: imperfect information in a computationally challenging game" (JAIR 2001); Tesauro and Galperin, "On-line policy
-improvement using Monte-Carlo search" (NIPS 1996).
+Ginsberg, "GIB: imperfect information in a computationally challenging game" (JAIR 2001); Tesauro and Galperin, "On-line
+policy improvement using Monte-Carlo search" (NIPS 1996).
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from backalley.envs.core.workers import Workers, cores
 
 MOST_WORLDS = 1_000_000
 CAUTION = 1.0
-"""Standard errors by which an action must lead the bot's own to be preferred. *Measured*, mean return of mc:20 against the bot it plays
-on with, for 0, 1, 2 and 3: Pitch +0.47, +0.48, +0.35, +0.19 (200 deals); Killer Bridge +0.046, +0.050, +0.041, +0.016 (12 games);
-Twenty-One, whose bot a search does not better, -0.014, -0.002, -0.001, 0.000 (1,500 banks)."""
+"""Standard errors by which an action must lead the bot's own to be preferred. *Measured*, mean return of mc:20 against
+the bot it plays on with, for 0, 1, 2 and 3: Pitch +0.47, +0.48, +0.35, +0.19 (200 deals); Killer Bridge +0.046, +0.050,
++0.041, +0.016 (12 games); Twenty-One, whose bot a search does not better, -0.014, -0.002, -0.001, 0.000 (1,500
+banks)."""
 _AT_ONCE = 4096
 """Worlds held in memory at a time."""
 _LEAST_WORLDS = 8
@@ -68,7 +69,8 @@ BOT = OUTLOOK = _unbound
 
 @template
 def play_on(options: Any, batch: Batch, deck: Deck, limit: int, key: np.uint64, seat: int, action: int) -> float:
-    """Play `action` and what follows on the one table of `batch`, up to the end or to where the game has an outlook; what `seat` gains."""
+    """Play `action` and what follows on the one table of `batch`, up to the end or to where the game has an outlook;
+    what `seat` gains."""
     gained: float = 0.0
     while True:
         apply(options, batch, 0, action)
@@ -120,12 +122,15 @@ def _driver(game: Game, bot: Callable[..., int]) -> Callable[..., None]:
 class SearchAgent:
     """Flat Monte Carlo with `worlds` determinizations a decision and playouts by the game's strongest fast bot.
 
-    It departs from what the game's best bot would do only where another action leads by more than a standard error. With
-    `milliseconds`, thinking ends when that time has passed for each decision, on each core; at least a few worlds are played. The
-    choice then depends on the clock; without, on the view alone: not on the batch, nor on `num_threads` (0: every core).
+    It departs from what the game's best bot would do only where another action leads by more than a standard error.
+    With `milliseconds`, thinking ends when that time has passed for each decision, on each core; at least a few worlds
+    are played. The choice then depends on the clock; without, on the view alone: not on the batch, nor on `num_threads`
+    (0: every core).
     """
 
-    def __init__(self, game: Game, options: Any, worlds: int, milliseconds: float | None = None, *, num_threads: int = 0) -> None:
+    def __init__(
+        self, game: Game, options: Any, worlds: int, milliseconds: float | None = None, *, num_threads: int = 0
+    ) -> None:
         if not 1 <= worlds <= MOST_WORLDS:
             raise ValueError(f"worlds is {worlds}; a search takes 1 to {MOST_WORLDS:,} worlds for each decision.")
         if milliseconds is not None and not 0 < milliseconds < math.inf:
@@ -157,13 +162,16 @@ class SearchAgent:
     def leads(
         self, view: View, rows: npt.NDArray[np.int64], base: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """By how much more the seat to act gains on average by each action than by `base[k]`, and the standard error of that [n, A].
+        """By how much more the seat to act gains on average by each action than by `base[k]`, and the standard error of
+        that [n, A].
 
         `rows` [n] are tables of the view; an action that is not legal there has no meaning.
         """
         began, played = time.perf_counter(), 0
         total, squares = (np.zeros((len(rows), view.action_mask.shape[1])) for _ in range(2))
-        seconds = math.inf if self.milliseconds is None else self.milliseconds / 1000 * len(rows) / self._workers.num_threads
+        seconds = (
+            math.inf if self.milliseconds is None else self.milliseconds / 1000 * len(rows) / self._workers.num_threads
+        )
         step = max(1, _AT_ONCE // len(rows)) if self.milliseconds is None else _CLOCKED
         each = np.arange(len(rows))
         while played < self.worlds and (played == 0 or time.perf_counter() - began < seconds):
@@ -213,6 +221,7 @@ def search_agent(spec: str, game: Game, options: Any, num_threads: int = 0) -> S
             raise ValueError
     except ValueError:
         raise ValueError(
-            f"The agent {spec!r} cannot be read; a search is mc:WORLDS or mc:WORLDS:MILLISECONDS, as in mc:20 or mc:1000:5."
+            f"The agent {spec!r} cannot be read; a search is mc:WORLDS "
+            "or mc:WORLDS:MILLISECONDS, as in mc:20 or mc:1000:5."
         ) from None
     return SearchAgent(game, options, number, *limit, num_threads=num_threads)

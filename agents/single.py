@@ -4,7 +4,8 @@
     envs = gymnasium.make_vec("backalley/PokerDuel-v0", num_envs=256, opponent="bot")
 
 The observation is the flat vector; the action mask is in `info["action_mask"]` and from `env.action_masks()`, where
-`sb3_contrib.MaskablePPO` looks for it. `action_space.sample()` draws a legal action, so that checkers and random loops work.
+`sb3_contrib.MaskablePPO` looks for it. `action_space.sample()` draws a legal action, so that checkers and random loops
+work.
 """
 
 from __future__ import annotations
@@ -35,18 +36,24 @@ _RANDOM_SEAT = -1
 
 
 class SeatTables:
-    """B tables at each of which one seat is the caller's and agents play the others. Not reset by itself: see `begin`."""
+    """B tables at each of which one seat is the caller's and agents play the others. Not reset by itself: see
+    `begin`."""
 
-    def __init__(self, game: Game, options: Any, num_envs: int, seat: int | str, opponent: Opponent, num_threads: int = 1) -> None:
+    def __init__(
+        self, game: Game, options: Any, num_envs: int, seat: int | str, opponent: Opponent, num_threads: int = 1
+    ) -> None:
         self.tables = Tables(game, options, num_envs, num_threads=num_threads, autoreset=False)
         seats = self.tables.num_seats
         if seat != "random" and not (isinstance(seat, (int, np.integer)) and 0 <= seat < seats):
-            raise ValueError(f"seat is {seat!r}; {game.name} has seats 0..{seats - 1}, or 'random' for a new one each episode.")
+            raise ValueError(
+                f"seat is {seat!r}; {game.name} has seats 0..{seats - 1}, or 'random' for a new one each episode."
+            )
         self._fixed = _RANDOM_SEAT if isinstance(seat, str) else int(seat)
         named = [opponent] if isinstance(opponent, str) or not isinstance(opponent, Sequence) else list(opponent)
         if len(named) not in (1, max(1, seats - 1)):
             raise ValueError(
-                f"{len(named)} opponents were given; {game.name} has {seats - 1} other seats: give one agent, or {seats - 1}."
+                f"{len(named)} opponents were given; {game.name} has "
+                f"{seats - 1} other seats: give one agent, or {seats - 1}."
             )
         self.agents = [agent_of(one, game, options) if isinstance(one, str) else one for one in named]
         self.seat = np.zeros(num_envs, np.int64)
@@ -67,7 +74,8 @@ class SeatTables:
             self._reseed()
 
     def begin(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """New episodes on `rows`, up to the caller's first decision. Gives the rows (rarely any) where the caller never got one."""
+        """New episodes on `rows`, up to the caller's first decision. Gives the rows (rarely any) where the caller never
+        got one."""
         seats = self.tables.num_seats
         with np.errstate(over="ignore"):
             for row in rows:
@@ -86,7 +94,8 @@ class SeatTables:
         advance(self.tables, self.agents, self._who, rows, self._keys, self._gained)
 
     def collect(self) -> npt.NDArray[np.float64]:
-        """What each caller's seat gained since the last call [B]; gains before its first decision count with that decision."""
+        """What each caller's seat gained since the last call [B]; gains before its first decision count with that
+        decision."""
         gained = self._gained[np.arange(len(self.seat)), self.seat].astype(np.float64)
         self._gained[:] = 0
         return gained
@@ -116,7 +125,8 @@ class LegalDiscrete(gymnasium.spaces.Discrete):
 
 
 class SingleEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
-    """One seat of a game. A step plays the caller's action and the other seats' answers; the reward is the seat's gain until it acts again.
+    """One seat of a game. A step plays the caller's action and the other seats' answers; the reward is the seat's gain
+    until it acts again.
 
     An illegal action raises IllegalAction (a ValueError) and changes nothing.
     """
@@ -124,9 +134,16 @@ class SingleEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012 (Gymnasium's own form)
 
     def __init__(
-        self, game: Game, options: Any, *, seat: int | str = 0, opponent: Opponent = "bot", render_mode: str | None = None
+        self,
+        game: Game,
+        options: Any,
+        *,
+        seat: int | str = 0,
+        opponent: Opponent = "bot",
+        render_mode: str | None = None,
     ) -> None:
-        """`opponent` is an agent or its name, one for all other seats or one for each, clockwise from the caller's left."""
+        """`opponent` is an agent or its name, one for all other seats or one for each, clockwise from the caller's
+        left."""
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode is {render_mode!r}; it takes {', '.join(map(repr, RENDER_MODES))} or None.")
         self._seats = SeatTables(game, options, 1, seat, opponent)
@@ -136,7 +153,9 @@ class SingleEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
         self.action_space = LegalDiscrete(game.num_actions)
         self._row = np.zeros(1, np.int64)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[npt.NDArray[Any], dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """A new episode, up to this seat's first decision."""
         super().reset(seed=seed)
         self._seats.seed(seed)
@@ -176,7 +195,8 @@ class SingleEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
 
 
 class SingleVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[Any]]):
-    """B copies of `SingleEnv` in one call. Finished ones start anew in the same step; `infos["final_obs"]` has their last observations.
+    """B copies of `SingleEnv` in one call. Finished ones start anew in the same step; `infos["final_obs"]` has their
+    last observations.
 
     Row i with seed `s` plays as `SingleEnv` with seed `s + i`.
     """
@@ -184,7 +204,14 @@ class SingleVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDA
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}  # noqa: RUF012 (Gymnasium's own form)
 
     def __init__(
-        self, game: Game, options: Any, num_envs: int, *, seat: int | str = 0, opponent: Opponent = "bot", num_threads: int = 1
+        self,
+        game: Game,
+        options: Any,
+        num_envs: int,
+        *,
+        seat: int | str = 0,
+        opponent: Opponent = "bot",
+        num_threads: int = 1,
     ) -> None:
         self._seats = SeatTables(game, options, num_envs, seat, opponent, num_threads)
         self.num_envs = num_envs
@@ -240,7 +267,9 @@ class SingleVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDA
         self._seats.tables.close()
 
 
-def make_single(game: str, *, seat: int | str = 0, opponent: Opponent = "bot", render_mode: str | None = None, **options: Any) -> SingleEnv:
+def make_single(
+    game: str, *, seat: int | str = 0, opponent: Opponent = "bot", render_mode: str | None = None, **options: Any
+) -> SingleEnv:
     """Gymnasium's entry point for one table; every other keyword is an option of the game."""
     found = game_of(game)
     return SingleEnv(found, found.options(options), seat=seat, opponent=opponent, render_mode=render_mode)
@@ -259,5 +288,9 @@ def make_single_vec(
     """Gymnasium's entry point for a batch."""
     found = game_of(game)
     if render_mode is not None:
-        raise ValueError(f"A batch of tables has no render_mode, and {render_mode!r} was given; make one environment to draw it.")
-    return SingleVectorEnv(found, found.options(options), num_envs, seat=seat, opponent=opponent, num_threads=num_threads)
+        raise ValueError(
+            f"A batch of tables has no render_mode, and {render_mode!r} was given; make one environment to draw it."
+        )
+    return SingleVectorEnv(
+        found, found.options(options), num_envs, seat=seat, opponent=opponent, num_threads=num_threads
+    )

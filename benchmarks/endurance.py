@@ -1,8 +1,10 @@
-"""Millions of random decisions with the house's promises checked at each step: `python -m backalley.benchmarks.endurance [GAME ...]`.
+"""Millions of random decisions with the house's promises checked at each step: `python -m
+backalley.benchmarks.endurance [GAME ...]`.
 
-At every decision of every table: somebody is to act and has a legal action, masks are of 0 and 1, and observations keep within their
-bounds. At every end: returns keep within the game's bounds and sum to 0 where it says so. On a few tables after every step: each card
-of the pack lies in one place. A broken promise is a sentence with the table's seed and step, from which it can be played again.
+At every decision of every table: somebody is to act and has a legal action, masks are of 0 and 1, and observations keep
+within their bounds. At every end: returns keep within the game's bounds and sum to 0 where it says so. On a few tables
+after every step: each card of the pack lies in one place. A broken promise is a sentence with the table's seed and
+step, from which it can be played again.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class BrokenPromise(AssertionError):
 
 
 def endure(game: Game, options: Any, decisions: int, seed: int = 0) -> dict[str, Any]:
-    """Play `decisions` random decisions on 4,096 tables and check each; gives what was played. Raises BrokenPromise in a sentence."""
+    """Play `decisions` random decisions on 4,096 tables and check each; gives what was played. Raises BrokenPromise in
+    a sentence."""
     tables = Tables(game, options, TABLES, seed=seed)
     low, high = game.observation_bounds(options)
     streams = np.random.default_rng(seed).integers(2**63, size=TABLES, dtype=np.uint64)
@@ -54,7 +57,9 @@ def endure(game: Game, options: Any, decisions: int, seed: int = 0) -> dict[str,
         hold(((turn.observation >= low) & (turn.observation <= high)).all(1), "shows numbers outside their bounds")
         for row in range(step * LOOKED_AT, (step + 1) * LOOKED_AT):
             if not whole_pack(game, options, tables.engine.batch.state[row % TABLES]):
-                raise BrokenPromise(f"{game.id}, seed {seed}: table {row % TABLES} lacks a card, or has one twice, at step {step}.")
+                raise BrokenPromise(
+                    f"{game.id}, seed {seed}: table {row % TABLES} lacks a card, or has one twice, at step {step}."
+                )
         if step == steps:
             break
         random_rows(turn.action_mask, streams + np.uint64(step), actions)
@@ -85,16 +90,22 @@ def hold_returns(game: Game, options: Any, returns: npt.NDArray[np.float64], whe
     """Raises BrokenPromise unless returns [n, N] keep within their bounds and, where the game says so, sum to 0."""
     low, high = game.reward_range(options)
     if ((returns < low - _ROUNDING) | (returns > high + _ROUNDING)).any():
-        raise BrokenPromise(f"{where}: returns from {returns.min():g} to {returns.max():g} leave the bounds {low:g} to {high:g}.")
+        raise BrokenPromise(
+            f"{where}: returns from {returns.min():g} to {returns.max():g} leave the bounds {low:g} to {high:g}."
+        )
     if game.zero_sum(options) and (np.abs(returns.sum(1)) > _ROUNDING).any():
         raise BrokenPromise(f"{where}: returns sum to {np.abs(returns.sum(1)).max():g} instead of 0.")
 
 
 @click.command()
 @click.argument("games", nargs=-1)
-@click.option("--decisions", type=click.IntRange(1), default=10_000_000, show_default=True, help="Random decisions of each game.")
+@click.option(
+    "--decisions", type=click.IntRange(1), default=10_000_000, show_default=True, help="Random decisions of each game."
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--json", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write what was played to this file, too.")
+@click.option(
+    "--json", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write what was played to this file, too."
+)
 def main(games: Sequence[str], decisions: int, seed: int, path: Path | None) -> None:
     """Play GAMES, by default all, at random and check every promise."""
     if path:
@@ -103,7 +114,11 @@ def main(games: Sequence[str], decisions: int, seed: int, path: Path | None) -> 
     for name in games or backalley.game_names():
         game = backalley.game(name)
         found.append(endure(game, game.options(), decisions, seed))
-        click.echo("{game}: {decisions:,} decisions, {episodes:,} episodes, {seconds} s: every promise kept.".format(**found[-1]))
+        click.echo(
+            "{game}: {decisions:,} decisions, {episodes:,} episodes, {seconds} s: every promise kept.".format(
+                **found[-1]
+            )
+        )
     if path:
         words = " ".join([*games, f"--decisions {decisions} --seed {seed} --json {path.as_posix()}"])
         command = f"python -m backalley.benchmarks.endurance {words}"

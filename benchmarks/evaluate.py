@@ -1,8 +1,9 @@
 """How strong: agents play the same decks in every seating, and the means come with intervals over the decks.
 
-The unit is the deal cluster. Cluster d has one random stream, used in all its seatings, so the packs are the same in each of them;
-the streams lie in a key space of their own, which training never draws from. The agents' own randomness is keyed by (d, seating,
-decision). So a report depends on the game, the agents, the seed and the number of deals alone, not on batches or threads.
+The unit is the deal cluster. Cluster d has one random stream, used in all its seatings, so the packs are the same in
+each of them; the streams lie in a key space of their own, which training never draws from. The agents' own randomness
+is keyed by (d, seating, decision). So a report depends on the game, the agents, the seed and the number of deals alone,
+not on batches or threads.
 """
 
 from __future__ import annotations
@@ -37,16 +38,17 @@ MOST_DEALS = 10_000_000
 _KEY_SPACE = int.from_bytes(b"evaluate", "big")
 _FIRST_BATCH, _LARGEST_BATCH = 16, 16384
 _BATCH_SECONDS, _VIEWS_SECONDS = 0.5, 5.0
-"""How long a batch takes, compiled or through views. There every decision costs milliseconds however few tables there are: episodes of
-hundreds of decisions are fast in large batches alone."""
+"""How long a batch takes, compiled or through views. There every decision costs milliseconds however few tables there
+are: episodes of hundreds of decisions are fast in large batches alone."""
 
 
 def seatings(game: Game, options: Any, num_agents: int) -> npt.NDArray[np.int64]:
     """Which agent sits where in each seating of a deal [R, N].
 
-    A side is a seat, or the seats of partners. One seat: each agent in turn plays the deck alone. As many agents as sides: each has one
-    side, and they turn around the table. Two agents and more sides: the first has each side in turn, the second all others. As many
-    agents as seats: partners are of different agents. Raises ValueError in a sentence for any other number.
+    A side is a seat, or the seats of partners. One seat: each agent in turn plays the deck alone. As many agents as
+    sides: each has one side, and they turn around the table. Two agents and more sides: the first has each side in
+    turn, the second all others. As many agents as seats: partners are of different agents. Raises ValueError in a
+    sentence for any other number.
     """
     sides = np.array(game.sides_of(options))
     seats, num_sides = len(sides), num_sides_of(game, options)
@@ -59,7 +61,9 @@ def seatings(game: Game, options: Any, num_agents: int) -> npt.NDArray[np.int64]
         return np.where(around == 0, 0, 1)
     if num_agents == seats:
         return (np.arange(seats)[None, :] - np.arange(seats)[:, None]) % seats
-    more = "".join(f", or {number}, one for each {what}" for number, what in ((num_sides, "side"), (seats, "seat")) if number != 2)
+    more = "".join(
+        f", or {number}, one for each {what}" for number, what in ((num_sides, "side"), (seats, "seat")) if number != 2
+    )
     if num_sides == seats:
         more = "" if seats == 2 else f", or {seats}, one for each seat"
     given = "1 agent was given" if num_agents == 1 else f"{num_agents} agents were given"
@@ -102,7 +106,11 @@ class Sample:
     def add(self, returns: Floats, decisions: int, seconds: float) -> None:
         """Count more deals in."""
         self.parts.append(returns)
-        self.deals, self.decisions, self.seconds = self.deals + len(returns), self.decisions + decisions, self.seconds + seconds
+        self.deals, self.decisions, self.seconds = (
+            self.deals + len(returns),
+            self.decisions + decisions,
+            self.seconds + seconds,
+        )
 
     def of_agent(self, agent: int, values: Floats) -> Floats:
         """`values` [D, R, N] averaged over the seats that an agent holds, in the seatings where it plays [D, R']."""
@@ -125,7 +133,8 @@ class Sample:
 
 
 def play(match: Match, sample: Sample, deals: int, seed: int, on_batch: Callable[[], None]) -> None:
-    """Play on until `sample` holds `deals` deals, in batches of half a second, or of a few through views; `on_batch` follows each.
+    """Play on until `sample` holds `deals` deals, in batches of half a second, or of a few through views; `on_batch`
+    follows each.
 
     May be interrupted between batches (KeyboardInterrupt): `sample` then holds what was finished.
     """
@@ -148,8 +157,8 @@ def play(match: Match, sample: Sample, deals: int, seed: int, on_batch: Callable
 
 @dataclass(frozen=True)
 class Strength:
-    """One agent's mean return and win share per seat it holds, with 95 % intervals. Partners share the win, so that chance is one in
-    so many sides."""
+    """One agent's mean return and win share per seat it holds, with 95 % intervals. Partners share the win, so that
+    chance is one in so many sides."""
 
     name: str
     mean_return: Estimate
@@ -201,10 +210,12 @@ class Report:
             "planned_deals": self.planned,
             "precision": self.precision,
             "agents": [
-                {"name": one.name, "mean_return": one.mean_return.to_json(), "win_share": one.win_share.to_json()} for one in self.agents
+                {"name": one.name, "mean_return": one.mean_return.to_json(), "win_share": one.win_share.to_json()}
+                for one in self.agents
             ],
             "differences": [
-                {"of": number, "less": 0, "mean_return": estimate.to_json()} for number, estimate in enumerate(self.differences, start=1)
+                {"of": number, "less": 0, "mean_return": estimate.to_json()}
+                for number, estimate in enumerate(self.differences, start=1)
             ],
             "duplicate_gain": self.duplicate_gain,
             "seating": self.seating,
@@ -218,14 +229,19 @@ class Report:
     def table(self) -> str:
         """The report as text: mean return first, win share second, both with 95 % intervals over deals."""
         seats, several = len(self.seating[0]), len(self.agents) > 1
-        head = f"{self.game}{options_text(self.changed)}: {self.deals:,} deals x {_count(len(self.seating), 'seating')}, seed {self.seed}"
+        head = (
+            f"{self.game}{options_text(self.changed)}: {self.deals:,} deals "
+            f"x {_count(len(self.seating), 'seating')}, seed {self.seed}"
+        )
         if not self.complete:
             head = f"Stopped after {self.deals:,} of {self.planned:,} deals.\n{head}"
         digits = decimals([one.mean_return for one in self.agents])
         rows = []
         for number, one in enumerate(self.agents):
             label = f"{_letter(number)}  {one.name}" if several else one.name
-            rows.append([label, *_cells(one.mean_return, digits, sign=True), *_cells(_percent(one.win_share), 2, unit=" %")])
+            rows.append(
+                [label, *_cells(one.mean_return, digits, sign=True), *_cells(_percent(one.win_share), 2, unit=" %")]
+            )
         for number, difference in enumerate(self.differences, start=1):
             rows.append([f"{_letter(number)} less A", *_cells(difference, digits, sign=True), "", ""])
         table = results.table_text(["agent", "mean return", "95 % interval", "win share", "95 % interval"], rows)
@@ -244,10 +260,13 @@ class Report:
         if len(self.seating) == 1:
             return "Each deck was played once: there are no duplicate deals to gain from."
         if self.duplicate_gain is None:
-            return "Gain of the duplicate deals: every deal gave the same result, so there was no luck left to take out."
+            return (
+                "Gain of the duplicate deals: every deal gave the same result, so there was no luck left to take out."
+            )
         what = "B less A" if len(self.seating[0]) == 1 else self.agents[0].name
         return (
-            f"Gain of the duplicate deals: {self.duplicate_gain:.2f}x (as many games on independent decks would give {what} "
+            f"Gain of the duplicate deals: {self.duplicate_gain:.2f}x "
+            f"(as many games on independent decks would give {what} "
             f"{math.sqrt(self.duplicate_gain):.2f} times this interval)."
         )
 
@@ -266,11 +285,11 @@ def evaluate(
 ) -> Report:
     """Play every deck in every seating (`seatings`) and report each agent's mean return and win share.
 
-    Give `deals` (4,096 by default), or `precision`, the half-width wanted for the widest interval of a mean return: a pilot of 256
-    deals, which count, then decides how many are played. `num_threads=0` takes every core; the numbers do not depend on it.
-    Ctrl-C ends the play and gives the report of what is finished (`complete` is False). With `keep`, the file that the report will be
-    written to, unfinished work is kept beside it, and the next call for the same game, agents and seed goes on from there.
-    Raises ValueError in a sentence for a line-up or numbers that cannot be played.
+    Give `deals` (4,096 by default), or `precision`, the half-width wanted for the widest interval of a mean return: a
+    pilot of 256 deals, which count, then decides how many are played. `num_threads=0` takes every core; the numbers do
+    not depend on it. Ctrl-C ends the play and gives the report of what is finished (`complete` is False). With `keep`,
+    the file that the report will be written to, unfinished work is kept beside it, and the next call for the same game,
+    agents and seed goes on from there. Raises ValueError in a sentence for a line-up or numbers that cannot be played.
     """
     seating = seatings(game, options, len(agents))
     planned = _planned(deals, precision)
@@ -324,7 +343,14 @@ def _pilot(sample: Sample, num_agents: int) -> list[Floats]:
 
 
 def report(
-    game: Game, options: Any, agents: Sequence[Agent], sample: Sample, *, planned: int, seed: int, precision: float | None = None
+    game: Game,
+    options: Any,
+    agents: Sequence[Agent],
+    sample: Sample,
+    *,
+    planned: int,
+    seed: int,
+    precision: float | None = None,
 ) -> Report:
     """The report of a sample of two or more deals."""
     shares = stats.win_shares(sample.returns, game.sides_of(options))
@@ -332,10 +358,20 @@ def report(
     means = [x.mean(1) for x in by_seating]
     alone = sample.seating.shape[1] == 1
     strengths = [
-        Strength(agent.name, stats.mean_interval(means[number]), stats.share_interval(sample.of_agent(number, shares).mean(1)))
+        Strength(
+            agent.name,
+            stats.mean_interval(means[number]),
+            stats.share_interval(sample.of_agent(number, shares).mean(1)),
+        )
         for number, agent in enumerate(agents)
     ]
-    gain = None if len(sample.seating) == 1 else stats.pairing_gain(means[0], means[1]) if alone else stats.duplicate_gain(by_seating[0])
+    gain = (
+        None
+        if len(sample.seating) == 1
+        else stats.pairing_gain(means[0], means[1])
+        if alone
+        else stats.duplicate_gain(by_seating[0])
+    )
     return Report(
         game=game.id,
         options=option_rules.as_dict(options),

@@ -1,4 +1,5 @@
-"""Numbers on disk: JSON with the machine and the commit they come from, and unfinished work that a later run goes on with."""
+"""Numbers on disk: JSON with the machine and the commit they come from, and unfinished work that a later run goes on
+with."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ def _processor() -> str:
 
 @functools.cache
 def commit() -> str | None:
-    """The commit of the checkout this code was loaded from, with `+changes` where files differ from it; None for an installed package."""
+    """The commit of the checkout this code was loaded from, with `+changes` where files differ from it; None for an
+    installed package."""
     if not (_ROOT / ".git").exists():
         return None
     head = _git("rev-parse", "HEAD")
@@ -64,7 +66,9 @@ def commit() -> str | None:
 
 def _git(*words: str) -> str | None:
     try:
-        return subprocess.run(["git", *words], cwd=_ROOT, capture_output=True, text=True, check=True, timeout=30).stdout.strip()
+        return subprocess.run(
+            ["git", *words], cwd=_ROOT, capture_output=True, text=True, check=True, timeout=30
+        ).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return None
 
@@ -112,8 +116,8 @@ def _sources() -> str:
 class Unfinished:
     """What a long command has done so far, in a file beside the one it is going to write.
 
-    `task` says what is being done, as JSON can hold it; work of any other task, or by other sources, is left aside. Without a `path`
-    nothing is kept.
+    `task` says what is being done, as JSON can hold it; work of any other task, or by other sources, is left aside.
+    Without a `path` nothing is kept.
     """
 
     def __init__(self, path: Path | None, task: Mapping[str, Any]) -> None:

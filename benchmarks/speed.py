@@ -1,9 +1,10 @@
-"""How fast: decisions a second of random legal play, through the batch and through the AEC loop, games a second that a search plays
-out, and the wait before the first decision of all.
+"""How fast: decisions a second of random legal play, through the batch and through the AEC loop, games a second that a
+search plays out, and the wait before the first decision of all.
 
-What is timed is what a caller would write. A batch step is `tables.step(actions)` together with drawing the actions from the mask; it
-writes observation, mask, seat and rewards of every table. The tables stand at different points of their episodes, so that deals and
-endings come in their natural share. Every figure is the median of several repetitions, with the extremes beside it.
+What is timed is what a caller would write. A batch step is `tables.step(actions)` together with drawing the actions
+from the mask; it writes observation, mask, seat and rewards of every table. The tables stand at different points of
+their episodes, so that deals and endings come in their natural share. Every figure is the median of several
+repetitions, with the extremes beside it.
 """
 
 from __future__ import annotations
@@ -125,7 +126,14 @@ def episode_length(game: Game, options: Any) -> float:
 
 
 def batch_pace(
-    game: Game, options: Any, num_envs: int, num_threads: int, *, length: float = 1.0, seconds: float = SECONDS, repeats: int = REPEATS
+    game: Game,
+    options: Any,
+    num_envs: int,
+    num_threads: int,
+    *,
+    length: float = 1.0,
+    seconds: float = SECONDS,
+    repeats: int = REPEATS,
 ) -> Pace:
     """Decisions a second of `num_envs` tables, staggered over episodes of `length` decisions."""
     play = _RandomPlay(game, options, num_envs, num_threads)
@@ -138,8 +146,11 @@ def batch_pace(
         play.tables.close()
 
 
-def playout_pace(game: Game, options: Any, *, length: float = 1.0, seconds: float = SECONDS, repeats: int = REPEATS) -> Pace:
-    """Games a second that `mc:WORLDS` plays out on one core: worlds drawn, an action played in each, and the bot to the end."""
+def playout_pace(
+    game: Game, options: Any, *, length: float = 1.0, seconds: float = SECONDS, repeats: int = REPEATS
+) -> Pace:
+    """Games a second that `mc:WORLDS` plays out on one core: worlds drawn, an action played in each, and the bot to the
+    end."""
     play = _RandomPlay(game, options, SEARCH_TABLES, 1)
     play.stagger(round(length))
     search = SearchAgent(game, options, SEARCH_WORLDS, num_threads=1)
@@ -179,8 +190,8 @@ def aec_pace(game: Game, options: Any, *, seconds: float = SECONDS, repeats: int
 
 
 def first_step(game: Game, options: Any) -> dict[str, dict[str, float]]:
-    """Seconds that a new process takes to import the package, and from `make_vec` to the end of the first step: with an empty cache
-    of machine code (`cold`), and with a filled one (`warm`)."""
+    """Seconds that a new process takes to import the package, and from `make_vec` to the end of the first step: with an
+    empty cache of machine code (`cold`), and with a filled one (`warm`)."""
     with tempfile.TemporaryDirectory(prefix="backalley-cold-") as cache:
         return {name: _first_step(game, options, cache) for name in ("cold", "warm")}
 
@@ -188,7 +199,9 @@ def first_step(game: Game, options: Any) -> dict[str, dict[str, float]]:
 def _first_step(game: Game, options: Any, cache: str) -> dict[str, float]:
     arguments = [game.id, json.dumps(option_rules.changed(options))]
     environment = {**os.environ, "BACKALLEY_CACHE": cache}
-    done = subprocess.run([sys.executable, "-c", FIRST_STEP, *arguments], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_STEP, *arguments], env=environment, capture_output=True, text=True
+    )
     if done.returncode:
         raise RuntimeError(f"A new process could not play {game.id}:\n{done.stderr}")
     found: dict[str, float] = json.loads(done.stdout)
@@ -227,7 +240,8 @@ class Speeds:
     games: list[dict[str, Any]]
     planned: int
     load: float | None
-    """Processes that wanted a core, on average over the minute before: near 0 on a quiet machine. None where the system does not tell."""
+    """Processes that wanted a core, on average over the minute before: near 0 on a quiet machine. None where the system
+    does not tell."""
     stamp: dict[str, Any]
     command: str = ""
 
@@ -239,25 +253,47 @@ class Speeds:
     def to_json(self) -> dict[str, Any]:
         """The table as `results.write` takes it."""
         floors = {"tables": FLOOR_TABLES, "threads": 1, "aec_decisions_per_second": AEC_FLOOR}
-        facts = {"kind": "speed", "command": self.command, "complete": self.complete, "load_before": self.load, "floor": floors}
+        facts = {
+            "kind": "speed",
+            "command": self.command,
+            "complete": self.complete,
+            "load_before": self.load,
+            "floor": floors,
+        }
         return {**facts, "games": self.games, **self.stamp}
 
     def table(self) -> str:
-        """Decisions a second in millions, the AEC loop's and a search's playouts in thousands, seconds to the first step; `!` marks a
-        figure below its floor."""
+        """Decisions a second in millions, the AEC loop's and a search's playouts in thousands, seconds to the first
+        step; `!` marks a figure below its floor."""
         if not self.games:
             return "Nothing was measured."
         columns = [(entry["threads"], entry["tables"]) for entry in self.games[0]["batch"]]
-        head = ["game", *(f"{tables:,} x {threads}" for threads, tables in columns), "AEC, k/s", "playouts, k/s", "first, cold", "warm"]
-        rows = [[game["game"], *_batch_cells(game), _aec_cell(game), *_search_cells(game), *_wait_cells(game)] for game in self.games]
+        head = [
+            "game",
+            *(f"{tables:,} x {threads}" for threads, tables in columns),
+            "AEC, k/s",
+            "playouts, k/s",
+            "first, cold",
+            "warm",
+        ]
+        rows = [
+            [game["game"], *_batch_cells(game), _aec_cell(game), *_search_cells(game), *_wait_cells(game)]
+            for game in self.games
+        ]
         machine = self.stamp["machine"]
         floors = " or ".join(f"{floor / 1e6:g} million" for floor in sorted({game["floor"] for game in self.games}))
         return (
             f"Random legal play on {machine['processor']}, Python {machine['python']}, Numba {machine['numba']}\n\n"
-            f"{results.table_text(head, rows)}\n\n"
-            f"Columns `tables x threads` are millions of decisions a second, medians of several repetitions; the waits are seconds from\n"
-            f"make_vec to the end of the first step in a new process. Playouts are a search's, on one core. ! marks less than\n"
-            f"the game's floor ({floors}) at {FLOOR_TABLES:,} tables on one thread, or {AEC_FLOOR:,} in the AEC loop.{self._busy()}"
+            f"{results.table_text(head, rows)}\n\n"(
+                "Columns `tables x threads` are millions of decisions a second, "
+                "medians of several repetitions; the waits are seconds from\n"
+            )(
+                "make_vec to the end of the first step in a new process. "
+                "Playouts are a search's, on one core. ! marks less than\n"
+            )(
+                f"the game's floor ({floors}) at {FLOOR_TABLES:,} tables on "
+                f"one thread, or {AEC_FLOOR:,} in the AEC loop.{self._busy()}"
+            )
         )
 
     def _busy(self) -> str:
@@ -297,12 +333,18 @@ def speed(
 ) -> Speeds:
     """Measure games, each with its options. `progress` is called with the games done and all games.
 
-    Ctrl-C ends the measuring and gives what is finished; with `keep`, the file that the figures will be written to, that is kept beside
-    it and the same call goes on from there (on the same machine only).
+    Ctrl-C ends the measuring and gives what is finished; with `keep`, the file that the figures will be written to,
+    that is kept beside it and the same call goes on from there (on the same machine only).
     """
     stamp, load = results.stamp(), os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     chosen = [[game.id, option_rules.as_dict(options)] for game, options in games]
-    task = {"speed of": chosen, "tables": list(tables), "seconds": seconds, "repeats": repeats, "machine": stamp["machine"]}
+    task = {
+        "speed of": chosen,
+        "tables": list(tables),
+        "seconds": seconds,
+        "repeats": repeats,
+        "machine": stamp["machine"],
+    }
     unfinished = results.Unfinished(keep, task)
     done: list[dict[str, Any]] = json.loads(str(unfinished.load().get("games", "[]")))
     try:

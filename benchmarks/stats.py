@@ -1,7 +1,7 @@
 """Means with honest intervals, on NumPy and the standard library alone.
 
-The unit is the deal cluster: one deck played in every seating. Clusters are independent of each other, games inside one are not, so
-every interval is over clusters.
+The unit is the deal cluster: one deck played in every seating. Clusters are independent of each other, games inside one
+are not, so every interval is over clusters.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ Floats = npt.NDArray[np.float64]
 
 COVERAGE = 0.95
 _MANY = 200
-"""Degrees of freedom from which the expansion of Student's t around the normal distribution is exact to eight digits."""
+"""Degrees of freedom from which the expansion of Student's t around the normal distribution is exact to eight
+digits."""
 _TIED = 1e-6
 """Returns closer than this are a tie: they are sums of 32-bit numbers."""
 
@@ -45,7 +46,8 @@ class Estimate(NamedTuple):
 def t_critical(freedom: int, coverage: float = COVERAGE) -> float:
     """The t with P(-t < T < t) = `coverage` for Student's T with `freedom` >= 1 degrees of freedom.
 
-    Exact series for few degrees, an expansion for many: Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.3-26.7.5.
+    Exact series for few degrees, an expansion for many: Abramowitz and Stegun, "Handbook of Mathematical Functions",
+    26.7.3-26.7.5.
     """
     if freedom < 1:
         raise ValueError(f"Student's t needs 1 degree of freedom or more; there are {freedom}.")
@@ -82,7 +84,8 @@ def _t_expansion(x: float, n: int) -> float:
 
 
 def mean_interval(clusters: Floats) -> Estimate:
-    """The mean of the clusters [D] with mean ± t(D - 1) * sd / sqrt(D). Raises ValueError for fewer than two clusters."""
+    """The mean of the clusters [D] with mean ± t(D - 1) * sd / sqrt(D). Raises ValueError for fewer than two
+    clusters."""
     count = len(clusters)
     if count < 2:
         raise ValueError(f"An interval needs 2 deals or more; there are {count}.")
@@ -94,8 +97,8 @@ def mean_interval(clusters: Floats) -> Estimate:
 def share_interval(clusters: Floats) -> Estimate:
     """`mean_interval` for shares, which lie in 0..1.
 
-    Where every cluster is 0 (or every one 1) the sample knows nothing of its spread; then the far end is the exact binomial one,
-    at which D clusters out of D would still happen in 2.5 % of samples (Clopper and Pearson 1934).
+    Where every cluster is 0 (or every one 1) the sample knows nothing of its spread; then the far end is the exact
+    binomial one, at which D clusters out of D would still happen in 2.5 % of samples (Clopper and Pearson 1934).
     """
     mean, low, high = mean_interval(clusters)
     rare = 1 - ((1 - COVERAGE) / 2) ** (1 / len(clusters))
@@ -109,8 +112,8 @@ def share_interval(clusters: Floats) -> Estimate:
 def win_shares(returns: Floats, sides: Sequence[int] | None = None) -> Floats:
     """Each seat's share of the win [..., N]: 1 for the greatest return, split among those who tie.
 
-    Partners, seats of one number in `sides`, win together: each is given their side's share, and they are judged by their mean return.
-    A seat that plays alone wins where its return is positive, and half where it is 0.
+    Partners, seats of one number in `sides`, win together: each is given their side's share, and they are judged by
+    their mean return. A seat that plays alone wins where its return is positive, and half where it is 0.
     """
     if sides is not None and len(set(sides)) < len(sides):
         held = np.array(sides)[:, None] == np.arange(max(sides) + 1)
@@ -123,10 +126,11 @@ def win_shares(returns: Floats, sides: Sequence[int] | None = None) -> Floats:
 
 
 def duplicate_gain(returns: Floats) -> float | None:
-    """How many times more games on independent decks would give as narrow an interval: returns [D, R] of one agent, by deal and seating.
+    """How many times more games on independent decks would give as narrow an interval: returns [D, R] of one agent, by
+    deal and seating.
 
-    The variance that the mean of D * R independent games would have, R seatings each equally often, over the variance that the mean
-    of D clusters has. Below 1 the same decks do harm. None where all clusters give the same.
+    The variance that the mean of D * R independent games would have, R seatings each equally often, over the variance
+    that the mean of D clusters has. Below 1 the same decks do harm. None where all clusters give the same.
     """
     rotations = returns.shape[1]
     return _ratio(float(returns.var(0, ddof=1).sum()) / rotations**2, float(returns.mean(1).var(ddof=1)))
@@ -143,15 +147,18 @@ def _ratio(independent: float, clustered: float) -> float | None:
 
 
 def deals_for(precision: float, pilot: Floats) -> int:
-    """Clusters after which a 95 % interval should reach ± `precision`, judged by a pilot [n] (Stein's two-stage rule, 1945)."""
+    """Clusters after which a 95 % interval should reach ± `precision`, judged by a pilot [n] (Stein's two-stage rule,
+    1945)."""
     return math.ceil((t_critical(len(pilot) - 1) * float(pilot.std(ddof=1)) / precision) ** 2)
 
 
 def rate(shares: Floats, first: npt.NDArray[Any], second: npt.NDArray[Any], chance: float, anchor: int) -> Floats:
-    """Strengths [B, K] in natural units, `anchor`'s being 0, by maximum likelihood from win shares [B, M] of M pairings.
+    """Strengths [B, K] in natural units, `anchor`'s being 0, by maximum likelihood from win shares [B, M] of M
+    pairings.
 
-    In pairing m agent `first[m]` sits alone against `second[m]` in all other seats, and wins with the odds exp(difference of strengths)
-    times its odds by chance: Bradley and Terry (1952) for two seats, Plackett and Luce's first place for more. B samples at once.
+    In pairing m agent `first[m]` sits alone against `second[m]` in all other seats, and wins with the odds
+    exp(difference of strengths) times its odds by chance: Bradley and Terry (1952) for two seats, Plackett and Luce's
+    first place for more. B samples at once.
     """
     agents = int(max(first.max(), second.max())) + 1
     design = np.zeros((len(first), agents))

@@ -1,7 +1,7 @@
 """All against all: a table of mean returns on the same decks, and ratings with intervals.
 
-Every pairing plays the same decks. With two sides (seats, or partnerships) a pairing is A against B in both seatings; with more it is A
-alone against B in all other seats, and each of the two is tried as the one who sits alone.
+Every pairing plays the same decks. With two sides (seats, or partnerships) a pairing is A against B in both seatings;
+with more it is A alone against B in all other seats, and each of the two is tried as the one who sits alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,17 @@ import numpy.typing as npt
 from backalley.agents.base import Agent
 from backalley.agents.match import Match
 from backalley.benchmarks import results, stats
-from backalley.benchmarks.evaluate import MOST_DEALS, Progress, Sample, decimals, num_sides_of, options_text, play, players, seatings
+from backalley.benchmarks.evaluate import (
+    MOST_DEALS,
+    Progress,
+    Sample,
+    decimals,
+    num_sides_of,
+    options_text,
+    play,
+    players,
+    seatings,
+)
 from backalley.benchmarks.stats import Estimate, Floats
 from backalley.envs.core import options as option_rules
 from backalley.envs.core.base import Game
@@ -71,10 +81,18 @@ class Table:
             "seed": self.seed,
             "deals": self.deals,
             "sides": self.sides,
-            "agents": [{"name": name, "rating": rating.to_json()} for name, rating in zip(self.agents, self.ratings, strict=True)],
+            "agents": [
+                {"name": name, "rating": rating.to_json()}
+                for name, rating in zip(self.agents, self.ratings, strict=True)
+            ],
             "anchor": {"agent": self.anchor, "rating": ANCHOR_RATING},
             "standings": [
-                {"agent": one.agent, "against": one.against, "mean_return": one.mean_return.to_json(), "win_share": one.win_share.to_json()}
+                {
+                    "agent": one.agent,
+                    "against": one.against,
+                    "mean_return": one.mean_return.to_json(),
+                    "win_share": one.win_share.to_json(),
+                }
                 for one in self.standings
             ],
             "decisions": self.decisions,
@@ -91,11 +109,23 @@ class Table:
         for place, agent in enumerate(order, start=1):
             rating = self.ratings[agent]
             cells = [_cell(found.get((agent, other)), digits) for other in order]
-            rows.append([f"{place}  {self.agents[agent]}", f"{rating.mean:.0f}", f"{rating.low:.0f} to {rating.high:.0f}", *cells])
+            rows.append(
+                [
+                    f"{place}  {self.agents[agent]}",
+                    f"{rating.mean:.0f}",
+                    f"{rating.low:.0f} to {rating.high:.0f}",
+                    *cells,
+                ]
+            )
         head = ["agent", "Elo", "95 % interval", *(f"against {place}" for place in range(1, len(order) + 1))]
-        alone = "" if self.sides == 2 else f" Each row's agent sits alone, in every seat in turn, against {self.sides - 1} of the column's."
+        alone = (
+            ""
+            if self.sides == 2
+            else f" Each row's agent sits alone, in every seat in turn, against {self.sides - 1} of the column's."
+        )
         return (
-            f"{self.game}{options_text(self.changed)}: every pairing on the same {self.deals:,} deals, seed {self.seed}\n\n"
+            f"{self.game}{options_text(self.changed)}: every pairing "
+            f"on the same {self.deals:,} deals, seed {self.seed}\n\n"
             f"{results.table_text(head, rows)}\n\n"
             f"Mean returns ± 95 %.{alone} Ratings by maximum likelihood from win shares, {self.agents[self.anchor]} = "
             f"{ANCHOR_RATING:.0f};\ntheir intervals come from {_RESAMPLES:,} resamples of the deals. "
@@ -120,9 +150,9 @@ def tournament(
 ) -> Table:
     """Every agent against every other on the same `deals` decks.
 
-    The anchor of the ratings is the first rule-based bot among the agents, or the first agent. Ctrl-C raises KeyboardInterrupt;
-    with `keep`, the file that the table will be written to, what was played is kept beside it, and the same call goes on from there.
-    Raises ValueError in a sentence.
+    The anchor of the ratings is the first rule-based bot among the agents, or the first agent. Ctrl-C raises
+    KeyboardInterrupt; with `keep`, the file that the table will be written to, what was played is kept beside it, and
+    the same call goes on from there. Raises ValueError in a sentence.
     """
     sides = num_sides_of(game, options)
     if sides == 1:
@@ -133,8 +163,19 @@ def tournament(
         raise ValueError(f"deals is {deals}; an interval needs 2 or more, and {MOST_DEALS:,} are the most.")
     if seed < 0:
         raise ValueError(f"The seed is {seed}; it must be a whole number of 0 or more.")
-    pairings = [(one, other) for one in range(len(agents)) for other in range(len(agents)) if (one < other if sides == 2 else one != other)]
-    task = {"tournament of": game.id, "options": option_rules.as_dict(options), "agents": players(agents), "seed": seed, "deals": deals}
+    pairings = [
+        (one, other)
+        for one in range(len(agents))
+        for other in range(len(agents))
+        if (one < other if sides == 2 else one != other)
+    ]
+    task = {
+        "tournament of": game.id,
+        "options": option_rules.as_dict(options),
+        "agents": players(agents),
+        "seed": seed,
+        "deals": deals,
+    }
     unfinished = results.Unfinished(keep, task)
     samples = _samples(game, options, agents, pairings, deals, seed, num_threads, progress, unfinished)
     anchor = next((number for number, agent in enumerate(agents) if agent.name.startswith("bot:")), 0)
@@ -180,7 +221,9 @@ def _samples(
     samples = [Sample.from_arrays(seating, _named(kept, number)) for number in range(len(pairings))]
 
     def arrays() -> dict[str, npt.NDArray[Any]]:
-        return {f"{number} {name}": array for number, one in enumerate(samples) for name, array in one.to_arrays().items()}
+        return {
+            f"{number} {name}": array for number, one in enumerate(samples) for name, array in one.to_arrays().items()
+        }
 
     def on_batch() -> None:
         unfinished.save_at_times(arrays)
@@ -189,7 +232,9 @@ def _samples(
 
     try:
         for pairing, sample in zip(pairings, samples, strict=True):
-            match = Match(game, options, [agents[agent] for agent in pairing], seating, num_threads=num_threads or cores())
+            match = Match(
+                game, options, [agents[agent] for agent in pairing], seating, num_threads=num_threads or cores()
+            )
             try:
                 play(match, sample, deals, seed, on_batch)
             finally:
@@ -206,9 +251,11 @@ def _named(arrays: dict[str, npt.NDArray[Any]], number: int) -> dict[str, npt.ND
 
 
 def ratings(shares: Floats, pairings: Sequence[tuple[int, int]], sides: int, anchor: int, seed: int) -> list[Estimate]:
-    """Elo ratings from win shares [D, M] of M pairings on the same D deals, with percentile intervals over resampled deals.
+    """Elo ratings from win shares [D, M] of M pairings on the same D deals, with percentile intervals over resampled
+    deals.
 
-    One more deal that goes as chance would have it is counted for each pairing, so that an agent that won every deal has a rating too.
+    One more deal that goes as chance would have it is counted for each pairing, so that an agent that won every deal
+    has a rating too.
     """
     deals, chance = len(shares), 1 / sides
     random = np.random.default_rng(seed)

@@ -1,7 +1,8 @@
-"""A tiny game for any number of seats, for tests of matches: one card each, everybody stays in or folds, the highest card still in wins.
+"""A tiny game for any number of seats, for tests of matches: one card each, everybody stays in or folds, the highest
+card still in wins.
 
-With two seats or more those who stay put in 2 and those who fold 1; where nobody stays, all of it goes back. Alone, staying wins 1 with
-one of the upper half of the cards and loses 1 with another, and folding is free.
+With two seats or more those who stay put in 2 and those who fold 1; where nobody stays, all of it goes back. Alone,
+staying wins 1 with one of the upper half of the cards and loses 1 with another, and folding is free.
 """
 
 from __future__ import annotations
@@ -110,7 +111,10 @@ GAME = Game(
     num_actions=2,
     action_str=lambda options, action: ("fold", "stay")[action],
     table_str=table_str,
-    piles=lambda options, state: {"hands": state.card.tolist(), "rest": sorted(set(range(CARDS)) - set(state.card.tolist()))},
+    piles=lambda options, state: {
+        "hands": state.card.tolist(),
+        "rest": sorted(set(range(CARDS)) - set(state.card.tolist())),
+    },
     deck_size=lambda options: CARDS,
     reward_range=lambda options: (-2.0, 6.0),
     zero_sum=lambda options: options.seats > 1,

@@ -94,7 +94,8 @@ def random_action(env: AECEnv, random: np.random.Generator) -> int:
 
 
 def play_digest(game: Game, given: dict[str, Any], seed: int, episodes: int, most: int = 10**9) -> str:
-    """A digest of all that random play shows: states, masks, observations of every seat, rewards; of `most` decisions an episode."""
+    """A digest of all that random play shows: states, masks, observations of every seat, rewards; of `most` decisions
+    an episode."""
     env = AECEnv(game, game.options(given))
     random = np.random.default_rng(seed)
     digest = hashlib.sha256()

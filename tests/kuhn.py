@@ -1,6 +1,7 @@
 """Kuhn poker, the smallest game with hidden cards, for tests of the core, the solvers and the trainers.
 
-Rules and the value -1/18: H. W. Kuhn, "A simplified two-person poker" (1950). Three cards, one each; ante 1; check or bet 1; call or fold.
+Rules and the value -1/18: H. W. Kuhn, "A simplified two-person poker" (1950). Three cards, one each; ante 1; check or
+bet 1; call or fold.
 """
 
 from __future__ import annotations

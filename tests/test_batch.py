@@ -164,7 +164,9 @@ BAD_ACTIONS: list[tuple[Any, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("actions", "error", "says"), BAD_ACTIONS)
-def test_bad_arrays_of_actions_are_sentences_and_change_nothing(actions: Any, error: type[Exception], says: str) -> None:
+def test_bad_arrays_of_actions_are_sentences_and_change_nothing(
+    actions: Any, error: type[Exception], says: str
+) -> None:
     tables = backalley.make_vec(GAMES[0].id, num_envs=4, seed=0)
     tables.reset()
     before = tables.engine.batch.raw.tobytes() + tables.engine.batch.stream.tobytes()

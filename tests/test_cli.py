@@ -54,7 +54,9 @@ def test_help_names_every_verb() -> None:
 def test_as_a_module() -> None:
     done = subprocess.run([sys.executable, "-m", "backalley", "--version"], capture_output=True, text=True)
     assert done.stdout.strip() == f"backalley, version {backalley.__version__}"
-    wrong = subprocess.run([sys.executable, "-m", "backalley", "evaluate", "snap", "random"], capture_output=True, text=True)
+    wrong = subprocess.run(
+        [sys.executable, "-m", "backalley", "evaluate", "snap", "random"], capture_output=True, text=True
+    )
     assert wrong.returncode == 2
     assert wrong.stderr.startswith("Error: There is no game 'snap'; there are: ")
     assert wrong.stderr.count("\n") == 1
@@ -83,7 +85,20 @@ def test_rules() -> None:
 
 def test_evaluate(tmp_path: Path) -> None:
     path = tmp_path / "found.json"
-    result = run("evaluate", "high_card", "random", "random", "--deals", "300", "--option", "seats=3", "--seed", "4", "--json", str(path))
+    result = run(
+        "evaluate",
+        "high_card",
+        "random",
+        "random",
+        "--deals",
+        "300",
+        "--option",
+        "seats=3",
+        "--seed",
+        "4",
+        "--json",
+        str(path),
+    )
     assert result.exit_code == 0, result.output
     assert "high_card-v0: 300 deals x 3 seatings, seed 4" in result.output
     found = json.loads(path.read_text("utf-8"))
@@ -220,7 +235,9 @@ def test_speed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     waits = {"cold": {"import": 0.5, "first_step": 9.0}, "warm": {"import": 0.5, "first_step": 1.0}}
     monkeypatch.setattr(speeds, "first_step", lambda game, options: waits)
     path = tmp_path / "speed.json"
-    result = run("speed", "kuhn", "--tables", "16", "--tables", "64", "--seconds", "0.01", "--repeats", "2", "--json", str(path))
+    result = run(
+        "speed", "kuhn", "--tables", "16", "--tables", "64", "--seconds", "0.01", "--repeats", "2", "--json", str(path)
+    )
     assert result.exit_code == 0, result.output
     found = json.loads(path.read_text("utf-8"))
     assert {entry["tables"] for entry in found["games"][0]["batch"]} == {16, 64}
@@ -273,7 +290,9 @@ def test_train_hands_everything_on(monkeypatch: pytest.MonkeyPatch) -> None:
         return Path("runs/one")
 
     trainer(monkeypatch, train)
-    result = run("train", "kuhn", "--seconds", "5", "--set", "ent=0.1", "--set", "lr=1e-3", "--option", "first=1", "--quiet")
+    result = run(
+        "train", "kuhn", "--seconds", "5", "--set", "ent=0.1", "--set", "lr=1e-3", "--option", "first=1", "--quiet"
+    )
     assert result.exit_code == 0, result.output
     assert asked["options"] == {"first": "1"}
     assert asked["config_overrides"] == {"ent": "0.1", "lr": "1e-3"}
@@ -298,7 +317,9 @@ def test_stopped_training_and_missing_extras(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_command_lines_are_quoted_for_a_shell() -> None:
-    line = command_line("train", "pitch", given={"name": "two words"}, seconds=None, quiet=True, set={"a": "b;c"}, num_things=3)
+    line = command_line(
+        "train", "pitch", given={"name": "two words"}, seconds=None, quiet=True, set={"a": "b;c"}, num_things=3
+    )
     assert shlex.split(line) == [
         "backalley", "train", "pitch", "--option", "name=two words", "--quiet", "--set", "a=b;c", "--num-things", "3",
     ]  # fmt: skip

@@ -28,7 +28,10 @@ def test_it_counts_what_it_played() -> None:
     ("change", "says"),
     [
         ({"reward_range": lambda options: (-1.0, 1.0)}, r"returns from -2 to 2 leave the bounds -1 to 1"),
-        ({"piles": lambda options, state: {"hands": state.card.tolist()}}, r"table 0 lacks a card, or has one twice, at step 0"),
+        (
+            {"piles": lambda options, state: {"hands": state.card.tolist()}},
+            r"table 0 lacks a card, or has one twice, at step 0",
+        ),
     ],
 )
 def test_a_broken_promise_is_a_sentence(change: dict[str, Any], says: str) -> None:
@@ -43,6 +46,8 @@ def test_returns_that_do_not_sum_to_nothing_are_noticed() -> None:
 
 def test_the_command_writes_what_it_found(tmp_path: Path) -> None:
     path = tmp_path / "endurance.json"
-    done = CliRunner().invoke(endurance.main, ["backhand", "--decisions", "5000", "--json", str(path)], catch_exceptions=False)
+    done = CliRunner().invoke(
+        endurance.main, ["backhand", "--decisions", "5000", "--json", str(path)], catch_exceptions=False
+    )
     assert "backhand-v0: 8,192 decisions" in done.output
     assert json.loads(path.read_text("utf-8"))["games"][0]["decisions"] == 8192

@@ -1,4 +1,5 @@
-"""Evaluation on duplicate deals: exact values, honest intervals, the same bytes whatever the batch, and interruption."""
+"""Evaluation on duplicate deals: exact values, honest intervals, the same bytes whatever the batch, and
+interruption."""
 
 from __future__ import annotations
 
@@ -94,7 +95,9 @@ def test_seatings_of_partners() -> None:
     partners = dataclasses.replace(high_card.GAME, sides=lambda options: (0, 1, 0, 1))
     assert seatings(partners, table(4), 2).tolist() == [[0, 1, 0, 1], [1, 0, 1, 0]]
     assert seatings(partners, table(4), 4).tolist() == seatings(high_card.GAME, table(4), 4).tolist()
-    with pytest.raises(ValueError, match="has 4 seats under these options, and 3 agents were given; give 2, or 4, one for each seat"):
+    with pytest.raises(
+        ValueError, match="has 4 seats under these options, and 3 agents were given; give 2, or 4, one for each seat"
+    ):
         seatings(partners, table(4), 3)
 
 
@@ -119,16 +122,18 @@ def test_seatings() -> None:
 
 
 def test_an_exact_value_is_met() -> None:
-    # Betting always: opening, a call meets the better card half the time and a fold gives 1, so 1/2 on average. Second, after a pass
-    # (1/2) the same, and a bet is called with even chances: 1/4. Over both seats 3/8. Won are the folds and half the showdowns:
-    # 1/2 + 1/4 when opening, 1/2 * 3/4 + 1/2 * 1/2 when second, on average 11/16.
+    # Betting always: opening, a call meets the better card half the time and a fold gives 1, so 1/2 on average. Second,
+    # after a pass (1/2) the same, and a bet is called with even chances: 1/4. Over both seats 3/8. Won are the folds
+    # and half the showdowns: 1/2 + 1/4 when opening, 1/2 * 3/4 + 1/2 * 1/2 when second, on average 11/16.
     report = evaluate(kuhn.GAME, kuhn.Options(), kuhn_agents(), deals=20_000)
     error = report.agents[0].mean_return.half_width / 1.96
     assert error < 0.01
     assert report.agents[0].mean_return.mean == pytest.approx(3 / 8, abs=4 * error)
     assert report.agents[1].mean_return.mean == pytest.approx(-report.agents[0].mean_return.mean)
     assert report.differences[0].mean == pytest.approx(-2 * report.agents[0].mean_return.mean)
-    assert report.agents[0].win_share.mean == pytest.approx(11 / 16, abs=4 * report.agents[0].win_share.half_width / 1.96)
+    assert report.agents[0].win_share.mean == pytest.approx(
+        11 / 16, abs=4 * report.agents[0].win_share.half_width / 1.96
+    )
 
 
 def exact_against_a_field() -> float:
@@ -175,7 +180,11 @@ def test_swapping_the_agents_changes_nothing_for_players_without_luck_of_their_o
 
 def test_one_seat_compares_agents_on_the_same_decks() -> None:
     options = table(1)
-    agents: list[Agent] = [KernelAgent("middle", stay_if_above_the_middle, high_card.GAME, options), RandomAgent(), RandomAgent()]
+    agents: list[Agent] = [
+        KernelAgent("middle", stay_if_above_the_middle, high_card.GAME, options),
+        RandomAgent(),
+        RandomAgent(),
+    ]
     report = evaluate(high_card.GAME, options, agents, deals=4000)
     best, drifting, again = report.agents
     assert best.mean_return.mean == pytest.approx(0.5, abs=4 * best.mean_return.half_width / 1.96)
@@ -183,8 +192,9 @@ def test_one_seat_compares_agents_on_the_same_decks() -> None:
     assert drifting.mean_return.low < 0 < drifting.mean_return.high
     assert len(report.differences) == 2
     assert report.differences[0].mean == pytest.approx(drifting.mean_return.mean - best.mean_return.mean)
-    # The winner's gain is 1 or 0, half each; random's is 1, -1 or 0. They share luck, so their difference varies less than apart:
-    # the variances are 1/4, 1/2 and 1/2 (0, -1 with a good card, 0, +1 with a bad one, even chances: 1/4 + 1/4 around 1/2).
+    # The winner's gain is 1 or 0, half each; random's is 1, -1 or 0. They share luck, so their difference varies less
+    # than apart: the variances are 1/4, 1/2 and 1/2 (0, -1 with a good card, 0, +1 with a bad one, even chances: 1/4 +
+    # 1/4 around 1/2).
     assert report.duplicate_gain == pytest.approx((1 / 4 + 1 / 2) / (1 / 4), rel=0.1)
     assert evaluate(high_card.GAME, options, agents[:1], deals=10).duplicate_gain is None
 
@@ -205,12 +215,17 @@ def test_the_interval_is_that_of_clusters_not_of_single_games() -> None:
 
 
 def test_the_same_bytes_for_any_threads_batches_and_route(monkeypatch: pytest.MonkeyPatch) -> None:
-    cases: list[tuple[Game, Any, list[Agent]]] = [(kuhn.GAME, kuhn.Options(), kuhn_agents()), (high_card.GAME, table(3), high_agents(3))]
+    cases: list[tuple[Game, Any, list[Agent]]] = [
+        (kuhn.GAME, kuhn.Options(), kuhn_agents()),
+        (high_card.GAME, table(3), high_agents(3)),
+    ]
     for game, options, agents in cases:
         expected = told(evaluate(game, options, agents, deals=300, seed=9))
         assert told(evaluate(game, options, agents, deals=300, seed=9, num_threads=2)) == expected
         assert told(evaluate(game, options, [Viewed(agent) for agent in agents], deals=300, seed=9)) == expected
-        assert told(evaluate(game, options, [Viewed(agents[0]), agents[1]], deals=300, seed=9, num_threads=2)) == expected
+        assert (
+            told(evaluate(game, options, [Viewed(agents[0]), agents[1]], deals=300, seed=9, num_threads=2)) == expected
+        )
         with monkeypatch.context() as patch:
             patch.setattr(evaluation, "_FIRST_BATCH", 7)
             patch.setattr(evaluation, "_LARGEST_BATCH", 7)
@@ -307,7 +322,9 @@ def test_interruption_reports_what_is_finished_and_goes_on_later(tmp_path: Path)
     kept = list(tmp_path.iterdir())
     assert [file.name for file in kept] == ["found.json.unfinished"]
 
-    other = Sample.from_arrays(stopped_seating := seatings(game, options, 2), results.Unfinished(path, {"another": "task"}).load())
+    other = Sample.from_arrays(
+        stopped_seating := seatings(game, options, 2), results.Unfinished(path, {"another": "task"}).load()
+    )
     assert other.deals == 0
     assert np.array_equal(other.seating, stopped_seating)
 
@@ -362,7 +379,9 @@ def test_tournament_of_two_seats(tmp_path: Path) -> None:
     pair = evaluate(game, options, [agents[0], agents[2]], deals=500)
     cells = {(one.agent, one.against): one for one in found.standings}
     assert len(cells) == 6
-    assert cells[0, 2].mean_return == pair.agents[0].mean_return  # the same decks in every pairing, and as in `evaluate`
+    assert (
+        cells[0, 2].mean_return == pair.agents[0].mean_return
+    )  # the same decks in every pairing, and as in `evaluate`
     assert cells[2, 0].mean_return == pair.agents[1].mean_return
     assert cells[2, 0].win_share == pair.agents[1].win_share
     path = tmp_path / "table.json"

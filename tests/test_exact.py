@@ -21,7 +21,8 @@ from backalley.envs.core.record import field
 from tests.kuhn import GAME as KUHN
 
 PACK = (1, 1, 2, 3, 3, 5)
-"""Values of the six cards of a toy: draw as often as you like without passing 6, then stop; another seat then does the same."""
+"""Values of the six cards of a toy: draw as often as you like without passing 6, then stop; another seat then does the
+same."""
 
 
 class Options(NamedTuple):

@@ -1,4 +1,5 @@
-"""The house itself: import arrows, fresh pages, README code, kernels never stale, compiled equals uncompiled, the wheel's files."""
+"""The house itself: import arrows, fresh pages, README code, kernels never stale, compiled equals uncompiled, the
+wheel's files."""
 
 from __future__ import annotations
 
@@ -43,12 +44,16 @@ def test_imports_point_one_way() -> None:
                 modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
                 modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
                 for module in modules:
-                    assert module.split(".")[0] not in ("envs", "agents", "benchmarks", "training", "tests"), f"{path}: {module}"
+                    assert module.split(".")[0] not in ("envs", "agents", "benchmarks", "training", "tests"), (
+                        f"{path}: {module}"
+                    )
                     assert not (isinstance(node, ast.ImportFrom) and node.level), f"{path}: relative import"
                     its = layer(tuple(module.split(".")[1:])) if module.startswith("backalley.") else None
                     if its is not None and mine is not None:
                         seen += 1
-                        assert its <= mine, f"{path.relative_to(ROOT)} ({LAYERS[mine]}) imports {module} ({LAYERS[its]})"
+                        assert its <= mine, (
+                            f"{path.relative_to(ROOT)} ({LAYERS[mine]}) imports {module} ({LAYERS[its]})"
+                        )
     assert seen > 50
 
 
@@ -97,16 +102,20 @@ def run(code: str, tmp_path: Path, **environment: str) -> str:
     """Run Python code in a process of its own, warnings being errors; gives its output."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
     env = {**os.environ, "PYTHONPATH": path, **environment}
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=env, cwd=tmp_path, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=env, cwd=tmp_path, check=False
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout.strip()
 
 
 def test_symbols_of_machine_code_name_records_by_their_fields() -> None:
-    """Whatever types a process has met before: code kept by one process must not bear a symbol that another gives to other records."""
+    """Whatever types a process has met before: code kept by one process must not bear a symbol that another gives to
+    other records."""
     code = (
         "import numba, numpy as np; from backalley.envs.core import kernel\n"
-        "record = lambda code, size: numba.typeof(np.zeros(1, np.dtype([('seat', 'i1'), ('shoe', code, size)]))).dtype\n"
+        "record = lambda code, size: numba.typeof(np.zeros(1, "
+        "np.dtype([('seat', 'i1'), ('shoe', code, size)]))).dtype\n"
         "[record('i4', size) for size in range(1, {met})]\n"
         "print(record('u2', 6).mangling_args, record('u2', 52).mangling_args)"
     )
@@ -120,7 +129,8 @@ def test_symbols_of_machine_code_name_records_by_their_fields() -> None:
 @pytest.mark.parametrize("most", [60, pytest.param(10**9, marks=pytest.mark.slow)], ids=["beginnings", "whole"])
 @BY_NAME
 def test_compiled_equals_uncompiled(game: Game, most: int, tmp_path: Path) -> None:
-    """The same episodes, line by line in Python and compiled: the same states, masks, observations, worlds, bots' moves, rewards."""
+    """The same episodes, line by line in Python and compiled: the same states, masks, observations, worlds, bots'
+    moves, rewards."""
     mixed = [given for given in option_sets(game) if len(given) > 1]
     sets = [{}, *[given for given in mixed if most > 60 or not marks(game, given)][:2]]
     episodes = 2 if play_length(game) > 60 else 6
@@ -140,7 +150,8 @@ def play_length(game: Game) -> int:
 
 
 def test_editing_a_kernel_that_another_file_calls_changes_what_runs(tmp_path: Path) -> None:
-    """Numba's own cache would go on with the old rule: it looks only at the caller's file. Here it is two imports away."""
+    """Numba's own cache would go on with the old rule: it looks only at the caller's file. Here it is two imports
+    away."""
     core = tmp_path / "backalley" / "envs" / "core"
     core.mkdir(parents=True)
     for folder in (core, core.parent, core.parent.parent):
@@ -152,12 +163,19 @@ def test_editing_a_kernel_that_another_file_calls_changes_what_runs(tmp_path: Pa
     (core / "tricks.py").write_text(head + imports + "@kernel\ndef points(card):\n    return values.value(card)\n")
     imports = "import backalley.envs.core.tricks as tricks\nPOINTS = tricks.points\n"
     (core / "caller.py").write_text(head + imports + "@kernel\ndef score(card):\n    return POINTS(card) * 10\n")
-    env = {**os.environ, "PYTHONPATH": str(tmp_path), "BACKALLEY_CACHE": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path),
+        "BACKALLEY_CACHE": str(tmp_path / "cache"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     env.pop("NUMBA_DISABLE_JIT", None)
 
     def score() -> tuple[str, str]:
         code = "from backalley.envs.core.caller import score; print(score(4), sum(score.stats.cache_hits.values()))"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True, cwd=tmp_path)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True, cwd=tmp_path
+        )
         shown = done.stdout.split()
         return shown[0], shown[1]
 
@@ -168,17 +186,22 @@ def test_editing_a_kernel_that_another_file_calls_changes_what_runs(tmp_path: Pa
 
 
 def test_a_game_that_cannot_be_imported_elsewhere_leaves_the_others_caches_readable(tmp_path: Path) -> None:
-    """Numba keeps the types that a kernel was called with; those of a game outside the package must not stand in the way of others."""
+    """Numba keeps the types that a kernel was called with; those of a game outside the package must not stand in the
+    way of others."""
     cache = str(tmp_path / "cache")
     play = "from backalley.agents.rule_based import RandomAgent\nfrom backalley.benchmarks.evaluate import evaluate\n"
-    here = play + "from tests.kuhn import GAME\nprint(evaluate(GAME, GAME.options(), [RandomAgent()] * 2, deals=50).deals)"
+    here = (
+        play + "from tests.kuhn import GAME\nprint(evaluate(GAME, GAME.options(), [RandomAgent()] * 2, deals=50).deals)"
+    )
     assert run(here, tmp_path, BACKALLEY_CACHE=cache) == "50"
     names = f"import backalley\nGAME = backalley.game({GAMES[0].name!r})\n"
     away = play + names + "print(evaluate(GAME, GAME.options(), [RandomAgent()] * 2, deals=50).deals)"
     assert run(away, tmp_path, BACKALLEY_CACHE=cache, PYTHONPATH=str(ROOT / "src")) == "50"
 
 
-def test_unused_caches_are_dropped_and_an_unwritable_place_does_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unused_caches_are_dropped_and_an_unwritable_place_does_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BACKALLEY_CACHE", str(tmp_path / "cache"))
     for name, age in (("old", 40), ("young", 3)):
         (tmp_path / "cache" / name).mkdir(parents=True)
@@ -199,7 +222,8 @@ def test_unused_caches_are_dropped_and_an_unwritable_place_does_no_harm(tmp_path
 
 
 def test_streams_are_splitmix64_and_shuffles_are_fair() -> None:
-    """First words for seed 1234567 as published with the reference implementation; every order of four cards equally often."""
+    """First words for seed 1234567 as published with the reference implementation; every order of four cards equally
+    often."""
     stream, words = np.uint64(1234567), []
     with np.errstate(over="ignore"):
         for _ in range(3):
@@ -214,20 +238,35 @@ def test_streams_are_splitmix64_and_shuffles_are_fair() -> None:
         counts[tuple(cards.tolist())] = counts.get(tuple(cards.tolist()), 0) + 1
     assert len(counts) == 24
     squares = sum((count - 1000) ** 2 / 1000 for count in counts.values())
-    assert squares < 58, f"chi-squared with 23 degrees of freedom is {squares:.1f}; 58 is passed once in 10,000 fair runs"
+    assert squares < 58, (
+        f"chi-squared with 23 degrees of freedom is {squares:.1f}; 58 is passed once in 10,000 fair runs"
+    )
 
 
 @pytest.mark.slow
 def test_the_wheel_holds_every_file(tmp_path: Path) -> None:
     pytest.importorskip("hatchling")
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-q", "-w", str(tmp_path), str(ROOT)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--no-deps",
+        "--no-build-isolation",
+        "-q",
+        "-w",
+        str(tmp_path),
+        str(ROOT),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         held = {name for name in wheel.namelist() if name.startswith("backalley/")}
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     own = [name for name in tracked if name.startswith("src/backalley/") and (ROOT / name).is_file()]
     wanted = {f"backalley/{name.removeprefix('src/backalley/')}" for name in own}
-    wanted |= {f"backalley/{name}" for name in tracked if name.split("/")[0] in ("envs", "agents", "training", "benchmarks")}
+    wanted |= {
+        f"backalley/{name}" for name in tracked if name.split("/")[0] in ("envs", "agents", "training", "benchmarks")
+    }
     assert wanted == held
 
 

@@ -35,7 +35,9 @@ def check_position(env: AECEnv, random: np.random.Generator) -> None:
     for action in [*random.choice(illegal, min(2, len(illegal)), replace=False).tolist(), -1, game.num_actions]:
         with pytest.raises(IllegalAction, match=r"legal: |no action"):
             env.step(int(action))
-    assert batch.raw.tobytes() + batch.mask.tobytes() + batch.stream.tobytes() == before, "a refused action changed the table"
+    assert batch.raw.tobytes() + batch.mask.tobytes() + batch.stream.tobytes() == before, (
+        "a refused action changed the table"
+    )
 
 
 def check_hidden(env: AECEnv, viewer: int, shown: np.ndarray[Any, Any], random: np.random.Generator) -> None:
@@ -51,8 +53,12 @@ def check_hidden(env: AECEnv, viewer: int, shown: np.ndarray[Any, Any], random: 
     differing = [name for name in world.dtype.names or () if not np.array_equal(world[name], again[name])]
     assert not differing, f"for seat {viewer} determinize lets {differing} depend on what the seat cannot see"
     assert world["seat"][0] == batch.state["seat"][0]
-    assert np.array_equal(env.engine.observe(np.zeros(1, np.int64), seat, world)[0], shown), f"seat {viewer} sees something hidden"
-    assert game.table_str(options, world[0], viewer) == game.table_str(options, batch.state[0], viewer), "the drawn table leaks"
+    assert np.array_equal(env.engine.observe(np.zeros(1, np.int64), seat, world)[0], shown), (
+        f"seat {viewer} sees something hidden"
+    )
+    assert game.table_str(options, world[0], viewer) == game.table_str(options, batch.state[0], viewer), (
+        "the drawn table leaks"
+    )
     assert whole_pack(game, options, world[0]), f"determinize for seat {viewer} loses cards"
     if viewer == int(batch.seat[0]):
         mask = np.zeros(game.num_actions, np.int8)
@@ -61,8 +67,8 @@ def check_hidden(env: AECEnv, viewer: int, shown: np.ndarray[Any, Any], random: 
 
 
 def play(env: AECEnv, random: np.random.Generator, checks: int) -> np.ndarray[Any, Any]:
-    """One episode of random play; about `checks` of its first positions are checked, and later ones ever more rarely. Gives the
-    returns."""
+    """One episode of random play; about `checks` of its first positions are checked, and later ones ever more rarely.
+    Gives the returns."""
     returns = np.zeros(env.engine.num_seats)
     while env.engine.batch.seat[0] != OVER:
         if random.random() * (checks + int(env.engine.batch.decisions[0])) < checks:
@@ -107,14 +113,17 @@ def test_determinized_worlds_can_be_played_on(game: Game, given: dict[str, Any])
         if env.engine.batch.seat[0] == OVER:
             continue
         viewer = int(random.integers(env.engine.num_seats))
-        env.engine.determinize(env.engine.batch.state, np.array([viewer]), np.array([random.integers(2**63)], np.uint64))
+        env.engine.determinize(
+            env.engine.batch.state, np.array([viewer]), np.array([random.integers(2**63)], np.uint64)
+        )
         env.engine.show_one()
         play(env, random, 4)
 
 
 @pytest.mark.parametrize(("game", "given"), CASES)
 def test_redrawn_worlds_are_spread_evenly(game: Game, given: dict[str, Any]) -> None:
-    """Over many keys, what determinize redraws does vary, from the first decision on where the seat does not know nearly everything."""
+    """Over many keys, what determinize redraws does vary, from the first decision on where the seat does not know
+    nearly everything."""
     options = game.options(given)
     env = AECEnv(game, options)
     env.reset(seed=1)

@@ -1,4 +1,5 @@
-"""Flat Monte Carlo search: what it computes is right, and nothing that a seat cannot see, no batch and no thread has a part in it."""
+"""Flat Monte Carlo search: what it computes is right, and nothing that a seat cannot see, no batch and no thread has a
+part in it."""
 
 from __future__ import annotations
 
@@ -96,7 +97,10 @@ def test_the_choice_does_not_depend_on_batch_or_threads(game: Game) -> None:
     assert view.action_mask[np.arange(len(view)), whole].all()
     threaded = SearchAgent(game, tables.options, 5, num_threads=2)
     assert (threaded.act(view) == whole).all()
-    single = [threaded.act(view_of(tables.engine, np.array([row]), keys(tables.num_envs)))[0] for row in range(tables.num_envs)]
+    single = [
+        threaded.act(view_of(tables.engine, np.array([row]), keys(tables.num_envs)))[0]
+        for row in range(tables.num_envs)
+    ]
     assert single == whole.tolist()
     threaded.close()
 
@@ -127,7 +131,9 @@ def test_only_choices_are_thought_about() -> None:
 def test_search_beats_the_bot_it_plays_on_with() -> None:
     game = game_of("killer_bridge")
     options = game.options({"length": "single", "hand_size": 6})
-    found = evaluate(game, options, [agent("mc:20", game, options), agent("bot", game, options)], deals=300, num_threads=2)
+    found = evaluate(
+        game, options, [agent("mc:20", game, options), agent("bot", game, options)], deals=300, num_threads=2
+    )
     assert found.agents[0].mean_return.low > 0
 
 

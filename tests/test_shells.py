@@ -24,7 +24,9 @@ BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 
 
 @BY_NAME
-@pytest.mark.filterwarnings("ignore")  # PettingZoo's tests warn of what they merely do not expect, such as integer observations
+@pytest.mark.filterwarnings(
+    "ignore"
+)  # PettingZoo's tests warn of what they merely do not expect, such as integer observations
 def test_pettingzoo(game: Game) -> None:
     api_test(backalley.make(game.id), num_cycles=300)
     seed_test(lambda: backalley.make(game.id))
@@ -123,10 +125,15 @@ def test_a_finished_table_takes_no_action(game: Game) -> None:
 
 @BY_NAME
 def test_gymnasium(game: Game, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gymnasium's own checks; the action of one of them is drawn before a reset, so that it has to be legal after it."""
+    """Gymnasium's own checks; the action of one of them is drawn before a reset, so that it has to be legal after
+    it."""
     deterministic = env_checker.check_step_determinism
-    monkeypatch.setattr(env_checker, "check_step_determinism", lambda env, seed=123: (env.reset(seed=seed), deterministic(env, seed)))
-    env = gymnasium.make(game.gymnasium_id, opponent="random", seat="random" if game.num_seats(game.options()) > 1 else 0)
+    monkeypatch.setattr(
+        env_checker, "check_step_determinism", lambda env, seed=123: (env.reset(seed=seed), deterministic(env, seed))
+    )
+    env = gymnasium.make(
+        game.gymnasium_id, opponent="random", seat="random" if game.num_seats(game.options()) > 1 else 0
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Gymnasium's checker warns of integer boxes
         env_checker.check_env(env.unwrapped, skip_render_check=False)
@@ -195,7 +202,9 @@ def test_opponents_and_seats_are_checked() -> None:
     env.reset(seed=0)
 
 
-@pytest.mark.parametrize(("name", "says"), [("no_such_game", "There is no game"), (GAMES[0].name + "-v99", "is here in version")])
+@pytest.mark.parametrize(
+    ("name", "says"), [("no_such_game", "There is no game"), (GAMES[0].name + "-v99", "is here in version")]
+)
 def test_unknown_games_are_sentences(name: str, says: str) -> None:
     with pytest.raises(backalley.UnknownGame, match=says):
         backalley.make(name)

@@ -117,7 +117,10 @@ def test_speeds_of_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
     found = measure(*KUHN, tables=(1, 300), seconds=0.01, repeats=3)
     assert json.loads(json.dumps(found)) == found
     assert {(entry["tables"], entry["threads"]) for entry in found["batch"]} >= {(1, 1), (300, 1)}
-    assert all(0 < entry["low"] <= entry["median"] <= entry["high"] for entry in [*found["batch"], found["aec"], found["playouts"]])
+    assert all(
+        0 < entry["low"] <= entry["median"] <= entry["high"]
+        for entry in [*found["batch"], found["aec"], found["playouts"]]
+    )
     paces = {entry["tables"]: entry["median"] for entry in found["batch"] if entry["threads"] == 1}
     assert paces[300] > paces[1]
 
@@ -126,7 +129,14 @@ def fake(median: int, floor: int = 3_000_000) -> dict[str, Any]:
     pace = {"median": median, "low": median, "high": median}
     waits = {"cold": {"import": 0.5, "first_step": 9.0}, "warm": {"import": 0.5, "first_step": 1.0}}
     batch = [{"tables": 4096, "threads": 1, **pace}]
-    return {"game": "kuhn-v0", "batch": batch, "floor": floor, "aec": pace, "playouts": pace, "seconds_to_first_step": waits}
+    return {
+        "game": "kuhn-v0",
+        "batch": batch,
+        "floor": floor,
+        "aec": pace,
+        "playouts": pace,
+        "seconds_to_first_step": waits,
+    }
 
 
 def test_figures_below_a_floor_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,10 @@ def test_win_shares() -> None:
 
 def test_partners_win_together() -> None:
     sides = (0, 1, 0, 1)
-    assert stats.win_shares(np.array([[1.0, -1.0, 1.0, -1.0], [0.5, 0.5, 0.5, 0.5]]), sides).tolist() == [[1, 0, 1, 0], [0.5] * 4]
+    assert stats.win_shares(np.array([[1.0, -1.0, 1.0, -1.0], [0.5, 0.5, 0.5, 0.5]]), sides).tolist() == [
+        [1, 0, 1, 0],
+        [0.5] * 4,
+    ]
     assert stats.win_shares(np.array([[3.0, 0.0, -1.0, 1.5]]), sides).tolist() == [[1, 0, 1, 0]]  # means 1 and 0.75
 
 

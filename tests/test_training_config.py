@@ -36,7 +36,12 @@ def test_every_game_has_its_own_file_and_practises_what_it_plays(name: str) -> N
 
 def test_every_setting_stands_in_the_default_file_once() -> None:
     raw = yaml.safe_load((config.CONFIGS / config.DEFAULT).read_text("utf-8"))
-    for name, section in (("ppo", config.PPO), ("network", config.Network), ("league", config.LeagueSettings), ("run", config.Run)):
+    for name, section in (
+        ("ppo", config.PPO),
+        ("network", config.Network),
+        ("league", config.LeagueSettings),
+        ("run", config.Run),
+    ):
         assert list(raw[name]) == list(option_rules.declared(section))
 
 
@@ -115,7 +120,12 @@ def test_the_log_drops_what_a_resumed_run_writes_again(tmp_path: Path) -> None:
     log = CsvLog(path, 20)
     log.write({"a": 5.0, "b": 2, "later": 9}, {}, 30)
     with open(path, newline="") as file:
-        assert list(csv.reader(file)) == [["decisions", "a", "b"], ["10", "3.33333", "1"], ["20", "6.66667", "1"], ["30", "5", "2"]]
+        assert list(csv.reader(file)) == [
+            ["decisions", "a", "b"],
+            ["10", "3.33333", "1"],
+            ["20", "6.66667", "1"],
+            ["30", "5", "2"],
+        ]
 
 
 @pytest.mark.slow

@@ -38,15 +38,21 @@ def value(first: Strategy, second: Strategy) -> float:
     for mine, other in itertools.permutations(range(3), 2):
         win = 1 if mine > other else -1
         bet, call, bluff, late = first[mine, ""], second[other, "b"], second[other, "p"], first[mine, "pb"]
-        total += bet * (call * 2 * win + (1 - call)) + (1 - bet) * ((1 - bluff) * win + bluff * (late * 2 * win - (1 - late)))
+        total += bet * (call * 2 * win + (1 - call)) + (1 - bet) * (
+            (1 - bluff) * win + bluff * (late * 2 * win - (1 - late))
+        )
     return total / 6
 
 
 def exploitability(both: Strategy) -> float:
     """What best responses gain against it, the mean of the two seats: 0 at equilibrium, 11/24 for uniform play."""
     answers = list(itertools.product((0.0, 1.0), repeat=6))
-    first = max(value({(c, h): play[c + 3 * k] for c in range(3) for k, h in enumerate(("", "pb"))}, both) for play in answers)
-    second = min(value(both, {(c, h): play[c + 3 * k] for c in range(3) for k, h in enumerate(("p", "b"))}) for play in answers)
+    first = max(
+        value({(c, h): play[c + 3 * k] for c in range(3) for k, h in enumerate(("", "pb"))}, both) for play in answers
+    )
+    second = min(
+        value(both, {(c, h): play[c + 3 * k] for c in range(3) for k, h in enumerate(("p", "b"))}) for play in answers
+    )
     return (first - second) / 2
 
 
@@ -72,7 +78,9 @@ def test_kuhn_poker_is_nearly_solved(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "errors"), [("missouri_city", 8), ("poker_duel", 20), ("backhand", 5), ("buffalo_bayou", 5)])
+@pytest.mark.parametrize(
+    ("name", "errors"), [("missouri_city", 8), ("poker_duel", 20), ("backhand", 5), ("buffalo_bayou", 5)]
+)
 def test_a_short_run_beats_random_by_many_standard_errors(tmp_path: Path, name: str, errors: float) -> None:
     run = train(name, out=tmp_path / "run", decisions=1_000_000, quiet=True)
     found = game(name)

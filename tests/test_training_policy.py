@@ -22,7 +22,14 @@ from backalley.agents import durable
 from backalley.agents.base import view_of
 from backalley.agents.learned import NetworkAgent, PolicyAgent
 from backalley.agents.network import PolicyNetwork
-from backalley.agents.policy_file import JSON_FILE, WEIGHTS_FILE, PolicyFileError, load_policy, observation_bound, save_policy
+from backalley.agents.policy_file import (
+    JSON_FILE,
+    WEIGHTS_FILE,
+    PolicyFileError,
+    load_policy,
+    observation_bound,
+    save_policy,
+)
 from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.record import field
 from backalley.envs.core.vector import Tables
@@ -97,7 +104,9 @@ def test_a_greedy_policy_takes_the_likeliest_legal_action(tmp_path: Path) -> Non
     agent = PolicyAgent(tmp_path / "p", GAME, OPTIONS)
     tables, keys = views(3)
     view = view_of(tables.engine, np.arange(200), keys)
-    np.testing.assert_array_equal(agent.act(view), agent.log_probabilities(view.observation, view.action_mask).argmax(1))
+    np.testing.assert_array_equal(
+        agent.act(view), agent.log_probabilities(view.observation, view.action_mask).argmax(1)
+    )
     view.action_mask[:, 1] = 0
     assert (agent.act(view) == 0).all()
 
@@ -110,7 +119,7 @@ def test_observations_are_scaled_by_their_bounds() -> None:
     assert torch.allclose(scaled(seen)[0], plain(torch.tensor([[1.0, 0.5, 3.0]]))[0], atol=1e-6)
 
 
-# What can be wrong with one --------------------------------------------------------------------------------------------------------------
+# What can be wrong with one -------------------------------------------------------------------------------------------
 
 
 def refused(folder: Path, sentence: str, game: Any = GAME) -> None:
@@ -212,7 +221,7 @@ def test_weights_of_another_kind_are_refused(folder: Path) -> None:
     refused(folder, "another shape")
 
 
-# Writing it wholly or not at all --------------------------------------------------------------------------------------------------------
+# Writing it wholly or not at all --------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -261,7 +270,8 @@ def test_an_interrupted_write_leaves_one_whole_policy(folder: Path, cut: int, mo
 
 
 class Killed(BaseException):
-    """Stands for `kill -9`: no cleaning up succeeds after it, because every call that changes the disk raises it again."""
+    """Stands for `kill -9`: no cleaning up succeeds after it, because every call that changes the disk raises it
+    again."""
 
 
 def test_files_are_replaced_whole(tmp_path: Path) -> None:

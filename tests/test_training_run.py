@@ -60,7 +60,9 @@ def weights(run: Path) -> bytes:
 def log_of(run: Path) -> list[dict[str, str]]:
     """The log without its times."""
     with open(run / "progress.csv", newline="") as file:
-        return [{name: value for name, value in row.items() if not name.startswith("time/")} for row in csv.DictReader(file)]
+        return [
+            {name: value for name, value in row.items() if not name.startswith("time/")} for row in csv.DictReader(file)
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +73,23 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_run_leaves_everything_on_disk(whole: Path) -> None:
     names = {path.name for path in whole.iterdir()}
-    assert names == {"checkpoints", "config.yaml", "evaluation.json", "league", "policy", "progress.csv", "run.json", "tensorboard"}
+    assert names == {
+        "checkpoints",
+        "config.yaml",
+        "evaluation.json",
+        "league",
+        "policy",
+        "progress.csv",
+        "run.json",
+        "tensorboard",
+    }
     facts = json.loads((whole / "run.json").read_bytes())
-    assert (facts["game"], facts["seed"], facts["decisions"], facts["torch"]) == ("kuhn", 7, DECISIONS, torch.__version__)
+    assert (facts["game"], facts["seed"], facts["decisions"], facts["torch"]) == (
+        "kuhn",
+        7,
+        DECISIONS,
+        torch.__version__,
+    )
     assert facts["command"].startswith("backalley train kuhn --set ppo.tables=32 ")
     assert facts["command"].endswith(f"--seed 7 --decisions {DECISIONS}")
     assert config.parse(yaml.safe_load((whole / "config.yaml").read_text()), "file") == config.load(GAME, TINY)
@@ -106,7 +122,9 @@ def test_nothing_on_disk_can_execute_code(whole: Path, tmp_path: Path, monkeypat
     assert suffixes == {".json", ".safetensors", ".csv", ".yaml"}
     run = stopped_after(3, tmp_path / "run")
     shutil.copytree(run, tmp_path / "before")
-    train(GAME, resume=tmp_path / "before", quiet=True)  # loads all machine code, which Numba keeps as pickles of its own
+    train(
+        GAME, resume=tmp_path / "before", quiet=True
+    )  # loads all machine code, which Numba keeps as pickles of its own
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise AssertionError("a pickle was read")
@@ -139,9 +157,9 @@ def stopped_after(steps: int, out: Path, how: Callable[[], None] | None = None) 
         with pytest.raises((Stopped, Killed)) as caught:
             tiny(out, seed=7)
     if caught.type is Stopped:
-        assert (
-            str(caught.value)
-            == f"Stopped after {steps * ROLLOUT:,} decisions; all is saved. Go on with: backalley train kuhn --resume {out}"
+        assert str(caught.value) == (
+            f"Stopped after {steps * ROLLOUT:,} decisions; all is "
+            f"saved. Go on with: backalley train kuhn --resume {out}"
         )
     return out
 
@@ -156,7 +174,9 @@ def die() -> None:
 
 @pytest.mark.parametrize("how", [None, die], ids=["ctrl-c", "killed"])
 @pytest.mark.parametrize("steps", [1, 5, 11])
-def test_a_resumed_run_equals_an_uninterrupted_one(whole: Path, tmp_path: Path, steps: int, how: Callable[[], None] | None) -> None:
+def test_a_resumed_run_equals_an_uninterrupted_one(
+    whole: Path, tmp_path: Path, steps: int, how: Callable[[], None] | None
+) -> None:
     run = stopped_after(steps, tmp_path / "run", how)
     assert train(GAME, resume=run, quiet=True) == run
     assert weights(run) == weights(whole)
@@ -199,7 +219,7 @@ def test_a_finished_run_resumed_only_plays_its_matches_again(whole: Path, tmp_pa
     assert weights(run) == before
 
 
-# What a disk may do ---------------------------------------------------------------------------------------------------------------------
+# What a disk may do ---------------------------------------------------------------------------------------------------
 
 
 def test_a_full_disk_ends_in_a_sentence_and_keeps_the_last_checkpoint(whole: Path, tmp_path: Path) -> None:
@@ -272,7 +292,7 @@ def test_a_past_self_that_was_exchanged_is_noticed(tmp_path: Path) -> None:
         train(GAME, resume=run, quiet=True)
 
 
-# What is refused ------------------------------------------------------------------------------------------------------------------------
+# What is refused ------------------------------------------------------------------------------------------------------
 
 
 def test_a_folder_with_something_in_it_is_refused(whole: Path, tmp_path: Path) -> None:
@@ -301,7 +321,9 @@ def test_a_folder_with_something_in_it_is_refused(whole: Path, tmp_path: Path) -
         ({"device": "gpu"}, TrainingError, "device is 'gpu'; it takes auto, cpu, cuda or cuda:N"),
     ],
 )
-def test_wrong_arguments_end_in_a_sentence(tmp_path: Path, wrong: dict[str, Any], error: type[Exception], sentence: str) -> None:
+def test_wrong_arguments_end_in_a_sentence(
+    tmp_path: Path, wrong: dict[str, Any], error: type[Exception], sentence: str
+) -> None:
     with pytest.raises(error, match=re.escape(sentence)):
         train(GAME, out=tmp_path / "run", quiet=True, **wrong)
     assert not (tmp_path / "run").exists()
@@ -360,7 +382,7 @@ def test_two_trainers_keep_out_of_each_others_way(tmp_path: Path) -> None:
     assert sentences
 
 
-# A process of its own -------------------------------------------------------------------------------------------------------------------
+# A process of its own -------------------------------------------------------------------------------------------------
 
 SCRIPT = """
 import sys
@@ -369,7 +391,8 @@ from backalley.training.train import Stopped, train
 from tests.kuhn import GAME
 from tests.test_training_run import ROLLOUT, TINY
 out = Path(sys.argv[1])
-kind = {"resume": out} if (out / "run.json").exists() else {"out": out, "decisions": 150 * ROLLOUT, "config_overrides": TINY, "seed": 7}
+new = {"out": out, "decisions": 150 * ROLLOUT, "config_overrides": TINY, "seed": 7}
+kind = {"resume": out} if (out / "run.json").exists() else new
 try:
     train(GAME, **kind)
 except Stopped as sentence:
@@ -387,7 +410,8 @@ def process(run: Path, stdout: int = subprocess.DEVNULL) -> subprocess.Popen[str
 
 @pytest.mark.slow
 def test_killed_again_and_again(tmp_path: Path) -> None:
-    """`kill -9` at moments of no choosing, mid-write included (a checkpoint follows every update): the end is the same to the bit."""
+    """`kill -9` at moments of no choosing, mid-write included (a checkpoint follows every update): the end is the same
+    to the bit."""
     straight = tmp_path / "straight"
     assert process(straight).wait(600) == 0
     run, chance, kills = tmp_path / "run", random.Random(0), 0

@@ -34,7 +34,15 @@ TABLES, STEPS = 16, 12
 def model_of(env: SeatsVecEnv, *, seed: int = 0, precision: str = FLOAT32, **settings: Any) -> SelfPlayMaskablePPO:
     size = {"width": 16, "layers": 2, "precision": precision}
     model = SelfPlayMaskablePPO(
-        env, n_steps=STEPS, batch_size=64, n_epochs=1, gamma=1.0, gae_lambda=0.9, policy_kwargs=size, seed=seed, **settings
+        env,
+        n_steps=STEPS,
+        batch_size=64,
+        n_epochs=1,
+        gamma=1.0,
+        gae_lambda=0.9,
+        policy_kwargs=size,
+        seed=seed,
+        **settings,
     )
     model.set_logger(Logger(None, []))
     return model
@@ -59,7 +67,9 @@ def test_masks_reach_the_policy_before_every_choice() -> None:
     env.step(np.zeros(TABLES, np.int64))
     kept = masks.copy()
     env.step(np.ones(TABLES, np.int64))
-    np.testing.assert_array_equal(masks, kept, "SB3 stores the masks after the step that follows them, so they must not be a view")
+    np.testing.assert_array_equal(
+        masks, kept, "SB3 stores the masks after the step that follows them, so they must not be a view"
+    )
 
 
 def test_observations_outlive_the_next_step() -> None:
@@ -73,7 +83,8 @@ def test_observations_outlive_the_next_step() -> None:
 
 
 def test_the_buffer_holds_what_was_seen_and_done() -> None:
-    """Traps 1 to 3 together: a rollout replayed on tables of its own shows the same observations, masks, seats and rewards."""
+    """Traps 1 to 3 together: a rollout replayed on tables of its own shows the same observations, masks, seats and
+    rewards."""
     env = SeatsVecEnv(GAME, OPTIONS, TABLES, seed=5)
     model = model_of(env, seed=5)
     model.start()
@@ -103,8 +114,8 @@ def advantages_by_hand(
     gamma: float,
     lam: float,
 ) -> npt.NDArray[np.float64]:
-    """Straight from the definition: a seat's decisions of one episode in order, each with its gains until the next, and the sum of
-    discounted one-step errors."""
+    """Straight from the definition: a seat's decisions of one episode in order, each with its gains until the next, and
+    the sum of discounted one-step errors."""
     steps, tables = seat.shape
     found = np.zeros((steps, tables))
     for table, who in itertools.product(range(tables), range(reward.shape[2])):
@@ -135,12 +146,15 @@ def test_advantages_follow_each_seats_own_decisions(seats: int, gamma: float, la
     value, last = random.normal(size=shape).astype(np.float32), random.normal(size=(shape[1], seats)).astype(np.float32)
     found = np.full(shape, np.nan, np.float32)
     seat_advantages(seat, learned, ended, reward, value, last, gamma, lam, found)
-    np.testing.assert_allclose(found, advantages_by_hand(seat, learned, ended, reward, value, last, gamma, lam), rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(
+        found, advantages_by_hand(seat, learned, ended, reward, value, last, gamma, lam), rtol=2e-5, atol=2e-5
+    )
     assert (found[~learned] == 0).all()
 
 
 def test_a_gain_on_anothers_turn_belongs_to_ones_last_decision() -> None:
-    """Seat 0 decides, seat 1 decides and thereby gives seat 0 a point, the game ends: the point is seat 0's, whatever seat 1 expected."""
+    """Seat 0 decides, seat 1 decides and thereby gives seat 0 a point, the game ends: the point is seat 0's, whatever
+    seat 1 expected."""
     seat, yes = np.array([[0], [1]], np.int8), np.ones((2, 1), np.bool_)
     ended = np.array([[False], [True]])
     reward = np.array([[[0, 0]], [[1, -1]]], np.float32)
@@ -155,7 +169,15 @@ def test_a_gain_before_ones_first_decision_counts_nowhere() -> None:
     reward = np.array([[[0, 5]], [[0, 1]]], np.float32)
     found = np.zeros((2, 1), np.float32)
     seat_advantages(
-        seat, yes, np.array([[False], [True]]), reward, np.zeros((2, 1), np.float32), np.zeros((1, 2), np.float32), 1.0, 0.9, found
+        seat,
+        yes,
+        np.array([[False], [True]]),
+        reward,
+        np.zeros((2, 1), np.float32),
+        np.zeros((1, 2), np.float32),
+        1.0,
+        0.9,
+        found,
     )
     np.testing.assert_allclose(found, np.array([[0.0], [1.0]]))
 
@@ -171,7 +193,9 @@ def test_the_cut_end_of_a_rollout_is_valued_by_each_seats_own_sight() -> None:
     assert (last[rows, acting] == 9).all()
     waiting = env.tables.observe(1 - acting)
     with torch.no_grad():
-        np.testing.assert_array_equal(last[rows, 1 - acting], model.policy.predict_values(torch.from_numpy(waiting)).numpy()[:, 0])
+        np.testing.assert_array_equal(
+            last[rows, 1 - acting], model.policy.predict_values(torch.from_numpy(waiting)).numpy()[:, 0]
+        )
     assert not np.array_equal(waiting, env.tables.turn.observation)
 
 
@@ -188,7 +212,8 @@ def test_other_tables_are_followed_after_set_env() -> None:
 
 
 def test_sb3s_own_save_and_load_keep_the_bond() -> None:
-    """Trap 4 again, through SB3's files: after `load(env=new)` the buffer follows `new`, the weights are equal, counts go on."""
+    """Trap 4 again, through SB3's files: after `load(env=new)` the buffer follows `new`, the weights are equal, counts
+    go on."""
     model = model_of(SeatsVecEnv(GAME, OPTIONS, TABLES))
     for _ in range(3):
         model.iterate()
@@ -277,14 +302,17 @@ def test_masked_actions_get_no_probability() -> None:
 def test_bfloat16_and_float32_agree() -> None:
     """The faster arithmetic rounds, and does nothing else."""
     space, actions = gymnasium.spaces.Box(0, 9, (50,), np.uint8), gymnasium.spaces.Discrete(6)
-    first, second = (TrunkPolicy(space, actions, lambda _: 1e-3, precision=kind, seed=1) for kind in (FLOAT32, BFLOAT16))
+    first, second = (
+        TrunkPolicy(space, actions, lambda _: 1e-3, precision=kind, seed=1) for kind in (FLOAT32, BFLOAT16)
+    )
     observation = torch.randint(0, 10, (256, 50), dtype=torch.uint8)
     with torch.no_grad():
         assert torch.allclose(first.predict_values(observation), second.predict_values(observation), atol=0.05)
 
 
 def test_an_episode_cut_short_goes_on_in_the_critics_eyes() -> None:
-    """A limit of decisions is no end of the game: what each seat still expects there counts, and the next episode does not."""
+    """A limit of decisions is no end of the game: what each seat still expects there counts, and the next episode does
+    not."""
     short = dataclasses.replace(GAME, max_decisions=lambda options: 1)
     env = SeatsVecEnv(short, OPTIONS, TABLES)
     model = model_of(env, learning_rate=0.0)
@@ -323,7 +351,8 @@ def test_league_decisions_are_no_samples() -> None:
     np.testing.assert_array_equal(buffer.kept, np.flatnonzero(buffer.learned))
     assert sum(len(batch.actions) for batch in buffer.get(10)) == buffer.learned.sum()
     assert agent.asked == others.sum()
-    # Kuhn's second observation field holds the bets in order: a member's decision shows as a bet, whatever the learner proposed.
+    # Kuhn's second observation field holds the bets in order: a member's decision shows as a bet, whatever the learner
+    # proposed.
     for step, table in zip(*np.nonzero(others[:-1] & ~buffer.ended[:-1]), strict=True):
         bets = buffer.observations[step + 1, table, 3:].reshape(3, 2)
         assert bets[bets.any(axis=1).sum() - 1, 1] == 1

@@ -32,7 +32,9 @@ def sampled(unseen: int, room: list[int], may_hold: list[int], number: int, seed
     counts: Counter[tuple[int, ...]] = Counter()
     with np.errstate(over="ignore"):
         for k in range(number):
-            tricks.deal_unseen(np.uint64(rng.fork(np.uint64(seed), k)), unseen, np.array(room), np.array(may_hold), dealt)
+            tricks.deal_unseen(
+                np.uint64(rng.fork(np.uint64(seed), k)), unseen, np.array(room), np.array(may_hold), dealt
+            )
             counts[tuple(dealt.tolist())] += 1
     return counts
 
@@ -44,8 +46,16 @@ CASES = {
     "nothing known": (EIGHT, [2, 2, 0, 4], [ALL] * 4),
     "one void": (EIGHT, [3, 3, 2], [ALL & ~CLUBS, ALL, ALL]),
     "voids in turn": (EIGHT, [2, 2, 2, 2], [CLUBS | DIAMONDS, DIAMONDS | HEARTS, HEARTS | SPADES, SPADES | CLUBS]),
-    "only the two cycles": (card_set("2C 2D 2H 2S"), [1, 1, 1, 1], [CLUBS | DIAMONDS, DIAMONDS | HEARTS, HEARTS | SPADES, SPADES | CLUBS]),
-    "a number of each suit": (card_set("2C 3C 4C 5D 3D 2H 3H 2S LJ"), [1, 1, 1, 3, 3], [CLUBS, DIAMONDS, HEARTS, ALL, ALL & ~SPADES]),
+    "only the two cycles": (
+        card_set("2C 2D 2H 2S"),
+        [1, 1, 1, 1],
+        [CLUBS | DIAMONDS, DIAMONDS | HEARTS, HEARTS | SPADES, SPADES | CLUBS],
+    ),
+    "a number of each suit": (
+        card_set("2C 3C 4C 5D 3D 2H 3H 2S LJ"),
+        [1, 1, 1, 3, 3],
+        [CLUBS, DIAMONDS, HEARTS, ALL, ALL & ~SPADES],
+    ),
     "cards below others": (
         card_set("2S 3S 4S 5S 6S 7S 8S 9H TH"),
         [3, 3, 3],
@@ -64,11 +74,14 @@ def test_unseen_cards_are_dealt_evenly_over_all_deals_that_agree(name: str) -> N
     mean = number / len(every)
     squares = sum((counts[deal] - mean) ** 2 / mean for deal in every)
     freedom = len(every) - 1
-    assert abs(squares - freedom) < 4.5 * (2 * freedom) ** 0.5 + 3, f"chi-squared {squares:.0f} with {freedom} degrees of freedom"
+    assert abs(squares - freedom) < 4.5 * (2 * freedom) ** 0.5 + 3, (
+        f"chi-squared {squares:.0f} with {freedom} degrees of freedom"
+    )
 
 
 def test_the_stirred_deal_is_even_where_whole_deals_hardly_ever_agree() -> None:
-    """Ten cards of which each place may hold few: one whole deal in thousands agrees, so nearly all come from the chain."""
+    """Ten cards of which each place may hold few: one whole deal in thousands agrees, so nearly all come from the
+    chain."""
     unseen = card_set("2C 3C 4C 2D 3D 4D 2H 3H 4H 2S 3S 4S")
     room, may_hold = [3, 3, 3, 3], [ALL & ~CLUBS, CLUBS | DIAMONDS, HEARTS | CLUBS, ALL & ~HEARTS]
     every = deals(unseen, room, may_hold)

@@ -79,7 +79,9 @@ def check(game: Game, env: AECEnv, wanted: dict[str, Any], where: str) -> None:
     state = env.engine.batch.state[0]
     for name, expected in wanted.items():
         assert name in (state.dtype.names or ()), f"{where}: State has no field {name!r}"
-        assert not differs(game, state[name], expected), f"{where}: {name} is {np.asarray(state[name]).tolist()}, expected {expected}"
+        assert not differs(game, state[name], expected), (
+            f"{where}: {name} is {np.asarray(state[name]).tolist()}, expected {expected}"
+        )
 
 
 def legal_names(env: AECEnv) -> list[str]:
@@ -112,7 +114,9 @@ def test_rule(game: Game, case: dict[str, Any]) -> None:
         assert set(step) <= STEP_KEYS, f"{where}: unknown entries {set(step) - STEP_KEYS}"
         if "seat" in step:
             checked += 1
-            assert int(env.engine.batch.seat[0]) == step["seat"], f"{where}: seat {int(env.engine.batch.seat[0])} is to act"
+            assert int(env.engine.batch.seat[0]) == step["seat"], (
+                f"{where}: seat {int(env.engine.batch.seat[0])} is to act"
+            )
         if "legal" in step:
             checked += 1
             assert legal_names(env) == sorted(step["legal"]), where
@@ -123,7 +127,9 @@ def test_rule(game: Game, case: dict[str, Any]) -> None:
         for result in (step, after):
             checked += len(set(result) & {"state", "reward", "over"})
             if "reward" in result:
-                assert np.allclose(env.engine.batch.reward[0], result["reward"], atol=1e-5), f"{where}: {env.engine.batch.reward[0]}"
+                assert np.allclose(env.engine.batch.reward[0], result["reward"], atol=1e-5), (
+                    f"{where}: {env.engine.batch.reward[0]}"
+                )
             if "over" in result:
                 assert (int(env.engine.batch.seat[0]) == OVER) == result["over"], where
     assert checked, "this case checks nothing"

@@ -1,8 +1,8 @@
 """The rollout buffer: what every table saw and did, and advantages along each seat's own decisions.
 
-SB3's own buffer takes the next row of a table for the next state of whoever acted, so a player would be bootstrapped with the value of the
-opponent. Here a seat's next state is that seat's own next decision, and all it gains until then, on whosever turn, is the reward of
-its last decision.
+SB3's own buffer takes the next row of a table for the next state of whoever acted, so a player would be bootstrapped
+with the value of the opponent. Here a seat's next state is that seat's own next decision, and all it gains until then,
+on whosever turn, is the reward of its last decision.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ def seat_advantages(
     lam: float,
     advantage: npt.NDArray[np.float32],
 ) -> None:
-    """Generalised advantage estimation (Schulman et al. 2016) along each seat's own decisions, for T steps of B tables with N seats.
+    """Generalised advantage estimation (Schulman et al. 2016) along each seat's own decisions, for T steps of B tables
+    with N seats.
 
-    seat, learned, ended, value [T, B] tell who decided, whether as the learner, whether the episode ended there and what the critic said;
-    reward [T, B, N] is what every seat gained by the step; last_value [B, N] each seat's value after the last step. Fills
-    advantage [T, B], with 0 where the learner did not decide. `gamma` discounts per decision of one's own. What a seat gains before its
-    first decision of an episode is nobody's doing and counts nowhere.
+    seat, learned, ended, value [T, B] tell who decided, whether as the learner, whether the episode ended there and
+    what the critic said; reward [T, B, N] is what every seat gained by the step; last_value [B, N] each seat's value
+    after the last step. Fills advantage [T, B], with 0 where the learner did not decide. `gamma` discounts per decision
+    of one's own. What a seat gains before its first decision of an episode is nobody's doing and counts nowhere.
     """
     steps, tables = seat.shape
     seats = reward.shape[2]
@@ -67,14 +68,15 @@ def seat_advantages(
 
 
 class SeatRolloutBuffer(MaskableRolloutBuffer):  # type: ignore[misc]
-    """T steps of B tables. Observations keep their own type (bytes, mostly), masks are one byte an action, and nothing is copied to be
-    shuffled. `source` and `critic` are bound by the trainer: as constructor arguments SB3 would pickle them, and follow a stale copy.
-    """
+    """T steps of B tables. Observations keep their own type (bytes, mostly), masks are one byte an action, and nothing
+    is copied to be shuffled. `source` and `critic` are bound by the trainer: as constructor arguments SB3 would pickle
+    them, and follow a stale copy."""
 
     source: SeatsVecEnv
     critic: Critic
     reward_scale: float | None = None
-    """Rewards are multiplied by this; None divides them by the spread of returns, so that the critic learns numbers around 1."""
+    """Rewards are multiplied by this; None divides them by the spread of returns, so that the critic learns numbers
+    around 1."""
     generator: np.random.Generator
     """Shuffles the samples; the trainer sets and saves it."""
 
@@ -133,7 +135,16 @@ class SeatRolloutBuffer(MaskableRolloutBuffer):  # type: ignore[misc]
             expected = self._values(cut.observation.reshape(-1, cut.observation.shape[2]))
             reward[step, cut.rows] += self.gamma * expected.reshape(len(cut.rows), -1)
         last = self._last_values(last_values.cpu().numpy().reshape(self.n_envs))
-        args = (self.seat, self.learned, self.ended, reward, self.all_values, last, float(self.gamma), float(self.gae_lambda))
+        args = (
+            self.seat,
+            self.learned,
+            self.ended,
+            reward,
+            self.all_values,
+            last,
+            float(self.gamma),
+            float(self.gae_lambda),
+        )
         seat_advantages(*args, self.all_advantages)
         self.kept = np.flatnonzero(self.learned)
         self.values = self.all_values.reshape(-1)[self.kept]
@@ -141,7 +152,8 @@ class SeatRolloutBuffer(MaskableRolloutBuffer):  # type: ignore[misc]
         self.returns = self.values + self.advantages
 
     def _last_values(self, of_acting: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Each seat's value after the last step [B, N]: that of the seat to act is known, the others' are asked for in one go."""
+        """Each seat's value after the last step [B, N]: that of the seat to act is known, the others' are asked for in
+        one go."""
         source = self.source
         last = np.zeros((self.n_envs, source.num_seats), np.float32)
         acting = source.to_act().astype(np.int64)
@@ -155,11 +167,14 @@ class SeatRolloutBuffer(MaskableRolloutBuffer):  # type: ignore[misc]
 
     def _values(self, observation: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
         with torch.no_grad():
-            found: npt.NDArray[np.float32] = self.critic(torch.from_numpy(observation).to(self.device)).cpu().numpy().reshape(-1)
+            found: npt.NDArray[np.float32] = (
+                self.critic(torch.from_numpy(observation).to(self.device)).cpu().numpy().reshape(-1)
+            )
         return found
 
     def get(self, batch_size: int | None = None) -> Generator[MaskableRolloutBufferSamples, None, None]:
-        """The learner's decisions in random order, in batches of nearly one size around `batch_size`: no small last one."""
+        """The learner's decisions in random order, in batches of nearly one size around `batch_size`: no small last
+        one."""
         assert self.full, "The rollout is not complete."
         order = self.generator.permutation(len(self.kept))
         count = max(1, round(len(order) / batch_size)) if batch_size else 1

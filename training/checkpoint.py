@@ -1,7 +1,7 @@
 """Checkpoints: all that a run depends on, as `state.safetensors` and `state.json` in a folder of their own. No pickles.
 
-Each is a new folder, written beside and renamed, so that a kill at any moment leaves the one before it untouched. A run that goes on from a
-checkpoint ends with the same weights, bit for bit, as one that was never stopped.
+Each is a new folder, written beside and renamed, so that a kill at any moment leaves the one before it untouched. A run
+that goes on from a checkpoint ends with the same weights, bit for bit, as one that was never stopped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class CheckpointError(ValueError):
 
 
 def save(run: Path, decisions: int, arrays: Arrays, facts: dict[str, Any]) -> Path:
-    """Write the checkpoint of a run after `decisions`, then drop all but the latest. Raises OSError, with the former ones untouched."""
+    """Write the checkpoint of a run after `decisions`, then drop all but the latest. Raises OSError, with the former
+    ones untouched."""
     data = save_tensors({name: np.ascontiguousarray(array) for name, array in arrays.items()})
     head = {"format": FORMAT, "decisions": decisions, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     place = run / FOLDER / f"{decisions:012d}"
@@ -54,7 +55,9 @@ def load(place: Path) -> tuple[Arrays, dict[str, Any]]:
         head = json.loads((place / FACTS_FILE).read_bytes())
         data = (place / ARRAYS_FILE).read_bytes()
         if head["format"] != FORMAT:
-            raise CheckpointError(f"The checkpoint {place} is of format {head['format']!r}; this version reads format {FORMAT}.")
+            raise CheckpointError(
+                f"The checkpoint {place} is of format {head['format']!r}; this version reads format {FORMAT}."
+            )
         if (len(data), hashlib.sha256(data).hexdigest()) != (head["bytes"], head["sha256"]):
             raise CheckpointError(f"The checkpoint {place} is damaged: {ARRAYS_FILE} is not what was written.")
         return load_tensors(data), head["facts"]
@@ -65,7 +68,8 @@ def load(place: Path) -> tuple[Arrays, dict[str, Any]]:
 
 
 def latest(run: Path) -> tuple[Arrays, dict[str, Any], list[str]] | None:
-    """The latest checkpoint that can be read, and a sentence for each later one that cannot; None for a run that has none at all.
+    """The latest checkpoint that can be read, and a sentence for each later one that cannot; None for a run that has
+    none at all.
 
     Raises CheckpointError where there are some, but none can be read.
     """

@@ -1,4 +1,5 @@
-"""Hyperparameters: one YAML per game over `configs/default.yaml`, then `--set section.name=value`; checked here, in sentences.
+"""Hyperparameters: one YAML per game over `configs/default.yaml`, then `--set section.name=value`; checked here, in
+sentences.
 
 `default.yaml` names every setting once with its value and the reason for it; a game's own file holds only what differs.
 """
@@ -42,8 +43,12 @@ class PPO(NamedTuple):
     clip: Annotated[float, option("how far a probability ratio may move and still count", low=0, high=10)]
     value_weight: Annotated[float, option("weight of the critic's loss", low=0)]
     max_grad_norm: Annotated[float, option("gradients are cut down to this length", low=0)]
-    averaging: Annotated[float, option("the final weights are an average over about the last 1 / (averaging + 1) of the run", low=0)]
-    reward_scale: Annotated[float, option("rewards are multiplied by this; 0 divides them by the spread of returns", low=0)]
+    averaging: Annotated[
+        float, option("the final weights are an average over about the last 1 / (averaging + 1) of the run", low=0)
+    ]
+    reward_scale: Annotated[
+        float, option("rewards are multiplied by this; 0 divides them by the spread of returns", low=0)
+    ]
 
 
 class Network(NamedTuple):
@@ -51,7 +56,9 @@ class Network(NamedTuple):
 
     width: Annotated[int, option("units in a layer", low=1, high=65536)]
     layers: Annotated[int, option("layers of the trunk", low=1, high=64)]
-    precision: Annotated[Precision, option("what matrices are multiplied in; auto takes bfloat16 where the processor has it")]
+    precision: Annotated[
+        Precision, option("what matrices are multiplied in; auto takes bfloat16 where the processor has it")
+    ]
 
 
 class LeagueSettings(NamedTuple):
@@ -70,7 +77,9 @@ class Run(NamedTuple):
     checkpoint_seconds: Annotated[float, option("seconds between checkpoints", low=0)]
     log_every: Annotated[int, option("rollouts between lines of the log", low=1)]
     evaluation_deals: Annotated[int, option("deals against each bot at the end", low=2)]
-    greedy: Annotated[bool, option("the final policy plays its likeliest action; otherwise it draws, as hidden information asks for")]
+    greedy: Annotated[
+        bool, option("the final policy plays its likeliest action; otherwise it draws, as hidden information asks for")
+    ]
 
 
 class Config(NamedTuple):
@@ -81,7 +90,8 @@ class Config(NamedTuple):
     league: LeagueSettings
     run: Run
     options: dict[str, Any]
-    """Options of the game for practice alone, over those that are to be played; they may not change the observation's layout."""
+    """Options of the game for practice alone, over those that are to be played; they may not change the observation's
+    layout."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain names and values, as `parse` takes them."""
@@ -96,7 +106,8 @@ class ConfigError(ValueError):
 
 
 def load(game: Game, overrides: Mapping[str, Any] | None = None) -> Config:
-    """The hyperparameters for a game: default.yaml, the game's own file if there is one, then `overrides` by dotted names."""
+    """The hyperparameters for a game: default.yaml, the game's own file if there is one, then `overrides` by dotted
+    names."""
     raw = read(CONFIGS / DEFAULT)
     own = CONFIGS / f"{game.name}.yaml"
     where = DEFAULT
@@ -126,7 +137,9 @@ def parse(raw: Mapping[str, Any], where: str) -> Config:
     """A Config from complete names and values. Raises ConfigError."""
     unknown = set(raw) - set(_SECTIONS) - {"options"}
     if unknown:
-        raise ConfigError(f"{where} has no section {sorted(map(str, unknown))[0]!r}; it has: {', '.join(_SECTIONS)}, options.")
+        raise ConfigError(
+            f"{where} has no section {sorted(map(str, unknown))[0]!r}; it has: {', '.join(_SECTIONS)}, options."
+        )
     parts = {}
     for name, kind in _SECTIONS.items():
         given = raw.get(name)
@@ -167,5 +180,7 @@ def _set(raw: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
     section, dot, setting = name.partition(".")
     if not dot or section not in (*_SECTIONS, "options"):
         known = [f"{part}.{one}" for part, kind in _SECTIONS.items() for one in option_rules.declared(kind)]
-        raise ConfigError(f"There is no setting {name!r}; settings are {', '.join(known)}, and options.NAME for the practice tables.")
+        raise ConfigError(
+            f"There is no setting {name!r}; settings are {', '.join(known)}, and options.NAME for the practice tables."
+        )
     return {**raw, section: {**(raw.get(section) or {}), setting: value}}

@@ -1,7 +1,8 @@
-"""The league: whom the learner meets on a share of its tables, so that it cannot forget how to beat bots and its own past.
+"""The league: whom the learner meets on a share of its tables, so that it cannot forget how to beat bots and its own
+past.
 
-Members are drawn by prioritised fictitious self-play (Vinyals et al. 2019, AlphaStar): the more a member scores against the learner, the
-more often it is met.
+Members are drawn by prioritised fictitious self-play (Vinyals et al. 2019, AlphaStar): the more a member scores against
+the learner, the more often it is met.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def bots_of(game: Game, options: Any) -> list[Agent]:
 
 @dataclass
 class Member:
-    """One opponent. `score` is the learner's share of the points against it: wins 1, ties one half; `games` counts all games met."""
+    """One opponent. `score` is the learner's share of the points against it: wins 1, ties one half; `games` counts all
+    games met."""
 
     agent: Agent
     past: bool
@@ -46,10 +48,12 @@ class Member:
 
 
 class League:
-    """Bots and past selves. Members keep their number (their index in `agents`) for good; a retired one only plays its tables out."""
+    """Bots and past selves. Members keep their number (their index in `agents`) for good; a retired one only plays its
+    tables out."""
 
     def __init__(self, bots: Sequence[Agent] = (), *, keep: int = 16, per_rollout: int = 2) -> None:
-        """`keep` past selves are drawn from, `per_rollout` of them during any one rollout (each costs a forward pass a step)."""
+        """`keep` past selves are drawn from, `per_rollout` of them during any one rollout (each costs a forward pass a
+        step)."""
         self.members = [Member(agent, past=False) for agent in bots]
         self.agents: list[Agent] = list(bots)
         self.keep, self.per_rollout = keep, per_rollout
@@ -77,8 +81,8 @@ class League:
         self._edges = np.cumsum(self._weights(numbers)) if len(numbers) else np.zeros(0)
 
     def draw(self, generator: np.random.Generator, count: int) -> npt.NDArray[np.int64]:
-        """Opponents for `count` tables by the weights of the rollout's beginning: member numbers [count], all -1 (the learner itself)
-        while the league is empty."""
+        """Opponents for `count` tables by the weights of the rollout's beginning: member numbers [count], all -1 (the
+        learner itself) while the league is empty."""
         drawn = generator.random(count)
         if not len(self.active):
             return np.full(count, -1, np.int64)
@@ -97,14 +101,24 @@ class League:
 
     def facts(self) -> dict[str, Any]:
         """What a checkpoint keeps beside the members' weights, as JSON can hold it."""
-        members = [{"name": m.agent.name, "past": m.past, "score": m.score, "games": m.games, "retired": m.retired} for m in self.members]
+        members = [
+            {"name": m.agent.name, "past": m.past, "score": m.score, "games": m.games, "retired": m.retired}
+            for m in self.members
+        ]
         return {"members": members, "active": self.active.tolist(), "edges": self._edges.tolist()}
 
     def restore(self, facts: dict[str, Any], past: dict[str, Agent]) -> None:
-        """Take up from `facts()`; `past` are the past selves by name. The bots must be those the league was made with."""
+        """Take up from `facts()`; `past` are the past selves by name. The bots must be those the league was made
+        with."""
         bots = {member.agent.name: member.agent for member in self.members if not member.past}
         self.members = [
-            Member(past[kept["name"]] if kept["past"] else bots[kept["name"]], kept["past"], kept["score"], kept["games"], kept["retired"])
+            Member(
+                past[kept["name"]] if kept["past"] else bots[kept["name"]],
+                kept["past"],
+                kept["score"],
+                kept["games"],
+                kept["retired"],
+            )
             for kept in facts["members"]
         ]
         self.agents = [member.agent for member in self.members]

@@ -1,4 +1,5 @@
-"""The log of a run: `progress.csv` and TensorBoard, both of which a resumed run continues as if it had never stopped."""
+"""The log of a run: `progress.csv` and TensorBoard, both of which a resumed run continues as if it had never
+stopped."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ STEP = "decisions"
 
 
 class CsvLog(KVWriter):
-    """One line a log entry. The columns are those of the first entry; what later entries have besides is left to TensorBoard."""
+    """One line a log entry. The columns are those of the first entry; what later entries have besides is left to
+    TensorBoard."""
 
     def __init__(self, path: Path, start: int) -> None:
         """Lines after `start` decisions, which a resumed run will write again, are dropped."""

@@ -1,8 +1,10 @@
-"""How fast training is: our trainer beside Stable-Baselines3 as it comes, on the same game, in one process, turn by turn.
+"""How fast training is: our trainer beside Stable-Baselines3 as it comes, on the same game, in one process, turn by
+turn.
 
-The other side is what a user writes first: `sb3_contrib.MaskablePPO("MlpPolicy", env)` with every default, over a `DummyVecEnv` of eight
-one-seat Gymnasium environments of this library (random opponents, which cost least). Both use one torch thread. A turn is a number
-of whole iterations (rollout and update) that last about as long on both sides; the order alternates, and medians are compared.
+The other side is what a user writes first: `sb3_contrib.MaskablePPO("MlpPolicy", env)` with every default, over a
+`DummyVecEnv` of eight one-seat Gymnasium environments of this library (random opponents, which cost least). Both use
+one torch thread. A turn is a number of whole iterations (rollout and update) that last about as long on both sides; the
+order alternates, and medians are compared.
 """
 
 from __future__ import annotations
@@ -47,8 +49,9 @@ def measure(
 ) -> dict[str, Any]:
     """Samples a second of both trainers, wall clock and processor time, and their ratio (of wall-clock medians).
 
-    Takes about `seconds`, at least two iterations on each side. Writes the result to `path` as JSON if given. A sample is a decision that
-    the update learns from: our league's decisions do not count. Raises OptionError, ConfigError or UnknownGame in a sentence.
+    Takes about `seconds`, at least two iterations on each side. Writes the result to `path` as JSON if given. A sample
+    is a decision that the update learns from: our league's decisions do not count. Raises OptionError, ConfigError or
+    UnknownGame in a sentence.
     """
     game = game_name if isinstance(game_name, Game) else game_of(game_name)
     if not seconds > 0:
@@ -74,7 +77,9 @@ def measure(
         **results.stamp(),
     }
     found["ratio"] = found["backalley"]["samples_per_second"] / found["sb3_defaults"]["samples_per_second"]
-    found["ratio_of_processor_time"] = found["backalley"]["samples_per_cpu_second"] / found["sb3_defaults"]["samples_per_cpu_second"]
+    found["ratio_of_processor_time"] = (
+        found["backalley"]["samples_per_cpu_second"] / found["sb3_defaults"]["samples_per_cpu_second"]
+    )
     if path is not None:
         results.write(path, found)
     return found
@@ -86,7 +91,14 @@ def table(found: Mapping[str, Any]) -> str:
     for name, label in (("backalley", "backalley"), ("sb3_defaults", "MaskablePPO, defaults")):
         side = found[name]
         low, high = min(side["turns"]), max(side["turns"])
-        rows.append([label, f"{side['samples_per_second']:,.0f}", f"{low:,.0f} to {high:,.0f}", f"{side['samples_per_cpu_second']:,.0f}"])
+        rows.append(
+            [
+                label,
+                f"{side['samples_per_second']:,.0f}",
+                f"{low:,.0f} to {high:,.0f}",
+                f"{side['samples_per_cpu_second']:,.0f}",
+            ]
+        )
     text = results.table_text(["trainer", "samples/s", "turns", "per processor second"], rows)
     return f"{found['game']}: {found['ratio']:.1f} times as fast (the floor is {found['floor']:.0f})\n\n{text}"
 
@@ -117,7 +129,8 @@ class _PlainSB3:
 def _alternate(
     sides: Mapping[str, Callable[[], int]], seconds: float, progress: Callable[[int, int], None] | None
 ) -> dict[str, list[tuple[int, float, float]]]:
-    """Turns of each side: samples, wall seconds, processor seconds. The first iteration of each side, which compiles, is not counted."""
+    """Turns of each side: samples, wall seconds, processor seconds. The first iteration of each side, which compiles,
+    is not counted."""
     for step in sides.values():
         step()
     length = seconds / (_TURNS * len(sides))

@@ -93,7 +93,9 @@ class TrunkPolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
         """Values [n, 1], log-probabilities of `actions` [n] and the entropy over legal actions [n]."""
         logits, values = self._logits(obs, action_masks)
         chances = torch.log_softmax(logits, 1)
-        entropy = -(torch.softmax(logits, 1) * chances).sum(1)  # exp(chances) would take ten times as long at LOG_ZERO (*measured*)
+        entropy = -(torch.softmax(logits, 1) * chances).sum(
+            1
+        )  # exp(chances) would take ten times as long at LOG_ZERO (*measured*)
         return values, chances.gather(1, actions.unsqueeze(1)).squeeze(1), entropy
 
     def predict_values(self, obs: torch.Tensor) -> torch.Tensor:
@@ -101,7 +103,9 @@ class TrunkPolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
         values: torch.Tensor = self.network(obs)[1].unsqueeze(1)
         return values
 
-    def _predict(self, observation: torch.Tensor, deterministic: bool = False, action_masks: Any = None) -> torch.Tensor:
+    def _predict(
+        self, observation: torch.Tensor, deterministic: bool = False, action_masks: Any = None
+    ) -> torch.Tensor:
         return self._choose(torch.log_softmax(self._logits(observation, action_masks)[0], 1), deterministic)
 
     def get_distribution(self, obs: torch.Tensor, action_masks: Any = None) -> Any:

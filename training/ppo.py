@@ -1,4 +1,5 @@
-"""`MaskablePPO` with every seat learning: SB3's algorithm, bound to our tables, buffer and policy, with averaged weights."""
+"""`MaskablePPO` with every seat learning: SB3's algorithm, bound to our tables, buffer and policy, with averaged
+weights."""
 
 from __future__ import annotations
 
@@ -20,14 +21,17 @@ class SelfPlayMaskablePPO(MaskablePPO):  # type: ignore[misc]
     """PPO over a `SeatsVecEnv`. `iterate()` is one rollout and one update; `learn()` works as in SB3.
 
     `average` is a network whose weights are the average of those after each update, the later ones counting more: with
-    `averaging` = e the t-th has weight (e + 1) / (t + e) when it comes in (Shamir and Zhang 2013, polynomial-decay averaging), so that at
-    any time about the last 1 / (e + 1) of the run counts; 0 is the plain mean. It needs no horizon, so a run does not depend on its budget.
+    `averaging` = e the t-th has weight (e + 1) / (t + e) when it comes in (Shamir and Zhang 2013, polynomial-decay
+    averaging), so that at any time about the last 1 / (e + 1) of the run counts; 0 is the plain mean. It needs no
+    horizon, so a run does not depend on its budget.
     """
 
     policy: TrunkPolicy
     rollout_buffer: SeatRolloutBuffer
 
-    def __init__(self, env: SeatsVecEnv, *, averaging: float = 8.0, reward_scale: float | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, env: SeatsVecEnv, *, averaging: float = 8.0, reward_scale: float | None = None, **kwargs: Any
+    ) -> None:
         """The keywords are MaskablePPO's."""
         self.averaging, self.reward_scale = averaging, reward_scale
         self.updates_averaged = 0
@@ -41,7 +45,9 @@ class SelfPlayMaskablePPO(MaskablePPO):  # type: ignore[misc]
         self.rollout_buffer.generator = np.random.default_rng(samples)
         network = self.policy.network
         scale = 1 / network.scale.cpu().numpy().astype(np.float64)
-        self.average = PolicyNetwork(scale, network.num_actions, width=network.width, layers=network.layers).to(self.device)
+        self.average = PolicyNetwork(scale, network.num_actions, width=network.width, layers=network.layers).to(
+            self.device
+        )
         self.average.load_state_dict(network.state_dict())
         self._bind()
 
@@ -51,7 +57,8 @@ class SelfPlayMaskablePPO(MaskablePPO):  # type: ignore[misc]
         self._bind()
 
     def _bind(self) -> None:
-        """Tie the buffer to the tables and the critic in use: handed over as constructor arguments it would keep the first ones."""
+        """Tie the buffer to the tables and the critic in use: handed over as constructor arguments it would keep the
+        first ones."""
         source = self.env.unwrapped
         if not isinstance(source, SeatsVecEnv):
             raise TypeError(f"SelfPlayMaskablePPO learns on a SeatsVecEnv, and this is a {type(source).__name__}.")
@@ -85,7 +92,8 @@ class SelfPlayMaskablePPO(MaskablePPO):  # type: ignore[misc]
         """The tables keep their own counts; SB3 would look into one dict per table and step."""
 
     def iterate(self, callback: BaseCallback | None = None) -> None:
-        """One rollout and one update. Between two calls the whole state of the training is in weights, optimizer, tables and generators."""
+        """One rollout and one update. Between two calls the whole state of the training is in weights, optimizer,
+        tables and generators."""
         if self._last_obs is None:
             self.start()
         if callback is None:

@@ -1,4 +1,5 @@
-"""`backalley train GAME`: a run in a folder, from the first deal to the table of results, stoppable and resumable at any moment.
+"""`backalley train GAME`: a run in a folder, from the first deal to the table of results, stoppable and resumable at
+any moment.
 
 runs/<game>-<seed>-<time>/
     run.json         game, options, seed, budget, command, versions, commit      config.yaml     every hyperparameter
@@ -58,7 +59,8 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Budget:
-    """When a run is finished: after so many seconds of training, so many decisions on the tables, or whichever comes first."""
+    """When a run is finished: after so many seconds of training, so many decisions on the tables, or whichever comes
+    first."""
 
     seconds: float | None = None
     decisions: int | None = None
@@ -70,7 +72,10 @@ class Budget:
 
     def spent(self, seconds: float, decisions: int) -> float:
         """The share of the budget that is used up; 1 or more means finished."""
-        shares = [seconds / self.seconds if self.seconds else 0.0, decisions / self.decisions if self.decisions else 0.0]
+        shares = [
+            seconds / self.seconds if self.seconds else 0.0,
+            decisions / self.decisions if self.decisions else 0.0,
+        ]
         return max(shares)
 
 
@@ -90,7 +95,8 @@ class Run:
     stamp: dict[str, Any] = field(default_factory=dict)
 
     def command(self, decisions: int | None = None) -> str:
-        """The line that does this run again; with `decisions`, one that ends at exactly the same weights on the same machine."""
+        """The line that does this run again; with `decisions`, one that ends at exactly the same weights on the same
+        machine."""
         words = ["backalley", "train", self.game.name]
         for name, value in self.options.items():
             words += ["--option", f"{name}={_word(value)}"]
@@ -113,7 +119,9 @@ class Run:
     def write(self) -> None:
         """Lay the run down; `run.json` last, so that it stands for a folder that is complete. Raises OSError."""
         head = f"# Hyperparameters of this run; {RUN_FILE} has the rest.\n"
-        durable.write_file(self.folder / CONFIG_FILE, (head + yaml.safe_dump(self.config.as_dict(), sort_keys=False)).encode())
+        durable.write_file(
+            self.folder / CONFIG_FILE, (head + yaml.safe_dump(self.config.as_dict(), sort_keys=False)).encode()
+        )
         facts = {
             "format": _FORMAT,
             "game": self.game.name,
@@ -146,15 +154,16 @@ def train(
 ) -> Path:
     """Train a policy and give the folder of the run; its `policy` folder is an agent's name wherever one is asked for.
 
-    A new run takes the game's name and `options`, `config_overrides` by dotted names (`{"ppo.learning_rate": 1e-3}`), a `seed`, and a
-    budget in `seconds` of training or `decisions` on the tables (the config's where neither is given). `out` must be a new or empty folder.
-    With `resume`, the folder of a run, game and settings come from there (`game_name` may be None); a new budget may be given and counts
-    from the run's beginning. The same seed and `decisions` give the same weights, bit for bit on one machine, however often the run was
-    cut off. `device` is "auto" (the processor: these networks are small), "cpu", "cuda" or "cuda:N".
+    A new run takes the game's name and `options`, `config_overrides` by dotted names (`{"ppo.learning_rate": 1e-3}`), a
+    `seed`, and a budget in `seconds` of training or `decisions` on the tables (the config's where neither is given).
+    `out` must be a new or empty folder. With `resume`, the folder of a run, game and settings come from there
+    (`game_name` may be None); a new budget may be given and counts from the run's beginning. The same seed and
+    `decisions` give the same weights, bit for bit on one machine, however often the run was cut off. `device` is "auto"
+    (the processor: these networks are small), "cpu", "cuda" or "cuda:N".
 
-    Raises Stopped after Ctrl-C or SIGTERM, with everything saved; TrainingError, ConfigError, CheckpointError, OptionError or UnknownGame
-    in a sentence, and nothing changed. A disk that is full, or will not be written to, ends the run with a TrainingError; the last
-    checkpoint stays as it was.
+    Raises Stopped after Ctrl-C or SIGTERM, with everything saved; TrainingError, ConfigError, CheckpointError,
+    OptionError or UnknownGame in a sentence, and nothing changed. A disk that is full, or will not be written to, ends
+    the run with a TrainingError; the last checkpoint stays as it was.
     """
     budget = Budget(seconds, decisions)
     if resume is not None:
@@ -173,10 +182,18 @@ def train(
         return _finish(run, trainer, console)
 
 
-# Beginning and reopening a run ---------------------------------------------------------------------------------------------------------
+# Beginning and reopening a run ----------------------------------------------------------------------------------------
 
 
-def _begin(game: Game, options: dict[str, Any], overrides: dict[str, Any], seed: int, budget: Budget, device: str, out: Path | None) -> Run:
+def _begin(
+    game: Game,
+    options: dict[str, Any],
+    overrides: dict[str, Any],
+    seed: int,
+    budget: Budget,
+    device: str,
+    out: Path | None,
+) -> Run:
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
         raise TrainingError(f"The seed is {seed!r}; it must be a whole number of 0..{2**32 - 1}.")
     config = config_rules.load(game, overrides)
@@ -193,11 +210,16 @@ def _begin(game: Game, options: dict[str, Any], overrides: dict[str, Any], seed:
 def _reopen(folder: Path, named: str | Game | None, budget: Budget) -> Run:
     path = folder / RUN_FILE
     if not path.is_file():
-        raise TrainingError(f"There is no run in {folder}: it has no {RUN_FILE}. (A run killed before it began leaves none: begin anew.)")
+        raise TrainingError(
+            f"There is no run in {folder}: it has no {RUN_FILE}. (A "
+            "run killed before it began leaves none: begin anew.)"
+        )
     try:
         facts = json.loads(path.read_bytes())
         if facts["format"] != _FORMAT:
-            raise TrainingError(f"{path} is of format {facts['format']!r}; this version of Back Alley reads format {_FORMAT}.")
+            raise TrainingError(
+                f"{path} is of format {facts['format']!r}; this version of Back Alley reads format {_FORMAT}."
+            )
         game = named if isinstance(named, Game) else game_of(facts["game"])
         name, version = facts["game"], facts["game_version"]
         if budget == Budget():
@@ -208,9 +230,14 @@ def _reopen(folder: Path, named: str | Game | None, budget: Budget) -> Run:
             raise
         raise TrainingError(f"{path} is damaged, or no file of this trainer: {error}.") from None
     if name != game.name or (isinstance(named, str) and game_of(named) != game):
-        raise TrainingError(f"The run in {folder} learns {name}, not {named if isinstance(named, str) else game.name}; leave the game out.")
+        raise TrainingError(
+            f"The run in {folder} learns {name}, not "
+            f"{named if isinstance(named, str) else game.name}; leave the game out."
+        )
     if version != game.version:
-        raise TrainingError(f"The run in {folder} learns {game.name}-v{version}, and the rules here are {game.id}; begin a new run.")
+        raise TrainingError(
+            f"The run in {folder} learns {game.name}-v{version}, and the rules here are {game.id}; begin a new run."
+        )
     config = config_rules.parse(config_rules.read(folder / CONFIG_FILE), str(folder / CONFIG_FILE))
     stamp = {name: facts[name] for name in ("version", "commit", "date", "machine", "torch") if name in facts}
     return Run(folder, game, config=config, budget=budget, stamp=stamp, **kept)
@@ -226,7 +253,9 @@ def _device(wanted: str) -> str:
     if device.type not in ("cpu", "cuda"):
         raise TrainingError(f"device is {wanted!r}; it takes auto, cpu, cuda or cuda:N.")
     if device.type == "cuda" and not torch.cuda.is_available():
-        raise TrainingError(f"device is {wanted!r}, but torch finds no GPU here; leave --device out to train on the processor.")
+        raise TrainingError(
+            f"device is {wanted!r}, but torch finds no GPU here; leave --device out to train on the processor."
+        )
     return wanted
 
 
@@ -238,14 +267,16 @@ def _sentences(run: Run) -> Iterator[None]:
     except OSError as error:
         named = f" ({error.filename})" if error.filename else ""
         raise TrainingError(
-            f"The run in {run.folder} could not be written on: {error.strerror or error}{named}. Its last checkpoint is as it was; "
+            f"The run in {run.folder} could not be written on: "
+            f"{error.strerror or error}{named}. Its last checkpoint is as it was; "
             f"make room or put it right, then: {run.resume_command()}"
         ) from error
 
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Keep a second trainer out of the folder. The system lets go of the lock when the process ends, however it ends."""
+    """Keep a second trainer out of the folder. The system lets go of the lock when the process ends, however it
+    ends."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
         import fcntl
@@ -257,7 +288,9 @@ def _locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise TrainingError(f"Another process is training in {folder}; wait for it, or name another folder.") from None
+            raise TrainingError(
+                f"Another process is training in {folder}; wait for it, or name another folder."
+            ) from None
         yield
     finally:
         os.close(handle)
@@ -265,7 +298,9 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _trainer(run: Run, console: Console) -> Trainer:
     """The trainer of a run, at its latest checkpoint."""
-    trainer = Trainer(run.game, run.options, run.config, seed=run.seed, folder=run.folder, device=run.device, precision=run.precision)
+    trainer = Trainer(
+        run.game, run.options, run.config, seed=run.seed, folder=run.folder, device=run.device, precision=run.precision
+    )
     run.precision = trainer.precision
     run.stamp = run.stamp or results.stamp() | {"torch": torch.__version__}
     run.write()
@@ -277,12 +312,15 @@ def _trainer(run: Run, console: Console) -> Trainer:
         trainer.restore(arrays, facts)
     trainer.model.set_logger(run_logger(run.folder, trainer.decisions))
     start = f"from {trainer.decisions:,} decisions on " if trainer.decisions else ""
-    console.print(f"Training {run.game.id} {start}in {run.folder} ({run.precision}, seed {run.seed}). Ctrl-C stops and keeps everything.")
+    console.print(
+        f"Training {run.game.id} {start}in {run.folder} ({run.precision}, "
+        f"seed {run.seed}). Ctrl-C stops and keeps everything."
+    )
     console.print(f"The same run again: {run.command()}")
     return trainer
 
 
-# Learning ------------------------------------------------------------------------------------------------------------------------------
+# Learning -------------------------------------------------------------------------------------------------------------
 
 
 def _learn(run: Run, trainer: Trainer, console: Console) -> None:
@@ -301,11 +339,16 @@ def _learn(run: Run, trainer: Trainer, console: Console) -> None:
     trainer.model.logger.close()
     trainer.save_policy(run.folder / POLICY_FOLDER, _made(run, trainer))
     if run.budget.spent(trainer.seconds, trainer.decisions) < 1:
-        raise Stopped(f"Stopped after {trainer.decisions:,} decisions; all is saved. Go on with: {run.resume_command()}")
+        raise Stopped(
+            f"Stopped after {trainer.decisions:,} decisions; all is saved. Go on with: {run.resume_command()}"
+        )
 
 
 def _pace(trainer: Trainer) -> str:
-    return f"{trainer.decisions:,} decisions, {trainer.samples / max(trainer.seconds, 1e-9):,.0f} samples/s  {trainer.summary()}"
+    return (
+        f"{trainer.decisions:,} decisions, "
+        f"{trainer.samples / max(trainer.seconds, 1e-9):,.0f} samples/s  {trainer.summary()}"
+    )
 
 
 def _made(run: Run, trainer: Trainer) -> dict[str, Any]:
@@ -336,7 +379,8 @@ def _asked_to_stop(console: Console) -> Iterator[threading.Event]:
 
 @contextlib.contextmanager
 def _bar(console: Console, what: str) -> Iterator[Callable[[float, str], None]]:
-    """Progress: call what it gives with the share done and a few words. A bar in a terminal, a line every half minute in a file."""
+    """Progress: call what it gives with the share done and a few words. A bar in a terminal, a line every half minute
+    in a file."""
     if not console.is_terminal:
         said = time.monotonic()
 
@@ -358,7 +402,7 @@ def _bar(console: Console, what: str) -> Iterator[Callable[[float, str], None]]:
         yield show
 
 
-# The end -------------------------------------------------------------------------------------------------------------------------------
+# The end --------------------------------------------------------------------------------------------------------------
 
 
 def _finish(run: Run, trainer: Trainer, console: Console) -> Path:
@@ -368,10 +412,18 @@ def _finish(run: Run, trainer: Trainer, console: Console) -> Path:
     deals = run.config.run.evaluation_deals
     with _bar(console, "against the bots") as show:
         if trainer.env.num_seats == 1:
-            reports = [evaluate(run.game, trainer.options, [policy, *bots], deals=deals, progress=_share(show, 0, 1, deals))]
+            reports = [
+                evaluate(run.game, trainer.options, [policy, *bots], deals=deals, progress=_share(show, 0, 1, deals))
+            ]
         else:
             reports = [
-                evaluate(run.game, trainer.options, [policy, bot], deals=deals, progress=_share(show, number, len(bots), deals))
+                evaluate(
+                    run.game,
+                    trainer.options,
+                    [policy, bot],
+                    deals=deals,
+                    progress=_share(show, number, len(bots), deals),
+                )
                 for number, bot in enumerate(bots)
             ]
     results.write(
@@ -384,11 +436,15 @@ def _finish(run: Run, trainer: Trainer, console: Console) -> Path:
         },
     )
     pace = trainer.samples / max(trainer.seconds, 1e-9)
-    console.print(f"{trainer.decisions:,} decisions in {trainer.seconds:.0f} s of training, {pace:,.0f} samples a second.")
+    console.print(
+        f"{trainer.decisions:,} decisions in {trainer.seconds:.0f} s of training, {pace:,.0f} samples a second."
+    )
     console.print()
     console.print(results_table(reports))
     console.print()
-    console.print(f"The policy is in {run.folder / POLICY_FOLDER}. The same weights again: {run.command(trainer.decisions)}")
+    console.print(
+        f"The policy is in {run.folder / POLICY_FOLDER}. The same weights again: {run.command(trainer.decisions)}"
+    )
     return run.folder
 
 
@@ -397,12 +453,16 @@ def _share(show: Callable[[float, str], None], number: int, count: int, deals: i
 
 
 def results_table(reports: Sequence[Report]) -> str:
-    """The first agent of each report against its opponents: mean returns and win shares with 95 % intervals over the same decks."""
+    """The first agent of each report against its opponents: mean returns and win shares with 95 % intervals over the
+    same decks."""
     first = reports[0]
     head = f"{first.agents[0].name} at {first.game}, {first.deals:,} deals"
     if len(first.seating[0]) == 1:
         leads = [Estimate(-one.mean, -one.high, -one.low) for one in first.differences]
-        rows = [[one.name, _interval(one.mean_return, 1), _interval(lead, 1)] for one, lead in zip(first.agents[1:], leads, strict=True)]
+        rows = [
+            [one.name, _interval(one.mean_return, 1), _interval(lead, 1)]
+            for one, lead in zip(first.agents[1:], leads, strict=True)
+        ]
         own = [[first.agents[0].name, _interval(first.agents[0].mean_return, 1), ""]]
         table = results.table_text(["agent", "mean return", "the policy's lead"], own + rows)
         return f"{head} played by each agent, seed {first.seed}\n\n{table}"
@@ -418,7 +478,9 @@ def results_table(reports: Sequence[Report]) -> str:
 
 def _interval(estimate: Estimate, times: float) -> str:
     digits = 1 if times > 1 else 4
-    return f"{times * estimate.mean:+.{digits}f} ± {times * estimate.half_width:.{digits}f}".replace("+", "" if times > 1 else "+")
+    return f"{times * estimate.mean:+.{digits}f} ± {times * estimate.half_width:.{digits}f}".replace(
+        "+", "" if times > 1 else "+"
+    )
 
 
 def _word(value: Any) -> str:

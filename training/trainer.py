@@ -1,4 +1,5 @@
-"""One run in memory: tables, league, algorithm; a step is one rollout and one update; everything can be laid down in a checkpoint."""
+"""One run in memory: tables, league, algorithm; a step is one rollout and one update; everything can be laid down in a
+checkpoint."""
 
 from __future__ import annotations
 
@@ -33,10 +34,18 @@ class Trainer:
     """Training of one policy. Between two steps, `arrays()` and `facts()` are all that what follows depends on."""
 
     def __init__(
-        self, game: Game, options: Mapping[str, Any], config: Config, *, seed: int, folder: Path, device: str = "cpu", precision: str = ""
+        self,
+        game: Game,
+        options: Mapping[str, Any],
+        config: Config,
+        *,
+        seed: int,
+        folder: Path,
+        device: str = "cpu",
+        precision: str = "",
     ) -> None:
-        """`options` are those to be played; practice may differ from them where the config says so. Past selves are kept in `folder`.
-        `precision` overrules the config: a run that goes on keeps what it began with.
+        """`options` are those to be played; practice may differ from them where the config says so. Past selves are
+        kept in `folder`. `precision` overrules the config: a run that goes on keeps what it began with.
 
         Raises OptionError, or ConfigError where practice would have another observation layout.
         """
@@ -44,14 +53,19 @@ class Trainer:
         self.practice = game.options({**config.options, **options})
         if observation_layout(game, self.options) != observation_layout(game, self.practice):
             raise ConfigError(
-                f"With the practice options {config.options} the observation of {game.id} has another layout than in the game "
+                f"With the practice options {config.options} the observation "
+                f"of {game.id} has another layout than in the game "
                 f"to be played; practise with options that leave it as it is."
             )
         on = torch.device(device)
         self.precision = precision or _PRECISIONS.get(config.network.precision) or best_precision(on)
-        self.league = League(bots_of(game, self.practice), keep=config.league.keep, per_rollout=config.league.per_rollout)
+        self.league = League(
+            bots_of(game, self.practice), keep=config.league.keep, per_rollout=config.league.per_rollout
+        )
         ppo = config.ppo
-        self.env = SeatsVecEnv(game, self.practice, ppo.tables, seed=seed, league=self.league, league_share=config.league.share)
+        self.env = SeatsVecEnv(
+            game, self.practice, ppo.tables, seed=seed, league=self.league, league_share=config.league.share
+        )
         self.model = SelfPlayMaskablePPO(
             self.env,
             seed=seed,
@@ -93,7 +107,8 @@ class Trainer:
         return self.env.num_seats > 1 and round(self.config.ppo.tables * self.config.league.share) > 0
 
     def step(self) -> None:
-        """One rollout and one update; the learner joins its own past when it is time. Raises OSError where that cannot be written."""
+        """One rollout and one update; the learner joins its own past when it is time. Raises OSError where that cannot
+        be written."""
         started = time.perf_counter()
         every = self.config.league.snapshot_every
         before = self.decisions // every
@@ -117,14 +132,32 @@ class Trainer:
             "seconds": round(self.seconds, 1),
             "algorithm": "MaskablePPO, every seat learning, averaged weights",
             "config": self.config.as_dict(),
-            "value_unit": self.env.return_spread() if not self.config.ppo.reward_scale else 1 / self.config.ppo.reward_scale,
+            "value_unit": self.env.return_spread()
+            if not self.config.ppo.reward_scale
+            else 1 / self.config.ppo.reward_scale,
         }
-        save_policy(folder, self.final_network(), self.game, self.options, name=name, greedy=self.config.run.greedy, made={**facts, **made})
+        save_policy(
+            folder,
+            self.final_network(),
+            self.game,
+            self.options,
+            name=name,
+            greedy=self.config.run.greedy,
+            made={**facts, **made},
+        )
 
     def _join_past(self) -> None:
         name = f"{self.decisions:012d}"
         place = self.folder / LEAGUE_FOLDER / name
-        save_policy(place, self.final_network(), self.game, self.options, name=name, greedy=False, made={"decisions": self.decisions})
+        save_policy(
+            place,
+            self.final_network(),
+            self.game,
+            self.options,
+            name=name,
+            greedy=False,
+            made={"decisions": self.decisions},
+        )
         self._past[name] = _weights_digest(place)
         self.league.add_past(self._past_agent(name))
 
@@ -133,7 +166,7 @@ class Trainer:
         network.precision = self.precision
         return NetworkAgent(network.to(self.model.device).freeze(), name, block=0)
 
-    # Log ---------------------------------------------------------------------------------------------------------------------------
+    # Log --------------------------------------------------------------------------------------------------------------
 
     def log(self) -> None:
         """Write a line of the log, and begin to count anew. Raises OSError."""
@@ -163,7 +196,7 @@ class Trainer:
             return ", ".join(f"{member.agent.name} {100 * member.score:.0f} %" for member in bots)
         return f"mean return {total / count:+.3f}" if count else ""
 
-    # Checkpoints -------------------------------------------------------------------------------------------------------------------
+    # Checkpoints ------------------------------------------------------------------------------------------------------
 
     def save(self) -> Path:
         """Lay the run down in a checkpoint. Raises OSError, with the former checkpoints untouched."""
@@ -212,7 +245,9 @@ class Trainer:
             keys = [key for key in ("step", "exp_avg", "exp_avg_sq") if f"adam.{name}.{key}" in arrays]
             if keys:
                 state = {key: torch.from_numpy(arrays[f"adam.{name}.{key}"]) for key in keys}
-                model.policy.optimizer.state[parameter] = {k: v if k == "step" else v.to(device) for k, v in state.items()}
+                model.policy.optimizer.state[parameter] = {
+                    k: v if k == "step" else v.to(device) for k, v in state.items()
+                }
         self._past = dict(facts["past"])
         for name, digest in self._past.items():
             if _weights_digest(self.folder / LEAGUE_FOLDER / name) != digest:

@@ -1,7 +1,9 @@
-"""Thousands of tables as one Stable-Baselines3 `VecEnv`: a step is one decision on every table, whoever's turn it is there.
+"""Thousands of tables as one Stable-Baselines3 `VecEnv`: a step is one decision on every table, whoever's turn it is
+there.
 
-On most tables every seat is the learner's. On a share of them (the league's) some seats belong to other agents: there the action that
-the learner proposes is replaced by the agent's own, and `learned` says that the row is no sample of the learner.
+On most tables every seat is the learner's. On a share of them (the league's) some seats belong to other agents: there
+the action that the learner proposes is replaced by the agent's own, and `learned` says that the row is no sample of the
+learner.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ _TIED = 1e-6
 
 @dataclass
 class Tally:
-    """Counts since the last log: episodes ended, decisions in them, and the learner's returns by opponent (its own name for self-play)."""
+    """Counts since the last log: episodes ended, decisions in them, and the learner's returns by opponent (its own name
+    for self-play)."""
 
     episodes: int = 0
     decisions: int = 0
@@ -68,8 +71,9 @@ def count_results(
     gained: npt.NDArray[np.float64],
     spread: npt.NDArray[np.float64],
 ) -> None:
-    """Add up the tables `over`, by the member met (number + 1; 0 for self-play): games, the learner's points (1 a win, one half a tie) and
-    its returns, meant over its seats; `spread` takes number, sum and squares of its returns. Clears those tables' returns."""
+    """Add up the tables `over`, by the member met (number + 1; 0 for self-play): games, the learner's points (1 a win,
+    one half a tie) and its returns, meant over its seats; `spread` takes number, sum and squares of its returns. Clears
+    those tables' returns."""
     for row in over:
         member, mine, its = LEARNER, 0, 0
         my_total, its_total = 0.0, 0.0
@@ -94,10 +98,12 @@ def count_results(
 
 
 class SeatsVecEnv(VecEnv):
-    """B tables of a game. Beside what a `VecEnv` gives, the latest step is told per seat, for a buffer that learns along seats.
+    """B tables of a game. Beside what a `VecEnv` gives, the latest step is told per seat, for a buffer that learns
+    along seats.
 
-    acted [B] who decided; learned [B] whether that was the learner; reward [B, N] what each seat gained; ended [B] whether the episode is
-    over; cut_off the truncated ones, or None. The rewards of `step()` itself are those of the seats that acted.
+    acted [B] who decided; learned [B] whether that was the learner; reward [B, N] what each seat gained; ended [B]
+    whether the episode is over; cut_off the truncated ones, or None. The rewards of `step()` itself are those of the
+    seats that acted.
     """
 
     def __init__(
@@ -111,7 +117,8 @@ class SeatsVecEnv(VecEnv):
         league_share: float = 0.0,
         num_threads: int = 1,
     ) -> None:
-        """`league_share` of the tables seat league members in some of their seats; a game of one seat has no use for it."""
+        """`league_share` of the tables seat league members in some of their seats; a game of one seat has no use for
+        it."""
         self.tables = Tables(game, options, num_envs, seed=0, num_threads=num_threads, autoreset=False)
         self.game, self.options, self.num_seats = game, options, self.tables.num_seats
         self.league = league or League()
@@ -122,7 +129,8 @@ class SeatsVecEnv(VecEnv):
         self._keys = np.zeros(num_envs, np.uint64)
         self._rows = np.arange(num_envs)
         low, high = game.observation_bounds(options)
-        # Two arrays by turns: SB3 stores an observation after the step that follows it, when a single one would hold the next already.
+        # Two arrays by turns: SB3 stores an observation after the step that follows it, when a single one would hold
+        # the next already.
         self._shown = [np.zeros((num_envs, len(low)), low.dtype) for _ in range(2)]
         self._latest = 0
         self._infos: list[dict[str, Any]] = [{} for _ in range(num_envs)]
@@ -183,7 +191,9 @@ class SeatsVecEnv(VecEnv):
         """Take the learner's actions [B]; those of rows where a league member is to act are ignored."""
         np.copyto(self._actions, actions, casting="unsafe")
 
-    def step_wait(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
+    def step_wait(
+        self,
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
         """Play one decision on every table; finished tables start anew."""
         turn = self.tables.turn
         np.copyto(self.acted, turn.seat)
@@ -235,7 +245,7 @@ class SeatsVecEnv(VecEnv):
         """The seat to act at each table [B]."""
         return self.tables.turn.seat
 
-    # What a checkpoint keeps -------------------------------------------------------------------------------------------------------
+    # What a checkpoint keeps ------------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Everything in arrays that the next step depends on."""
@@ -252,8 +262,11 @@ class SeatsVecEnv(VecEnv):
             "league": self.league.facts(),
         }
 
-    def restore(self, arrays: dict[str, npt.NDArray[Any]], facts: dict[str, Any], past: dict[str, Agent]) -> npt.NDArray[Any]:
-        """Take up from `arrays()`, `facts()` and the league's past selves by name; gives the observations [B, O] to go on from."""
+    def restore(
+        self, arrays: dict[str, npt.NDArray[Any]], facts: dict[str, Any], past: dict[str, Agent]
+    ) -> npt.NDArray[Any]:
+        """Take up from `arrays()`, `facts()` and the league's past selves by name; gives the observations [B, O] to go
+        on from."""
         self.reset()
         self.league.restore(facts["league"], past)
         batch = self.tables.engine.batch
@@ -265,14 +278,15 @@ class SeatsVecEnv(VecEnv):
         self.generator.bit_generator.state = facts["generator"]
         return self._show()
 
-    # The rest of SB3's interface ---------------------------------------------------------------------------------------------------
+    # The rest of SB3's interface --------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """End the worker threads."""
         self.tables.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """SB3 asks for `render_mode` while it is being set up, and for `action_masks` to learn whether there are any."""
+        """SB3 asks for `render_mode` while it is being set up, and for `action_masks` to learn whether there are
+        any."""
         if attr_name == "render_mode":
             return [None] * self.num_envs
         return [getattr(self, attr_name)]
@@ -282,7 +296,8 @@ class SeatsVecEnv(VecEnv):
         raise AttributeError(f"{attr_name!r} cannot be set: the tables of a batch have no attributes of their own.")
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """One answer for the whole batch: SB3 stacks the list it gets, and one block costs a twentieth of B rows (*measured*)."""
+        """One answer for the whole batch: SB3 stacks the list it gets, and one block costs a twentieth of B rows
+        (*measured*)."""
         return [getattr(self, method_name)(*method_args, **method_kwargs)]
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:

@@ -1,4 +1,5 @@
-"""Baccarat's rule-based players. On whole packs no bet has a positive expectation (§8), so to sit out is right; a shoe may tell more."""
+"""Baccarat's rule-based players. On whole packs no bet has a positive expectation (§8), so to sit out is right; a shoe
+may tell more."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ from backalley.envs.core import rng
 from backalley.envs.core.base import Bot
 from backalley.envs.core.kernel import kernel
 
-# From `odds.py`, eight packs, for each reading of the Banker's table (§6.1): how often each side comes, and by how many millionths that
-# changes when one card of value 0-9 is taken out.
+# From `odds.py`, eight packs, for each reading of the Banker's table (§6.1): how often each side comes, and by how many
+# millionths that changes when one card of value 0-9 is taken out.
 COMES = ((0.4462466, 0.4585974, 0.0951560), (0.4607431, 0.4482453, 0.0910116), (0.4553888, 0.4640228, 0.0805885))
 REMOVED = (
     (
@@ -48,7 +49,8 @@ REMOVED = (
 )
 CARDS_AFTER = 415  # cards left when one of eight packs' is gone
 
-# Equilibrium of chemin de fer (§7.3): chances to draw, in millionths. By totals: Kemeny and Snell 1957; by cards: `odds.py`, eight packs.
+# Equilibrium of chemin de fer (§7.3): chances to draw, in millionths. By totals: Kemeny and Snell 1957; by cards:
+# `odds.py`, eight packs.
 FIVE_BY_TOTALS, SIX_BY_TOTALS = 818_182, 375_437
 FIVE_BY_CARDS, SIX_BY_CARDS = 808_569, 632_864
 MILLION = 1_000_000
@@ -92,7 +94,8 @@ def backer(options: Options, observation: Observation, mask: npt.NDArray[np.int8
 
 @kernel
 def chance(options: Options, observation: Observation, side: int, left: int) -> float:
-    """How likely a side is to come, estimated linearly from the `left` cards of each value; packs without end never change."""
+    """How likely a side is to come, estimated linearly from the `left` cards of each value; packs without end never
+    change."""
     if left == 0:
         return COMES[options.banker_rule][side]
     change = 0.0
@@ -103,7 +106,8 @@ def chance(options: Options, observation: Observation, side: int, left: int) -> 
 
 @kernel
 def counted_bet(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> int:
-    """The largest stake on the best side where the count gives it more than nothing; else none, or where one must bet, the smallest."""
+    """The largest stake on the best side where the count gives it more than nothing; else none, or where one must bet,
+    the smallest."""
     left = 0
     for value in range(10):
         left += int(observation.remaining[value])
@@ -159,11 +163,16 @@ def counter(options: Options, observation: Observation, mask: npt.NDArray[np.int
 
 
 BOTS = (
-    Bot("backer", backer, "Puts the smallest stake on BANK every coup, draws to a five, and as the Banker follows the table."),
+    Bot(
+        "backer",
+        backer,
+        "Puts the smallest stake on BANK every coup, draws to a five, and as the Banker follows the table.",
+    ),
     Bot(
         "counter",
         counter,
-        "Sits out but where the cards left in the shoe favour a side, then bets the largest stake; on a five it draws unless its own money "
+        "Sits out but where the cards left in the shoe favour a side, then "
+        "bets the largest stake; on a five it draws unless its own money "
         "is on BANK; in `chemin` it plays the equilibrium.",
     ),
 )

@@ -19,7 +19,8 @@ COUP = 6  # cards that a coup can use (§1.3)
 NATURAL = 8  # a two-card total from here on ends the drawing (§1.3)
 STOOD = 10  # beside the values 0-9 of a third card: the Player stood
 
-# §1.3: when the Banker draws, a row for each of his totals 0-7: bit v for the value v of the Player's third card, bit 10 where he stood.
+# §1.3: when the Banker draws, a row for each of his totals 0-7: bit v for the value v of the Player's third card, bit
+# 10 where he stood.
 ALWAYS = (1 << 11) - 1
 DRAWS = (ALWAYS, ALWAYS, ALWAYS, ALWAYS & ~(1 << 8), 1 << STOOD | 0b1111_1100, 1 << STOOD | 0b1111_0000, 0b1100_0000, 0)
 LAST_ROW_OF_ALWAYS = 2  # the Banker draws to 0-2 whatever the Player did
@@ -76,7 +77,8 @@ class Bank(IntEnum):
 
 
 class FirstBanker(IntEnum):
-    """§1.2: which seat has the rotating bank first. Without purses nobody is richer, and seat 0 counts as the richest."""
+    """§1.2: which seat has the rotating bank first. Without purses nobody is richer, and seat 0 counts as the
+    richest."""
 
     RIGHT = 0
     RICHEST = 1
@@ -152,7 +154,8 @@ def total(state: State, hand: int) -> int:
 
 @kernel
 def banker_draws(rule: int, points: int, third: int, player_total: int) -> bool:
-    """§1.3, §6.1: whether the Banker draws to `points` (0-7); `third` is the value of the Player's third card, or 10 where he stood."""
+    """§1.3, §6.1: whether the Banker draws to `points` (0-7); `third` is the value of the Player's third card, or 10
+    where he stood."""
     if rule == BankerRule.TOTAL:
         third = player_total
     elif rule == BankerRule.TABLE_ONLY and third == STOOD:
@@ -195,5 +198,7 @@ def net(options: Options, bet: int, winner: int) -> float:
         return 0.0
     side = side_of(bet)
     if side == winner:
-        return stake * (1.0 if side == PLAYER else 1.0 - options.commission if side == BANK else float(options.tie_pays))
+        return stake * (
+            1.0 if side == PLAYER else 1.0 - options.commission if side == BANK else float(options.tie_pays)
+        )
     return 0.0 if winner == TIE else -stake

@@ -1,7 +1,8 @@
-"""Baccarat: bets on which of two hands, the Player's and the Banker's, comes closer to nine; all but one choice of drawing is by rule.
+"""Baccarat: bets on which of two hands, the Player's and the Banker's, comes closer to nine; all but one choice of
+drawing is by rule.
 
-At a betting table the bettor who handles the Player hand may choose on a five; in chemin de fer two seats play the hands against each
-other. The rules are README.md; the § marks below are its paragraphs.
+At a betting table the bettor who handles the Player hand may choose on a five; in chemin de fer two seats play the
+hands against each other. The rules are README.md; the § marks below are its paragraphs.
 """
 
 from __future__ import annotations
@@ -64,14 +65,22 @@ Stakes = tuple[int, int, int, int]
 class Options(NamedTuple):
     """What can be agreed before a game."""
 
-    mode: Annotated[Mode, option("bets and a choice on five; bets only; or the two hands against each other")] = Mode.TABLE
-    decks: Annotated[int, option("packs mixed", low=0, high=12, words={"inf": 0, "home": 1, "casino6": 6, "casino8": 8})] = 8
+    mode: Annotated[Mode, option("bets and a choice on five; bets only; or the two hands against each other")] = (
+        Mode.TABLE
+    )
+    decks: Annotated[
+        int, option("packs mixed", low=0, high=12, words={"inf": 0, "home": 1, "casino6": 6, "casino8": 8})
+    ] = 8
     commission: Annotated[float, option("the house's part of what BANK wins", low=0, high=1)] = 0.05
     tie_pays: Annotated[int, option("what TIE wins, to 1", low=1, high=12)] = 9
     banker_rule: Annotated[BankerRule, option("what the rows of the Banker's table speak of")] = BankerRule.THIRD_CARD
-    banker_policy: Annotated[BankerPolicy, option("`by_mode`: free in `chemin`, bound to the table elsewhere")] = BankerPolicy.BY_MODE
+    banker_policy: Annotated[BankerPolicy, option("`by_mode`: free in `chemin`, bound to the table elsewhere")] = (
+        BankerPolicy.BY_MODE
+    )
     reshuffle: Annotated[Reshuffle, option("mix before every coup, or deal from a shoe")] = Reshuffle.EVERY_COUP
-    cut_card: Annotated[int, option("a shoe with this many cards or fewer is not dealt from again", low=0, high=100)] = 16
+    cut_card: Annotated[
+        int, option("a shoe with this many cards or fewer is not dealt from again", low=0, high=100)
+    ] = 16
     num_coups: Annotated[int, option("coups in an episode", low=0, high=250, words={"shoe": 0})] = 1
     stakes: Annotated[Stakes, option("levels of a bet, in units", low=0, high=10_000, fill=0)] = (1, 2, 5, 10)
     num_bettors: Annotated[int, option("seats at a betting table", low=1, high=8)] = 1
@@ -87,31 +96,50 @@ def check(options: Options) -> None:
     """Raises OptionError where options contradict each other."""
     chemin, levels = options.mode == Mode.CHEMIN, [stake for stake in options.stakes if stake > 0]
     if options.banker_policy == BankerPolicy.FREE and not chemin:
-        raise OptionError('baccarat option banker_policy is "free"; only in mode "chemin" may the Banker choose: set mode="chemin" too.')
+        raise OptionError(
+            'baccarat option banker_policy is "free"; only in mode '
+            '"chemin" may the Banker choose: set mode="chemin" too.'
+        )
     if options.chemin_player_free and not chemin:
         raise OptionError('baccarat option chemin_player_free is true; it needs mode="chemin".')
     if chemin and (options.num_bettors != 1 or options.banker == Bank.ROTATING):
-        raise OptionError('baccarat options num_bettors and banker have no place in mode "chemin", which has two seats: leave them out.')
+        raise OptionError(
+            "baccarat options num_bettors and banker have no place "
+            'in mode "chemin", which has two seats: leave them out.'
+        )
     if options.banker == Bank.ROTATING and options.num_bettors == 1:
-        raise OptionError('baccarat option banker is "rotating" and num_bettors is 1; a bank that moves needs 2 to 8 bettors.')
+        raise OptionError(
+            'baccarat option banker is "rotating" and num_bettors is 1; a bank that moves needs 2 to 8 bettors.'
+        )
     if options.reshuffle == Reshuffle.SHOE and options.decks == 0:
-        raise OptionError('baccarat options reshuffle "shoe" and decks "inf" exclude each other; a shoe takes 1 to 12 packs.')
+        raise OptionError(
+            'baccarat options reshuffle "shoe" and decks "inf" exclude each other; a shoe takes 1 to 12 packs.'
+        )
     if options.num_coups == 0 and options.reshuffle != Reshuffle.SHOE:
         raise OptionError('baccarat option num_coups is "shoe" (0); it needs reshuffle="shoe".')
     if tuple(options.stakes) != (*levels, *[0] * (4 - len(levels))) or not levels or len(set(levels)) < len(levels):
-        raise OptionError(f"baccarat option stakes is {tuple(options.stakes)}; it takes one to four different numbers of 1 or more.")
+        raise OptionError(
+            f"baccarat option stakes is {tuple(options.stakes)}; it takes one to four different numbers of 1 or more."
+        )
 
 
 class State:
-    """Everything at the table. A coup's cards lie in the shoe as dealt: Player, Banker, Player, Banker, Player's third, Banker's."""
+    """Everything at the table. A coup's cards lie in the shoe as dealt: Player, Banker, Player, Banker, Player's third,
+    Banker's."""
 
     seat: int = field("i1", doc="who acts")
-    reward: npt.NDArray[np.float32] = field("f4", lambda o: (num_seats(o),), "what each seat gained by the latest action")
-    units: npt.NDArray[np.float32] = field("f4", lambda o: (num_seats(o),), "what each seat has won in this episode, in units")
+    reward: npt.NDArray[np.float32] = field(
+        "f4", lambda o: (num_seats(o),), "what each seat gained by the latest action"
+    )
+    units: npt.NDArray[np.float32] = field(
+        "f4", lambda o: (num_seats(o),), "what each seat has won in this episode, in units"
+    )
     shoe: npt.NDArray[np.uint16] = field("u2", lambda o: (shoe_size(o),), "cards in the order of dealing")
     first: int = field("u2", doc="where in the shoe the present coup begins; cards before it have been turned up")
     exposed: npt.NDArray[np.uint8] = field("u1", 10, "how many cards of each value lie before it")
-    phase: int = field("u1", doc="0 betting, 1 the Player hand, 2 the Banker hand, 3 cards turned up at the end of the episode")
+    phase: int = field(
+        "u1", doc="0 betting, 1 the Player hand, 2 the Banker hand, 3 cards turned up at the end of the episode"
+    )
     player_drew: int = field("u1", doc="1 when the Player hand has a third card")
     banker_drew: int = field("u1", doc="1 when the Banker hand has a third card")
     bets: npt.NDArray[np.uint8] = field("u1", lambda o: (o.num_bettors,), "each bettor's action of this coup")
@@ -119,8 +147,12 @@ class State:
     banker: int = field("i1", doc="the seat that has the bank, -1 for the house")
     coup: int = field("u1", doc="coups finished")
     asked: int = field("u1", doc="1 once anybody has decided anything in this episode")
-    last: npt.NDArray[np.uint8] = field("u1", COUP, "the cards of the latest coup, as cards of one pack, where another one follows")
-    last_drew: npt.NDArray[np.uint8] = field("u1", 2, "1 where the Player, the Banker hand of that coup had a third card")
+    last: npt.NDArray[np.uint8] = field(
+        "u1", COUP, "the cards of the latest coup, as cards of one pack, where another one follows"
+    )
+    last_drew: npt.NDArray[np.uint8] = field(
+        "u1", 2, "1 where the Player, the Banker hand of that coup had a third card"
+    )
     totals: npt.NDArray[np.uint8] = field("u1", 2, "final totals of the latest coup, Player and Banker")
     winner: int = field("u1", doc="who won it: 1 Player, 2 Banker, 3 tie, 0 before the first")
 
@@ -207,7 +239,8 @@ def step(options: Options, state: State, action: int) -> None:
 
 @kernel
 def participant_of(options: Options, state: State) -> int:
-    """§1.2: the largest bet on PLAYER, or without one the largest at all; the lowest seat of equals; never the seat that has the bank."""
+    """§1.2: the largest bet on PLAYER, or without one the largest at all; the lowest seat of equals; never the seat
+    that has the bank."""
     found, most = -1, 0
     for seat in range(options.num_bettors):
         bet = int(state.bets[seat])
@@ -266,7 +299,8 @@ def gain(state: State, seat: int, units: float, scale: float) -> None:
 
 @kernel
 def settle(options: Options, state: State) -> None:
-    """§1.3, §1.4: compare the totals, pay and collect. A seat that has the bank gains what the others and the house do not."""
+    """§1.3, §1.4: compare the totals, pay and collect. A seat that has the bank gains what the others and the house do
+    not."""
     player, banker = total(state, PLAYER), total(state, BANK)
     winner = PLAYER if player > banker else BANK if banker > player else TIE
     state.totals[PLAYER] = player
@@ -352,7 +386,9 @@ GAME = Game(
     cards_needed=shoe_size,
     with_replacement=lambda options: options.decks == 0,
     reward_range=_returns,
-    zero_sum=lambda options: options.mode == Mode.CHEMIN or (options.banker == Bank.ROTATING and options.commission == 0),
+    zero_sum=lambda options: (
+        options.mode == Mode.CHEMIN or (options.banker == Bank.ROTATING and options.commission == 0)
+    ),
     check=check,
     info=lambda options, state, seat: {"units": round(float(state.units[seat]), 4)},
     card_name=card_name,

@@ -3,7 +3,8 @@
     python -m backalley.envs.baccarat.odds decks=8
     python -m backalley.envs.baccarat.odds mode=chemin decks=inf banker_sees=total
 
-Suits do not matter, so a coup is a sequence of six values; a million sequences, each with its weight, are all there are.
+Suits do not matter, so a coup is a sequence of six values; a million sequences, each with its weight, are all there
+are.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ Counts = npt.NDArray[np.int64]
 
 FIVE = 5  # the two-card total on which the Player hand has a choice (§1.3)
 PATTERNS = 3 * 2**5
-"""Kinds of a coup: who won; a third card of the Player, of the Banker; a natural of the Player, of the Banker; the Player had a five."""
+"""Kinds of a coup: who won; a third card of the Player, of the Banker; a natural of the Player, of the Banker; the
+Player had a five."""
 HANDS, THIRDS = 100, 11
 """What the Banker of chemin de fer can see: two values, and the Player's third card or 10 where he stood."""
 STANDING, DRAWING = 0, 1
@@ -45,7 +47,8 @@ def card_of(value: int, number: int) -> int:
 
 @kernel
 def next_coup(values: Counts, deck: npt.NDArray[np.int64], counts: Counts, replaced: bool, number: int) -> int:
-    """Lay out the coup of that number, its decimal digits being the six values; gives how many orders of real cards it stands for."""
+    """Lay out the coup of that number, its decimal digits being the six values; gives how many orders of real cards it
+    stands for."""
     weight = 1
     for place in range(6):
         value = number // 10 ** (5 - place) % 10
@@ -61,8 +64,11 @@ def next_coup(values: Counts, deck: npt.NDArray[np.int64], counts: Counts, repla
 
 
 @kernel
-def count_coups(options: Options, states: npt.NDArray[Any], raw: npt.NDArray[np.uint8], counts: Counts, five: int, tally: Counts) -> None:
-    """Deal every coup to one bettor who backs PLAYER, and to a five plays `five`; add the weights to `tally` [PATTERNS]."""
+def count_coups(
+    options: Options, states: npt.NDArray[Any], raw: npt.NDArray[np.uint8], counts: Counts, five: int, tally: Counts
+) -> None:
+    """Deal every coup to one bettor who backs PLAYER, and to a five plays `five`; add the weights to `tally`
+    [PATTERNS]."""
     values, deck = np.zeros(6, np.int64), np.zeros(6, np.int64)
     state = states[0]
     for number in range(10**6):
@@ -82,11 +88,13 @@ def count_coups(options: Options, states: npt.NDArray[Any], raw: npt.NDArray[np.
 
 
 @kernel
-def count_chemin(options: Options, states: npt.NDArray[Any], raw: npt.NDArray[np.uint8], counts: Counts, table: Counts) -> int:
+def count_chemin(
+    options: Options, states: npt.NDArray[Any], raw: npt.NDArray[np.uint8], counts: Counts, table: Counts
+) -> int:
     """Deal every coup of chemin de fer and play it in every way that is left open.
 
-    Adds the Player's gains to `table` [3, HANDS, THIRDS, 2]: what the Player did, what the Banker sees, whether he draws. Gives the
-    gains of coups that naturals decided.
+    Adds the Player's gains to `table` [3, HANDS, THIRDS, 2]: what the Player did, what the Banker sees, whether he
+    draws. Gives the gains of coups that naturals decided.
     """
     values, deck = np.zeros(6, np.int64), np.zeros(6, np.int64)
     state, decided = states[0], 0
@@ -128,7 +136,8 @@ class Odds(NamedTuple):
     """How many of the ordered sequences of six cards end in each way."""
 
     tally: npt.NDArray[np.int64]
-    """By winner, Player drew, Banker drew, Player had a natural, Banker had a natural, Player had a five [3, 2, 2, 2, 2, 2]."""
+    """By winner, Player drew, Banker drew, Player had a natural, Banker had a natural, Player had a five [3, 2, 2, 2,
+    2, 2]."""
 
     @property
     def wins(self) -> tuple[int, int, int]:
@@ -171,20 +180,23 @@ class Chemin(NamedTuple):
     gains: npt.NDArray[np.int64]
     """By what the Player did, what the Banker sees and whether he draws [3, K, 2]."""
     seen: tuple[tuple[int, int, int], ...]
-    """What the Banker sees, for each of the K: two values (a total and -1 where he sees no more) and the third card, 10 for stood."""
+    """What the Banker sees, for each of the K: two values (a total and -1 where he sees no more) and the third card, 10
+    for stood."""
     decided: int
     """Gains of coups that naturals decided."""
     total: int
     """Weight of all coups."""
 
     def lines(self) -> npt.NDArray[Any]:
-        """The Player's gain for each thing seen and each answer, as `a + b p` where he draws to a five with probability p [K, 2, 2]."""
+        """The Player's gain for each thing seen and each answer, as `a + b p` where he draws to a five with probability
+        p [K, 2, 2]."""
         constant = self.gains[OTHER] + self.gains[FIVE_STOOD]
         slope = self.gains[FIVE_DREW] - self.gains[FIVE_STOOD]
         return np.stack([constant, slope], axis=-1).astype(object)
 
     def value(self, draws: Fraction) -> Fraction:
-        """What the Player gains a coup if he draws to a five with this probability and the Banker answers as well as he can."""
+        """What the Player gains a coup if he draws to a five with this probability and the Banker answers as well as he
+        can."""
         lines = self.lines()
         answers = lines[..., 0] + lines[..., 1] * draws
         return Fraction(self.decided + sum(min(pair) for pair in answers)) / self.total
@@ -198,8 +210,11 @@ class Chemin(NamedTuple):
         draws = max(bends, key=self.value)
         gaps = [a + b * draws for a, b in difference]
         level = [index for index, gap in enumerate(gaps) if gap == 0 and difference[index][1]]
-        # Elsewhere the Banker takes the answer that is worse for the Player; at the level cell he mixes until a five is indifferent.
-        slope = sum(lines[index, DRAWING if gap < 0 else STANDING, 1] for index, gap in enumerate(gaps) if index not in level)
+        # Elsewhere the Banker takes the answer that is worse for the Player; at the level cell he mixes until a five is
+        # indifferent.
+        slope = sum(
+            lines[index, DRAWING if gap < 0 else STANDING, 1] for index, gap in enumerate(gaps) if index not in level
+        )
         mixed = None
         if len(level) == 1:
             mixed = Fraction(-(slope + lines[level[0], STANDING, 1]), difference[level[0]][1])
@@ -236,7 +251,11 @@ def chemin(options: Options) -> Chemin:
         low, high = divmod(hand, 10)
         if low <= high and (low + high) % 10 < NATURAL:
             for third in range(THIRDS):
-                seen = ((low + high) % 10, -1, third) if options.banker_sees == coup.BankerSees.TOTAL else (low, high, third)
+                seen = (
+                    ((low + high) % 10, -1, third)
+                    if options.banker_sees == coup.BankerSees.TOTAL
+                    else (low, high, third)
+                )
                 gains[seen] = gains.get(seen, np.zeros((3, 2), np.int64)) + table[:, hand, third]
     return Chemin(np.stack(list(gains.values()), axis=1), tuple(gains), decided, total)
 
@@ -247,10 +266,15 @@ def _betting_text(options: Options) -> str:
         if five == STAND and options.mode == Mode.PUNTO_BANCO:
             continue
         found = odds(options, five)
-        lines += [f"{name}: {found.total:,} orders of six cards", "bet     comes in                 probability   gain of a unit"]
+        lines += [
+            f"{name}: {found.total:,} orders of six cards",
+            "bet     comes in                 probability   gain of a unit",
+        ]
         for side in (PLAYER, BANK, TIE):
             value = float(bet_value(options, found, side))
-            lines.append(f"{SIDES[side].upper():<8}{found.wins[side]:>23,}  {float(found.share(side)):.6f}    {value:+.6f}")
+            lines.append(
+                f"{SIDES[side].upper():<8}{found.wins[side]:>23,}  {float(found.share(side)):.6f}    {value:+.6f}"
+            )
     return "\n".join(lines)
 
 
@@ -259,9 +283,17 @@ def _chemin_text(options: Options) -> str:
     best = found.equilibrium()
     lines = [f"always drawing to a five: {float(found.value(Fraction(1))):+.10f} a coup to the Player"]
     lines += [f"always standing on a five: {float(found.value(Fraction(0))):+.10f}"]
-    lines += [f"equilibrium: {best.value} = {float(best.value):+.10f}, drawing with probability {best.draws} = {float(best.draws):.6f}"]
+    lines += [
+        (
+            f"equilibrium: {best.value} = {float(best.value):+.10f}, drawing "
+            f"with probability {best.draws} = {float(best.draws):.6f}"
+        )
+    ]
     if best.mixed is not None and best.mixed_draws is not None:
-        lines.append(f"the Banker who sees {best.mixed} draws with probability {best.mixed_draws} = {float(best.mixed_draws):.6f}")
+        lines.append(
+            f"the Banker who sees {best.mixed} draws with probability "
+            f"{best.mixed_draws} = {float(best.mixed_draws):.6f}"
+        )
     return "\n".join(lines)
 
 

@@ -36,21 +36,30 @@ if TYPE_CHECKING:
 class Observation:
     """§4: what one seat may know now. Index 0 of a row of seats is me, the others follow clockwise."""
 
-    phase: npt.NDArray[np.uint8] = field("u1", 4, "betting, the Player hand, the Banker hand, cards turned up: one of them is 1")
+    phase: npt.NDArray[np.uint8] = field(
+        "u1", 4, "betting, the Player hand, the Banker hand, cards turned up: one of them is 1"
+    )
     my_turn: int = field("u1", doc="1 when I am to act")
     hand: npt.NDArray[np.uint8] = field("u1", (2, 10), "values of the two cards I look at: the hand I handle")
     total: npt.NDArray[np.uint8] = field("u1", 10, "their total")
     third: npt.NDArray[np.uint8] = field("u1", 11, "value of the Player's third card, 10 where he stood; all 0 before")
     remaining: npt.NDArray[np.uint8] = field(
-        "u1", 10, "cards of each value that I have not seen; all 0 with `decks` inf", high=lambda o: max(1, 16 * o.decks)
+        "u1",
+        10,
+        "cards of each value that I have not seen; all 0 with `decks` inf",
+        high=lambda o: max(1, 16 * o.decks),
     )
     bet: npt.NDArray[np.uint8] = field(
         "u1", lambda o: (o.num_bettors, 4), "each seat's bet of this coup, as far as it shows: none, PLAYER, BANK, TIE"
     )
     stake: npt.NDArray[np.uint8] = field("u1", lambda o: (o.num_bettors, 4), "and its level")
-    participant: npt.NDArray[np.uint8] = field("u1", lambda o: (o.num_bettors,), "who handles the Player hand, once bets are placed")
+    participant: npt.NDArray[np.uint8] = field(
+        "u1", lambda o: (o.num_bettors,), "who handles the Player hand, once bets are placed"
+    )
     bank: npt.NDArray[np.uint8] = field("u1", lambda o: (o.num_bettors,), "who has the rotating bank")
-    winner: npt.NDArray[np.uint8] = field("u1", 3, "who won the latest coup: Player, Banker, tie; all 0 before the first")
+    winner: npt.NDArray[np.uint8] = field(
+        "u1", 3, "who won the latest coup: Player, Banker, tie; all 0 before the first"
+    )
     coup: int = field("u1", doc="coups finished", high=most_coups)
 
 
@@ -128,7 +137,8 @@ def observe_bets(options: Options, state: State, seat: int, out: Observation) ->
 
 @kernel
 def possible(options: Options, state: State, banker_total: int) -> bool:
-    """§4: whether the two hands could have led here. `banker_total` is what the seat knows of the Banker's, -1 for nothing."""
+    """§4: whether the two hands could have led here. `banker_total` is what the seat knows of the Banker's, -1 for
+    nothing."""
     if state.phase == BETTING or state.phase == SHOWN:
         return True
     player, banker = two_cards(state, PLAYER), two_cards(state, BANK)
@@ -143,7 +153,8 @@ def possible(options: Options, state: State, banker_total: int) -> bool:
 
 @kernel
 def redraw(options: Options, unseen: npt.NDArray[np.uint16], size: int, count: int, key: np.uint64) -> np.uint64:
-    """The first `count` of `size` unseen cards become a random sample; with `decks` inf, cards drawn anew from a whole pack each."""
+    """The first `count` of `size` unseen cards become a random sample; with `decks` inf, cards drawn anew from a whole
+    pack each."""
     if options.decks == 0:
         for index in range(count):
             key, unseen[index] = rng.below(key, 52)
@@ -153,7 +164,8 @@ def redraw(options: Options, unseen: npt.NDArray[np.uint16], size: int, count: i
 
 @kernel
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
-    """§4: draw again the hands that `seat` does not look at, until they could have led here; cards to come; bets that do not show."""
+    """§4: draw again the hands that `seat` does not look at, until they could have led here; cards to come; bets that
+    do not show."""
     if state.phase == BETTING and not options.bets_public:
         key = redraw_bets(options, state, seat, key)
     seen = seen_places(options, state, seat)
@@ -187,7 +199,8 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
 
 @kernel
 def gather_unseen(options: Options, state: State, seen: int, unseen: npt.NDArray[np.uint16]) -> int:
-    """The cards that a seat cannot place, in ascending order; gives their number. With `decks` inf there are no such cards, only room."""
+    """The cards that a seat cannot place, in ascending order; gives their number. With `decks` inf there are no such
+    cards, only room."""
     if options.decks == 0:
         return 52
     gone = np.zeros(unseen.shape[0], np.bool_)

@@ -29,7 +29,8 @@ SIDES = ("player", "bank", "tie")
 
 
 def action_str(options: Options, action: int) -> str:
-    """`no bet`, `player 5`, `bank 1`, `stand`, `draw`; a stake level that the table does not have is `player level 4`."""
+    """`no bet`, `player 5`, `bank 1`, `stand`, `draw`; a stake level that the table does not have is `player level
+    4`."""
     if action == NO_BET:
         return "no bet"
     if action >= STAND:
@@ -52,7 +53,9 @@ def piles(options: Options, state: Any) -> dict[str, list[int]]:
     places = [hand_places(state, hand) if state.phase != BETTING else [] for hand in (PLAYER, BANK)]
     found = {"player": [shoe[place] for place in places[PLAYER]], "banker": [shoe[place] for place in places[BANK]]}
     found["turned up"] = shoe[:first]
-    found["shoe"] = [card for place, card in enumerate(shoe) if place >= first and place not in places[PLAYER] + places[BANK]]
+    found["shoe"] = [
+        card for place, card in enumerate(shoe) if place >= first and place not in places[PLAYER] + places[BANK]
+    ]
     if options.decks > 0 and len(shoe) < pack_size(options):
         found["rest"] = sorted(set(range(pack_size(options))) - set(shoe))
     return found
@@ -67,7 +70,9 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
         shown = [_hand([int(state.last[place]) for place in hand]) for hand in hands]
         lines.append(f"last coup: Player {shown[0]}, Banker {shown[1]}, {_won(state)}")
     if options.mode != Mode.CHEMIN:
-        lines += [f"seat {who}{_notes(state, who)}  {_bet(options, state, seat, who)}" for who in range(options.num_bettors)]
+        lines += [
+            f"seat {who}{_notes(state, who)}  {_bet(options, state, seat, who)}" for who in range(options.num_bettors)
+        ]
     if state.phase != BETTING:
         for hand, name in enumerate(("Player", "Banker")):
             lines.append(f"{name}  {_hand_line(options, state, seat, hand)}")
@@ -76,7 +81,9 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
     if seat is None:
         rest = piles(options, state)["shoe"]
         lines.append("next cards: " + cards.card_names(card % 52 for card in rest[:COUP]))
-    lines.append("won so far: " + ", ".join(f"seat {who} {units:+.2f}" for who, units in enumerate(state.units.tolist())))
+    lines.append(
+        "won so far: " + ", ".join(f"seat {who} {units:+.2f}" for who, units in enumerate(state.units.tolist()))
+    )
     return "\n".join(lines)
 
 

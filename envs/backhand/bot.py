@@ -43,5 +43,9 @@ def planner(options: Options, observation: Observation, mask: npt.NDArray[np.int
 BOTS = (
     Bot("counter", counter, "Counts the stub and takes the best expectation over the next card alone."),
     Bot("book", book, "Hits to 13, calls backhand from 14 where most of the stub passes 21, throws push hands away."),
-    Bot("planner", planner, "Counts the stub to the end of the hand: the best expectation over all the cards it may still draw."),
+    Bot(
+        "planner",
+        planner,
+        "Counts the stub to the end of the hand: the best expectation over all the cards it may still draw.",
+    ),
 )

@@ -1,10 +1,11 @@
 """What the bots of the Backhand series work out from the cards left in the stub.
 
-All cards lie face up, so the numbers of cards left by value are all there is to know of the cards to come. Worths are expected rewards.
-Beyond the next card the counts are taken as they stand, as if each card drawn were put back: to take it out instead changed the mean
-reward by less than 0.0001 over 2 million deals of Backhand and of Buffalo Bayou.
+All cards lie face up, so the numbers of cards left by value are all there is to know of the cards to come. Worths are
+expected rewards. Beyond the next card the counts are taken as they stand, as if each card drawn were put back: to take
+it out instead changed the mean reward by less than 0.0001 over 2 million deals of Backhand and of Buffalo Bayou.
 
-A kernel gets an observation's numbers as `int(np.int64(...))`: differences of the unsigned numbers themselves would wrap around.
+A kernel gets an observation's numbers as `int(np.int64(...))`: differences of the unsigned numbers themselves would
+wrap around.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ from backalley.envs.core.kernel import kernel
 Counts = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
 
-# The places of won hands, from the best down, MC 3.4: five cards by total, stood hands by total, pushes by player total and last card,
-# backhands by player total and last card. Only a stood hand's place is a simplification: MC 3.5 has no single order.
+# The places of won hands, from the best down, MC 3.4: five cards by total, stood hands by total, pushes by player total
+# and last card, backhands by player total and last card. Only a stood hand's place is a simplification: MC 3.5 has no
+# single order.
 STOOD = LIMIT + 1
 PUSHED = STOOD + LIMIT + 1
 PUSH_CARDS = LIMIT - PUSH_FROM
@@ -105,13 +107,14 @@ def is_push_hand(observation: HandObservation, relative: int) -> bool:
     return bool(observation.draws[relative] == 0 and observation.hand_type[relative, HandType.PUSH] == 1)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # The next card
 
 
 @kernel
 def end_worth(stakes: Stakes, draws: int, total: int, drawn: int, method: int) -> float:
-    """The worth of a hand of `total` that `drawn`, its draw number `draws` from 0, ends by a backhand or push that came off."""
+    """The worth of a hand of `total` that `drawn`, its draw number `draws` from 0, ends by a backhand or push that came
+    off."""
     lead = total - dealer_total(stakes.show[draws], drawn, stakes.cap)
     if lead > 0:
         return float(stakes.won[place(method, total, total + drawn)])
@@ -130,13 +133,14 @@ def push_hit_worth(stub: Counts, stakes: Stakes, total: int) -> float:
     return float(worth / stub[0])
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # The cards after it
 
 
 @kernel
 def worths(stub: Counts, stakes: Stakes, draws: int, total: int, best: Numbers) -> tuple[float, float]:
-    """The worths of a hit and of a backhand on a hand of `total` after `draws` draws; `best` [draws, total] is the worth of later hands."""
+    """The worths of a hit and of a backhand on a hand of `total` after `draws` draws; `best` [draws, total] is the
+    worth of later hands."""
     hit, call, within = 0.0, 0.0, 0
     for drawn in range(ACE, TEN + 1):
         count = stub[drawn]
@@ -198,8 +202,11 @@ def replacement_worth(options: HandOptions, stub: Counts, stakes: Stakes) -> flo
 
 
 @kernel
-def result_chances(options: HandOptions, stub: Counts, stakes: Stakes, draws: int, total: int, pushes: bool, chances: Numbers) -> None:
-    """Add to `chances` [place] those of the won hands that a live hand may become when it is played for the most by these stakes."""
+def result_chances(
+    options: HandOptions, stub: Counts, stakes: Stakes, draws: int, total: int, pushes: bool, chances: Numbers
+) -> None:
+    """Add to `chances` [place] those of the won hands that a live hand may become when it is played for the most by
+    these stakes."""
     live = np.zeros((MAX_DRAWS, LIMIT + 1))
     least = 2 if pushes else total
     if pushes:
@@ -230,7 +237,7 @@ def result_chances(options: HandOptions, stub: Counts, stakes: Stakes, draws: in
                     live[rung + 1, after] += reached * stub[drawn]
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Players
 
 
@@ -248,8 +255,8 @@ def only_action(mask: npt.NDArray[np.int8]) -> int:
 
 @kernel
 def book(observation: HandObservation, stakes: Stakes) -> int:
-    """Hits to 13, then calls backhand where more than half of the stub passes 21 and most of that half beats the dealer; pushes unless half
-    of the stub would play the push home."""
+    """Hits to 13, then calls backhand where more than half of the stub passes 21 and most of that half beats the
+    dealer; pushes unless half of the stub would play the push home."""
     stub = count_stub(observation)
     total, draws = int(np.int64(observation.total[0])), int(np.int64(observation.draws[0]))
     passing, beating = 0, 0
@@ -267,7 +274,8 @@ def book(observation: HandObservation, stakes: Stakes) -> int:
 
 @kernel
 def counter(observation: HandObservation, mask: npt.NDArray[np.int8], stakes: Stakes) -> int:
-    """The best expectation over the next card alone; a hand that goes on counts half way between the best end and the worst."""
+    """The best expectation over the next card alone; a hand that goes on counts half way between the best end and the
+    worst."""
     stub = count_stub(observation)
     total, draws = int(np.int64(observation.total[0])), int(np.int64(observation.draws[0]))
     goes_on = (stakes.loss + stakes.won[0]) / 2

@@ -1,4 +1,5 @@
-"""What the exact solver has to know of the Backhand series: all lies open but the order of the stub, and suits never matter."""
+"""What the exact solver has to know of the Backhand series: all lies open but the order of the stub, and suits never
+matter."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def kind(card: int) -> int:
 
 @kernel
 def key(options: Any, state: series.HandState) -> int:
-    """What the rest of a single hand depends on: the stub's cards by value, the total, the draws made, and whether it may be pushed.
+    """What the rest of a single hand depends on: the stub's cards by value, the total, the draws made, and whether it
+    may be pushed.
 
     The player total of the next draw is the present total.
     """

@@ -1,4 +1,5 @@
-"""Backhand, the card game: build a hand that passes 21 by a called backhand, stays within it with five cards, or plays its push home.
+"""Backhand, the card game: build a hand that passes 21 by a called backhand, stays within it with five cards, or plays
+its push home.
 
 The rules are README.md, §1; what the game shares with the two others of its series is `series.py`.
 """
@@ -68,7 +69,12 @@ GAME = Game(
     version=0,
     title="Backhand",
     kernels=Kernels(
-        start=series.start_one_seat, deal=deal, legal=series.legal, step=step, observe=series.observe, determinize=series.determinize
+        start=series.start_one_seat,
+        deal=deal,
+        legal=series.legal,
+        step=step,
+        observe=series.observe,
+        determinize=series.determinize,
     ),
     Options=Options,
     State=State,

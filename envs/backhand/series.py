@@ -1,8 +1,8 @@
 """What the three games of the Backhand series share: hands, the Ace Rule, actions, dealer totals, observations, text.
 
-Paragraphs are numbered through the series: §1 is in `README.md` beside this file, BB 2 in `buffalo_bayou/README.md`, MC 3 in
-`missouri_city/README.md`.
-Suits never matter. All cards lie face up; only the order of the stub (the cards not yet dealt) is hidden.
+Paragraphs are numbered through the series: §1 is in `README.md` beside this file, BB 2 in `buffalo_bayou/README.md`, MC
+3 in `missouri_city/README.md`. Suits never matter. All cards lie face up; only the order of the stub (the cards not yet
+dealt) is hidden.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_TOTAL = LIMIT + TEN
 MAX_PUSHES = 14  # 28 cards are worth 7 or more, and a push hand needs two of them, §1.4
 SHOW_CARDS = 3  # BB 2.1
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Options
 
 
@@ -42,7 +42,9 @@ class AceRule(IntEnum):
     OFF = 2
 
 
-AceRuleOption = Annotated[AceRule, option("each ace of an initial hand is replaced once, or until no ace comes, or not at all")]
+AceRuleOption = Annotated[
+    AceRule, option("each ace of an initial hand is replaced once, or until no ace comes, or not at all")
+]
 ReplacementOption = Annotated[bool, option("whether the Ace Rule also holds for the two cards dealt after a push")]
 DealerCapOption = Annotated[bool, option("an ace drawn against a shown ace: true makes the dealer total 12, false 22")]
 
@@ -63,7 +65,7 @@ class DealerOptions(HandOptions, Protocol):
     def dealer_total_cap(self) -> bool: ...
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Actions, §1.4
 #
 # | id | action   |                                                                       |
@@ -83,7 +85,7 @@ def action_str(options: Any, action: int) -> str:
     return ACTION_NAMES[action]
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # State
 
 
@@ -131,7 +133,9 @@ class HandState:
     next_card: int = field("i1", doc="how many cards have been dealt")
     left: npt.NDArray[np.int8] = field("i1", TEN, "cards left in the stub of value 1, 2, ... 10")
     reward: npt.NDArray[np.float32] = field("f4", per_seat, "what each seat gained by the latest action")
-    cards: npt.NDArray[np.int8] = field("i1", lambda o: (o.seats, HAND_SIZE), "each hand in the order received: 2 + `draws` cards")
+    cards: npt.NDArray[np.int8] = field(
+        "i1", lambda o: (o.seats, HAND_SIZE), "each hand in the order received: 2 + `draws` cards"
+    )
     initial_value: npt.NDArray[np.int8] = field("i1", per_seat, "value of the initial hand after the Ace Rule, §1.3")
     hand_type: npt.NDArray[np.int8] = field("i1", per_seat, "type of the initial hand: 0 low, 1 play, 2 push")
     replaced_aces: npt.NDArray[np.int8] = field("i1", per_seat, "aces replaced in the latest initial hand")
@@ -139,7 +143,9 @@ class HandState:
     draws: npt.NDArray[np.int8] = field("i1", per_seat, "cards drawn since the initial hand, backhand card included")
     total: npt.NDArray[np.int8] = field("i1", per_seat, "total hand value, §1.5")
     player_total: npt.NDArray[np.int8] = field("i1", per_seat, "player total, §1.5; 0 before the first draw")
-    method: npt.NDArray[np.int8] = field("i1", per_seat, "what ended it: 0 nothing, 1 bust, 2 five cards, 3 push, 4 backhand, 5 stand")
+    method: npt.NDArray[np.int8] = field(
+        "i1", per_seat, "what ended it: 0 nothing, 1 bust, 2 five cards, 3 push, 4 backhand, 5 stand"
+    )
     success: npt.NDArray[np.int8] = field("i1", per_seat, "1 when what ended the hand came off, §1.4")
     verdict: npt.NDArray[np.int8] = field("i1", per_seat, "0 none yet, 1 win, 2 tie, 3 loss")
 
@@ -147,20 +153,26 @@ class HandState:
 class DealerHand:
     """What a dealer hand adds to a state.
 
-    It is mixed in so that its fields come first: Numba takes a record that begins with all fields of another for a subtype of it,
-    and would run the kernels compiled for Backhand's tables on Buffalo Bayou's.
+    It is mixed in so that its fields come first: Numba takes a record that begins with all fields of another for a
+    subtype of it, and would run the kernels compiled for Backhand's tables on Buffalo Bayou's.
     """
 
-    show: npt.NDArray[np.int8] = field("i1", SHOW_CARDS, "the dealer's show cards from left to right, the order of their use")
-    dealer_total: npt.NDArray[np.int8] = field("i1", per_seat, "dealer total against each hand, BB 2.3; 0 before the first draw")
-    advantage: npt.NDArray[np.int8] = field("i1", per_seat, "1 player total ahead of the dealer total, 0 level (or no draw yet), -1 behind")
+    show: npt.NDArray[np.int8] = field(
+        "i1", SHOW_CARDS, "the dealer's show cards from left to right, the order of their use"
+    )
+    dealer_total: npt.NDArray[np.int8] = field(
+        "i1", per_seat, "dealer total against each hand, BB 2.3; 0 before the first draw"
+    )
+    advantage: npt.NDArray[np.int8] = field(
+        "i1", per_seat, "1 player total ahead of the dealer total, 0 level (or no draw yet), -1 behind"
+    )
 
 
 class DealerState(HandState, DealerHand):
     """The table of a game with a dealer hand."""
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Cards
 
 
@@ -193,7 +205,7 @@ def open_deck(state: HandState, deck: npt.NDArray[Any]) -> None:
     state.left[TEN - 1] = 16
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Hands
 
 
@@ -307,7 +319,7 @@ def determinize(options: HandOptions, state: HandState, seat: int, key: np.uint6
     rng.shuffle(key, state.deck[int(state.next_card) :], PACK - int(state.next_card))
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # The dealer hand, BB 2
 
 
@@ -320,7 +332,8 @@ def deal_show_cards(state: DealerState) -> None:
 
 @kernel
 def dealer_total(shown: int, drawn: int, cap: bool) -> int:
-    """The total of a show card and the drawn card paired with it, by their values; an ace counts 11, two aces 12 (uncapped 22). BB 2.3"""
+    """The total of a show card and the drawn card paired with it, by their values; an ace counts 11, two aces 12
+    (uncapped 22). BB 2.3"""
     total = shown + drawn
     if shown == ACE or drawn == ACE:
         total += 10
@@ -331,9 +344,12 @@ def dealer_total(shown: int, drawn: int, cap: bool) -> int:
 
 @kernel
 def against_dealer(options: DealerOptions, state: DealerState, seat: int) -> None:
-    """After a draw: the dealer total, who has the advantage and, where the hand has ended, its verdict. BB 2.2, 2.3, 2.4"""
+    """After a draw: the dealer total, who has the advantage and, where the hand has ended, its verdict. BB 2.2, 2.3,
+    2.4"""
     drawn = int(state.draws[seat])
-    total = dealer_total(value(int(state.show[drawn - 1])), value(int(state.cards[seat, 1 + drawn])), options.dealer_total_cap)
+    total = dealer_total(
+        value(int(state.show[drawn - 1])), value(int(state.cards[seat, 1 + drawn])), options.dealer_total_cap
+    )
     state.dealer_total[seat] = total
     lead = int(state.player_total[seat]) - total
     state.advantage[seat] = (lead > 0) - (lead < 0)
@@ -347,7 +363,7 @@ def against_dealer(options: DealerOptions, state: DealerState, seat: int) -> Non
         state.verdict[seat] = Verdict.WIN
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # One seat (Backhand, Buffalo Bayou)
 
 
@@ -366,7 +382,7 @@ def finish_one_seat(state: HandState) -> None:
         state.seat = OVER
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Observation
 
 
@@ -374,18 +390,26 @@ class HandObservation:
     """What a seat may know of hands and stub; index 0 of a per-seat field is the seat itself, 1 its opponent."""
 
     to_act: npt.NDArray[np.uint8] = field("u1", per_seat, "1 for the seat whose turn it is")
-    hand: npt.NDArray[np.uint8] = field("u1", lambda o: (o.seats, HAND_SIZE), "values of its cards as received; 0 none", high=TEN)
+    hand: npt.NDArray[np.uint8] = field(
+        "u1", lambda o: (o.seats, HAND_SIZE), "values of its cards as received; 0 none", high=TEN
+    )
     total: npt.NDArray[np.uint8] = field("u1", per_seat, "total hand value", high=MAX_TOTAL)
     player_total: npt.NDArray[np.uint8] = field("u1", per_seat, "player total; 0 before the first draw", high=LIMIT)
     draws: npt.NDArray[np.uint8] = field("u1", per_seat, "cards drawn since the initial hand", high=MAX_DRAWS)
     initial_value: npt.NDArray[np.uint8] = field("u1", per_seat, "value of the initial hand", high=2 * TEN)
-    hand_type: npt.NDArray[np.uint8] = field("u1", lambda o: (o.seats, len(HandType)), "type of the initial hand: low, play, push")
+    hand_type: npt.NDArray[np.uint8] = field(
+        "u1", lambda o: (o.seats, len(HandType)), "type of the initial hand: low, play, push"
+    )
     pushes: npt.NDArray[np.uint8] = field("u1", per_seat, "push hands thrown away", high=MAX_PUSHES)
     method: npt.NDArray[np.uint8] = field(
-        "u1", lambda o: (o.seats, len(Method) - 1), "what ended the hand: bust, five cards, push, backhand, stand; zeros while it goes on"
+        "u1",
+        lambda o: (o.seats, len(Method) - 1),
+        "what ended the hand: bust, five cards, push, backhand, stand; zeros while it goes on",
     )
     success: npt.NDArray[np.uint8] = field("u1", per_seat, "1 when what ended the hand came off")
-    verdict: npt.NDArray[np.uint8] = field("u1", lambda o: (o.seats, len(Verdict) - 1), "its end: win, tie, loss; zeros while it goes on")
+    verdict: npt.NDArray[np.uint8] = field(
+        "u1", lambda o: (o.seats, len(Verdict) - 1), "its end: win, tie, loss; zeros while it goes on"
+    )
     left: npt.NDArray[np.uint8] = field("u1", TEN - 1, "cards left in the stub of value 1, 2, ... 9", high=4)
     tens_left: int = field("u1", doc="cards left in the stub of value 10", high=16)
     stub: int = field("u1", doc="cards left in the stub", high=PACK - 2)
@@ -394,10 +418,17 @@ class HandObservation:
 class DealerHandObservation:
     """What a dealer hand adds to an observation; mixed in first for the same reason as `DealerHand`."""
 
-    show: npt.NDArray[np.uint8] = field("u1", SHOW_CARDS, "values of the show cards in the order of their use", high=TEN)
-    next_show: npt.NDArray[np.uint8] = field("u1", per_seat, "the show card that the hand's next draw is paired with; 0 none", high=TEN)
+    show: npt.NDArray[np.uint8] = field(
+        "u1", SHOW_CARDS, "values of the show cards in the order of their use", high=TEN
+    )
+    next_show: npt.NDArray[np.uint8] = field(
+        "u1", per_seat, "the show card that the hand's next draw is paired with; 0 none", high=TEN
+    )
     dealer_total: npt.NDArray[np.uint8] = field(
-        "u1", per_seat, "dealer total against the hand; 0 before the first draw", high=lambda o: LIMIT if o.dealer_total_cap else LIMIT + 1
+        "u1",
+        per_seat,
+        "dealer total against the hand; 0 before the first draw",
+        high=lambda o: LIMIT if o.dealer_total_cap else LIMIT + 1,
     )
     ahead: npt.NDArray[np.uint8] = field("u1", per_seat, "1 when the player total is greater than the dealer total")
 
@@ -451,12 +482,13 @@ def observe_dealer(options: DealerOptions, state: DealerState, seat: int, out: D
             out.next_show[relative] = value(int(state.show[draws]))
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Text
 
 
 def piles(names: Sequence[str], state: Any) -> Mapping[str, Sequence[int]]:
-    """Hands by their seats' `names`, discards (replaced aces and pushed hands, in the order dealt), stub (next card first), show cards."""
+    """Hands by their seats' `names`, discards (replaced aces and pushed hands, in the order dealt), stub (next card
+    first), show cards."""
     dealt = [int(card) for card in state.deck[: state.next_card]]
     found: dict[str, list[int]] = {}
     if "show" in state.dtype.names:
@@ -494,5 +526,8 @@ def _hand_words(state: Any, player: int) -> str:
     elif not state.method[player]:
         words.append(f"{HandType(state.hand_type[player]).name.lower()} hand")
     if state.method[player]:
-        words.append(f"{Method(state.method[player]).name.lower().replace('_', ' ')}: {Verdict(state.verdict[player]).name.lower()}")
+        words.append(
+            f"{Method(state.method[player]).name.lower().replace('_', ' ')}: "
+            f"{Verdict(state.verdict[player]).name.lower()}"
+        )
     return ", ".join(words)

@@ -20,7 +20,17 @@ from backalley.envs.bezique.declarations import (
     SEQUENCE,
     Reuse,
 )
-from backalley.envs.bezique.outlook import NOTHING, Outlook, Reading, beaters_of, look_out, mean_gain, read, scored_bits, shown
+from backalley.envs.bezique.outlook import (
+    NOTHING,
+    Outlook,
+    Reading,
+    beaters_of,
+    look_out,
+    mean_gain,
+    read,
+    scored_bits,
+    shown,
+)
 from backalley.envs.bezique.pack import ACE, BRISQUES, DRAWING, NUM_CARDS, NUM_TYPES, SEVEN, TEN, beats
 from backalley.envs.core.base import Bot
 from backalley.envs.core.cards import count_bits
@@ -46,8 +56,8 @@ def in_last_eight(observation: Any) -> bool:
 
 @kernel
 def best_declaration(options: Any, observation: Any, mask: npt.NDArray[np.int8]) -> int:
-    """The declaration that scores most; but while there is time for both, a marriage before its sequence and one bezique before the
-    double, since the other way round bars them (§1.6). NO_DECLARATION if there is none."""
+    """The declaration that scores most; but while there is time for both, a marriage before its sequence and one
+    bezique before the double, since the other way round bars them (§1.6). NO_DECLARATION if there is none."""
     trump, best, chosen = trump_of(observation), NOTHING, NO_DECLARATION
     for action in range(DECLARE_SEVEN, NO_DECLARATION):
         if mask[action] and declarations.points(options, trump, action) > best:
@@ -131,17 +141,20 @@ def keeping(reading: Reading, outlook: Outlook, weights: Weights, card: int) -> 
 
 @kernel
 def winning_gain(reading: Reading, outlook: Outlook, weights: Weights) -> float:
-    """What winning the next trick is worth beside its brisques: a declaration, the open card, the opponent's silence."""
+    """What winning the next trick is worth beside its brisques: a declaration, the open card, the opponent's
+    silence."""
     value, top = weights.ready * outlook.ready + weights.deny, reading.top
     if top != NOTHING and reading.total > 0:
-        value += weights.top * (outlook.gain[top] - mean_gain(reading, outlook)) + weights.spoil * table_worth(reading.trump, top)
+        value += weights.top * (outlook.gain[top] - mean_gain(reading, outlook)) + weights.spoil * table_worth(
+            reading.trump, top
+        )
     return value
 
 
 @kernel
 def taken_by_opponent(reading: Reading, weights: Weights, kind: int) -> float:
-    """A rough chance that the opponent takes a card that I lead: that he can, by what he is known to hold and by what is unseen, and
-    that he wants to."""
+    """A rough chance that the opponent takes a card that I lead: that he can, by what he is known to hold and by what
+    is unseen, and that he wants to."""
     wanted = weights.eager if BRISQUES >> kind & 1 else weights.idle
     beaters = beaters_of(reading.trump, kind)
     if reading.theirs & beaters:
@@ -171,7 +184,11 @@ def choose_card(options: Any, observation: Any, mask: npt.NDArray[np.int8], weig
         else:
             brisques += BRISQUES >> reading.led & 1
             lost = 0.0 if beats(reading.trump, 2 * reading.led, card) else 1.0
-        value = (1.0 - 2.0 * lost) * weights.brisque * brisques + (1.0 - lost) * prize - keeping(reading, outlook, weights, entry)
+        value = (
+            (1.0 - 2.0 * lost) * weights.brisque * brisques
+            + (1.0 - lost) * prize
+            - keeping(reading, outlook, weights, entry)
+        )
         if value > best:
             best, chosen = value, card
     return chosen
@@ -179,7 +196,8 @@ def choose_card(options: Any, observation: Any, mask: npt.NDArray[np.int8], weig
 
 @kernel
 def played_as(mask: npt.NDArray[np.int8], kind: int, slot: int) -> int:
-    """The action that plays the copy of a type that an observation shows in a slot; NOTHING where that is no action of its own."""
+    """The action that plays the copy of a type that an observation shows in a slot; NOTHING where that is no action of
+    its own."""
     if slot == 1:
         return 2 * kind + 1 if mask[2 * kind + 1] else NOTHING
     return 2 * kind if mask[2 * kind] else 2 * kind + 1 if mask[2 * kind + 1] else NOTHING
@@ -190,8 +208,9 @@ def played_as(mask: npt.NDArray[np.int8], kind: int, slot: int) -> int:
 
 @kernel
 def play_last(observation: Any, mask: npt.NDArray[np.int8]) -> int:
-    """A card for the last eight tricks without looking ahead: lead what cannot be beaten, brisques first, or else the least; take a trick
-    with a brisque where that is safe, as cheaply as possible otherwise; give away as little as possible."""
+    """A card for the last eight tricks without looking ahead: lead what cannot be beaten, brisques first, or else the
+    least; take a trick with a brisque where that is safe, as cheaply as possible otherwise; give away as little as
+    possible."""
     trump, led, theirs = trump_of(observation), shown(observation.led), 0
     for kind in range(NUM_TYPES):
         theirs |= int(observation.opponent_hand[kind] > 0) << kind
@@ -204,7 +223,11 @@ def play_last(observation: Any, mask: npt.NDArray[np.int8]) -> int:
         if led != NOTHING:
             brisques += BRISQUES >> led & 1
             won = beats(trump, 2 * led, card)
-        value = _TRICK * (1 + 2 * brisques if won else -2 * brisques) - (kind & 7) - (_LAST_TRUMP if kind >> 3 == trump else 0)
+        value = (
+            _TRICK * (1 + 2 * brisques if won else -2 * brisques)
+            - (kind & 7)
+            - (_LAST_TRUMP if kind >> 3 == trump else 0)
+        )
         if value > best:
             best, chosen = value, card
     return chosen
@@ -255,7 +278,9 @@ def act_strong(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: 
 
 
 BOTS = (
-    Bot("greedy", act_greedy, "declares at once what scores most, takes brisques cheaply, keeps cards by a fixed table"),
+    Bot(
+        "greedy", act_greedy, "declares at once what scores most, takes brisques cheaply, keeps cards by a fixed table"
+    ),
     Bot("planner", act_planner, "weighs cards by the declarations still within reach and the open top card"),
     Bot("strong", act_strong, "planner, and plays the last eight tricks exactly, by alpha-beta", fast=False),
 )

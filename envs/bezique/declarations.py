@@ -1,7 +1,7 @@
 """Declarations: what may be declared, what it scores, which copies of the cards it takes (§1.5).
 
-A card that has been declared lies face up in front of its owner until it is played; `state.scored[card]` are the kinds in which it has
-scored, so it is 0 for a card in the closed hand. Declarations are named by their action numbers.
+A card that has been declared lies face up in front of its owner until it is played; `state.scored[card]` are the kinds
+in which it has scored, so it is 0 for a card in the closed hand. Declarations are named by their action numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from backalley.envs.bezique.pack import (
 from backalley.envs.core.cards import count_bits
 from backalley.envs.core.kernel import kernel
 
-# Actions 64-79: declare seven; marriage C, D, H, S; bezique; double bezique; four J, Q, K, A; sequence C, D, H, S; nothing (§3)
+# Actions 64-79: declare seven; marriage C, D, H, S; bezique; double bezique; four J, Q, K, A; sequence C, D, H, S;
+# nothing (§3)
 DECLARE_SEVEN, MARRIAGE, BEZIQUE, DOUBLE_BEZIQUE, FOUR, SEQUENCE, NO_DECLARATION = 64, 65, 69, 70, 71, 75, 79
 
 # Kinds, as bits of `scored`, and as columns of an observation in this order (§1.5)
@@ -158,7 +159,8 @@ def quartets_of(types: int) -> int:
 
 @kernel
 def declarable(options: Any, state: Any, seat: int) -> int:
-    """What a seat can declare with the cards it holds, the seven of trumps apart: bit `action - DECLARE_SEVEN` for each. §1.5, §1.6
+    """What a seat can declare with the cards it holds, the seven of trumps apart: bit `action - DECLARE_SEVEN` for
+    each. §1.5, §1.6
 
     Which cards are fit is looked up only for declarations whose cards are there at all, which is seldom.
     """
@@ -236,12 +238,14 @@ def undeclared(options: Any, state: Any, seat: int, found: int) -> int:
     return kept
 
 
-# Which cards a declaration takes is a pattern: bits 2 * index and 2 * index + 1 for the two copies of its card number `index`.
+# Which cards a declaration takes is a pattern: bits 2 * index and 2 * index + 1 for the two copies of its card number
+# `index`.
 
 
 @kernel
 def copies(options: Any, state: Any, seat: int, action: int) -> int:
-    """The pattern of the cards that a legal declaration takes: those with the most earlier scorings, of equals the lower copy. §1.6"""
+    """The pattern of the cards that a legal declaration takes: those with the most earlier scorings, of equals the
+    lower copy. §1.6"""
     if options.reuse == Reuse.FREE:
         return copies_free(options, state, seat, action)
     if action == DOUBLE_BEZIQUE:
@@ -261,7 +265,8 @@ def copies(options: Any, state: Any, seat: int, action: int) -> int:
 
 @kernel
 def copies_of_any_quartet(state: Any, action: int, first: int, second: int) -> int:
-    """Four cards of a rank, whatever their suits: the most earlier scorings, then lower copies, then lower numbers. §1.5, §1.6"""
+    """Four cards of a rank, whatever their suits: the most earlier scorings, then lower copies, then lower numbers.
+    §1.5, §1.6"""
     pattern = 0
     for _ in range(4):
         best, chosen = -1, 0
@@ -278,8 +283,8 @@ def copies_of_any_quartet(state: Any, action: int, first: int, second: int) -> i
 
 @kernel
 def copies_free(options: Any, state: Any, seat: int, action: int) -> int:
-    """Under `reuse: free`, of the sets not yet declared the one with the most earlier scorings, then with the fewest second copies, then
-    of the lowest numbers; 0 where every set has been declared. §1.6"""
+    """Under `reuse: free`, of the sets not yet declared the one with the most earlier scorings, then with the fewest
+    second copies, then of the lowest numbers; 0 where every set has been declared. §1.6"""
     size = members(action)
     first, second = eligible_types(options, state, seat, kind_of(action))
     held = 0
@@ -287,7 +292,8 @@ def copies_free(options: Any, state: Any, seat: int, action: int) -> int:
         kind = member(action, index)
         held |= (first >> kind & 1) << (2 * index) | (second >> kind & 1) << (2 * index + 1)
     chosen, most, fewest = 0, -1, 0
-    # `order` has the first card in its highest bits, so that counting down meets the sets in the order of their numbers.
+    # `order` has the first card in its highest bits, so that counting down meets the sets in the order of their
+    # numbers.
     for order in range(4**size - 1, 0, -1):
         pattern = 0
         for place in range(2 * size):
@@ -306,8 +312,8 @@ def copies_free(options: Any, state: Any, seat: int, action: int) -> int:
 
 @kernel
 def well_formed(options: Any, action: int, pattern: int) -> bool:
-    """Whether a pattern has the right number of cards: one of each type, but all four of a double bezique, and any four of a quartet
-    where `quartet: any` holds."""
+    """Whether a pattern has the right number of cards: one of each type, but all four of a double bezique, and any four
+    of a quartet where `quartet: any` holds."""
     if action == DOUBLE_BEZIQUE:
         return pattern == 0b1111
     if options.quartet == Quartet.ANY and kind_of(action) == IN_FOUR:

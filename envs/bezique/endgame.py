@@ -1,7 +1,8 @@
-"""The last eight tricks, solved exactly: alpha-beta over a position in which both players know every card (§1.4, §4, §5).
+"""The last eight tricks, solved exactly: alpha-beta over a position in which both players know every card (§1.4, §4,
+§5).
 
-A position is two sets of up to eight cards, each card one bit, and who leads. What a card beats is worked out once, so a trick is a few
-operations on bits. Values are points still to come, those of the player in question less the other's.
+A position is two sets of up to eight cards, each card one bit, and who leads. What a card beats is worked out once, so
+a trick is a few operations on bits. Values are points still to come, those of the player in question less the other's.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Position(NamedTuple):
     twins: npt.NDArray[np.int64]
     """Each side's cards that are of the same type as the one before [2]."""
     table: npt.NDArray[np.int64]
-    """Bounds found so far: bits 0-16 of an entry are the position, the next 15 and 15 the bounds plus _WORST_VALUE; 0 is empty."""
+    """Bounds found so far: bits 0-16 of an entry are the position, the next 15 and 15 the bounds plus _WORST_VALUE; 0
+    is empty."""
     stack: npt.NDArray[np.int64]
     """The search's frames [8, _COLUMNS]."""
     classic: bool
@@ -48,13 +50,28 @@ class Position(NamedTuple):
 
 @kernel
 def position(
-    classic: bool, last: int, trump: int, mine: npt.NDArray[Any], my_size: int, theirs: npt.NDArray[Any], their_size: int
+    classic: bool,
+    last: int,
+    trump: int,
+    mine: npt.NDArray[Any],
+    my_size: int,
+    theirs: npt.NDArray[Any],
+    their_size: int,
 ) -> Position:
-    """The position of two hands, given as types of cards in ascending order. `last` is what the last trick is worth, up to 1000."""
+    """The position of two hands, given as types of cards in ascending order. `last` is what the last trick is worth, up
+    to 1000."""
     found = Position(
-        np.zeros((2, HAND), np.int64), np.zeros((2, HAND), np.int64), np.zeros((2, HAND), np.int64), np.zeros(2, np.int64),
-        np.zeros(2, np.int64), np.zeros(2, np.int64), np.zeros(_ENTRIES, np.int64), np.zeros((HAND, _COLUMNS), np.int64), classic, last,
-    )  # fmt: skip
+        np.zeros((2, HAND), np.int64),
+        np.zeros((2, HAND), np.int64),
+        np.zeros((2, HAND), np.int64),
+        np.zeros(2, np.int64),
+        np.zeros(2, np.int64),
+        np.zeros(2, np.int64),
+        np.zeros(_ENTRIES, np.int64),
+        np.zeros((HAND, _COLUMNS), np.int64),
+        classic,
+        last,
+    )
     for side in range(2):
         cards, size = (theirs, their_size) if side else (mine, my_size)
         others, others_size = (mine, my_size) if side else (theirs, their_size)
@@ -97,8 +114,8 @@ def lowest(cards: int) -> int:
     return count_bits((cards & -cards) - 1)
 
 
-# The search walks down a stack of tricks, since machine code that calls itself cannot be kept on disk. A frame of the stack is a row of
-# these numbers:
+# The search walks down a stack of tricks, since machine code that calls itself cannot be kept on disk. A frame of the
+# stack is a row of these numbers:
 (
     _SIDE,  # who leads
     _LEADING,  # the hands
@@ -121,9 +138,11 @@ _COLUMNS = 16
 
 
 @kernel
-def search(at: Position, side: int, leading: int, replying: int, leads: int, answers: int, alpha: int, beta: int) -> int:
-    """The value of a position for `side`, which leads one of `leads`, answered by one of `answers`: exact between alpha and beta, beyond
-    them a bound on its own side."""
+def search(
+    at: Position, side: int, leading: int, replying: int, leads: int, answers: int, alpha: int, beta: int
+) -> int:
+    """The value of a position for `side`, which leads one of `leads`, answered by one of `answers`: exact between alpha
+    and beta, beyond them a bound on its own side."""
     depth = 0
     ended, value = enter(at, depth, side, leading, replying, leads, answers, alpha, beta)
     while True:
@@ -161,7 +180,9 @@ def enter(
     at: Position, depth: int, side: int, leading: int, replying: int, leads: int, answers: int, alpha: int, beta: int
 ) -> tuple[bool, int]:
     """Begin with a position: its value, if what is left or what was found before decides it; otherwise a new frame."""
-    most = at.last + BRISQUE_POINTS * (count_bits(leading & int(at.brisques[side])) + count_bits(replying & int(at.brisques[1 - side])))
+    most = at.last + BRISQUE_POINTS * (
+        count_bits(leading & int(at.brisques[side])) + count_bits(replying & int(at.brisques[1 - side]))
+    )
     low, high = -most, most
     entry = side << 16 | leading << 8 | replying
     found = int(at.table[place_of(entry)])
@@ -172,9 +193,21 @@ def enter(
     if high <= alpha:
         return True, high
     frame = at.stack[depth]
-    frame[_SIDE], frame[_LEADING], frame[_REPLYING], frame[_LEADS], frame[_ANSWERS] = side, leading, replying, leads, answers
+    frame[_SIDE], frame[_LEADING], frame[_REPLYING], frame[_LEADS], frame[_ANSWERS] = (
+        side,
+        leading,
+        replying,
+        leads,
+        answers,
+    )
     frame[_ALPHA], frame[_BETA], frame[_LOW], frame[_HIGH] = alpha, beta, low, high
-    frame[_BEST], frame[_FLOOR], frame[_CARD], frame[_ALLOWED], frame[_WORST] = -_WORST_VALUE, alpha, -1, 0, -_WORST_VALUE
+    frame[_BEST], frame[_FLOOR], frame[_CARD], frame[_ALLOWED], frame[_WORST] = (
+        -_WORST_VALUE,
+        alpha,
+        -1,
+        0,
+        -_WORST_VALUE,
+    )
     return False, 0
 
 
@@ -273,8 +306,8 @@ def best_reply(at: Position, my_size: int, their_size: int, led: int) -> tuple[i
 
 @kernel
 def solve(options: Any, observation: Any) -> tuple[int, int]:
-    """The type of card that the seat to act plays best, and the points still to come for it less those for the other, from an observation
-    of the last eight tricks (`observation.trick` is 24 or more, and it is the seat's turn)."""
+    """The type of card that the seat to act plays best, and the points still to come for it less those for the other,
+    from an observation of the last eight tricks (`observation.trick` is 24 or more, and it is the seat's turn)."""
     mine, theirs = np.zeros(HAND, np.int64), np.zeros(HAND, np.int64)
     my_size, their_size, led, trump = 0, 0, -1, 0
     for suit in range(4):

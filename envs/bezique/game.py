@@ -1,7 +1,8 @@
-"""Bezique: two players draw from a stock, declare what they collect after each trick they win, and fight the last eight tricks strictly.
+"""Bezique: two players draw from a stock, declare what they collect after each trick they win, and fight the last eight
+tricks strictly.
 
-The rules are README.md; the § marks below are its paragraphs. The pack is `pack.py`, declarations are `declarations.py`, and `endgame.py`
-solves the last eight tricks.
+The rules are README.md; the § marks below are its paragraphs. The pack is `pack.py`, declarations are
+`declarations.py`, and `endgame.py` solves the last eight tricks.
 """
 
 from __future__ import annotations
@@ -99,22 +100,36 @@ class Options(NamedTuple):
 
     stock_top_open: Annotated[bool, option("the top card of the stock lies face up")] = True
     turn_up: Annotated[TurnUp, option("the turn-up is drawn last, or by the winner of trick 1")] = TurnUp.KEPT_FOR_LAST
-    seven_rule: Annotated[SevenRule, option("the seven of trumps is declared from the hand, or from the trick just won")] = SevenRule.HAND
-    seven_is_declaration: Annotated[bool, option("the seven counts as the trick's one declaration; otherwise it may be a second")] = True
+    seven_rule: Annotated[
+        SevenRule, option("the seven of trumps is declared from the hand, or from the trick just won")
+    ] = SevenRule.HAND
+    seven_is_declaration: Annotated[
+        bool, option("the seven counts as the trick's one declaration; otherwise it may be a second")
+    ] = True
     quartet: Annotated[Quartet, option("four of a kind: one of each suit, or any four")] = Quartet.ONE_OF_EACH_SUIT
-    plain_sequence: Annotated[int, option("points of a sequence that is not trumps; 0: it cannot be declared", low=0, high=1000)] = 100
-    reuse: Annotated[Reuse, option("how often a card may be declared: once in each kind, freely, once in all")] = Reuse.CLASS
-    declare_at_trick_24: Annotated[bool, option("the winner of trick 24 may still declare")] = True
-    endgame: Annotated[Endgame, option("the duty of the second player in the last eight tricks: to win first, or to follow suit first")] = (
-        Endgame.SOURCE
+    plain_sequence: Annotated[
+        int, option("points of a sequence that is not trumps; 0: it cannot be declared", low=0, high=1000)
+    ] = 100
+    reuse: Annotated[Reuse, option("how often a card may be declared: once in each kind, freely, once in all")] = (
+        Reuse.CLASS
     )
-    last_trick: Annotated[int, option("points of trick 32, or ten for trick 24", low=-1, high=1000, words={"trick_24": TRICK_24})] = 10
-    melds_face_up: Annotated[bool, option("declared cards lie face up; otherwise they are named and laid face down")] = True
+    declare_at_trick_24: Annotated[bool, option("the winner of trick 24 may still declare")] = True
+    endgame: Annotated[
+        Endgame, option("the duty of the second player in the last eight tricks: to win first, or to follow suit first")
+    ] = Endgame.SOURCE
+    last_trick: Annotated[
+        int, option("points of trick 32, or ten for trick 24", low=-1, high=1000, words={"trick_24": TRICK_24})
+    ] = 10
+    melds_face_up: Annotated[
+        bool, option("declared cards lie face up; otherwise they are named and laid face down")
+    ] = True
     mode: Annotated[Mode, option("one deal, or a match up to `target`")] = Mode.DEAL
     target: Annotated[int, option("points that end a match", low=1, high=10000)] = 1000
     cards_dealt: Annotated[int, option("cards dealt to each player", low=HAND, high=HAND)] = HAND
     first_dealer: Annotated[FirstDealer, option("who deals first (0 and 1 are taken too)")] = FirstDealer.RANDOM
-    reward: Annotated[Reward, option("the result of the deal or match at its end, or points as they are made")] = Reward.RESULT
+    reward: Annotated[Reward, option("the result of the deal or match at its end, or points as they are made")] = (
+        Reward.RESULT
+    )
 
 
 # Actions (§3), 80 of them:
@@ -160,10 +175,14 @@ class State:
     turn_up: int = field("i1", doc="the turn-up, or the seven that lies there for it; -1: drawn")
     stock: npt.NDArray[np.int8] = field("i1", STOCK, "the stock, top first, those left at the end; before them -1")
     stock_left: int = field("i1", doc="cards of the stock, without the turn-up")
-    hand: npt.NDArray[np.int8] = field("i1", (2, HAND), "each seat's cards in ascending order, those on the table too; then -1")
+    hand: npt.NDArray[np.int8] = field(
+        "i1", (2, HAND), "each seat's cards in ascending order, those on the table too; then -1"
+    )
     held: npt.NDArray[np.int8] = field("i1", 2, "how many cards each seat holds")
     scored: npt.NDArray[np.int8] = field(
-        "i1", NUM_CARDS, "kinds in which a card has scored: 1 seven, 2 marriage, 4 sequence, 8 bezique, 16 double, 32 four"
+        "i1",
+        NUM_CARDS,
+        "kinds in which a card has scored: 1 seven, 2 marriage, 4 sequence, 8 bezique, 16 double, 32 four",
     )
     won: npt.NDArray[np.int8] = field("i1", NUM_CARDS, "1 + the seat in whose pile a card lies; 0: none's")
     known: npt.NDArray[np.int8] = field(
@@ -171,7 +190,9 @@ class State:
     )
     num_declared: int = field("i1", doc="under `reuse: free`, entries of `declared`")
     declared: npt.NDArray[np.int16] = field(
-        "i2", DRAWING, "under `reuse: free`, each declaration: the pattern of its cards, and above 10 bits its action less 64"
+        "i2",
+        DRAWING,
+        "under `reuse: free`, each declaration: the pattern of its cards, and above 10 bits its action less 64",
     )
 
 
@@ -286,7 +307,11 @@ def seven_to_declare(options: Options, state: State, seat: int) -> int:
     found = NONE
     for index in range(2):
         card = int(state.taken[index])
-        if card >> 1 == int(state.trump) * 8 and int(state.scored[card]) & IN_SEVEN == 0 and (found == NONE or card < found):
+        if (
+            card >> 1 == int(state.trump) * 8
+            and int(state.scored[card]) & IN_SEVEN == 0
+            and (found == NONE or card < found)
+        ):
             found = card
     return found
 
@@ -483,7 +508,8 @@ def outlook(options: Options, state: State, seat: int) -> float:
 
 
 def reward_range(options: Options) -> tuple[float, float]:
-    """A deal's difference in thousands of points, that of as many deals as a match can have, or a match lost and won. §3"""
+    """A deal's difference in thousands of points, that of as many deals as a match can have, or a match lost and won.
+    §3"""
     most = most_points(options) / POINTS_PER_REWARD
     if options.mode == Mode.MATCH:
         most = 1.0 if options.reward == Reward.RESULT else MOST_DEALS * most

@@ -35,7 +35,8 @@ def drop(state: Any, seat: int, card: int) -> None:
 
 @kernel
 def reveal(state: Any, seat: int, card: int) -> None:
-    """A card leaves the closed hand before all eyes: if the other seat knew of one like it there, this is taken to be the one. §4"""
+    """A card leaves the closed hand before all eyes: if the other seat knew of one like it there, this is taken to be
+    the one. §4"""
     kind = card >> 1
     if int(state.scored[card]) == 0 and int(state.known[seat, kind]) > 0:
         state.known[seat, kind] = int(state.known[seat, kind]) - 1

@@ -1,4 +1,5 @@
-"""What the cards of a hand are good for, as a bot reads it from an observation: declarations within reach, weighed by chance (§5)."""
+"""What the cards of a hand are good for, as a bot reads it from an observation: declarations within reach, weighed by
+chance (§5)."""
 
 from __future__ import annotations
 
@@ -77,9 +78,17 @@ def read(options: Any, observation: Any) -> Reading:
             if observation.hand[kind, slot]:
                 mine[held] = kind | slot << 5 | scored_bits(observation, kind, slot) << 6
                 held += 1
-        his = int(np.int64(observation.opponent_hand[kind] + observation.opponent_laid[kind, 0] + observation.opponent_laid[kind, 1]))
+        his = int(
+            np.int64(
+                observation.opponent_hand[kind]
+                + observation.opponent_laid[kind, 0]
+                + observation.opponent_laid[kind, 1]
+            )
+        )
         own = int(np.int64(observation.hand[kind, 0] + observation.hand[kind, 1]))
-        table = int(np.int64(observation.gone[kind] + observation.turn_up[kind] + observation.top[kind] + observation.led[kind]))
+        table = int(
+            np.int64(observation.gone[kind] + observation.turn_up[kind] + observation.top[kind] + observation.led[kind])
+        )
         unseen = 2 - own - his - table
         theirs |= int(his > 0) << kind
         once |= int(unseen > 0) << kind
@@ -92,8 +101,20 @@ def read(options: Any, observation: Any) -> Reading:
     if options.turn_up == TurnUp.TAKEN_FIRST and int(observation.trick) == 0:
         top = shown(observation.turn_up)
     return Reading(
-        trump, shown(observation.led), top, mine, held, theirs, max(HAND - known, 0), once, twice, total, stock, one, two
-    )  # fmt: skip
+        trump,
+        shown(observation.led),
+        top,
+        mine,
+        held,
+        theirs,
+        max(HAND - known, 0),
+        once,
+        twice,
+        total,
+        stock,
+        one,
+        two,
+    )
 
 
 @kernel
@@ -138,8 +159,9 @@ class Outlook(NamedTuple):
 
 @kernel
 def look_out(options: Any, reading: Reading, trick: int) -> Outlook:
-    """Weigh every declaration within reach: its points times the chance to complete it. A card of it that I hold once is worth as much as
-    would be lost without it; a card that is missing would gain as much as is lost for want of it."""
+    """Weigh every declaration within reach: its points times the chance to complete it. A card of it that I hold once
+    is worth as much as would be lost without it; a card that is missing would gain as much as is lost for want of
+    it."""
     worth, gain = np.zeros(NUM_CARDS), np.zeros(NUM_TYPES)
     use, first, second, ready = 0, 0, 0, 0.0
     for action in range(MARRIAGE, NO_DECLARATION):
@@ -149,7 +171,9 @@ def look_out(options: Any, reading: Reading, trick: int) -> Outlook:
         if action == DOUBLE_BEZIQUE:
             points = weigh_double(options, reading, worth, gain, first, second)
         else:
-            points = weigh(reading, worth, gain, first, second, action, declarations.points(options, reading.trump, action))
+            points = weigh(
+                reading, worth, gain, first, second, action, declarations.points(options, reading.trump, action)
+            )
         ready = max(ready, points)
     left = DRAWING - trick
     scale = 1.0 - 0.5**left if left > 0 else 0.0
@@ -172,7 +196,13 @@ def fitting(options: Any, reading: Reading, use: int) -> tuple[int, int]:
 
 @kernel
 def weigh(
-    reading: Reading, worth: npt.NDArray[np.float64], gain: npt.NDArray[np.float64], first: int, second: int, action: int, points: int
+    reading: Reading,
+    worth: npt.NDArray[np.float64],
+    gain: npt.NDArray[np.float64],
+    first: int,
+    second: int,
+    action: int,
+    points: int,
 ) -> float:
     """Add one declaration to the outlook; gives its points if it is complete."""
     size, whole, missing = declarations.members(action), 1.0, 0
@@ -195,9 +225,15 @@ def weigh(
 
 @kernel
 def weigh_double(
-    options: Any, reading: Reading, worth: npt.NDArray[np.float64], gain: npt.NDArray[np.float64], first: int, second: int
+    options: Any,
+    reading: Reading,
+    worth: npt.NDArray[np.float64],
+    gain: npt.NDArray[np.float64],
+    first: int,
+    second: int,
 ) -> float:
-    """The same for a double bezique, which needs both copies of both cards, and one at least fit for a single bezique (§1.6)."""
+    """The same for a double bezique, which needs both copies of both cards, and one at least fit for a single bezique
+    (§1.6)."""
     single_first, single_second = fitting(options, reading, IN_BEZIQUE)
     whole, missing, fresh = 1.0, 0, 0
     for kind in (JACK_OF_DIAMONDS, QUEEN_OF_SPADES):

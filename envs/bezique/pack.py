@@ -1,8 +1,8 @@
-"""The pack of Bezique, two packs of 32 cards as one of 64: numbers, names, how it is dealt, which card wins, what may be played
-(§1.1 to §1.4).
+"""The pack of Bezique, two packs of 32 cards as one of 64: numbers, names, how it is dealt, which card wins, what may
+be played (§1.1 to §1.4).
 
-A type of card is `suit * 8 + rank`; suits C, D, H, S are 0..3, ranks 7 8 9 J Q K T A are 0..7 in rising strength. A card is
-`type * 2 + copy`, 0..63. Sets of types are the set bits of one int64, 32 of them.
+A type of card is `suit * 8 + rank`; suits C, D, H, S are 0..3, ranks 7 8 9 J Q K T A are 0..7 in rising strength. A
+card is `type * 2 + copy`, 0..63. Sets of types are the set bits of one int64, 32 of them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def card_number(name: str) -> int:
         return NUMBERS[name.strip().lower()]
     except KeyError:
         raise ValueError(
-            f"There is no card {name!r}; a card is a rank of {RANKS}, a suit of {SUITS} and its copy, a or b, such as QSa or 7Cb."
+            f"There is no card {name!r}; a card is a rank of {RANKS}, a "
+            f"suit of {SUITS} and its copy, a or b, such as QSa or 7Cb."
         ) from None
 
 
@@ -85,7 +86,8 @@ def is_brisque(card: int) -> bool:
 
 @kernel
 def beats(trump: int, led: int, reply: int) -> bool:
-    """Whether the second card wins: a higher card of the suit led, or a trump on a plain suit. Of two alike the first wins. §1.3"""
+    """Whether the second card wins: a higher card of the suit led, or a trump on a plain suit. Of two alike the first
+    wins. §1.3"""
     if led >> 4 == reply >> 4:
         return reply >> 1 > led >> 1
     return reply >> 4 == trump

@@ -20,7 +20,8 @@ _MINE, _LED, _TAKEN, _PILES, _TURN_UP, _TOP, _LAID, _HIDDEN = 0, 1, 2, 4, 6, 7, 
 
 @kernel
 def top_shown(options: Any, state: Any) -> int:
-    """The top card of the stock where both see it, or NONE. Under `taken_first` it lies below the turn-up until trick 1 is drawn. §1.3"""
+    """The top card of the stock where both see it, or NONE. Under `taken_first` it lies below the turn-up until trick 1
+    is drawn. §1.3"""
     covered = options.turn_up == TurnUp.TAKEN_FIRST and int(state.turn_up) != NONE
     if not options.stock_top_open or covered or int(state.stock_left) == 0:
         return NONE
@@ -35,24 +36,32 @@ def in_last_eight(state: Any) -> bool:
 
 @kernel
 def most_hundreds(options: Any) -> int:
-    """Up to how many hundreds an observation counts the points of earlier deals: as far as one deal can carry beyond the target. Totals
-    get higher only where both have reached it on the same points."""
+    """Up to how many hundreds an observation counts the points of earlier deals: as far as one deal can carry beyond
+    the target. Totals get higher only where both have reached it on the same points."""
     return int(min((options.target + most_points(options)) // 100, 255))
 
 
 class Observation:
-    """What a seat may know now. A type of card is suit * 8 + rank; copies are not told apart but in the seat's own hand, where of two
-    the first is the one with the lower number."""
+    """What a seat may know now. A type of card is suit * 8 + rank; copies are not told apart but in the seat's own
+    hand, where of two the first is the one with the lower number."""
 
-    hand: npt.NDArray[np.uint8] = field("u1", (NUM_TYPES, 2), "first and second copy of a card that I hold, in the hand or laid down")
+    hand: npt.NDArray[np.uint8] = field(
+        "u1", (NUM_TYPES, 2), "first and second copy of a card that I hold, in the hand or laid down"
+    )
     scored: npt.NDArray[np.uint8] = field(
-        "u1", (NUM_TYPES, 2, NUM_KINDS), "if it has scored in: seven, marriage, sequence, bezique, double, four; if so, it is laid down"
+        "u1",
+        (NUM_TYPES, 2, NUM_KINDS),
+        "if it has scored in: seven, marriage, sequence, bezique, double, four; if so, it is laid down",
     )
     opponent_hand: npt.NDArray[np.uint8] = field(
         "u1", NUM_TYPES, "how many I know to be in the opponent's closed hand: in the last eight tricks all", high=2
     )
-    opponent_laid: npt.NDArray[np.uint8] = field("u1", (NUM_TYPES, 2), "first and second copy of a card that the opponent has laid down")
-    opponent_scored: npt.NDArray[np.uint8] = field("u1", (NUM_TYPES, 2, NUM_KINDS), "kinds in which that copy has scored")
+    opponent_laid: npt.NDArray[np.uint8] = field(
+        "u1", (NUM_TYPES, 2), "first and second copy of a card that the opponent has laid down"
+    )
+    opponent_scored: npt.NDArray[np.uint8] = field(
+        "u1", (NUM_TYPES, 2, NUM_KINDS), "kinds in which that copy has scored"
+    )
     gone: npt.NDArray[np.uint8] = field("u1", NUM_TYPES, "how many lie in the piles", high=2)
     turn_up: npt.NDArray[np.uint8] = field("u1", NUM_TYPES, "the turn-up, or the seven that lies there for it")
     top: npt.NDArray[np.uint8] = field("u1", NUM_TYPES, "the open top card of the stock")
@@ -69,7 +78,9 @@ class Observation:
         "u1", 2, "hundreds of my points in this deal, and of the opponent's", high=lambda o: most_points(o) // 100
     )
     score_rest: npt.NDArray[np.uint8] = field("u1", 2, "the points beside these hundreds", high=99)
-    total: npt.NDArray[np.uint8] = field("u1", 2, "the same of earlier deals of the match: hundreds", high=lambda o: most_hundreds(o))
+    total: npt.NDArray[np.uint8] = field(
+        "u1", 2, "the same of earlier deals of the match: hundreds", high=lambda o: most_hundreds(o)
+    )
     total_rest: npt.NDArray[np.uint8] = field("u1", 2, "the points beside these hundreds", high=99)
     deal_number: int = field("u1", doc="deals begun in the match", high=MOST_DEALS)
 
@@ -150,10 +161,11 @@ def mark(out: npt.NDArray[np.uint8], card: int) -> None:
 
 @kernel
 def determinize(options: Any, state: Any, seat: int, key: np.uint64) -> None:
-    """A world drawn evenly from all that agree with what `seat` knows: its own cards, every card played, laid down, turned up or drawn
-    openly, and in the last eight tricks therefore everything. §4
+    """A world drawn evenly from all that agree with what `seat` knows: its own cards, every card played, laid down,
+    turned up or drawn openly, and in the last eight tricks therefore everything. §4
 
-    Nobody can tell the copies of a card apart, so those that are not the seat's own are numbered anew, by where they lie.
+    Nobody can tell the copies of a card apart, so those that are not the seat's own are numbered anew, by where they
+    lie.
     """
     other = 1 - seat
     top_open = top_shown(options, state) != NONE
@@ -259,7 +271,9 @@ def _next_copy(places: npt.NDArray[np.int64], kind: int) -> int:
 
 
 @kernel
-def _refill_hand(state: Any, other: int, places: npt.NDArray[np.int64], pool: npt.NDArray[np.int64], count: int) -> None:
+def _refill_hand(
+    state: Any, other: int, places: npt.NDArray[np.int64], pool: npt.NDArray[np.int64], count: int
+) -> None:
     """The other's hand: what lies face up, what is known to be in it, and the first `count` of the pool."""
     state.hand[other, :] = NONE
     state.held[other] = 0

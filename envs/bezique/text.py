@@ -28,8 +28,13 @@ def _hand(state: Any, seat: int) -> list[int]:
 
 
 def table_str(options: Any, state: Any, seat: int | None) -> str:
-    """The table as `seat` sees it (None: everything). Copies are told apart only in one's own hand, where actions name them."""
-    top = int(state.stock[STOCK - int(state.stock_left)]) if seat is None and int(state.stock_left) else top_shown(options, state)
+    """The table as `seat` sees it (None: everything). Copies are told apart only in one's own hand, where actions name
+    them."""
+    top = (
+        int(state.stock[STOCK - int(state.stock_left)])
+        if seat is None and int(state.stock_left)
+        else top_shown(options, state)
+    )
     lines = [
         f"Trumps {SUITS[int(state.trump)]}   turn-up {_card(int(state.turn_up), seat)}   "
         f"stock {int(state.stock_left)}, top {_card(top, seat)}   trick {min(int(state.trick) + 1, 32)}"
@@ -51,7 +56,9 @@ def _cards_of(options: Any, state: Any, owner: int, seat: int | None) -> list[st
     held = _hand(state, owner)
     laid = [card for card in held if int(state.scored[card])]
     closed = [card for card in held if not int(state.scored[card])]
-    shown = [f"laid {_card(card, None if seat == owner else seat)} ({_kinds(int(state.scored[card]))})" for card in laid]
+    shown = [
+        f"laid {_card(card, None if seat == owner else seat)} ({_kinds(int(state.scored[card]))})" for card in laid
+    ]
     if seat in (None, owner):
         return ["hand " + _names(closed), *shown]
     if in_last_eight(state):

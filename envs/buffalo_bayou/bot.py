@@ -15,7 +15,9 @@ from backalley.envs.core.kernel import kernel
 @kernel
 def stakes(options: Options, observation: Observation) -> Stakes:
     """Every hand won gains 1, a tie nothing, every hand lost costs 1."""
-    return Stakes(counting.show_cards(observation), options.dealer_total_cap, False, np.ones(counting.PLACES), 0.0, -1.0)
+    return Stakes(
+        counting.show_cards(observation), options.dealer_total_cap, False, np.ones(counting.PLACES), 0.0, -1.0
+    )
 
 
 @kernel
@@ -40,7 +42,18 @@ def planner(options: Options, observation: Observation, mask: npt.NDArray[np.int
 
 
 BOTS = (
-    Bot("book", book, "Hits to 13, calls backhand from 14 where most of the stub passes 21 and beats the dealer, throws push hands away."),
+    Bot(
+        "book",
+        book,
+        (
+            "Hits to 13, calls backhand from 14 where most of the stub "
+            "passes 21 and beats the dealer, throws push hands away."
+        ),
+    ),
     Bot("counter", counter, "Counts the stub and takes the best expectation over the next card alone."),
-    Bot("planner", planner, "Counts the stub to the end of the hand: the best expectation over all the cards it may still draw."),
+    Bot(
+        "planner",
+        planner,
+        "Counts the stub to the end of the hand: the best expectation over all the cards it may still draw.",
+    ),
 )

@@ -1,4 +1,5 @@
-"""Buffalo Bayou Backhand: Backhand where a hand that came off must also beat the dealer total of a show card and the card last drawn.
+"""Buffalo Bayou Backhand: Backhand where a hand that came off must also beat the dealer total of a show card and the
+card last drawn.
 
 The rules are README.md, §2, on top of Backhand's; what the series shares is `backhand/series.py`.
 """
@@ -77,7 +78,12 @@ GAME = Game(
     version=0,
     title="Buffalo Bayou Backhand",
     kernels=Kernels(
-        start=series.start_one_seat, deal=deal, legal=series.legal, step=step, observe=observe, determinize=series.determinize
+        start=series.start_one_seat,
+        deal=deal,
+        legal=series.legal,
+        step=step,
+        observe=observe,
+        determinize=series.determinize,
     ),
     Options=Options,
     State=State,

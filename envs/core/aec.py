@@ -1,6 +1,7 @@
 """PettingZoo's AEC interface over any game.
 
-Order and legality are checked here, not in PettingZoo's wrappers: stacking those caps any environment at about 44,000 decisions a second.
+Order and legality are checked here, not in PettingZoo's wrappers: stacking those caps any environment at about 44,000
+decisions a second.
 """
 
 from __future__ import annotations
@@ -26,19 +27,25 @@ RENDER_MODES = ("ansi", "human")
 class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ignore]
     """One table of a game as a PettingZoo AEC environment; agents are `player_0`, `player_1`, ...
 
-    An observation is `{"observation": flat vector [O], "action_mask": int8 [A]}`; the mask is all zero for an agent who is not to act.
-    An illegal action raises IllegalAction and changes nothing. The environment can be deep-copied and pickled in mid-game.
+    An observation is `{"observation": flat vector [O], "action_mask": int8 [A]}`; the mask is all zero for an agent who
+    is not to act. An illegal action raises IllegalAction and changes nothing. The environment can be deep-copied and
+    pickled in mid-game.
     """
 
-    def __init__(self, game: Game, options: Any, *, render_mode: str | None = None, render_seat: int | None = None) -> None:
-        """`render_mode` is None, "ansi" (render() gives text) or "human" (it prints); `render_seat`: whose view, by default the actor's."""
+    def __init__(
+        self, game: Game, options: Any, *, render_mode: str | None = None, render_seat: int | None = None
+    ) -> None:
+        """`render_mode` is None, "ansi" (render() gives text) or "human" (it prints); `render_seat`: whose view, by
+        default the actor's."""
         super().__init__()
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode is {render_mode!r}; it takes {', '.join(map(repr, RENDER_MODES))} or None.")
         self.engine = Engine(game, options, 1)
         if render_seat is not None and not 0 <= render_seat < self.engine.num_seats:
             last = self.engine.num_seats - 1
-            raise ValueError(f"render_seat is {render_seat}; {game.name} has seats 0..{last}, or None for the seat to act.")
+            raise ValueError(
+                f"render_seat is {render_seat}; {game.name} has seats 0..{last}, or None for the seat to act."
+            )
         self.game, self.options = game, options
         self.render_mode, self.render_seat = render_mode, render_seat
         name = game.id.replace("-v", "_v")
@@ -69,7 +76,9 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
     def state_space(self) -> gymnasium.spaces.Box:
         """The space of `state()`."""
         low, high = self.game.observation_bounds(self.options)
-        return gymnasium.spaces.Box(np.tile(low, self.engine.num_seats), np.tile(high, self.engine.num_seats), dtype=low.dtype.type)
+        return gymnasium.spaces.Box(
+            np.tile(low, self.engine.num_seats), np.tile(high, self.engine.num_seats), dtype=low.dtype.type
+        )
 
     def state(self) -> npt.NDArray[Any]:
         """What all seats together may know, for centralised training: their observations one after another [N * O]."""
@@ -79,9 +88,9 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
         """Begin a new episode. Without a seed it goes on with the table's own random stream.
 
-        `options` may hold `decks`, packs to be dealt first (each a list of card names or numbers from the top; cards left out follow
-        in ascending order), and `lot`, what chance decides before the deal. Afterwards packs come from the random stream again.
-        Other keys are let pass, as PettingZoo's own tests expect.
+        `options` may hold `decks`, packs to be dealt first (each a list of card names or numbers from the top; cards
+        left out follow in ascending order), and `lot`, what chance decides before the deal. Afterwards packs come from
+        the random stream again. Other keys are let pass, as PettingZoo's own tests expect.
         """
         given = options or {}
         decks, lot = given.get("decks", ()), given.get("lot")
@@ -169,7 +178,10 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
             self.truncations = dict.fromkeys(self.agents, cut)
             if self.game.info is not None:
                 state, told = batch.state[0], self.game.info
-                self.infos = {name: {**self._idle, **told(self.options, state, seat)} for seat, name in enumerate(self.possible_agents)}
+                self.infos = {
+                    name: {**self._idle, **told(self.options, state, seat)}
+                    for seat, name in enumerate(self.possible_agents)
+                }
             self.agent_selection = self.agents[0]
         else:
             self._select()
@@ -179,7 +191,9 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
     def render(self) -> str | None:
         """The table as one seat sees it: text in mode "ansi", printed in mode "human"."""
         if self.render_mode is None:
-            gymnasium.logger.warn("render() was called, but render_mode is None; make the environment with render_mode='ansi'.")
+            gymnasium.logger.warn(
+                "render() was called, but render_mode is None; make the environment with render_mode='ansi'."
+            )
             return None
         text = table_text(self.engine, 0, self.render_seat)
         if self.render_mode == "human":
@@ -191,7 +205,8 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         """Nothing is held open."""
 
     def snapshot(self) -> npt.NDArray[Any]:
-        """The table in mid-game as a one-element record array (`state`, `stream`, ... and a checksum), fit for `np.save`."""
+        """The table in mid-game as a one-element record array (`state`, `stream`, ... and a checksum), fit for
+        `np.save`."""
         batch = self.engine.batch
         kept = np.zeros(1, self.snapshot_dtype())
         kept["state"], kept["stream"], kept["decisions"] = batch.raw, batch.stream, batch.decisions
@@ -203,7 +218,10 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         """Go on from a `snapshot` of the same game and options; raises ValueError for any other array."""
         mine = self.snapshot_dtype()
         if kept.dtype != mine or kept.shape != (1,):
-            raise ValueError(f"This is no snapshot of {self.game.id} under these options: expected one record of {mine.itemsize} bytes.")
+            raise ValueError(
+                f"This is no snapshot of {self.game.id} under these "
+                f"options: expected one record of {mine.itemsize} bytes."
+            )
         if int(kept["check"][0]) != _checksum(kept):
             raise ValueError(f"This snapshot of {self.game.id} is damaged: its checksum does not match its contents.")
         seat = int(kept["state"].reshape(-1).view(self.engine.batch.state.dtype)["seat"][0])
@@ -224,7 +242,15 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
     def snapshot_dtype(self) -> np.dtype[Any]:
         """The record type of `snapshot`."""
         size, seats = self.engine.batch.raw.shape[1], self.engine.num_seats
-        return np.dtype([("state", "u1", (size,)), ("stream", "u8"), ("decisions", "i4"), ("rewards", "f8", (seats,)), ("check", "u4")])
+        return np.dtype(
+            [
+                ("state", "u1", (size,)),
+                ("stream", "u8"),
+                ("decisions", "i4"),
+                ("rewards", "f8", (seats,)),
+                ("check", "u4"),
+            ]
+        )
 
 
 def _checksum(kept: npt.NDArray[Any]) -> int:
@@ -257,8 +283,8 @@ def _whole(action: Any) -> int | None:
 def stacked_deck(game: Game, options: Any, cards: Sequence[str | int]) -> npt.NDArray[np.int64]:
     """A whole pack that begins with `cards` (names or numbers) and goes on with the others in ascending order.
 
-    Of a game that draws with replacement, at least as many cards as a deal can use. Raises ValueError for a card that the pack does
-    not have, or, without replacement, has twice in `cards`.
+    Of a game that draws with replacement, at least as many cards as a deal can use. Raises ValueError for a card that
+    the pack does not have, or, without replacement, has twice in `cards`.
     """
     size, repeated = game.deck_size(options), game.with_replacement(options)
     numbers = [game.card_number(card) if isinstance(card, str) else int(card) for card in cards]
@@ -266,7 +292,9 @@ def stacked_deck(game: Game, options: Any, cards: Sequence[str | int]) -> npt.ND
         if not 0 <= number < size:
             raise ValueError(f"There is no card number {number} in {game.name}; the pack has 0..{size - 1}.")
         if numbers.count(number) > 1 and not repeated:
-            raise ValueError(f"The card {game.card_name(number)} stands twice in the deck given; a pack has each card once.")
+            raise ValueError(
+                f"The card {game.card_name(number)} stands twice in the deck given; a pack has each card once."
+            )
     given = set(numbers)
     rest = [number for number in range(size) if number not in given]
     if repeated:

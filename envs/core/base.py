@@ -23,11 +23,13 @@ OVER = -2
 class Kernels(NamedTuple):
     """A game's rules as compiled functions, in the form that drivers take.
 
-    The engine clears what a kernel fills: `mask`, `out` and, before `step` and `deal`, nothing but `state.reward` before each action.
+    The engine clears what a kernel fills: `mask`, `out` and, before `step` and `deal`, nothing but `state.reward`
+    before each action.
     """
 
     start: Callable[..., None]
-    """`start(options, state, lot)`: begin an episode in a zeroed state; `lot` is uniform in `range(num_lots(options))`."""
+    """`start(options, state, lot)`: begin an episode in a zeroed state; `lot` is uniform in
+    `range(num_lots(options))`."""
     deal: Callable[..., None]
     """`deal(options, state, deck)`: chance has shuffled; `deck[0]` is the first card dealt."""
     legal: Callable[..., None]
@@ -37,11 +39,13 @@ class Kernels(NamedTuple):
     observe: Callable[..., None]
     """`observe(options, state, seat, out)`: what `seat` may know, seats turned so that 0 is that seat."""
     determinize: Callable[..., None]
-    """`determinize(options, state, seat, key)`: redraw all that `seat` cannot see, from its knowledge and the key alone."""
+    """`determinize(options, state, seat, key)`: redraw all that `seat` cannot see, from its knowledge and the key
+    alone."""
 
 
 class Bot(NamedTuple):
-    """A rule-based player: a kernel `act(options, observation, mask, key) -> action` that sees an Observation record, never a State."""
+    """A rule-based player: a kernel `act(options, observation, mask, key) -> action` that sees an Observation record,
+    never a State."""
 
     name: str
     act: Callable[..., int]
@@ -51,7 +55,8 @@ class Bot(NamedTuple):
 
 
 class FaceUp(NamedTuple):
-    """What an exact solver has to know of a game where all is public but the order of the cards not yet dealt. All four are kernels."""
+    """What an exact solver has to know of a game where all is public but the order of the cards not yet dealt. All four
+    are kernels."""
 
     deck: Callable[..., Any]
     """`deck(state)`: the pack in the order of dealing, as an array that may be written to."""
@@ -60,7 +65,8 @@ class FaceUp(NamedTuple):
     kind: Callable[..., int]
     """`kind(card)`: a number below 63, the same for cards that the rules never tell apart."""
     key: Callable[..., int]
-    """`key(options, state)`: a non-negative number, the same for two positions only where play goes on alike in both."""
+    """`key(options, state)`: a non-negative number, the same for two positions only where play goes on alike in
+    both."""
 
 
 def _one_lot(options: Any) -> int:
@@ -103,11 +109,14 @@ class Game:
     zero_sum: Callable[[Any], bool]
     num_lots: Callable[[Any], int] = _one_lot
     cards_needed: Callable[[Any], int] | None = None
-    """How many cards of the pack, from the top, a deal can use; the engine shuffles no more than these. None: all of them."""
+    """How many cards of the pack, from the top, a deal can use; the engine shuffles no more than these. None: all of
+    them."""
     with_replacement: Callable[[Any], bool] = _never
-    """Whether each of those cards is drawn from a whole pack of its own: the deck dealt is then that long, and can repeat a card."""
+    """Whether each of those cards is drawn from a whole pack of its own: the deck dealt is then that long, and can
+    repeat a card."""
     info: Callable[[Any, Any, int], dict[str, Any]] | None = None
-    """`info(options, state, seat)`: what the environments' `info` tells a seat beside the mask when its episode has ended."""
+    """`info(options, state, seat)`: what the environments' `info` tells a seat beside the mask when its episode has
+    ended."""
     check: Callable[[Any], None] = _no_check
     """Raises OptionError where options contradict each other."""
     card_name: Callable[[int], str] = cards.card_name
@@ -116,17 +125,20 @@ class Game:
     face_up: FaceUp | None = None
     """For exact solution, where everything but the order of the stub is public."""
     face_up_split: int = 0
-    """How many leading cards of the deal the exact solver fixes, to solve what follows as one problem with a memory of its own."""
+    """How many leading cards of the deal the exact solver fixes, to solve what follows as one problem with a memory of
+    its own."""
     max_decisions: Callable[[Any], int] | None = None
     """Decisions after which an episode is truncated; None where the rules end it."""
     sides: Callable[[Any], Sequence[int]] | None = None
-    """`sides(options)`: the number of each seat's side; partners have the same. None: every seat is a side of its own."""
+    """`sides(options)`: the number of each seat's side; partners have the same. None: every seat is a side of its
+    own."""
     outlook: Callable[..., float] | None = None
-    """A kernel `outlook(options, state, seat)`, for episodes of several deals: where a new pack is wanted, an estimate of the reward
-    that `seat` has yet to get, judged by the points that stand; NaN where the shuffle comes in the middle of a hand. A search stops
-    there instead of playing the episode out. None: it plays to the end."""
+    """A kernel `outlook(options, state, seat)`, for episodes of several deals: where a new pack is wanted, an estimate
+    of the reward that `seat` has yet to get, judged by the points that stand; NaN where the shuffle comes in the middle
+    of a hand. A search stops there instead of playing the episode out. None: it plays to the end."""
     speed_floor: int = 3_000_000
-    """Decisions a second that one core reaches with 4,096 tables of random play; `benchmarks/speed.py` marks what is below."""
+    """Decisions a second that one core reaches with 4,096 tables of random play; `benchmarks/speed.py` marks what is
+    below."""
 
     @property
     def id(self) -> str:
@@ -161,7 +173,9 @@ class Game:
         """The type of every number of an observation."""
         kinds = {item.code for item in record.fields(self.Observation)}
         if len(kinds) != 1:
-            raise TypeError(f"{self.name}: every field of Observation must be of one type, but there are {sorted(kinds)}.")
+            raise TypeError(
+                f"{self.name}: every field of Observation must be of one type, but there are {sorted(kinds)}."
+            )
         return np.dtype(kinds.pop())
 
     def observation_size(self, options: Any) -> int:

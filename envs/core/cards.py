@@ -1,7 +1,7 @@
 """Cards, the same in every game that uses a 52-card pack: numbers, names, sets.
 
-A card is `suit * 13 + rank`; suits C, D, H, S are 0..3, ranks 2..A are 0..12; 52 and 53 are the little and the big joker.
-A set of cards is the set bits of one int64: bit `card`.
+A card is `suit * 13 + rank`; suits C, D, H, S are 0..3, ranks 2..A are 0..12; 52 and 53 are the little and the big
+joker. A set of cards is the set bits of one int64: bit `card`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def card_number(name: str) -> int:
     try:
         return NUMBERS[name.strip().upper()]
     except KeyError:
-        raise ValueError(f"There is no card {name!r}; a card is a rank of {RANKS} and a suit of {SUITS}, such as QS or TD.") from None
+        raise ValueError(
+            f"There is no card {name!r}; a card is a rank of {RANKS} and a suit of {SUITS}, such as QS or TD."
+        ) from None
 
 
 def card_names(cards: Iterable[int]) -> str:

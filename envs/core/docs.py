@@ -1,7 +1,8 @@
-"""Writes the tables in every page from the code: `python -m backalley.envs.core.docs`, and `--check` where they must be fresh already.
+"""Writes the tables in every page from the code: `python -m backalley.envs.core.docs`, and `--check` where they must be
+fresh already.
 
-A generated part stands between `<!-- generated: KIND -->` and `<!-- /generated -->`. In a game's page KIND is `options`, `actions`,
-`observation`, `state` or `bots`; in the top page it is `games`.
+A generated part stands between `<!-- generated: KIND -->` and `<!-- /generated -->`. In a game's page KIND is
+`options`, `actions`, `observation`, `state` or `bots`; in the top page it is `games`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def _actions(game: Game) -> str:
         first = game.action_str(options, number)
         last = number
         # Runs such as "discard 2C" ... "discard AS" take one line.
-        while last + 1 < game.num_actions and _stem(game.action_str(options, last + 1)) == _stem(first) and " " in first:
+        while (
+            last + 1 < game.num_actions and _stem(game.action_str(options, last + 1)) == _stem(first) and " " in first
+        ):
             last += 1
         if last == number:
             lines.append(f"| {number} | `{first}` |")
@@ -53,7 +56,9 @@ def _games() -> str:
         bots = ", ".join(f"`{name}`" for name in game.bots)
         size = f"{game.observation_size(options)} × {game.observation_base(options).name}"
         page = f"envs/{game.name}/README.md"
-        lines.append(f"| [{game.title}]({page}) `{game.id}` | {game.num_seats(options)} | {game.num_actions} | {size} | {bots} |")
+        lines.append(
+            f"| [{game.title}]({page}) `{game.id}` | {game.num_seats(options)} | {game.num_actions} | {size} | {bots} |"
+        )
     return "\n".join(lines)
 
 
@@ -83,7 +88,9 @@ def pages() -> dict[Path, str]:
     found: dict[Path, str] = {}
     for game in games():
         page = game.folder / "README.md"
-        bound: dict[str, Callable[[], str]] = {kind: functools.partial(write, game) for kind, write in GAME_PARTS.items()}
+        bound: dict[str, Callable[[], str]] = {
+            kind: functools.partial(write, game) for kind, write in GAME_PARTS.items()
+        }
         found[page] = written(page.read_text("utf-8"), bound, page)
     top = games_root().parent / "README.md"
     if top.is_file():

@@ -1,7 +1,8 @@
 """Tables in arrays: shuffles, deals, steps, observations and masks for any game's kernels.
 
-The templates at the top are compiled for each game with its kernels in the places of START, DEAL, LEGAL and so on. `Engine` owns the
-arrays and hands the drivers to the shells: PettingZoo (`aec.py`, one table), batches (`vector.py`, thousands).
+The templates at the top are compiled for each game with its kernels in the places of START, DEAL, LEGAL and so on.
+`Engine` owns the arrays and hands the drivers to the shells: PettingZoo (`aec.py`, one table), batches (`vector.py`,
+thousands).
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ class Deck(NamedTuple):
 
 @kernel
 def shuffle_deck(deck: Deck, stream: np.uint64) -> np.uint64:
-    """Shuffle from a pack in order, so that the outcome depends on the stream's position alone; gives back the advanced stream."""
+    """Shuffle from a pack in order, so that the outcome depends on the stream's position alone; gives back the advanced
+    stream."""
     if deck.with_replacement:
         for place in range(deck.drawn):
             stream, deck.cards[place] = rng.below(stream, deck.size)
@@ -154,7 +156,8 @@ def step_rows(
     rows: IntArray,
     actions: IntArray,
 ) -> None:
-    """Play `actions[k]`, known to be legal, on table `rows[k]`; where an episode ends and `autoreset` is set, begin the next."""
+    """Play `actions[k]`, known to be legal, on table `rows[k]`; where an episode ends and `autoreset` is set, begin the
+    next."""
     for k in range(rows.shape[0]):
         row = rows[k]
         apply(options, batch, row, actions[k])
@@ -170,9 +173,7 @@ def step_rows(
 
 
 @template
-def play_one(
-    options: Any, batch: Batch, deck: Deck, limit: int, stacked: bool, row: int, action: int
-) -> None:
+def play_one(options: Any, batch: Batch, deck: Deck, limit: int, stacked: bool, row: int, action: int) -> None:
     """One action on one table. With `stacked`, stop where a pack is wanted: the caller has it."""
     apply(options, batch, row, action)
     if not stacked:
@@ -244,7 +245,8 @@ def first_illegal(mask: npt.NDArray[np.int8], rows: IntArray, actions: IntArray)
 
 
 class IllegalAction(ValueError):
-    """An action that the rules do not allow now; the sentence names seat, action and what is legal. Nothing was changed."""
+    """An action that the rules do not allow now; the sentence names seat, action and what is legal. Nothing was
+    changed."""
 
 
 TEMPLATES: tuple[Callable[..., Any], ...] = (
@@ -265,7 +267,8 @@ def drivers(game: Game) -> dict[str, Callable[..., Any]]:
 
 
 class Engine:
-    """B tables of one game under one set of options. Rows are indices of tables; nothing here checks what a shell has to check."""
+    """B tables of one game under one set of options. Rows are indices of tables; nothing here checks what a shell has
+    to check."""
 
     def __init__(self, game: Game, options: Any, size: int) -> None:
         self.game, self.options, self.size = game, options, size
@@ -308,7 +311,9 @@ class Engine:
         """Begin new episodes, each on its table's stream."""
         self._call("open_rows", self.options, self.batch, deck, self.lots, rows)
 
-    def step_rows(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], deck: Deck, autoreset: bool) -> None:
+    def step_rows(
+        self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], deck: Deck, autoreset: bool
+    ) -> None:
         """Play legal actions."""
         args = (self.options, self.batch, deck, self.lots, self.limit, autoreset, rows, actions)
         self._call("step_rows", *args)
@@ -361,15 +366,21 @@ class Engine:
         if batch.seat[row] < 0:
             return IllegalAction(f"The game is over, so {action!r} cannot be played; call reset() to begin another.")
         legal = [self.game.action_str(self.options, int(number)) for number in np.flatnonzero(batch.mask[row])]
-        names = ", ".join(f"{number} ({name})" for number, name in zip(np.flatnonzero(batch.mask[row]), legal, strict=True))
+        names = ", ".join(
+            f"{number} ({name})" for number, name in zip(np.flatnonzero(batch.mask[row]), legal, strict=True)
+        )
         shown = f"{action}, which is no action of {self.game.name},"
         if 0 <= action < self.num_actions:
             shown = f"{action} ({self.game.action_str(self.options, action)})"
         seat = int(batch.seat[row])
-        return IllegalAction(f"{self.game.seat_name(seat).capitalize()} (player_{seat}) cannot play {shown} now; legal: {names}.")
+        return IllegalAction(
+            f"{self.game.seat_name(seat).capitalize()} (player_{seat}) cannot play {shown} now; legal: {names}."
+        )
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {name: np.array(array) for name, array in self.batch._asdict().items() if name not in ("raw", "observation")}
+        kept = {
+            name: np.array(array) for name, array in self.batch._asdict().items() if name not in ("raw", "observation")
+        }
         return {"game": self.game.name, "options": tuple(self.options), "arrays": kept}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
     class Options(NamedTuple):
         num_games: Annotated[int, option("games in a match", low=1, high=50)] = 2
-        reward: Annotated[Reward, option("what the reward is")] = Reward.MATCH       # an IntEnum; `make()` also takes "match"
+        reward: Annotated[Reward, option("what the reward is")] = Reward.MATCH  # "match" will do
 
 Kernels receive the same tuple with every choice as a plain int, so that machine code does not depend on enum classes.
 """
@@ -30,12 +30,17 @@ class Option:
 
 
 def option(
-    doc: str, *, low: float | None = None, high: float | None = None, words: Mapping[str, int] | None = None, fill: float | None = None
+    doc: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    words: Mapping[str, int] | None = None,
+    fill: float | None = None,
 ) -> Option:
     """Describe an option; `low` and `high` (inclusive) bound a number, or each number of a tuple.
 
-    `words` are names that a number may also be given by (`"inf"` for 0). `fill` makes a tuple that is given too short as long as it
-    has to be.
+    `words` are names that a number may also be given by (`"inf"` for 0). `fill` makes a tuple that is given too short
+    as long as it has to be.
     """
     return Option(doc, low, high, tuple((words or {}).items()), fill)
 
@@ -108,7 +113,8 @@ def _plainly(kind: type, note: Option, value: Any) -> Any:
 
 
 def _convert(kind: type, value: Any) -> Any:
-    """`value` as `kind`, or None where it is no such thing. Strings are read too, since command lines have nothing else."""
+    """`value` as `kind`, or None where it is no such thing. Strings are read too, since command lines have nothing
+    else."""
     if typing.get_origin(kind) is tuple:
         parts = typing.get_args(kind)
         items = value.strip("()[] ").split(",") if isinstance(value, str) else value
@@ -151,7 +157,9 @@ def _within(value: Any, note: Option) -> bool:
     numbers = value if isinstance(value, tuple) else (value,)
     if any(isinstance(number, (bool, IntEnum)) for number in numbers):
         return True
-    return all((note.low is None or number >= note.low) and (note.high is None or number <= note.high) for number in numbers)
+    return all(
+        (note.low is None or number >= note.low) and (note.high is None or number <= note.high) for number in numbers
+    )
 
 
 def plain(options: Any) -> Any:
@@ -183,7 +191,13 @@ def table(options_class: type) -> str:
     defaults = as_dict(options_class())
     for name, (_, note) in declared(options_class).items():
         default = defaults[name]
-        shown = f'"{default}"' if isinstance(default, str) else str(default).lower() if isinstance(default, bool) else str(default)
+        shown = (
+            f'"{default}"'
+            if isinstance(default, str)
+            else str(default).lower()
+            if isinstance(default, bool)
+            else str(default)
+        )
         takes = choices(options_class, name).replace("|", "\\|")
         lines.append(f"| `{name}` | `{shown}` | {takes} | {note.doc} |")
     return "\n".join(lines)

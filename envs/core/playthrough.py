@@ -3,8 +3,8 @@
     python -m backalley.envs.core.playthrough make poker_duel --seed 3
     backalley replay FILE
 
-A playthrough is replayed through the AEC environment from its packs alone, so it does not depend on the random streams. A change of
-rules that alters one needs a new version of the game.
+A playthrough is replayed through the AEC environment from its packs alone, so it does not depend on the random streams.
+A change of rules that alters one needs a new version of the game.
 """
 
 from __future__ import annotations
@@ -78,7 +78,11 @@ def record(game: Game, options: Any, seed: int, bot: str | None = None) -> dict[
     while env.engine.batch.seat[0] != OVER:
         seat, mask = int(env.engine.batch.seat[0]), env.engine.batch.mask[0]
         key = np.uint64(chooser.integers(2**63))
-        action = int(chooser.choice(np.flatnonzero(mask))) if act is None else int(act(options, env.engine.batch.observation[0], mask, key))
+        action = (
+            int(chooser.choice(np.flatnonzero(mask)))
+            if act is None
+            else int(act(options, env.engine.batch.observation[0], mask, key))
+        )
         env.play(action)
         returns += env.engine.batch.reward[0]
         moves.append(f"{seat}: {game.action_str(options, action)}")
@@ -104,7 +108,11 @@ def load(path: Path) -> dict[str, Any]:
         raise PlaythroughError(f"{path} cannot be read as a playthrough: {error}.") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise PlaythroughError(f"{path} is no playthrough; its first entry would be {FORMAT!r}.")
-    missing = [name for name in ("game", "version", "options", "lot", "decks", "moves", "shown", "returns") if name not in found]
+    missing = [
+        name
+        for name in ("game", "version", "options", "lot", "decks", "moves", "shown", "returns")
+        if name not in found
+    ]
     if missing:
         raise PlaythroughError(f"{path} is a playthrough without {', '.join(missing)}; record it again.")
     return found
@@ -118,7 +126,9 @@ def replay(path: Path) -> Iterator[str]:
     kept = load(path)
     game = game_of(kept["game"])
     if kept["version"] != game.version:
-        raise PlaythroughError(f"{path} is of {game.name} version {kept['version']}, and the game is here in version {game.version}.")
+        raise PlaythroughError(
+            f"{path} is of {game.name} version {kept['version']}, and the game is here in version {game.version}."
+        )
     options = game.options(kept["options"])
     env = AECEnv(game, options)
     env.reset(seed=0, options={"decks": [deck.split() for deck in kept["decks"]], "lot": kept["lot"]})
@@ -134,8 +144,12 @@ def replay(path: Path) -> Iterator[str]:
             raise PlaythroughError(f"{path}, move {number} ({move}): {error}") from None
         returns += env.engine.batch.reward[0]
         if _digest(env) != expected:
-            raise PlaythroughError(f"{path}, after move {number} ({move}): mask, rewards or an observation differ from what was recorded.")
-        yield f"{number}. {game.seat_name(int(seat))}: {name}\n{game.table_str(options, env.engine.batch.state[0], None)}"
+            raise PlaythroughError(
+                f"{path}, after move {number} ({move}): mask, rewards or an observation differ from what was recorded."
+            )
+        yield (
+            f"{number}. {game.seat_name(int(seat))}: {name}\n{game.table_str(options, env.engine.batch.state[0], None)}"
+        )
     if env.engine.batch.seat[0] != OVER:
         raise PlaythroughError(f"{path} ends after {len(kept['moves'])} moves, before the game is over.")
     if not np.allclose(returns, kept["returns"], atol=1e-5):
@@ -153,12 +167,21 @@ def main() -> None:
 @click.option("--seed", type=int, default=0, help="Decides packs and random moves.")
 @click.option("--bot", default=None, help="A bot of the game for every seat; random moves by default.")
 @click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="An option of the game.")
-@click.option("--out", type=click.Path(path_type=Path), default=None, help="The file; by default one in the game's playthroughs folder.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="The file; by default one in the game's playthroughs folder.",
+)
 def make(name: str, seed: int, bot: str | None, given: tuple[str, ...], out: Path | None) -> None:
     """Play one episode of the game NAME and freeze it."""
     game = game_of(name)
     options = game.options(dict(item.split("=", 1) for item in given))
-    words = [*(f"{key}-{value}" for key, value in option_rules.changed(options).items()), bot or "random", f"seed-{seed}"]
+    words = [
+        *(f"{key}-{value}" for key, value in option_rules.changed(options).items()),
+        bot or "random",
+        f"seed-{seed}",
+    ]
     stem = re.sub(r"[\[\] ]", "", "_".join(words)).replace(",", "-")
     path = out or game.folder / "playthroughs" / f"{stem}.json"
     path.parent.mkdir(exist_ok=True)

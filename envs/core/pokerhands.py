@@ -1,9 +1,10 @@
 """Five-card poker hands as numbers: the larger number is the better hand, equal numbers tie.
 
-A strength is `category << 26 | leading << 13 | others`, a positive int32. `leading` and `others` are sets of ranks (bit 0 the two, bit 12
-the ace): `leading` the rank that stands most often in the hand (both ranks of two pair), `others` the rest. Two hands of one category
-have equally many ranks in each set, so comparing the sets as numbers compares the ranks from the highest down, and the whole compares as
-the tuple (category, ranks by count and rank) of ordinary poker. Suits never decide.
+A strength is `category << 26 | leading << 13 | others`, a positive int32. `leading` and `others` are sets of ranks (bit
+0 the two, bit 12 the ace): `leading` the rank that stands most often in the hand (both ranks of two pair), `others` the
+rest. Two hands of one category have equally many ranks in each set, so comparing the sets as numbers compares the ranks
+from the highest down, and the whole compares as the tuple (category, ranks by count and rank) of ordinary poker. Suits
+never decide.
 """
 
 from __future__ import annotations
@@ -52,7 +53,12 @@ def rank_counts(cards: int) -> tuple[int, int, int, int]:
     # One full adder for each suit after the second.
     either, both = clubs | diamonds, clubs & diamonds
     any_three, two_of_three, all_three = either | hearts, both | (either & hearts), both & hearts
-    return any_three | spades, two_of_three | (any_three & spades), all_three | (two_of_three & spades), all_three & spades
+    return (
+        any_three | spades,
+        two_of_three | (any_three & spades),
+        all_three | (two_of_three & spades),
+        all_three & spades,
+    )
 
 
 @kernel
@@ -67,7 +73,9 @@ def set_strength(cards: int, ace_low_straight: bool) -> int:
 
     # With five different ranks the hand may be a straight, a flush or both.
     different = twice == 0
-    flush = different and (cards & SUIT == once or (cards >> 13) & SUIT == once or (cards >> 26) & SUIT == once or cards >> 39 == once)
+    flush = different and (
+        cards & SUIT == once or (cards >> 13) & SUIT == once or (cards >> 26) & SUIT == once or cards >> 39 == once
+    )
     wheel = ace_low_straight and once == WHEEL
     straight = different and (once == (once & -once) * 31 or wheel)
     others = FIVE_HIGH if wheel else once ^ leading

@@ -4,8 +4,8 @@
         seat: int = field("i1", doc="who acts")
         hand: npt.NDArray[np.uint8] = field("u1", (2, 15), "each seat's cards")
 
-To a type checker `state.hand` is an array; at run time `dtype(State, options)` builds the NumPy record type. A shape, or an
-observation's `high`, may be a function of the game's options, so a small table does not pay for the largest.
+To a type checker `state.hand` is an array; at run time `dtype(State, options)` builds the NumPy record type. A shape,
+or an observation's `high`, may be a function of the game's options, so a small table does not pay for the largest.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Field:
 
 
 def field(code: str, shape: int | Shape = (), doc: str = "", *, high: High = 1, low: High = 0) -> Any:
-    """Declare a field. `code` is a NumPy type code ("i1", "u1", "i8", "f4"); `high` and `low` bound an observation's values."""
+    """Declare a field. `code` is a NumPy type code ("i1", "u1", "i8", "f4"); `high` and `low` bound an observation's
+    values."""
     return Field(code, (shape,) if isinstance(shape, int) else shape, doc, high, low)
 
 
@@ -60,24 +61,33 @@ def fields(declared: type) -> list[Field]:
 
 
 def dtype(declared: type, options: Any = None) -> np.dtype[Any]:
-    """The NumPy record type of a record class. Built over `np.record`, so that attributes work compiled and uncompiled alike."""
+    """The NumPy record type of a record class. Built over `np.record`, so that attributes work compiled and uncompiled
+    alike."""
     parts = [(item.name, item.code, item.resolved_shape(options)) for item in fields(declared)]
     taken = [name for name, *_ in parts if hasattr(np.record, name)]
     if taken:
-        raise TypeError(f"{declared.__name__} has a field {taken[0]!r}, which is an attribute of every NumPy record; choose another name.")
+        raise TypeError(
+            f"{declared.__name__} has a field {taken[0]!r}, which is "
+            "an attribute of every NumPy record; choose another name."
+        )
     return np.dtype((np.record, parts))
 
 
 def bounds(declared: type, options: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The least and greatest value of every number of an observation, as two flat vectors."""
     shape = [int(np.prod(item.resolved_shape(options), dtype=int)) for item in fields(declared)]
-    low = np.concatenate([np.full(size, item.resolved_low(options)) for size, item in zip(shape, fields(declared), strict=True)])
-    high = np.concatenate([np.full(size, item.resolved_high(options)) for size, item in zip(shape, fields(declared), strict=True)])
+    low = np.concatenate(
+        [np.full(size, item.resolved_low(options)) for size, item in zip(shape, fields(declared), strict=True)]
+    )
+    high = np.concatenate(
+        [np.full(size, item.resolved_high(options)) for size, item in zip(shape, fields(declared), strict=True)]
+    )
     return low, high
 
 
 def table(declared: type, options: Any, *, with_bounds: bool) -> str:
-    """A Markdown table of the fields: where each lies in the flat vector, shape, bound (for observations) and meaning."""
+    """A Markdown table of the fields: where each lies in the flat vector, shape, bound (for observations) and
+    meaning."""
     head = "| numbers | field | shape |" + (" up to |" if with_bounds else "") + " meaning |"
     rule = "|---|---|---|" + ("---|" if with_bounds else "") + "---|"
     lines, start = [head, rule], 0

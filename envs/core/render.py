@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def table_text(engine: Engine, row: int, seat: int | None) -> str:
-    """The table of `row` as `seat` (by default the seat to act) may see it: a head line, the game's own picture, the legal actions."""
+    """The table of `row` as `seat` (by default the seat to act) may see it: a head line, the game's own picture, the
+    legal actions."""
     game, options, batch = engine.game, engine.options, engine.batch
     acting = int(batch.seat[row])
     viewer = acting if seat is None else seat

@@ -1,8 +1,8 @@
 """Random numbers inside kernels: one 64-bit SplitMix64 stream per table, kept beside the states by the engine.
 
-A stream is a number. Every function takes it and gives it back advanced, so nothing is global and the order of threads cannot matter.
-Compiled functions hand it to Python as an int: outside kernels, wrap it in `np.uint64` before handing it on.
-Source of the constants: Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014).
+A stream is a number. Every function takes it and gives it back advanced, so nothing is global and the order of threads
+cannot matter. Compiled functions hand it to Python as an int: outside kernels, wrap it in `np.uint64` before handing it
+on. Source of the constants: Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014).
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def fork(key: np.uint64, number: int) -> np.uint64:
 
 @wrapping
 def below(stream: np.uint64, bound: int) -> tuple[np.uint64, int]:
-    """An unbiased integer in `range(bound)`, `1 <= bound < 2**32`, and the stream after it (Lemire 2019: multiply, reject rarely)."""
+    """An unbiased integer in `range(bound)`, `1 <= bound < 2**32`, and the stream after it (Lemire 2019: multiply,
+    reject rarely)."""
     size = np.uint64(bound)
     stream = stream + GAMMA
     wide = (mix(stream) >> S32) * size
@@ -68,8 +69,8 @@ def shuffle(stream: np.uint64, cards: npt.NDArray[Any], count: int) -> np.uint64
 
 @kernel
 def draw(stream: np.uint64, cards: npt.NDArray[Any], size: int, count: int) -> np.uint64:
-    """The first `count` of the `size` entries of `cards` become a uniformly drawn, ordered sample of them, in place; the others keep
-    their places but for those swapped out. Gives back the advanced stream."""
+    """The first `count` of the `size` entries of `cards` become a uniformly drawn, ordered sample of them, in place;
+    the others keep their places but for those swapped out. Gives back the advanced stream."""
     for index in range(count):
         stream, other = below(stream, size - index)
         kept = cards[index]

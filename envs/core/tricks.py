@@ -1,10 +1,12 @@
-"""Tricks: suits with trumps and jokers, who wins, what follows, and a fair deal of unseen cards under all that is known.
+"""Tricks: suits with trumps and jokers, who wins, what follows, and a fair deal of unseen cards under all that is
+known.
 
-Suits C, D, H, S are 0..3. The jokers belong to the trump suit; where there is none, `trump` is NO_TRUMP and they are a fifth suit of
-that number, which is then the trump suit. So one rule serves both: a card of suit `trump` beats every other suit.
+Suits C, D, H, S are 0..3. The jokers belong to the trump suit; where there is none, `trump` is NO_TRUMP and they are a
+fifth suit of that number, which is then the trump suit. So one rule serves both: a card of suit `trump` beats every
+other suit.
 
-Ranks inside a suit are compared by `strength`, where `joker` says how high the little joker stands: JOKERS_HIGH, JOKER_LOW or
-JOKER_BELOW_JACK. The big joker, where a pack has one, is one step of rank above it.
+Ranks inside a suit are compared by `strength`, where `joker` says how high the little joker stands: JOKERS_HIGH,
+JOKER_LOW or JOKER_BELOW_JACK. The big joker, where a pack has one, is one step of rank above it.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ JOKER_LOW = -1
 
 _SUIT = (1 << 13) - 1
 _JOKERS = 3 << LITTLE_JOKER
-_TRIES = 4  # whole deals drawn and checked before the constrained one; most knowledge is slight, and then one of these fits
+_TRIES = (
+    4  # whole deals drawn and checked before the constrained one; most knowledge is slight, and then one of these fits
+)
 _WALKS = 3  # walks per card of the constrained deal; tests compare its law with an enumeration
 _LONGEST = 3  # steps of a walk per place, before it is taken back
 
@@ -51,7 +55,8 @@ def suit_set(which: int, trump: int) -> int:
 
 @kernel
 def strength(card: int, joker: int) -> int:
-    """A card's height inside its suit: 0, 2, .. 24 for 2, 3, .. A; the little joker `joker`, the big joker `joker + 2`."""
+    """A card's height inside its suit: 0, 2, .. 24 for 2, 3, .. A; the little joker `joker`, the big joker `joker +
+    2`."""
     return joker + 2 * (card - LITTLE_JOKER) if card >= LITTLE_JOKER else 2 * (card % 13)
 
 
@@ -66,7 +71,8 @@ def beats(card: int, best: int, trump: int, joker: int) -> bool:
 
 @kernel
 def winner(cards: npt.NDArray[Any], count: int, trump: int, joker: int) -> int:
-    """Which of the first `count` cards, in order of play, wins the trick: the highest trump, else the highest of the suit led."""
+    """Which of the first `count` cards, in order of play, wins the trick: the highest trump, else the highest of the
+    suit led."""
     best = 0
     for index in range(1, count):
         if beats(int(cards[index]), int(cards[best]), trump, joker):
@@ -89,7 +95,8 @@ def lowest_card(cards: int) -> int:
 
 @kernel
 def highest_card(cards: int) -> int:
-    """The card of the greatest number in a set that is not empty; inside one suit with jokers high it is the strongest."""
+    """The card of the greatest number in a set that is not empty; inside one suit with jokers high it is the
+    strongest."""
     card = 0
     for width in (32, 16, 8, 4, 2, 1):
         if cards >> width != 0:
@@ -119,16 +126,22 @@ class _Places(NamedTuple):
 
 @kernel
 def deal_unseen(
-    key: np.uint64, unseen: int, room: npt.NDArray[np.int64], may_hold: npt.NDArray[np.int64], dealt: npt.NDArray[np.int64]
+    key: np.uint64,
+    unseen: int,
+    room: npt.NDArray[np.int64],
+    may_hold: npt.NDArray[np.int64],
+    dealt: npt.NDArray[np.int64],
 ) -> np.uint64:
-    """Deal a set of unseen cards to places, evenly over all deals that agree with what is known; gives back the advanced key.
+    """Deal a set of unseen cards to places, evenly over all deals that agree with what is known; gives back the
+    advanced key.
 
-    Place `p` takes `room[p]` cards, all of the set `may_hold[p]`; the sum of `room` is the number of unseen cards, and at least one such
-    deal must exist (the true one does). `dealt[p]` becomes the set of its cards. A hand of which more is known than what it cannot
-    hold, such as its number of cards of each suit, is several places. At most 62 places have room.
+    Place `p` takes `room[p]` cards, all of the set `may_hold[p]`; the sum of `room` is the number of unseen cards, and
+    at least one such deal must exist (the true one does). `dealt[p]` becomes the set of its cards. A hand of which more
+    is known than what it cannot hold, such as its number of cards of each suit, is several places. At most 62 places
+    have room.
 
-    The law: a few whole deals are drawn and the first that agrees is taken, which is exactly even; if none agrees, a deal that does is
-    built and then stirred by a Markov chain whose only stationary law is the even one (`_stir`).
+    The law: a few whole deals are drawn and the first that agrees is taken, which is exactly even; if none agrees, a
+    deal that does is built and then stirred by a Markov chain whose only stationary law is the even one (`_stir`).
     """
     slots = np.empty(64, np.int64)
     count = list_cards(unseen, slots, 0)
@@ -155,7 +168,9 @@ def _places(unseen: int, room: npt.NDArray[np.int64], may_hold: npt.NDArray[np.i
     count = 0
     for number in range(room.shape[0]):
         count += int(room[number] > 0)
-    places = _Places(np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64))
+    places = _Places(
+        np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    )
     place, filled = 0, 0
     for number in range(room.shape[0]):
         if room[number] > 0:
@@ -180,8 +195,8 @@ def _agrees(places: _Places, slots: npt.NDArray[np.int64]) -> bool:
 
 @kernel
 def _build(key: np.uint64, places: _Places, slots: npt.NDArray[np.int64], count: int) -> np.uint64:
-    """Some deal that agrees. Each card in turn goes to a place with room that may hold it; where there is none, cards already dealt
-    make way along a shortest augmenting path, so it fails only where no deal exists."""
+    """Some deal that agrees. Each card in turn goes to a place with room that may hold it; where there is none, cards
+    already dealt make way along a shortest augmenting path, so it fails only where no deal exists."""
     cards = slots[:count].copy()
     size = places.first.shape[0]
     used = np.zeros(size, np.int64)
@@ -212,8 +227,9 @@ def _way(
     via_slot: npt.NDArray[np.int64],
     queue: npt.NDArray[np.int64],
 ) -> int:
-    """Breadth first from a card to the nearest place with room, or -1. `came_from` and `via_slot` tell which card of which place moves
-    on to each place; -1 where the new card itself goes there. Places are tried from `turn` on, so that none is always the first."""
+    """Breadth first from a card to the nearest place with room, or -1. `came_from` and `via_slot` tell which card of
+    which place moves on to each place; -1 where the new card itself goes there. Places are tried from `turn` on, so
+    that none is always the first."""
     size = int(places.first.shape[0])
     seen, waiting, head = 0, 0, -1
     while head < waiting:
@@ -239,10 +255,10 @@ def _way(
 def _stir(key: np.uint64, places: _Places, slots: npt.NDArray[np.int64], count: int) -> np.uint64:
     """Random walks over the deals that agree.
 
-    A walk takes up a random card; the card in hand goes to a random place that may hold it and puts a random card there in hand, until
-    one falls to the place where the walk began. A walk that gets long is taken back. The same walk backwards is as long and makes its
-    choices among equally many, so the chain is symmetric and its stationary law even; any two deals differ by such closed walks, none
-    longer than there are places, so it reaches all of them.
+    A walk takes up a random card; the card in hand goes to a random place that may hold it and puts a random card there
+    in hand, until one falls to the place where the walk began. A walk that gets long is taken back. The same walk
+    backwards is as long and makes its choices among equally many, so the chain is symmetric and its stationary law
+    even; any two deals differ by such closed walks, none longer than there are places, so it reaches all of them.
     """
     size = places.first.shape[0]
     visited = np.empty(_LONGEST * size, np.int64)

@@ -23,10 +23,11 @@ _ROWS_PER_THREAD = 256
 
 
 class Turn(NamedTuple):
-    """What B tables show after a step. The arrays are views, read-only, and overwritten by the next step: copy what you keep.
+    """What B tables show after a step. The arrays are views, read-only, and overwritten by the next step: copy what you
+    keep.
 
-    Where a table's episode has just ended, `reward`, `terminated` and `truncated` speak of that episode, and `observation`,
-    `action_mask` and `seat` already of the next one.
+    Where a table's episode has just ended, `reward`, `terminated` and `truncated` speak of that episode, and
+    `observation`, `action_mask` and `seat` already of the next one.
     """
 
     observation: npt.NDArray[Any]
@@ -44,7 +45,8 @@ class Turn(NamedTuple):
 
 
 class Tables:
-    """B tables of one game. Row i with seed `s + i` plays exactly as the AEC environment with seed `s + i`, for any `num_threads`.
+    """B tables of one game. Row i with seed `s + i` plays exactly as the AEC environment with seed `s + i`, for any
+    `num_threads`.
 
     With `autoreset=False` a finished table stays finished (its mask is all zero) until `restart`.
     """
@@ -80,13 +82,16 @@ class Tables:
             seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
         seeds = [seed + row for row in range(self.num_envs)] if isinstance(seed, (int, np.integer)) else list(seed)
         if len(seeds) != self.num_envs:
-            raise ValueError(f"{len(seeds)} seeds were given for {self.num_envs} tables; give one seed, or one per table.")
+            raise ValueError(
+                f"{len(seeds)} seeds were given for {self.num_envs} tables; give one seed, or one per table."
+            )
         if min(seeds) < 0:
             raise ValueError(f"A seed is {min(seeds)}; seeds are whole numbers of 0 or more.")
         self.engine.batch.stream[:] = streams_of(seeds)
 
     def reset(self, *, seed: int | Sequence[int] | None = None, streams: npt.NDArray[np.uint64] | None = None) -> Turn:
-        """Begin a new episode on every table. `seed` reseeds table i with `seed + i`, or `seed[i]`; `streams` sets the streams."""
+        """Begin a new episode on every table. `seed` reseeds table i with `seed + i`, or `seed[i]`; `streams` sets the
+        streams."""
         if seed is not None:
             self.seed(seed)
         if streams is not None:
@@ -95,7 +100,8 @@ class Tables:
         return self.turn
 
     def restart(self, rows: npt.NDArray[np.int64]) -> Turn:
-        """Begin a new episode on the tables of `rows`, dropping what was played there. Rewards and end flags stay to be read."""
+        """Begin a new episode on the tables of `rows`, dropping what was played there. Rewards and end flags stay to be
+        read."""
         self._workers.spread(lambda thread, part: self.engine.open_rows(part, self._decks[thread]), rows)
         self._started = True
         return self.turn
@@ -103,8 +109,8 @@ class Tables:
     def step(self, actions: npt.ArrayLike, rows: npt.NDArray[np.int64] | None = None) -> Turn:
         """Play `actions[k]` on table `rows[k]` (on all tables by default).
 
-        Raises TypeError or ValueError for an array of the wrong type or shape, IllegalAction for an action that is not legal, each
-        before any table has changed.
+        Raises TypeError or ValueError for an array of the wrong type or shape, IllegalAction for an action that is not
+        legal, each before any table has changed.
         """
         if not self._started:
             raise RuntimeError("These tables have not been dealt; call reset() before step().")
@@ -130,7 +136,9 @@ class Tables:
         if array.dtype.kind not in "iu":
             raise TypeError(f"Actions are of type {array.dtype}; they must be whole numbers, one per table.")
         if array.shape != rows.shape:
-            raise ValueError(f"Actions have shape {array.shape}; {len(rows)} tables take shape {rows.shape}, one action each.")
+            raise ValueError(
+                f"Actions have shape {array.shape}; {len(rows)} tables take shape {rows.shape}, one action each."
+            )
         return np.ascontiguousarray(array, np.int64)
 
     def _step_part(self, thread: int, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
@@ -141,18 +149,32 @@ class Tables:
         self._workers.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"engine": self.engine, "num_threads": self.num_threads, "autoreset": self.autoreset, "started": self._started}
+        return {
+            "engine": self.engine,
+            "num_threads": self.num_threads,
+            "autoreset": self.autoreset,
+            "started": self._started,
+        }
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         engine = kept["engine"]
-        self.__init__(engine.game, engine.options, engine.size, seed=0, num_threads=kept["num_threads"], autoreset=kept["autoreset"])  # type: ignore[misc]
+        self.__init__(
+            engine.game,
+            engine.options,
+            engine.size,
+            seed=0,
+            num_threads=kept["num_threads"],
+            autoreset=kept["autoreset"],
+        )  # type: ignore[misc]
         self.engine, self._started = engine, kept["started"]
         self.turn = _read_only(engine)
 
 
 def _read_only(engine: Engine) -> Turn:
     batch = engine.batch
-    views = [array.view() for array in (batch.flat, batch.mask, batch.seat, batch.reward, batch.terminated, batch.truncated)]
+    views = [
+        array.view() for array in (batch.flat, batch.mask, batch.seat, batch.reward, batch.terminated, batch.truncated)
+    ]
     for view in views:
         view.flags.writeable = False
     return Turn(*views)  # type: ignore[arg-type]  # in the order of Turn's fields

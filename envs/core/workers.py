@@ -1,5 +1,5 @@
-"""Threads that share out rows. Kernels run without the interpreter lock, so threads suffice; rows share nothing, so any split gives
-the same bytes."""
+"""Threads that share out rows. Kernels run without the interpreter lock, so threads suffice; rows share nothing, so any
+split gives the same bytes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Workers:
         self._pool: ThreadPoolExecutor | None = None
 
     def spread(self, work: Callable[..., Any], *arrays: npt.NDArray[Any]) -> None:
-        """Call `work(thread, *parts)` over even parts of the arrays' rows, a thread each. Raises what any of them raises."""
+        """Call `work(thread, *parts)` over even parts of the arrays' rows, a thread each. Raises what any of them
+        raises."""
         threads = min(self.num_threads, max(1, len(arrays[0]) // self._least))
         if threads == 1:
             work(0, *arrays)

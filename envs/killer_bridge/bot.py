@@ -1,4 +1,5 @@
-"""Rule-based players: one that never wants a trick, one that counts its high cards, and one that weighs chances and the table's bids.
+"""Rule-based players: one that never wants a trick, one that counts its high cards, and one that weighs chances and the
+table's bids.
 
 The § marks are README.md's paragraphs.
 """
@@ -16,7 +17,17 @@ from backalley.envs.core.cards import BIG_JOKER
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.tricks import JOKERS_HIGH
 from backalley.envs.killer_bridge.game import Options
-from backalley.envs.killer_bridge.hands import BOARD, BOARD_BONUS, MADE_POINTS, PACK, PLAY, RAINBOW, RAINBOW_BONUS, LinearPenalty, Scoring
+from backalley.envs.killer_bridge.hands import (
+    BOARD,
+    BOARD_BONUS,
+    MADE_POINTS,
+    PACK,
+    PLAY,
+    RAINBOW,
+    RAINBOW_BONUS,
+    LinearPenalty,
+    Scoring,
+)
 from backalley.envs.killer_bridge.sight import WIDE_TABLE, Observation
 
 MARGIN = 1e-9
@@ -152,7 +163,8 @@ def weight_of(card: int, trump: int) -> int:
 
 @kernel
 def count(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """Counts what its high cards and spare trumps are usually worth; then takes the tricks it needs as cheaply as it can, and ducks."""
+    """Counts what its high cards and spare trumps are usually worth; then takes the tricks it needs as cheaply as it
+    can, and ducks."""
     table = seen_table(options, observation)
     if observation.playing == 0:
         return counted_bid(observation, mask, counted_tricks(table))
@@ -163,7 +175,8 @@ def count(options: Options, observation: Observation, mask: npt.NDArray[np.int8]
 
 @kernel
 def counted_bid(observation: Observation, mask: npt.NDArray[np.int8], estimate: float) -> int:
-    """BOARD with three cards or fewer that should all win, RAINBOW within half a trick, else the nearest legal number."""
+    """BOARD with three cards or fewer that should all win, RAINBOW within half a trick, else the nearest legal
+    number."""
     size = int(observation.hand_size)
     if mask[RAINBOW] != 0 and abs(estimate - size / 4) <= 0.5:
         return RAINBOW
@@ -174,7 +187,8 @@ def counted_bid(observation: Observation, mask: npt.NDArray[np.int8], estimate: 
 
 @kernel
 def counted_tricks(table: Table) -> float:
-    """How many tricks a hand's cards are usually worth: fixed values, side cards less the more players and the longer the suit."""
+    """How many tricks a hand's cards are usually worth: fixed values, side cards less the more players and the longer
+    the suit."""
     total, low_trumps = 0.0, 0
     crowd = max(1.0, table.seats / 4)
     for card in range(54):
@@ -206,7 +220,8 @@ def trump_worth(higher: int, table: Table) -> float:
 
 @kernel
 def winning_card(options: Options, observation: Observation, table: Table, mask: npt.NDArray[np.int8]) -> int:
-    """The highest at the lead; else the cheapest card that wins if nobody plays after, the highest that wins otherwise; else the lowest."""
+    """The highest at the lead; else the cheapest card that wins if nobody plays after, the highest that wins otherwise;
+    else the lowest."""
     last = True
     for offset in range(1, options.num_players):
         last = last and card_shown(options, observation, offset) >= 0
@@ -225,7 +240,8 @@ def winning_card(options: Options, observation: Observation, table: Table, mask:
 
 
 class Weights(NamedTuple):
-    """What the weighing player takes for granted. Found by playing it against itself with one number changed; see README.md, §5."""
+    """What the weighing player takes for granted. Found by playing it against itself with one number changed; see
+    README.md, §5."""
 
     late_trump: float = 0.8
     """Chance of a trump under a higher one that is out, once many cards are left."""
@@ -261,7 +277,8 @@ def power(base: float, exponent: int) -> float:
 
 @kernel
 def weigh(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """Gives every card its chance, bids what then pays best, and plays the card after which what is left fits what is still needed."""
+    """Gives every card its chance, bids what then pays best, and plays the card after which what is left fits what is
+    still needed."""
     return weighed(options, observation, mask, WEIGHTS)
 
 
@@ -301,7 +318,9 @@ def chance(card: int, table: Table, leads: bool, weights: Weights) -> float:
 
 
 @kernel
-def weighed_bid(options: Options, observation: Observation, mask: npt.NDArray[np.int8], table: Table, weights: Weights) -> int:
+def weighed_bid(
+    options: Options, observation: Observation, mask: npt.NDArray[np.int8], table: Table, weights: Weights
+) -> int:
     """The legal bid with the best expected points: likely near the sum of the chances, dear far from it."""
     size, seats = int(observation.hand_size), options.num_players
     leads = observation.dealer[seats - 1] != 0
@@ -335,8 +354,11 @@ def weighed_bid(options: Options, observation: Observation, mask: npt.NDArray[np
 
 
 @kernel
-def fitting_card(options: Options, observation: Observation, mask: npt.NDArray[np.int8], table: Table, weights: Weights) -> int:
-    """The card after which the chances left over come closest to what is still needed, whether it wins this trick or not."""
+def fitting_card(
+    options: Options, observation: Observation, mask: npt.NDArray[np.int8], table: Table, weights: Weights
+) -> int:
+    """The card after which the chances left over come closest to what is still needed, whether it wins this trick or
+    not."""
     needed = int(observation.needed[0]) - int(observation.surplus[0])
     total = 0.0
     for card in range(54):
@@ -356,7 +378,8 @@ def fitting_card(options: Options, observation: Observation, mask: npt.NDArray[n
 
 @kernel
 def near(difference: float, variance: float) -> float:
-    """1 where an expectation is right, less the farther it is off: a bell with heavy tails, by arithmetic that every runtime does alike."""
+    """1 where an expectation is right, less the farther it is off: a bell with heavy tails, by arithmetic that every
+    runtime does alike."""
     bell = 1.0 / (1.0 + difference * difference / variance)
     return bell * bell
 
@@ -383,7 +406,9 @@ def beaten(observation: Observation, offset: int, card: int, led: int, table: Ta
     higher = 1.0 - power(1.0 - cards.count_bits(above(card, table.unseen, trump)) / hidden, left)
     if lacks_trump if suit == trump else lacks_led:
         higher = 0.0
-    void = 1.0 if lacks_led else power(1.0 - cards.count_bits(table.unseen & tricks.suit_set(led, trump)) / hidden, left)
+    void = (
+        1.0 if lacks_led else power(1.0 - cards.count_bits(table.unseen & tricks.suit_set(led, trump)) / hidden, left)
+    )
     beats = higher
     if suit == trump and led != trump:
         beats = void * higher
@@ -395,6 +420,17 @@ def beaten(observation: Observation, offset: int, card: int, led: int, table: Ta
 
 BOTS = (
     Bot("duck", duck, "Bids as little as it may and avoids every trick it can."),
-    Bot("count", count, "Bids what its high cards are usually worth, takes tricks as cheaply as it can while it needs them, then ducks."),
-    Bot("weigh", weigh, "Gives every card a chance, bids what pays best, plays the card after which the rest fits what it still needs."),
+    Bot(
+        "count",
+        count,
+        (
+            "Bids what its high cards are usually worth, takes tricks "
+            "as cheaply as it can while it needs them, then ducks."
+        ),
+    ),
+    Bot(
+        "weigh",
+        weigh,
+        "Gives every card a chance, bids what pays best, plays the card after which the rest fits what it still needs.",
+    ),
 )

@@ -1,7 +1,8 @@
-"""Killer Back Alley Bridge Substitute: 1 to 54 players bid exactly how many tricks they will take, hand by hand of every size.
+"""Killer Back Alley Bridge Substitute: 1 to 54 players bid exactly how many tricks they will take, hand by hand of
+every size.
 
-Two jokers are always trumps, the dealer may not make the bids come out even, and the big joker, led, calls for everybody's highest
-trump. The rules are README.md; the § marks below are its paragraphs.
+Two jokers are always trumps, the dealer may not make the bids come out even, and the big joker, led, calls for
+everybody's highest trump. The rules are README.md; the § marks below are its paragraphs.
 """
 
 from __future__ import annotations
@@ -70,20 +71,35 @@ class Options(NamedTuple):
     variant: Annotated[Variant, option("`ultimate`: exactly 37 wins; `drinking`: sips are counted")] = Variant.STANDARD
     scoring: Annotated[Scoring, option("f(x) is x² or x")] = Scoring.SQUARED
     linear_penalty: Annotated[LinearPenalty, option("f(x) of a missed bid in the linear game")] = LinearPenalty.LINEAR
-    length: Annotated[Length, option("hands of all sizes down and up again, down only, up only, or one hand")] = Length.FULL
-    hand_size: Annotated[int, option("cards of a single hand", low=0, high=54, words={"largest": LARGEST_HAND})] = LARGEST_HAND
-    first_dealer: Annotated[int, option("who deals the first hand", low=-1, high=53, words={"random": RANDOM_DEALER})] = RANDOM_DEALER
+    length: Annotated[Length, option("hands of all sizes down and up again, down only, up only, or one hand")] = (
+        Length.FULL
+    )
+    hand_size: Annotated[int, option("cards of a single hand", low=0, high=54, words={"largest": LARGEST_HAND})] = (
+        LARGEST_HAND
+    )
+    first_dealer: Annotated[
+        int, option("who deals the first hand", low=-1, high=53, words={"random": RANDOM_DEALER})
+    ] = RANDOM_DEALER
     allow_board: Annotated[bool, option("BOARD may be bid")] = True
     allow_rainbow: Annotated[bool, option("RAINBOW may be bid")] = True
-    shared_win: Annotated[bool, option("equal totals share the win; otherwise the number of bids made decides first")] = True
-    sip_rule: Annotated[SipRule, option("sips for a bid missed in the drinking game: one, or one per trick")] = SipRule.ONE_PER_MISS
-    history: Annotated[History, option("observations show the whole hand's tricks, or the last finished one")] = History.FULL
-    reward: Annotated[Reward, option("points above the table's mean, or the win; `auto` is points, in `ultimate` the win")] = Reward.AUTO
+    shared_win: Annotated[
+        bool, option("equal totals share the win; otherwise the number of bids made decides first")
+    ] = True
+    sip_rule: Annotated[SipRule, option("sips for a bid missed in the drinking game: one, or one per trick")] = (
+        SipRule.ONE_PER_MISS
+    )
+    history: Annotated[History, option("observations show the whole hand's tricks, or the last finished one")] = (
+        History.FULL
+    )
+    reward: Annotated[
+        Reward, option("points above the table's mean, or the win; `auto` is points, in `ultimate` the win")
+    ] = Reward.AUTO
     per_hand_rewards: Annotated[bool, option("points are paid hand by hand; otherwise when the game ends")] = False
 
 
 def check(options: Options) -> None:
-    """Raises OptionError for a dealer who has no seat, a hand that the pack cannot give, and options that have nothing to act on."""
+    """Raises OptionError for a dealer who has no seat, a hand that the pack cannot give, and options that have nothing
+    to act on."""
     largest = PACK_SIZE // options.num_players
     if options.first_dealer >= options.num_players:
         raise OptionError(
@@ -92,7 +108,8 @@ def check(options: Options) -> None:
         )
     if options.hand_size > largest:
         raise OptionError(
-            f"killer_bridge option hand_size is {options.hand_size}; {options.num_players} players get at most {largest} cards each."
+            f"killer_bridge option hand_size is {options.hand_size}; "
+            f"{options.num_players} players get at most {largest} cards each."
         )
     if options.hand_size != LARGEST_HAND and options.length != Length.SINGLE:
         raise OptionError(f"killer_bridge option hand_size is {options.hand_size}; it needs length='single'.")
@@ -132,7 +149,9 @@ class State:
     last_trick: npt.NDArray[np.int8] = field("i1", _per_seat, "the cards of the last finished trick of this hand")
     hand: npt.NDArray[np.int64] = field("i8", _per_seat, "each seat's cards, as a set")
     played: npt.NDArray[np.int64] = field("i8", _per_seat, "the cards that each seat has played in this hand, as a set")
-    may_hold: npt.NDArray[np.int64] = field("i8", _per_seat, "what each seat's plays leave possible in its hand, as a set")
+    may_hold: npt.NDArray[np.int64] = field(
+        "i8", _per_seat, "what each seat's plays leave possible in its hand, as a set"
+    )
 
 
 @kernel
@@ -196,7 +215,8 @@ def legal(options: Options, state: State, mask: npt.NDArray[np.int8]) -> None:
 
 @kernel
 def legal_bids(options: Options, state: State, seat: int, mask: npt.NDArray[np.int8]) -> None:
-    """§1.3: any number up to the size of the hand, BOARD, and RAINBOW with the cards for it; the dealer not what the hook forbids."""
+    """§1.3: any number up to the size of the hand, BOARD, and RAINBOW with the cards for it; the dealer not what the
+    hook forbids."""
     size = int(state.hand_size)
     barred = hook(options, state) if seat == state.dealer else -1
     mask[: size + 1] = 1
@@ -342,7 +362,8 @@ def winners(options: Options, state: State) -> int:
 
 @kernel
 def outlook(options: Options, state: State, seat: int) -> float:
-    """Between two hands: what the points gained so far will pay (§3). A win is not to be told from them: NaN, the game goes on."""
+    """Between two hands: what the points gained so far will pay (§3). A win is not to be told from them: NaN, the game
+    goes on."""
     if not pays_points(options):
         return math.nan
     if options.per_hand_rewards:

@@ -1,4 +1,5 @@
-"""The hands of Killer Back Alley Bridge Substitute: how large they are, what may be bid and played, and what a bid scores.
+"""The hands of Killer Back Alley Bridge Substitute: how large they are, what may be bid and played, and what a bid
+scores.
 
 The § marks are README.md's paragraphs.
 """
@@ -127,7 +128,8 @@ def bid_value(bid: int, size: int) -> int:
 
 @kernel
 def hook(options: Options, state: State) -> int:
-    """§1.3: the value that would make the bids made so far come to the number of tricks; negative where they are past it."""
+    """§1.3: the value that would make the bids made so far come to the number of tricks; negative where they are past
+    it."""
     value = int(state.hand_size)
     for seat in range(options.num_players):
         if state.bid[seat] != NO_BID:
@@ -148,7 +150,8 @@ def is_rainbow(hand: int, size: int, trump: int) -> bool:
 
 @kernel
 def playable(hand: int, lead: int, trump: int) -> int:
-    """§1.3: the cards of a hand (a set) that may be played to a trick: under the big joker the highest trump, else what follows suit."""
+    """§1.3: the cards of a hand (a set) that may be played to a trick: under the big joker the highest trump, else what
+    follows suit."""
     if lead == BIG_JOKER:
         trumps = hand & tricks.suit_set(trump, trump)
         return hand if trumps == 0 else 1 << tricks.highest_card(trumps)
@@ -157,8 +160,8 @@ def playable(hand: int, lead: int, trump: int) -> int:
 
 @kernel
 def left_possible(card: int, lead: int, trump: int) -> int:
-    """§2: the cards that a player may still hold after playing `card` to `lead`, as a set: whoever does not follow has none of the
-    suit; whoever gives a trump to the big joker has none above it."""
+    """§2: the cards that a player may still hold after playing `card` to `lead`, as a set: whoever does not follow has
+    none of the suit; whoever gives a trump to the big joker has none above it."""
     led = tricks.suit(lead, trump)
     if tricks.suit(card, trump) != led:
         return PACK & ~tricks.suit_set(led, trump)
@@ -186,7 +189,11 @@ def score_bounds(options: Options) -> tuple[int, int]:
     """§3: the least and the greatest points of one seat in a whole game."""
     low, high = 0, 0
     for size in hand_sizes(options):
-        bids = [size, *([BOARD] if options.allow_board else []), *([RAINBOW] if options.allow_rainbow and size % 4 == 0 else [])]
+        bids = [
+            size,
+            *([BOARD] if options.allow_board else []),
+            *([RAINBOW] if options.allow_rainbow and size % 4 == 0 else []),
+        ]
         if options.num_players == 1:
             # He wins every trick and may not bid them all (§4).
             values = [hand_points(options, bid, size, size) for bid in (0, size - 1)]

@@ -81,7 +81,11 @@ class Observation:
     hand_size: int = field("i2", doc="cards dealt to each seat in this hand", high=_largest)
     hand_index: int = field("i2", doc="hands finished before this one", high=lambda o: num_hands(o) - 1)
     playing: int = field("i2", doc="1 once all bids are made")
-    hook: int = field("i2", doc="1 + the value that the bids so far would bar the dealer from, 0 for none", high=lambda o: _largest(o) + 1)
+    hook: int = field(
+        "i2",
+        doc="1 + the value that the bids so far would bar the dealer from, 0 for none",
+        high=lambda o: _largest(o) + 1,
+    )
     turn: npt.NDArray[np.int16] = field("i2", _per_seat, "who is to act")
     dealer: npt.NDArray[np.int16] = field("i2", _per_seat, "who dealt")
     leader: npt.NDArray[np.int16] = field("i2", _per_seat, "who led, or is to lead, this trick")
@@ -89,23 +93,33 @@ class Observation:
     bid_set: npt.NDArray[np.int16] = field("i2", _per_seat, "has bid")
     bid_value: npt.NDArray[np.int16] = field("i2", _per_seat, "tricks bid", high=_largest)
     bid_board: npt.NDArray[np.int16] = field("i2", _per_seat, "has bid BOARD")
-    bid_rainbow: npt.NDArray[np.int16] = field("i2", _per_seat, "has bid RAINBOW: a quarter of that hand was of each suit")
+    bid_rainbow: npt.NDArray[np.int16] = field(
+        "i2", _per_seat, "has bid RAINBOW: a quarter of that hand was of each suit"
+    )
     won: npt.NDArray[np.int16] = field("i2", _per_seat, "tricks won", high=_largest)
     needed: npt.NDArray[np.int16] = field("i2", _per_seat, "tricks still needed for the bid", high=_largest)
     surplus: npt.NDArray[np.int16] = field("i2", _per_seat, "tricks won beyond the bid", high=_largest)
-    score: npt.NDArray[np.int16] = field("i2", _per_seat, "points (a lone player's stop at -32768)", low=_clipped_low, high=_clipped_high)
+    score: npt.NDArray[np.int16] = field(
+        "i2", _per_seat, "points (a lone player's stop at -32768)", low=_clipped_low, high=_clipped_high
+    )
     made: npt.NDArray[np.int16] = field("i2", _per_seat, "bids made good", high=lambda o: num_hands(o))
     trick: npt.NDArray[np.int16] = field(
         "i2", _trick_shape, "each seat's card in this trick; above 10 players as 1 + its number", high=_card_high
     )
     played: npt.NDArray[np.int16] = field(
-        "i2", _played_shape, "each seat's cards of this hand so far; above 10 players as a list of 1 + its number", high=_card_high
+        "i2",
+        _played_shape,
+        "each seat's cards of this hand so far; above 10 players as a list of 1 + its number",
+        high=_card_high,
     )
     void: npt.NDArray[np.int16] = field(
         "i2", lambda o: (o.num_players, 5), "suits (C, D, H, S, jokers without trump) that the seat has shown to lack"
     )
     top_trump: npt.NDArray[np.int16] = field(
-        "i2", _per_seat, "1 + rank of the highest trump that the seat's plays leave possible; 14, 15 the jokers", high=15
+        "i2",
+        _per_seat,
+        "1 + rank of the highest trump that the seat's plays leave possible; 14, 15 the jokers",
+        high=15,
     )
 
 
@@ -177,7 +191,9 @@ def observe_knowledge(options: Options, state: State, who: int, offset: int, out
         out.void[offset, suit] = int(possible & tricks.suit_set(suit, trump) == 0)
     trumps = possible & tricks.suit_set(trump, trump)
     out.void[offset, NO_TRUMP] = int(trump == NO_TRUMP and trumps == 0)
-    out.top_trump[offset] = 0 if trumps == 0 else 1 + tricks.strength(tricks.highest_card(trumps), tricks.JOKERS_HIGH) // 2
+    out.top_trump[offset] = (
+        0 if trumps == 0 else 1 + tricks.strength(tricks.highest_card(trumps), tricks.JOKERS_HIGH) // 2
+    )
 
 
 @kernel
@@ -215,8 +231,9 @@ def observe_played(options: Options, state: State, seat: int, out: Observation) 
 
 @kernel
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
-    """§2: deal the cards that `seat` has not seen anew: each hand within what its plays leave possible and, after a rainbow bid, with
-    its number of cards of each suit; the rest is the leftover. The hook tells nothing of anybody's cards."""
+    """§2: deal the cards that `seat` has not seen anew: each hand within what its plays leave possible and, after a
+    rainbow bid, with its number of cards of each suit; the rest is the leftover. The hook tells nothing of anybody's
+    cards."""
     unseen = PACK & ~int(state.hand[seat])
     if state.turned < NO_CARD:
         unseen &= ~(1 << int(state.turned))
@@ -238,7 +255,8 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
 
 @kernel
 def hidden_hand(state: State, who: int, room: npt.NDArray[np.int64], may_hold: npt.NDArray[np.int64]) -> int:
-    """§2: another player's hand as four places, one for each suit of a rainbow; otherwise the first is all of it. Gives its size."""
+    """§2: another player's hand as four places, one for each suit of a rainbow; otherwise the first is all of it. Gives
+    its size."""
     held = int(state.hand_size) - cards.count_bits(int(state.played[who]))
     possible = int(state.may_hold[who])
     if state.bid[who] != RAINBOW:

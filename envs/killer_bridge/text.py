@@ -32,9 +32,16 @@ def cards_of(held: int) -> list[int]:
 
 def table_str(options: Options, state: Any, seat: int | None) -> str:
     """The hand, the trick and everybody's bid and score, as `seat` may see them; None shows all cards."""
-    trump = "no trump" if state.trump == NO_TRUMP else f"trump {('clubs', 'diamonds', 'hearts', 'spades')[int(state.trump)]}"
+    trump = (
+        "no trump"
+        if state.trump == NO_TRUMP
+        else f"trump {('clubs', 'diamonds', 'hearts', 'spades')[int(state.trump)]}"
+    )
     turned = "nothing turned up" if state.turned == NO_CARD else f"{cards.card_name(int(state.turned))} turned up"
-    head = f"hand {int(state.hand_index) + 1} of {num_hands(options)}: {int(state.hand_size)} cards each, {turned}, {trump}"
+    head = (
+        f"hand {int(state.hand_index) + 1} of {num_hands(options)}: "
+        f"{int(state.hand_size)} cards each, {turned}, {trump}"
+    )
     lines = [head, "seat  bid      won  score  cards"]
     for who in range(options.num_players):
         dealer = "d" if who == state.dealer else " "
@@ -47,7 +54,10 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
         ("last trick", int(state.last_leader), state.last_trick[: options.num_players if state.finished else 0]),
         ("this trick", int(state.leader), state.trick[: int(state.in_trick)]),
     ):
-        played = [f"{(leader + index) % options.num_players}: {cards.card_name(int(card))}" for index, card in enumerate(trick)]
+        played = [
+            f"{(leader + index) % options.num_players}: {cards.card_name(int(card))}"
+            for index, card in enumerate(trick)
+        ]
         cry = "  Rake 'em and shake 'em!" if played and trick[0] == BIG_JOKER else ""
         lines.append(f"{name}: {', '.join(played) or '-'}{cry}")
     if seat is None:

@@ -18,12 +18,20 @@ OPPONENT = 1
 @kernel
 def own_stakes(options: Options, observation: Observation) -> Stakes:
     """What a hand's ends are worth against an unsuccessful hand."""
-    return Stakes(counting.show_cards(observation), options.dealer_total_cap, options.stand_pat, np.ones(counting.PLACES), 0.0, 0.0)
+    return Stakes(
+        counting.show_cards(observation),
+        options.dealer_total_cap,
+        options.stand_pat,
+        np.ones(counting.PLACES),
+        0.0,
+        0.0,
+    )
 
 
 @kernel
 def stakes(options: Options, observation: Observation, chances: Numbers) -> Stakes:
-    """What my hand's ends are worth against the chances [place] of the opponent's won hands; the rest to 1 is an unsuccessful hand."""
+    """What my hand's ends are worth against the chances [place] of the opponent's won hands; the rest to 1 is an
+    unsuccessful hand."""
     won = np.empty(counting.PLACES)
     better = 0.0
     for place in range(counting.PLACES):
@@ -40,7 +48,10 @@ def finished(observation: Observation, chances: Numbers) -> bool:
         if observation.method[OPPONENT, number]:
             method = number + 1
     if method != 0 and observation.verdict[OPPONENT, Verdict.WIN - 1] == 1:
-        player_total, total = int(np.int64(observation.player_total[OPPONENT])), int(np.int64(observation.total[OPPONENT]))
+        player_total, total = (
+            int(np.int64(observation.player_total[OPPONENT])),
+            int(np.int64(observation.total[OPPONENT])),
+        )
         chances[counting.place(method, player_total, total)] = 1.0
     return method != Method.NONE
 
@@ -84,7 +95,22 @@ def planner(options: Options, observation: Observation, mask: npt.NDArray[np.int
 
 
 BOTS = (
-    Bot("book", book, "Hits to 13, calls backhand from 14 where most of the stub passes 21 and beats the dealer, throws push hands away."),
-    Bot("counter", counter, "Counts the stub and takes the best expectation over the next card against the opponent's hand as it ended."),
-    Bot("planner", planner, "Counts the stub to the end of its hand, against all that the opponent's hand has become or may become."),
+    Bot(
+        "book",
+        book,
+        (
+            "Hits to 13, calls backhand from 14 where most of the stub "
+            "passes 21 and beats the dealer, throws push hands away."
+        ),
+    ),
+    Bot(
+        "counter",
+        counter,
+        "Counts the stub and takes the best expectation over the next card against the opponent's hand as it ended.",
+    ),
+    Bot(
+        "planner",
+        planner,
+        "Counts the stub to the end of its hand, against all that the opponent's hand has become or may become.",
+    ),
 )

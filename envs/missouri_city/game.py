@@ -1,4 +1,5 @@
-"""Missouri City Backhand: two Buffalo Bayou hands on one deck and one dealer hand; of two hands won, the better method or lower total wins.
+"""Missouri City Backhand: two Buffalo Bayou hands on one deck and one dealer hand; of two hands won, the better method
+or lower total wins.
 
 The rules are README.md, §3, on top of Backhand's and Buffalo Bayou's; what the series shares is `backhand/series.py`.
 """
@@ -38,8 +39,12 @@ class Options(NamedTuple):
     ace_rule: series.AceRuleOption = AceRule.ONCE
     ace_rule_on_replacement: series.ReplacementOption = True
     dealer_total_cap: series.DealerCapOption = True
-    stand_pat: Annotated[bool, option("whether a seat whose hit left it ahead of the dealer may stand on its next turn, §3.5")] = False
-    dealt_first: Annotated[DealtFirst, option("the seat dealt first: green (0), red (1), or by lot in each game")] = DealtFirst.RANDOM
+    stand_pat: Annotated[
+        bool, option("whether a seat whose hit left it ahead of the dealer may stand on its next turn, §3.5")
+    ] = False
+    dealt_first: Annotated[DealtFirst, option("the seat dealt first: green (0), red (1), or by lot in each game")] = (
+        DealtFirst.RANDOM
+    )
 
     @property
     def seats(self) -> int:
@@ -70,7 +75,8 @@ def start(options: Options, state: State, lot: int) -> None:
 
 @kernel
 def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
-    """The show cards; the first hand with its Ace Rule; the second with its own. A replaced ace is the second seat's first play. §3.1"""
+    """The show cards; the first hand with its Ace Rule; the second with its own. A replaced ace is the second seat's
+    first play. §3.1"""
     series.open_deck(state, deck)
     series.deal_show_cards(state)
     first = int(state.dealt_first)
@@ -111,8 +117,11 @@ def winning_method(state: State, seat: int) -> int:
 
 
 @kernel
-def comparison(method: int, player_total: int, total: int, other_method: int, other_player_total: int, other_total: int) -> int:
-    """1 where the first hand beats the second, -1 where it loses, 0 in a stalemate; methods as `winning_method` gives them. §3.4"""
+def comparison(
+    method: int, player_total: int, total: int, other_method: int, other_player_total: int, other_total: int
+) -> int:
+    """1 where the first hand beats the second, -1 where it loses, 0 in a stalemate; methods as `winning_method` gives
+    them. §3.4"""
     if method == UNSUCCESSFUL or other_method == UNSUCCESSFUL:
         return (other_method == UNSUCCESSFUL) - (method == UNSUCCESSFUL)
     if method != other_method and (method == Method.FIVE_CARDS or other_method == Method.FIVE_CARDS):

@@ -1,6 +1,8 @@
-"""Pitch's rule-based players: what a suit is worth as trump decides the bid, what a trick is worth and who will take it the card.
+"""Pitch's rule-based players: what a suit is worth as trump decides the bid, what a trick is worth and who will take it
+the card.
 
-The § marks are README.md's paragraphs. What a bid needs is rounded from what bids brought these bots against each other (§5).
+The § marks are README.md's paragraphs. What a bid needs is rounded from what bids brought these bots against each other
+(§5).
 """
 
 from __future__ import annotations
@@ -128,8 +130,8 @@ def careful_bid(options: Options, observation: Observation, mask: npt.NDArray[np
 
 @kernel
 def book_bid(options: Options, observation: Observation, mask: npt.NDArray[np.int8], hand: int) -> int:
-    """The least bid that will stand, if the best suit is worth it. A two that an opponent can take for as much as the dealer is not worth
-    making."""
+    """The least bid that will stand, if the best suit is worth it. A two that an opponent can take for as much as the
+    dealer is not worth making."""
     worth, alone, margin = worth_as_trump(options, hand, best_suit(options, hand)), options.teams == Teams.SOLO, 0.0
     may_be_taken = options.dealer_can_take and observation.dealer[0] == 0 and (alone or observation.dealer[2] == 0)
     if partner_holds(options, observation):
@@ -227,7 +229,8 @@ def kept(options: Options, card: int, trump: int, unseen: int) -> float:
 
 @kernel
 def card_of(options: Options, observation: Observation, mask: npt.NDArray[np.int8], hand: int) -> int:
-    """The card that brings most: what the trick is worth times who will take it, less what the card is worth in hand."""
+    """The card that brings most: what the trick is worth times who will take it, less what the card is worth in
+    hand."""
     trump, gone, in_trick, best = which(observation.trump), 0, 0, -1
     for who in range(options.num_players):
         gone |= set_of(observation.played[who])
@@ -257,14 +260,22 @@ def card_of(options: Options, observation: Observation, mask: npt.NDArray[np.int
 def careful(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """Bids only what it expects to win."""
     hand = set_of(observation.hand)
-    return careful_bid(options, observation, mask, hand) if observation.phase[BIDDING] else play(options, observation, mask, hand)
+    return (
+        careful_bid(options, observation, mask, hand)
+        if observation.phase[BIDDING]
+        else play(options, observation, mask, hand)
+    )
 
 
 @kernel
 def book(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """Bids where that brings more than to pass."""
     hand = set_of(observation.hand)
-    return book_bid(options, observation, mask, hand) if observation.phase[BIDDING] else play(options, observation, mask, hand)
+    return (
+        book_bid(options, observation, mask, hand)
+        if observation.phase[BIDDING]
+        else play(options, observation, mask, hand)
+    )
 
 
 @kernel
@@ -278,6 +289,17 @@ def play(options: Options, observation: Observation, mask: npt.NDArray[np.int8],
 
 
 BOTS = (
-    Bot("careful", careful, "Bids the points that its best suit is worth as trump, and plays the card that brings most to its side."),
-    Bot("book", book, "Plays the same cards; bids where that brings more than to pass, and leaves a two to a dealer who could take it."),
+    Bot(
+        "careful",
+        careful,
+        "Bids the points that its best suit is worth as trump, and plays the card that brings most to its side.",
+    ),
+    Bot(
+        "book",
+        book,
+        (
+            "Plays the same cards; bids where that brings more than "
+            "to pass, and leaves a two to a dealer who could take it."
+        ),
+    ),
 )

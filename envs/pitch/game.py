@@ -1,7 +1,8 @@
-"""Pitch: partners bid how many of the points High, Low, Jack and Game they will win; the first card pitched makes trump.
+"""Pitch: partners bid how many of the points High, Low, Jack and Game they will win; the first card pitched makes
+trump.
 
-The partnership bidding version to 21; alone from three to seven players, and with a joker. The rules are README.md; the § marks below are
-its paragraphs.
+The partnership bidding version to 21; alone from three to seven players, and with a joker. The rules are README.md; the
+§ marks below are its paragraphs.
 """
 
 from __future__ import annotations
@@ -84,26 +85,32 @@ class Options(NamedTuple):
     must_trump_when_void: Annotated[bool, option("who cannot follow a plain suit must trump if he can")] = False
     dealer_can_take: Annotated[bool, option("the dealer may take the highest bid for as much")] = True
     smudge_takeable: Annotated[bool, option("even if it is a smudge")] = False
-    all_pass: Annotated[AllPass, option("where all others pass the dealer must bid; or he may pass and deals again")] = (
-        AllPass.DEALER_FORCED_2
-    )
+    all_pass: Annotated[
+        AllPass, option("where all others pass the dealer must bid; or he may pass and deals again")
+    ] = AllPass.DEALER_FORCED_2
     smudge_wins_game: Annotated[bool, option("a smudge that is made wins the game at once")] = False
     joker: Annotated[Joker, option("no joker; the lowest trump; or a trump between jack and ten")] = Joker.NONE
-    joker_pitch: Annotated[JokerPitch, option("trump after a pitched joker: spades, or what the pitcher names")] = JokerPitch.SPADES
-    game_end: Annotated[GameEnd, option("only a bidder who made his bid wins; or whoever is at the target, the bidder first")] = (
-        GameEnd.BIDDER_MUST_MAKE
+    joker_pitch: Annotated[JokerPitch, option("trump after a pitched joker: spades, or what the pitcher names")] = (
+        JokerPitch.SPADES
     )
+    game_end: Annotated[
+        GameEnd, option("only a bidder who made his bid wins; or whoever is at the target, the bidder first")
+    ] = GameEnd.BIDDER_MUST_MAKE
     mode: Annotated[Mode, option("a game, or one hand")] = Mode.MATCH
     teams: Annotated[Teams, option("two partnerships, or everybody alone")] = Teams.PARTNERS
     num_players: Annotated[int, option("seats at the table; other than 4 only alone", low=3, high=7)] = 4
     max_hands: Annotated[int, option("hands after which the higher score wins", low=1, high=120)] = 64
-    first_dealer: Annotated[int, option("who deals the first hand", low=-1, high=6, words={"random": RANDOM_DEALER})] = RANDOM_DEALER
+    first_dealer: Annotated[
+        int, option("who deals the first hand", low=-1, high=6, words={"random": RANDOM_DEALER})
+    ] = RANDOM_DEALER
 
 
 def check(options: Options) -> None:
     """Raises OptionError for partners who are not four, and a dealer who has no seat."""
     if options.teams == Teams.PARTNERS and options.num_players != 4:
-        raise OptionError(f'pitch option num_players is {options.num_players}; partners are 4: set teams="solo" for another number.')
+        raise OptionError(
+            f'pitch option num_players is {options.num_players}; partners are 4: set teams="solo" for another number.'
+        )
     if options.first_dealer >= options.num_players:
         raise OptionError(
             f"pitch option first_dealer is {options.first_dealer}; with {options.num_players} players it takes "
@@ -139,11 +146,15 @@ class State:
     trick: npt.NDArray[np.int8] = field("i1", _per_seat, "the cards of this trick in order of play")
     hand: npt.NDArray[np.int64] = field("i8", _per_seat, "each seat's cards, as a set")
     played: npt.NDArray[np.int64] = field("i8", _per_seat, "the cards that each seat has played in this hand, as a set")
-    may_hold: npt.NDArray[np.int64] = field("i8", _per_seat, "what each seat's plays leave possible in its hand, as a set")
+    may_hold: npt.NDArray[np.int64] = field(
+        "i8", _per_seat, "what each seat's plays leave possible in its hand, as a set"
+    )
     captured: npt.NDArray[np.int64] = field("i8", _per_side, "the cards that each side has captured, as a set")
     pips: npt.NDArray[np.int8] = field("i1", _per_side, "what they count for Game")
     point: npt.NDArray[np.int8] = field(
-        "i1", NUM_POINTS, "1 + the side that has High, Low, Jack, Game, Joker by the latest trick; 0 nobody; kept until the next"
+        "i1",
+        NUM_POINTS,
+        "1 + the side that has High, Low, Jack, Game, Joker by the latest trick; 0 nobody; kept until the next",
     )
 
 
@@ -302,7 +313,8 @@ def finish_trick(options: Options, state: State) -> None:
 
 @kernel
 def award_points(options: Options, state: State) -> None:
-    """§1.4: who has High, Low, Jack, Game and, with it, Joker, of the cards captured so far; with the last trick these are all in play."""
+    """§1.4: who has High, Low, Jack, Game and, with it, Joker, of the cards captured so far; with the last trick these
+    are all in play."""
     trump, captured = int(state.trump), 0
     for side in range(state.captured.shape[0]):
         captured |= int(state.captured[side])
@@ -387,7 +399,8 @@ def finish_match(options: Options, state: State, winner: int) -> None:
 
 @kernel
 def outlook(options: Options, state: State, seat: int) -> float:
-    """§5: what a seat may still hope to gain before a deal, by the scores; a hand that all have passed out costs nothing."""
+    """§5: what a seat may still hope to gain before a deal, by the scores; a hand that all have passed out costs
+    nothing."""
     if options.mode == Mode.HAND:
         return 0.0
     chance = chance_to_win(options, state.score, side_of(options, seat))

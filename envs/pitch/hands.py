@@ -143,7 +143,8 @@ def joker_strength(options: Options) -> int:
 
 @kernel
 def may_bid(options: Options, highest: int, value: int, is_dealer: bool) -> bool:
-    """§1.2: a bid is higher than the highest so far (0 for none); the dealer may take it for as much, unless it is a smudge."""
+    """§1.2: a bid is higher than the highest so far (0 for none); the dealer may take it for as much, unless it is a
+    smudge."""
     if value > highest:
         return value <= top_bid(options)
     takes = is_dealer and options.dealer_can_take and value == highest
@@ -170,7 +171,8 @@ def playable(hand: int, led: int, trump: int, must_trump: bool) -> int:
 
 @kernel
 def left_possible(card: int, led: int, trump: int, must_trump: bool) -> int:
-    """§4: what whoever played `card` to a trick of that suit may still hold, as a set of all cards not ruled out by it."""
+    """§4: what whoever played `card` to a trick of that suit may still hold, as a set of all cards not ruled out by
+    it."""
     followed, trumps = tricks.suit_set(led, trump), tricks.suit_set(trump, trump)
     if ((followed | trumps) >> card) & 1:
         return ANY_CARD
@@ -181,7 +183,12 @@ def left_possible(card: int, led: int, trump: int, must_trump: bool) -> int:
 @kernel
 def pips(cards: int) -> int:
     """§1.4: what the cards of a set count for Game: a ten 10, A 4, K 3, Q 2, J 1."""
-    courts = 4 * count_bits(cards & _ACES) + 3 * count_bits(cards & _KINGS) + 2 * count_bits(cards & _QUEENS) + count_bits(cards & _JACKS)
+    courts = (
+        4 * count_bits(cards & _ACES)
+        + 3 * count_bits(cards & _KINGS)
+        + 2 * count_bits(cards & _QUEENS)
+        + count_bits(cards & _JACKS)
+    )
     return 10 * count_bits(cards & _TENS) + courts
 
 
@@ -269,7 +276,8 @@ def leading_side(score: npt.NDArray[np.int16]) -> int:
 
 @kernel
 def chance_to_win(options: Options, score: npt.NDArray[np.int16], side: int) -> float:
-    """§5: the chance of a side to win the game before a deal, by the scores alone: as the inverse of the fourth power of what it lacks."""
+    """§5: the chance of a side to win the game before a deal, by the scores alone: as the inverse of the fourth power
+    of what it lacks."""
     total, mine = 0.0, 0.0
     for index in range(score.shape[0]):
         weight = (FAR + max(0, options.target - int(score[index]))) ** -4.0

@@ -28,10 +28,13 @@ def _by_side(options: Options) -> tuple[int]:
 
 
 class Observation:
-    """§4: what one seat may know. Seats are relative: 0 is me, 1 sits at my left. So are sides: 0 is mine, and alone everyone is a side."""
+    """§4: what one seat may know. Seats are relative: 0 is me, 1 sits at my left. So are sides: 0 is mine, and alone
+    everyone is a side."""
 
     hand: npt.NDArray[np.int8] = field("i1", 53, "my cards")
-    played: npt.NDArray[np.int8] = field("i1", lambda o: (o.num_players, 53), "the cards that each seat has played in this hand")
+    played: npt.NDArray[np.int8] = field(
+        "i1", lambda o: (o.num_players, 53), "the cards that each seat has played in this hand"
+    )
     trick: npt.NDArray[np.int8] = field("i1", lambda o: (o.num_players, 53), "each seat's card in this trick")
     trump: npt.NDArray[np.int8] = field("i1", 5, "trump suit: C, D, H, S, not yet known")
     phase: npt.NDArray[np.int8] = field("i1", 3, "bidding, playing, naming trump: one of them is 1")
@@ -40,7 +43,9 @@ class Observation:
     leader: npt.NDArray[np.int8] = field("i1", _by_seat, "who led, or is to lead, this trick")
     winning: npt.NDArray[np.int8] = field("i1", _by_seat, "who wins the trick so far")
     pitcher: npt.NDArray[np.int8] = field("i1", _by_seat, "who has made the highest bid so far")
-    bids: npt.NDArray[np.int8] = field("i1", lambda o: (o.num_players, 6), "each seat's bid: none yet, pass, 2, 3, 4, 5")
+    bids: npt.NDArray[np.int8] = field(
+        "i1", lambda o: (o.num_players, 6), "each seat's bid: none yet, pass, 2, 3, 4, 5"
+    )
     high_bid: int = field("i1", doc="the highest bid so far, 0 for none", high=5)
     void: npt.NDArray[np.int8] = field("i1", lambda o: (o.num_players, 4), "suits that the seat has shown to lack")
     pips: npt.NDArray[np.int8] = field("i1", _by_side, "pips captured", high=MOST_PIPS)
@@ -129,7 +134,8 @@ def observe_sides(options: Options, state: State, seat: int, out: Observation) -
 
 @kernel
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
-    """§4: deal the cards that `seat` has not seen anew: each hand within what its plays leave possible; the rest stays out of play.
+    """§4: deal the cards that `seat` has not seen anew: each hand within what its plays leave possible; the rest stays
+    out of play.
 
     No bid promises anything, so bids tell nothing of the cards.
     """
@@ -138,7 +144,11 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     unseen &= ~int(state.hand[seat])
     for who in range(players):
         unseen &= ~int(state.played[who])
-    room, may_hold, dealt = np.zeros(players + 1, np.int64), np.zeros(players + 1, np.int64), np.zeros(players + 1, np.int64)
+    room, may_hold, dealt = (
+        np.zeros(players + 1, np.int64),
+        np.zeros(players + 1, np.int64),
+        np.zeros(players + 1, np.int64),
+    )
     left = cards.count_bits(unseen)
     for who in range(players):
         if who != seat:

@@ -6,7 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from backalley.envs.core import cards
 from backalley.envs.core.tricks import NO_TRUMP
-from backalley.envs.pitch.hands import BID, BIDDING, JOKER, LEAST_BID, NAME, NOBODY, PASS, PLAY, Mode, Teams, pack_size, pips
+from backalley.envs.pitch.hands import (
+    BID,
+    BIDDING,
+    JOKER,
+    LEAST_BID,
+    NAME,
+    NOBODY,
+    PASS,
+    PLAY,
+    Mode,
+    Teams,
+    pack_size,
+    pips,
+)
 
 if TYPE_CHECKING:
     from backalley.envs.pitch.game import Options
@@ -66,7 +79,9 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
         notes = [word for word, fits in (("dealer", who == state.dealer), ("pitcher", who == state.pitcher)) if fits]
         held = cards_of(int(state.hand[who]))
         shown = _names(held) if seat in (None, who) else " ".join(["--"] * len(held))
-        lines.append(f"{who:>4}  {_bid(int(state.bid[who])):<4}  {shown}" + (f"  ({', '.join(notes)})" if notes else ""))
+        lines.append(
+            f"{who:>4}  {_bid(int(state.bid[who])):<4}  {shown}" + (f"  ({', '.join(notes)})" if notes else "")
+        )
     if state.in_trick:
         lines.append(f"trick led by seat {int(state.leader)}: {_names(state.trick[: state.in_trick].tolist())}")
     for side, score in enumerate(state.score.tolist()):
@@ -85,5 +100,9 @@ def _bid(bid: int) -> str:
 
 
 def _points(options: Options, state: Any) -> str:
-    won = [f"{POINTS[point]} {side_name(options, int(side) - 1)}" for point, side in enumerate(state.point) if int(side) - 1 != NOBODY]
+    won = [
+        f"{POINTS[point]} {side_name(options, int(side) - 1)}"
+        for point, side in enumerate(state.point)
+        if int(side) - 1 != NOBODY
+    ]
     return ", ".join(won)

@@ -1,7 +1,7 @@
 """Rule-based players of Poker Duel. They see an Observation and a mask, and keep nothing between decisions.
 
-Sets of cards are the bits of one int64 (`suit * 13 + rank`), sets of ranks 13 bits. A split is found anew at each of its fifteen
-decisions and is the same each time, since it depends on the fifteen cards alone.
+Sets of cards are the bits of one int64 (`suit * 13 + rank`), sets of ranks 13 bits. A split is found anew at each of
+its fifteen decisions and is the same each time, since it depends on the fifteen cards alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ import numpy.typing as npt
 from backalley.envs.core import rng
 from backalley.envs.core.base import Bot
 from backalley.envs.core.kernel import kernel
-from backalley.envs.core.pokerhands import CATEGORY_SHIFT, LEADING_SHIFT, SUIT, WHEEL, Category, rank_counts, set_strength
+from backalley.envs.core.pokerhands import (
+    CATEGORY_SHIFT,
+    LEADING_SHIFT,
+    SUIT,
+    WHEEL,
+    Category,
+    rank_counts,
+    set_strength,
+)
 from backalley.envs.poker_duel.chances import CHANCES
 from backalley.envs.poker_duel.game import ASSIGN, STAND, Options
 from backalley.envs.poker_duel.hands import PACK, SLOTS
@@ -29,7 +37,8 @@ NARROW = 12
 NINE = 1 << 7
 """The rank of the nines, as a set."""
 SPREAD = 0.2
-"""The strong bot takes each round for worth up to this share more than it is, by an amount drawn from its cards: hard to foresee."""
+"""The strong bot takes each round for worth up to this share more than it is, by an amount drawn from its cards: hard
+to foresee."""
 
 Split = tuple[int, int, int]
 """The sets of cards of slots 1, 2, 3."""
@@ -130,7 +139,8 @@ def from_short_suits(cards: int, ranks: int) -> int:
 
 @kernel
 def kickers(cards: int, ranks: int, spare: int, count: int, low: bool) -> int:
-    """One card each of `count` of `ranks`, from the top; or, with `low`, from the bottom, of the `spare` ranks where there are enough."""
+    """One card each of `count` of `ranks`, from the top; or, with `low`, from the bottom, of the `spare` ranks where
+    there are enough."""
     chosen = 0
     left = count
     if low:
@@ -154,8 +164,9 @@ def kickers(cards: int, ranks: int, spare: int, count: int, low: bool) -> int:
 def form_hand(cards: int, form: int, low: bool, ace_low_straight: bool) -> int:
     """Five cards that make a hand of one form, or none; `low` takes the least useful side cards instead of the best.
 
-    Forms: 0 straight flush, 1 four of a kind, 2-4 full house (smallest pair, largest pair, second three), 5-8 flush of a suit,
-    9-11 the three highest straights, 12 three of a kind, 13-14 two pair (the two highest, highest and lowest), 15 pair, 16 single cards.
+    Forms: 0 straight flush, 1 four of a kind, 2-4 full house (smallest pair, largest pair, second three), 5-8 flush of
+    a suit, 9-11 the three highest straights, 12 three of a kind, 13-14 two pair (the two highest, highest and lowest),
+    15 pair, 16 single cards.
     """
     once, twice, thrice, four = rank_counts(cards)
     single = once & ~twice
@@ -183,7 +194,9 @@ def form_hand(cards: int, form: int, low: bool, ace_low_straight: bool) -> int:
         other = highest(twice & ~rank) if form == 13 else twice & -twice
         if other == rank or other == 0:
             return 0
-        return of_rank(cards, rank, 2) | of_rank(cards, other, 2) | kickers(cards, once & ~rank & ~other, single, 1, low)
+        return (
+            of_rank(cards, rank, 2) | of_rank(cards, other, 2) | kickers(cards, once & ~rank & ~other, single, 1, low)
+        )
     if form == 15:
         rank = highest(twice)
         return of_rank(cards, rank, 2) | kickers(cards, once & ~rank, single, 3, low) if twice != 0 else 0
@@ -257,7 +270,8 @@ def misere_split(options: Options, cards: int) -> Split:
 
 @kernel
 def grade(cards: int, ace_low_straight: bool) -> int:
-    """The column of CHANCES for five cards: `13 * category + highest leading rank` (of a hand of nothing, its highest rank)."""
+    """The column of CHANCES for five cards: `13 * category + highest leading rank` (of a hand of nothing, its highest
+    rank)."""
     strength = set_strength(cards, ace_low_straight)
     leading = (strength >> LEADING_SHIFT) & SUIT
     return 13 * (strength >> CATEGORY_SHIFT) + int(TOP_RANK[leading if leading != 0 else strength & SUIT])
@@ -265,7 +279,8 @@ def grade(cards: int, ace_low_straight: bool) -> int:
 
 @kernel
 def strong_split(options: Options, chances: npt.NDArray[Any], spread: float, cards: int) -> Split:
-    """Of a dozen or two good splits, in all orders, the one that wins the most points by `chances` [3 or more rounds, grades].
+    """Of a dozen or two good splits, in all orders, the one that wins the most points by `chances` [3 or more rounds,
+    grades].
 
     Each round's points are weighed up to `spread` heavier, by an amount drawn from the cards.
     """
@@ -343,7 +358,9 @@ def misere_discard(cards: int, ace_low_straight: bool) -> int:
 
 
 @kernel
-def strong_discard(cards: int, unseen: int, now: npt.NDArray[Any], after: npt.NDArray[Any], ace_low_straight: bool) -> int:
+def strong_discard(
+    cards: int, unseen: int, now: npt.NDArray[Any], after: npt.NDArray[Any], ace_low_straight: bool
+) -> int:
     """The set of the card to throw, or none: what wins most often over all cards that may be drawn.
 
     `now` and `after` [grades] are the chances of a hand that stands and of one that has exchanged.
@@ -376,7 +393,8 @@ def strong_discard(cards: int, unseen: int, now: npt.NDArray[Any], after: npt.ND
 
 @kernel
 def to_slot(observation: Observation, mask: npt.NDArray[np.int8], split: Split) -> int:
-    """The next card to its slot of a split; where a slot is full, because someone else began this one, to the first with room."""
+    """The next card to its slot of a split; where a slot is full, because someone else began this one, to the first
+    with room."""
     card = held(observation.next_card)
     action = ASSIGN + (0 if split[0] & card != 0 else 1 if split[1] & card != 0 else 2)
     if mask[action] == 0:
@@ -437,7 +455,8 @@ def greedy(options: Options, observation: Observation, mask: npt.NDArray[np.int8
 
 @kernel
 def blotto(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """§6: as greedy, but with one deal in ten the weaker two hands change places, and with one in ten the stronger two."""
+    """§6: as greedy, but with one deal in ten the weaker two hands change places, and with one in ten the stronger
+    two."""
     if observation.phase[0] == 0:
         return simple_exchange(options, observation, mask)
     cards = slotted(observation) | held(observation.unassigned)
@@ -453,7 +472,8 @@ def blotto(options: Options, observation: Observation, mask: npt.NDArray[np.int8
 
 @kernel
 def strong(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """§6: splits for the most points, exchanges for the best chance, both against a measured field. In misère as greedy."""
+    """§6: splits for the most points, exchanges for the best chance, both against a measured field. In misère as
+    greedy."""
     if options.misere:
         return greedy(options, observation, mask, key)
     mine = slotted(observation)
@@ -463,7 +483,9 @@ def strong(options: Options, observation: Observation, mask: npt.NDArray[np.int8
         chances = CHANCES[min(2, options.exchanges_per_round)]
         return to_slot(observation, mask, strong_split(options, chances, SPREAD, mine | held(observation.unassigned)))
     slot = fighting(observation)
-    unseen = PACK & ~(mine | held(observation.discards[0]) | held(observation.exposed[0]) | held(observation.exposed[1]))
+    unseen = PACK & ~(
+        mine | held(observation.discards[0]) | held(observation.exposed[0]) | held(observation.exposed[1])
+    )
     if options.discards_public:
         unseen &= ~held(observation.discards[1])
     row = SLOTS if observation.phase[2] == 1 else slot
@@ -474,6 +496,15 @@ def strong(options: Options, observation: Observation, mask: npt.NDArray[np.int8
 
 BOTS = (
     Bot("blotto", blotto, "greedy, but every fifth deal two neighbouring hands change places"),
-    Bot("greedy", greedy, "best five of fifteen to slot 3, best five of the rest to slot 2; exchanges the lowest loose card"),
-    Bot("strong", strong, "splits for the most points and exchanges for the best chance, against a measured field", fast=False),
+    Bot(
+        "greedy",
+        greedy,
+        "best five of fifteen to slot 3, best five of the rest to slot 2; exchanges the lowest loose card",
+    ),
+    Bot(
+        "strong",
+        strong,
+        "splits for the most points and exchanges for the best chance, against a measured field",
+        fast=False,
+    ),
 )

@@ -1,4 +1,4 @@
-"""The chance of a hand to win its round, as tune.py measured it. Written by tune.py; change that, not this."""
+"""The chance of a hand to win its round. Written by tune.py, which measured it; change that, not this."""
 
 import numpy as np
 
@@ -139,4 +139,4 @@ CHANCES = np.array(
     ],
     np.float64,
 ).reshape(3, 4, 130) / 1000
-"""[exchanges left 0..2, round 1..3 and sudden death, 13 * category + highest leading rank], see bot.grade."""
+"""[exchanges left 0..2, round 1..3 and sudden death, 13 * category + highest rank], see bot.grade."""

@@ -1,7 +1,8 @@
-"""Poker Duel: two players split fifteen cards into three poker hands, which meet in order for one, two and three points.
+"""Poker Duel: two players split fifteen cards into three poker hands, which meet in order for one, two and three
+points.
 
-Between split and showdown each may exchange two cards of the hand that is being fought, blind and in turns. The rules are README.md;
-the § marks below are its paragraphs.
+Between split and showdown each may exchange two cards of the hand that is being fought, blind and in turns. The rules
+are README.md; the § marks below are its paragraphs.
 """
 
 from __future__ import annotations
@@ -70,10 +71,14 @@ class Options(NamedTuple):
     """§2: what a table may agree on."""
 
     num_games: Annotated[int, option("games in a match", low=1, high=50)] = 2
-    first_dealer: Annotated[FirstDealer, option("who deals the first game (0 and 1 are taken too)")] = FirstDealer.RANDOM
+    first_dealer: Annotated[FirstDealer, option("who deals the first game (0 and 1 are taken too)")] = (
+        FirstDealer.RANDOM
+    )
     round_points: Annotated[tuple[int, int, int], option("what the three rounds are worth", low=0, high=40)] = (1, 2, 3)
     exchanges_per_round: Annotated[int, option("exchange turns of each player in a round", low=0, high=11)] = 2
-    exchange_order: Annotated[ExchangeOrder, option("turn by turn, or all of the non-dealer's first")] = ExchangeOrder.ALTERNATE
+    exchange_order: Annotated[ExchangeOrder, option("turn by turn, or all of the non-dealer's first")] = (
+        ExchangeOrder.ALTERNATE
+    )
     stand_is_final: Annotated[bool, option("standing gives up the round's other turns; otherwise only this one")] = True
     discards_public: Annotated[bool, option("discards are laid face up")] = False
     tie_points: Annotated[TiePoints, option("what equal hands score: nothing, or half each")] = TiePoints.NONE
@@ -89,11 +94,14 @@ class Options(NamedTuple):
 def check(options: Options) -> None:
     """Raises OptionError where no round scores, or where a match could have more points than an observation holds."""
     if sum(options.round_points) == 0:
-        raise OptionError(f"poker_duel option round_points is {options.round_points}; at least one round must be worth something.")
+        raise OptionError(
+            f"poker_duel option round_points is {options.round_points}; at least one round must be worth something."
+        )
     most = options.num_games * sum(options.round_points)
     if most > MOST_POINTS:
         raise OptionError(
-            f"poker_duel options num_games {options.num_games} and round_points {options.round_points} make {most} points; "
+            f"poker_duel options num_games {options.num_games} and "
+            f"round_points {options.round_points} make {most} points; "
             f"a match may have at most {MOST_POINTS}: lower one of them."
         )
 
@@ -127,13 +135,17 @@ class State:
     round_index: int = field("i1", doc="showdowns of this game so far: the slot being fought")
     slots: npt.NDArray[np.int8] = field("i1", (2, SLOTS, SLOT), "each seat's cards, slot by slot")
     filled: npt.NDArray[np.int8] = field("i1", (2, SLOTS), "how many cards each slot holds")
-    offer: npt.NDArray[np.int8] = field("i1", (2, HAND), "the cards dealt in the order they are assigned; those assigned are wiped")
+    offer: npt.NDArray[np.int8] = field(
+        "i1", (2, HAND), "the cards dealt in the order they are assigned; those assigned are wiped"
+    )
     stock: npt.NDArray[np.int8] = field("i1", SUDDEN_STOCK, "the face-down deck, top first; those drawn are wiped")
     drawn: int = field("i1", doc="cards drawn from the deck")
     turns_left: npt.NDArray[np.int8] = field("i1", 2, "exchange turns each seat has left in this round")
     stood: npt.NDArray[np.int8] = field("i1", (2, SLOTS), "1 where a seat's latest turn in that round was to stand")
     exchanges: npt.NDArray[np.int8] = field("i1", (2, SLOTS), "how many cards each seat exchanged in each round")
-    discards: npt.NDArray[np.int8] = field("i1", lambda o: (2, max(1, SLOTS * o.exchanges_per_round)), "each seat's, oldest first")
+    discards: npt.NDArray[np.int8] = field(
+        "i1", lambda o: (2, max(1, SLOTS * o.exchanges_per_round)), "each seat's, oldest first"
+    )
 
 
 @kernel
@@ -186,7 +198,8 @@ def clear_hand(state: State) -> None:
 
 @kernel
 def legal(options: Options, state: State, mask: npt.NDArray[np.int8]) -> None:
-    """§3: a slot with room for the next card; or standing, and any card of the slot being fought while the deck lasts."""
+    """§3: a slot with room for the next card; or standing, and any card of the slot being fought while the deck
+    lasts."""
     seat = int(state.seat)
     if state.phase == ARRANGE:
         for slot in range(SLOTS):

@@ -33,20 +33,29 @@ if TYPE_CHECKING:
 
 
 class Observation:
-    """§4: what one seat may know now. Index 0 of a pair is me, 1 is my opponent; a row of 52 has a 1 at each card's number."""
+    """§4: what one seat may know now. Index 0 of a pair is me, 1 is my opponent; a row of 52 has a 1 at each card's
+    number."""
 
     slots: npt.NDArray[np.uint8] = field("u1", (SLOTS, 52), "my cards, slot by slot")
     unassigned: npt.NDArray[np.uint8] = field("u1", 52, "my cards not yet in a slot")
     next_card: npt.NDArray[np.uint8] = field("u1", 52, "the one of them to be assigned next")
     discards: npt.NDArray[np.uint8] = field(
-        "u1", lambda o: (2 if o.discards_public else 1, 52), "my discards of this game; with `discards_public` a second row, my opponent's"
+        "u1",
+        lambda o: (2 if o.discards_public else 1, 52),
+        "my discards of this game; with `discards_public` a second row, my opponent's",
     )
-    exposed: npt.NDArray[np.uint8] = field("u1", (SLOTS, 52), "my opponent's hands that have been shown down, slot by slot")
-    category: npt.NDArray[np.uint8] = field("u1", SLOTS, "category of each of my full slots, 0 nothing to 9 royal flush", high=9)
+    exposed: npt.NDArray[np.uint8] = field(
+        "u1", (SLOTS, 52), "my opponent's hands that have been shown down, slot by slot"
+    )
+    category: npt.NDArray[np.uint8] = field(
+        "u1", SLOTS, "category of each of my full slots, 0 nothing to 9 royal flush", high=9
+    )
     my_turn: int = field("u1", doc="1 when I am to act")
     phase: npt.NDArray[np.uint8] = field("u1", 3, "arrange, exchange, exchange in sudden death: one of them is 1")
     current_slot: npt.NDArray[np.uint8] = field("u1", SLOTS, "1 at the slot being fought; all 0 while arranging")
-    turns_left: npt.NDArray[np.uint8] = field("u1", 2, "exchange turns left in this round", high=lambda o: max(1, o.exchanges_per_round))
+    turns_left: npt.NDArray[np.uint8] = field(
+        "u1", 2, "exchange turns left in this round", high=lambda o: max(1, o.exchanges_per_round)
+    )
     exchanges: npt.NDArray[np.uint8] = field(
         "u1", (2, SLOTS), "cards exchanged in each round", high=lambda o: max(1, o.exchanges_per_round)
     )
@@ -115,7 +124,8 @@ def observe_cards(options: Options, state: State, seat: int, out: Observation) -
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
     """§5: deal the cards `seat` cannot place anew to his opponent's closed hands, closed discards and the deck.
 
-    How far the opponent has come with a split is not known to him either, so an unfinished one is taken back to its beginning.
+    How far the opponent has come with a split is not known to him either, so an unfinished one is taken back to its
+    beginning.
     """
     other = 1 - seat
     unseen = np.empty(52, np.int8)

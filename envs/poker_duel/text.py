@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from backalley.envs.core import cards, pokerhands
-from backalley.envs.poker_duel.hands import ARRANGE, HAND, SLOT, SLOTS, discarded, fought, placed, slot_strength, stock_left
+from backalley.envs.poker_duel.hands import (
+    ARRANGE,
+    HAND,
+    SLOT,
+    SLOTS,
+    discarded,
+    fought,
+    placed,
+    slot_strength,
+    stock_left,
+)
 
 if TYPE_CHECKING:
     from backalley.envs.poker_duel.game import Options
@@ -35,14 +45,19 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
             lines.append("  fifteen cards, arranged unseen")
             continue
         slots = range(SLOTS if state.sudden_death == 0 else 1)
-        lines += [f"  slot {slot + 1}  {_hand_line(options, state, who, slot, mine or fought(state, slot))}" for slot in slots]
+        lines += [
+            f"  slot {slot + 1}  {_hand_line(options, state, who, slot, mine or fought(state, slot))}" for slot in slots
+        ]
         if lying[f"seat {who} unassigned"]:
             lines.append(f"  to assign  {cards.card_names(lying[f'seat {who} unassigned'])}")
         if discarded(state, who):
             shown = mine or options.discards_public
             thrown = lying[f"seat {who} discards"]
             lines.append(f"  discards  {cards.card_names(thrown) if shown else ' '.join(['--'] * len(thrown))}")
-    lines.append(f"deck: {stock_left(state)} cards" + (f", from the top {cards.card_names(lying['deck'])}" if seat is None else ""))
+    lines.append(
+        f"deck: {stock_left(state)} cards"
+        + (f", from the top {cards.card_names(lying['deck'])}" if seat is None else "")
+    )
     return "\n".join(lines)
 
 

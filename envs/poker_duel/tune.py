@@ -1,10 +1,11 @@
 """Measures the table in chances.py and writes that file: `python -m backalley.envs.poker_duel.tune` (about a minute).
 
-The strong bot needs the chance of a hand, in each round and with each number of exchanges left, against the hands that players end
-with; which hands those are depends on how they split, and so on the table. Fictitious play closes the circle: time and again the bot
-plays with the table so far, and the table is measured anew against all hands it has ended with, late ones weighing more. No single
-table is the equilibrium, which mixes, so the rounds circle around it; kept is the table that does best against two opponents together:
-the greedy bot, and that of all rounds' players who suits it worst.
+The strong bot needs the chance of a hand, in each round and with each number of exchanges left, against the hands that
+players end with; which hands those are depends on how they split, and so on the table. Fictitious play closes the
+circle: time and again the bot plays with the table so far, and the table is measured anew against all hands it has
+ended with, late ones weighing more. No single table is the equilibrium, which mixes, so the rounds circle around it;
+kept is the table that does best against two opponents together: the greedy bot, and that of all rounds' players who
+suits it worst.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def first_cards(deck: npt.NDArray[np.int64], start: int, count: int) -> int:
 
 
 @kernel
-def deal_hands(options: Options, chances: Array, deck: npt.NDArray[np.int64], split: int, out: npt.NDArray[np.int64]) -> None:
+def deal_hands(
+    options: Options, chances: Array, deck: npt.NDArray[np.int64], split: int, out: npt.NDArray[np.int64]
+) -> None:
     """Some split of fifteen cards, slot by slot, and a hand of sudden death."""
     cards = first_cards(deck, 0, HAND)
     if split == STRONG:
@@ -55,8 +58,9 @@ def deal_hands(options: Options, chances: Array, deck: npt.NDArray[np.int64], sp
 def play(
     options: Options, table: Array, stream: np.uint64, deals: int, split: int, ends: Array, sums: Array, counts: Array
 ) -> np.uint64:
-    """Split and exchange `deals` hands. Counts the grades they end with in `ends` [4, grades]; `counts` [3, 4, grades] the grades they
-    had with so many exchanges left, and `sums` the chances that these came to. Gives back the advanced stream."""
+    """Split and exchange `deals` hands. Counts the grades they end with in `ends` [4, grades]; `counts` [3, 4, grades]
+    the grades they had with so many exchanges left, and `sums` the chances that these came to. Gives back the advanced
+    stream."""
     deck = np.empty(52, np.int64)
     hands = np.empty(SLOTS + 1, np.int64)
     graded = np.empty(3, np.int64)
@@ -95,7 +99,8 @@ def chance_to_win(ends: Array) -> Array:
 
 
 def measured(final: Array, sums: Array, counts: Array) -> Array:
-    """The table [exchanges left, 4, grades] of final chances and of the mean chances that hands had before their exchanges."""
+    """The table [exchanges left, 4, grades] of final chances and of the mean chances that hands had before their
+    exchanges."""
     table = np.repeat(final[None], 3, axis=0)
     for left in (1, 2):
         for row in range(SLOTS + 1):
@@ -136,7 +141,7 @@ def fictitious_play(rounds: int = ROUNDS, deals: int = DEALS, seed: int = SEED) 
 def source_text(table: Array) -> str:
     """chances.py, for a table [3, 4, grades]."""
     lines = [
-        '"""The chance of a hand to win its round, as tune.py measured it. Written by tune.py; change that, not this."""',
+        '"""The chance of a hand to win its round. Written by tune.py, which measured it; change that, not this."""',
         "",
         "import numpy as np",
         "",
@@ -153,7 +158,7 @@ def source_text(table: Array) -> str:
         "    ],",
         "    np.float64,",
         f").reshape(3, {SLOTS + 1}, {GRADES}) / 1000",
-        '"""[exchanges left 0..2, round 1..3 and sudden death, 13 * category + highest leading rank], see bot.grade."""',
+        '"""[exchanges left 0..2, round 1..3 and sudden death, 13 * category + highest rank], see bot.grade."""',
     ]
     return "\n".join(lines) + "\n"
 

@@ -66,7 +66,8 @@ def pay(options: Options, state: State, seat: int, amount: int) -> None:
 
 @kernel
 def settle(options: Options, state: State) -> None:
-    """§1.7: stakes still live, from the banker's left: with a better total than the banker's they win, otherwise the pot takes them."""
+    """§1.7: stakes still live, from the banker's left: with a better total than the banker's they win, otherwise the
+    pot takes them."""
     if live_stakes(options, state) == 0:
         return
     banker = int(state.banker)
@@ -135,7 +136,8 @@ def anybody_can_bet(options: Options, state: State) -> bool:
 
 @kernel
 def end_bank(options: Options, state: State, result: int) -> None:
-    """§1.8, §1.9: what is left in the pot is the banker's; in a session the next bank is offered, otherwise the episode is over."""
+    """§1.8, §1.9: what is left in the pot is the banker's; in a session the next bank is offered, otherwise the episode
+    is over."""
     banker = int(state.banker)
     state.result = result
     state.purse[banker] = int(state.purse[banker]) + int(state.pot)
@@ -176,7 +178,8 @@ def end_episode(options: Options, state: State) -> None:
 
 @kernel
 def pay_rewards(options: Options, state: State) -> None:
-    """§3: the change of each purse since the last reward, the pot being the banker's, in units of `reward_unit`. No stake is live."""
+    """§3: the change of each purse since the last reward, the pot being the banker's, in units of `reward_unit`. No
+    stake is live."""
     for seat in range(options.num_players):
         worth = int(state.purse[seat])
         if seat == int(state.banker):
@@ -193,7 +196,8 @@ def reward_unit(options: Options) -> int:
 
 @kernel
 def outlook(options: Options, state: State, seat: int) -> float:
-    """What `seat` will gain yet, before the cards of a round are shuffled: its share of the pot as it is on average. §7"""
+    """What `seat` will gain yet, before the cards of a round are shuffled: its share of the pot as it is on average.
+    §7"""
     if state.phase != SHUFFLE:
         return math.nan
     share = BANKER_SHARE_IN_BACK_PASSING if state.back_passing else BANKER_SHARE

@@ -32,10 +32,13 @@ NINE, TEN = 2, 3  # ranks
 CAUTIOUS_POT, SHARK_POT, DP_POT = 3, 5, 0  # deposits in the pot at which Back Passing is declared (§7)
 PUNTER_STANDS, BANKER_STANDS = 15, 16  # the saddle point of §6
 
-_ANSWERS = (odds.answer(BANKER_STANDS, trades=True), odds.answer(BANKER_STANDS, banker_card=odds.EIGHT_KIND, trades=True))
+_ANSWERS = (
+    odds.answer(BANKER_STANDS, trades=True),
+    odds.answer(BANKER_STANDS, banker_card=odds.EIGHT_KIND, trades=True),
+)
 STANDING, HITTING, WORTH = (np.array(tables) for tables in zip(*_ANSWERS, strict=True))
-"""[2, 254] what each composition is worth for a punter who stands, takes a card, or does the best he can, against a banker who stands
-on 16: in ordinary rounds, and in the final round. The first column of WORTH is a new hand's (§6)."""
+"""[2, 254] what each composition is worth for a punter who stands, takes a card, or does the best he can, against a
+banker who stands on 16: in ordinary rounds, and in the final round. The first column of WORTH is a new hand's (§6)."""
 NEXT, KIND_OF = odds.ALL.next, odds.KIND_OF
 
 
@@ -189,7 +192,22 @@ def dp(options: Options, observation: Observation, mask: Mask, key: np.uint64) -
 
 
 BOTS = (
-    Bot("cautious", cautious, "bets the least, trades what it may, draws to 15, as banker to 16; Back Passing from three deposits on"),
-    Bot("shark", shark, "as cautious, but bets by its first card, bets more on a two-card 10 or 11; Back Passing from five deposits on"),
-    Bot("dp", dp, "plays, trades and bets by its hand's worth against a banker who stands on 16; banker as shark but Back Passing at once"),
+    Bot(
+        "cautious",
+        cautious,
+        "bets the least, trades what it may, draws to 15, as banker to 16; Back Passing from three deposits on",
+    ),
+    Bot(
+        "shark",
+        shark,
+        "as cautious, but bets by its first card, bets more on a two-card 10 or 11; Back Passing from five deposits on",
+    ),
+    Bot(
+        "dp",
+        dp,
+        (
+            "plays, trades and bets by its hand's worth against a banker "
+            "who stands on 16; banker as shark but Back Passing at once"
+        ),
+    ),
 )

@@ -1,7 +1,8 @@
-"""Twenty-One with Back Passing: punters draw towards 21 and bet against a pot that the banker can cash only by announcing it beforehand.
+"""Twenty-One with Back Passing: punters draw towards 21 and bet against a pot that the banker can cash only by
+announcing it beforehand.
 
-The rules are README.md; the § marks below are its paragraphs. What a hand is worth is in `hands.py`, how cards and money move in `stock.py`
-and `bank.py`, what a seat sees in `sight.py`.
+The rules are README.md; the § marks below are its paragraphs. What a hand is worth is in `hands.py`, how cards and
+money move in `stock.py` and `bank.py`, what a seat sees in `sight.py`.
 """
 
 from __future__ import annotations
@@ -87,7 +88,13 @@ class Options(NamedTuple):
     initial_deposit: Annotated[int, option("what a banker puts into the pot", low=1, high=10**6)] = 20
     min_bet: Annotated[int, option("least opening bet, unless pot or purse hold less", low=1, high=10**6)] = 1
     bankroll: Annotated[
-        int, option("money of each player at the start; 0: purses begin at 0 and may go below", low=0, high=10**9, words={"none": 0})
+        int,
+        option(
+            "money of each player at the start; 0: purses begin at 0 and may go below",
+            low=0,
+            high=10**9,
+            words={"none": 0},
+        ),
     ] = 100
     banker: Annotated[Banker, option("who holds the first bank (a seat's number is taken too)")] = Banker.SEAT_0
     auto_stand_21: Annotated[bool, option("a punter stands on 21 without being asked")] = True
@@ -95,34 +102,57 @@ class Options(NamedTuple):
     trade_eight_after_seven: Annotated[bool, option("an eight that replaced a traded seven may be traded")] = True
     trade_five_figures: Annotated[bool, option("a hand of five figures may be traded")] = True
     trade_fifteen: Annotated[bool, option("a hand of fifteen may be traded")] = True
-    fifteen_test: Annotated[FifteenTest, option("what makes a hand with Chantal a fifteen: any of its totals, or its best")] = (
-        FifteenTest.ANY_VALUATION
+    fifteen_test: Annotated[
+        FifteenTest, option("what makes a hand with Chantal a fifteen: any of its totals, or its best")
+    ] = FifteenTest.ANY_VALUATION
+    eight_chain: Annotated[EightChain, option("whether an eight that replaced a traded eight may be traded too")] = (
+        EightChain.ONCE
     )
-    eight_chain: Annotated[EightChain, option("whether an eight that replaced a traded eight may be traded too")] = EightChain.ONCE
-    chantal: Annotated[bool, option("the seven of hearts counts 1, 7, 10 or 11; otherwise it is a seven like others")] = True
+    chantal: Annotated[
+        bool, option("the seven of hearts counts 1, 7, 10 or 11; otherwise it is a seven like others")
+    ] = True
     chantal_is_ace: Annotated[bool, option("Chantal and an ace are a Royal Black Jack")] = False
-    royal_payout: Annotated[int, option("what a royal wins for each coin staked, as far as the pot reaches", low=1, high=3)] = 1
+    royal_payout: Annotated[
+        int, option("what a royal wins for each coin staked, as far as the pot reaches", low=1, high=3)
+    ] = 1
     royal_after_trade: Annotated[bool, option("two aces are royal after a trade too; otherwise they are 22")] = True
-    back_pass_trigger: Annotated[BackPassTrigger, option("which of the banker's cards end the bank in Back Passing")] = (
-        BackPassTrigger.DEALT_CARD
-    )
-    back_pass_earliest_round: Annotated[int, option("first round in which Back Passing may be declared", low=1, high=1000)] = 1
+    back_pass_trigger: Annotated[
+        BackPassTrigger, option("which of the banker's cards end the bank in Back Passing")
+    ] = BackPassTrigger.DEALT_CARD
+    back_pass_earliest_round: Annotated[
+        int, option("first round in which Back Passing may be declared", low=1, high=1000)
+    ] = 1
     banker_card_open: Annotated[bool, option("the banker's first card is dealt face up")] = False
-    decline_opening_bet: Annotated[bool, option("a punter may stand instead of betting, and is out of the round")] = False
-    reshuffle: Annotated[Reshuffle, option("all cards for every round, or the discards when the stock is used up")] = Reshuffle.EVERY_ROUND
-    breaker: Annotated[Breaker, option("who of the winners has broken the pot, and is the next banker: the one paid last, or most")] = (
-        Breaker.LAST_WINNER
+    decline_opening_bet: Annotated[bool, option("a punter may stand instead of betting, and is out of the round")] = (
+        False
     )
+    reshuffle: Annotated[Reshuffle, option("all cards for every round, or the discards when the stock is used up")] = (
+        Reshuffle.EVERY_ROUND
+    )
+    breaker: Annotated[
+        Breaker, option("who of the winners has broken the pot, and is the next banker: the one paid last, or most")
+    ] = Breaker.LAST_WINNER
     final_round_fifteen: Annotated[bool, option("the banker may trade a fifteen in the final round")] = True
-    episode: Annotated[Episode, option("what an episode is: one bank, `rounds` rounds of it, or `banks` banks")] = Episode.SINGLE_BANK
+    episode: Annotated[Episode, option("what an episode is: one bank, `rounds` rounds of it, or `banks` banks")] = (
+        Episode.SINGLE_BANK
+    )
     rounds: Annotated[int, option('rounds of an episode "fixed_rounds"', low=1, high=1000)] = 1
     banks: Annotated[int, option('banks of an episode "session"', low=1, high=100)] = 4
     force_back_pass_round: Annotated[
-        int, option("round from which Back Passing is declared without being asked; 0: never", low=0, high=1000, words={"none": 0})
+        int,
+        option(
+            "round from which Back Passing is declared without being asked; 0: never",
+            low=0,
+            high=1000,
+            words={"none": 0},
+        ),
     ] = 10
-    max_rounds: Annotated[int, option("rounds after which a bank ends and the pot is the banker's", low=1, high=1000)] = 40
+    max_rounds: Annotated[
+        int, option("rounds after which a bank ends and the pot is the banker's", low=1, high=1000)
+    ] = 40
     bet_fractions: Annotated[
-        tuple[float, float, float], option("bets a quarter, half and pot, as shares of the most one can bet", low=0.001, high=1.0)
+        tuple[float, float, float],
+        option("bets a quarter, half and pot, as shares of the most one can bet", low=0.001, high=1.0),
     ] = (0.25, 0.5, 1.0)
     reward: Annotated[Reward, option("what each seat gained is told at the end, or after every round")] = Reward.EPISODE
 
@@ -131,27 +161,45 @@ def check(options: Options) -> None:
     """Raises OptionError where options contradict each other."""
     if options.bankroll and options.bankroll < options.initial_deposit:
         raise OptionError(
-            f"twenty_one options bankroll {options.bankroll} and initial_deposit {options.initial_deposit} leave nobody able to be banker; "
+            f"twenty_one options bankroll {options.bankroll} and initial_deposit "
+            f"{options.initial_deposit} leave nobody able to be banker; "
             "the bankroll must be at least the deposit, or 0 for unlimited credit."
         )
     if options.banker != Banker.RANDOM and options.banker >= options.num_players:
         raise OptionError(
-            f"twenty_one option banker is seat {int(options.banker)}; with num_players {options.num_players} there are seats "
+            f"twenty_one option banker is seat {int(options.banker)}; "
+            f"with num_players {options.num_players} there are seats "
             f'0..{options.num_players - 1}, or "random".'
         )
     if options.chantal_is_ace and not options.chantal:
-        raise OptionError("twenty_one option chantal_is_ace needs chantal; without it the seven of hearts is a seven like others.")
+        raise OptionError(
+            "twenty_one option chantal_is_ace needs chantal; without it the seven of hearts is a seven like others."
+        )
     if options.force_back_pass_round == 1:
         raise OptionError(
-            "twenty_one option force_back_pass_round is 1; it takes 0 (never) or 2 and more, since a bank could end at its first deal, "
+            "twenty_one option force_back_pass_round is 1; it takes 0 (never) "
+            "or 2 and more, since a bank could end at its first deal, "
             "before anybody had decided anything."
         )
 
 
 # Actions (§3), 11 of them:
-#   0 stand   1 hit   2 bet min   3 bet quarter   4 bet half   5 bet pot   6 trade   7 deal   8 back pass   9 take bank   10 decline bank
+#   0 stand   1 hit    2 bet min     3 bet quarter   4 bet half   5 bet pot
+#   6 trade   7 deal   8 back pass   9 take bank    10 decline bank
 STAND, HIT, BET_MIN, BET_QUARTER, BET_HALF, BET_POT, TRADE, DEAL, BACK_PASS, TAKE_BANK, DECLINE_BANK = range(11)
-ACTIONS = ("stand", "hit", "bet min", "bet quarter", "bet half", "bet pot", "trade", "deal", "back pass", "take bank", "decline bank")
+ACTIONS = (
+    "stand",
+    "hit",
+    "bet min",
+    "bet quarter",
+    "bet half",
+    "bet pot",
+    "trade",
+    "deal",
+    "back pass",
+    "take bank",
+    "decline bank",
+)
 
 
 def action_str(options: Options, action: int) -> str:
@@ -163,10 +211,18 @@ class State:
     """Everything at the table. Money is whole coins; what a pile does not hold is 0."""
 
     seat: int = field("i1", doc="who acts")
-    reward: npt.NDArray[np.float32] = field("f4", lambda o: (o.num_players,), "what each seat gained by the latest action")
-    purse: npt.NDArray[np.int64] = field("i8", lambda o: (o.num_players,), "money of each seat; without a bankroll it may be negative")
-    own: npt.NDArray[np.int64] = field("i8", lambda o: (o.num_players,), "each punter's own half of his stake, the bank's being as much")
-    told: npt.NDArray[np.int64] = field("i8", lambda o: (o.num_players,), "purse, the banker's with the pot, when a reward was last paid")
+    reward: npt.NDArray[np.float32] = field(
+        "f4", lambda o: (o.num_players,), "what each seat gained by the latest action"
+    )
+    purse: npt.NDArray[np.int64] = field(
+        "i8", lambda o: (o.num_players,), "money of each seat; without a bankroll it may be negative"
+    )
+    own: npt.NDArray[np.int64] = field(
+        "i8", lambda o: (o.num_players,), "each punter's own half of his stake, the bank's being as much"
+    )
+    told: npt.NDArray[np.int64] = field(
+        "i8", lambda o: (o.num_players,), "purse, the banker's with the pot, when a reward was last paid"
+    )
     pot: int = field("i8", doc="money in the bank")
     largest: int = field("i8", doc="largest pay-out of the round")
     silent: int = field("i8", doc="set of cards that the banker would have had to announce if they were KH or an eight")
@@ -175,28 +231,42 @@ class State:
     banker: int = field("i1", doc="who holds the bank")
     next_banker: int = field("i1", doc="who was entitled to the bank after the last that ended")
     breaker: int = field("i1", doc="of the punters paid in this round, the one who would have broken the pot")
-    result: int = field("i1", doc="how the last bank ended: 0 none has, 1 king of hearts, 2 cashed, 3 broken, 4 last round")
+    result: int = field(
+        "i1", doc="how the last bank ended: 0 none has, 1 king of hearts, 2 cashed, 3 broken, 4 last round"
+    )
     bank: int = field("i1", doc="banks that have ended")
     asked: int = field("i1", doc="seats that have declined the next bank")
     back_passing: int = field("i1", doc="1 once the banker has declared Back Passing")
     final_round: int = field("i1", doc="1 once he has announced an eight")
     round_number: int = field("i2", doc="round of this bank, from 1")
     shuffles: int = field("i2", doc="times that discards have become the stock since all cards were shuffled")
-    status: npt.NDArray[np.int8] = field("i1", lambda o: (o.num_players,), "0 wait, 1 act, 2 stood, 3 bust, 4 royal, 5 out")
-    trades: npt.NDArray[np.int8] = field("i1", lambda o: (o.num_players,), "trades of each seat in this round, 127 for more")
+    status: npt.NDArray[np.int8] = field(
+        "i1", lambda o: (o.num_players,), "0 wait, 1 act, 2 stood, 3 bust, 4 royal, 5 out"
+    )
+    trades: npt.NDArray[np.int8] = field(
+        "i1", lambda o: (o.num_players,), "trades of each seat in this round, 127 for more"
+    )
     after_seven: npt.NDArray[np.int8] = field("i1", lambda o: (o.num_players,), "1 where a lone eight may be traded")
     count: npt.NDArray[np.int8] = field("i1", lambda o: (o.num_players,), "cards in each hand")
-    cards: npt.NDArray[np.uint8] = field("u1", lambda o: (o.num_players, MOST_CARDS), "each hand, in the order received")
+    cards: npt.NDArray[np.uint8] = field(
+        "u1", lambda o: (o.num_players, MOST_CARDS), "each hand, in the order received"
+    )
     dealt: int = field("i1", doc="seats that have been dealt a first card in this round")
     drawn: int = field("i1", doc="cards drawn from the stock")
     stock_size: int = field("i1", doc="cards the stock had when it was last shuffled")
     discarded: int = field("i1", doc="cards in the discards")
     stock: npt.NDArray[np.uint8] = field("u1", NUM_CARDS, "the stock, top first; those drawn are wiped")
     discards: npt.NDArray[np.uint8] = field("u1", NUM_CARDS, "the discards, oldest first")
-    known: npt.NDArray[np.int16] = field("i2", NUM_CARDS, "for each card the set of seats that know where it lies, 255 where it is open")
-    origin: npt.NDArray[np.int16] = field("i2", NUM_CARDS, "for each card the value of `shuffles` when it was last in the stock")
+    known: npt.NDArray[np.int16] = field(
+        "i2", NUM_CARDS, "for each card the set of seats that know where it lies, 255 where it is open"
+    )
+    origin: npt.NDArray[np.int16] = field(
+        "i2", NUM_CARDS, "for each card the value of `shuffles` when it was last in the stock"
+    )
     cleared: npt.NDArray[np.int16] = field(
-        "i2", lambda o: (o.num_players, NUM_CARDS), "`shuffles` when the seat last knew a card to be among those shuffled"
+        "i2",
+        lambda o: (o.num_players, NUM_CARDS),
+        "`shuffles` when the seat last knew a card to be among those shuffled",
     )
 
 
@@ -215,7 +285,8 @@ def start(options: Options, state: State, lot: int) -> None:
 
 @kernel
 def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
-    """§1.4: all cards for a round; or, where the stock is used up, the discards in the order in which they lie in `deck`."""
+    """§1.4: all cards for a round; or, where the stock is used up, the discards in the order in which they lie in
+    `deck`."""
     state.seat = RUNNING
     if state.phase == SHUFFLE:
         lay_pack(state, deck)
@@ -297,7 +368,8 @@ def declare(options: Options, state: State) -> None:
 
 @kernel
 def deal_first_cards(options: Options, state: State) -> None:
-    """§1.4: one card face down to each seat from the banker's left, the banker last, who has to look at it in Back Passing."""
+    """§1.4: one card face down to each seat from the banker's left, the banker last, who has to look at it in Back
+    Passing."""
     while int(state.dealt) < options.num_players:
         if state.drawn == state.stock_size:
             state.seat = CHANCE
@@ -312,7 +384,8 @@ def deal_first_cards(options: Options, state: State) -> None:
 
 @kernel
 def check_banker_card(options: Options, state: State) -> None:
-    """§1.4: the banker's latest card counts in Back Passing. KH ends the bank, an eight is announced, silence tells of neither."""
+    """§1.4: the banker's latest card counts in Back Passing. KH ends the bank, an eight is announced, silence tells of
+    neither."""
     banker = int(state.banker)
     card = int(state.cards[banker, int(state.count[banker]) - 1])
     if not ends_bank(card):
@@ -397,7 +470,12 @@ def legal_bets(options: Options, state: State, seat: int, least: int, mask: npt.
     if most <= 0:
         return
     shares = options.bet_fractions
-    lowest, quarter, half, pot = min(options.min_bet, most), share(most, shares[0]), share(most, shares[1]), share(most, shares[2])
+    lowest, quarter, half, pot = (
+        min(options.min_bet, most),
+        share(most, shares[0]),
+        share(most, shares[1]),
+        share(most, shares[2]),
+    )
     mask[BET_MIN] = 1
     mask[BET_QUARTER] = int(quarter >= least and quarter != lowest)
     mask[BET_HALF] = int(half >= least and half != lowest and half != quarter)
@@ -473,7 +551,8 @@ def drawn_card_counts(options: Options, count: int) -> bool:
 
 @kernel
 def finish_hand(options: Options, state: State, seat: int, status: int) -> None:
-    """§1.5: a royal or bust hand is shown and discarded. A punter's is settled at once, the banker's with the stakes."""
+    """§1.5: a royal or bust hand is shown and discarded. A punter's is settled at once, the banker's with the
+    stakes."""
     state.status[seat] = status
     discard_hand(state, seat, True)
     stake = 2 * int(state.own[seat])

@@ -1,7 +1,7 @@
 """The pack of Twenty-One and what a hand is worth (§1.1, §1.2, §1.5).
 
-A card is `suit * 8 + rank`; suits C, D, H, S are 0..3, ranks 7 8 9 T J Q K A are 0..7. A hand is an array of cards of which the first
-`count` are held.
+A card is `suit * 8 + rank`; suits C, D, H, S are 0..3, ranks 7 8 9 T J Q K A are 0..7. A hand is an array of cards of
+which the first `count` are held.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def card_number(name: str) -> int:
     """The number of a card's name, in either case. Raises ValueError in a sentence when there is no such card."""
     text = name.strip().upper()
     if len(text) != 2 or text[0] not in RANKS or text[1] not in SUITS:
-        raise ValueError(f"There is no card {name!r}; a card is a rank of {RANKS} and a suit of {SUITS}, such as QS or TD.")
+        raise ValueError(
+            f"There is no card {name!r}; a card is a rank of {RANKS} and a suit of {SUITS}, such as QS or TD."
+        )
     return SUITS.index(text[1]) * 8 + RANKS.index(text[0])
 
 
@@ -129,7 +131,9 @@ def is_five_figures(hand: Cards, count: int) -> bool:
 def first_card_trades(options: Options, card: int, after_seven: bool) -> bool:
     """Whether a lone first card may be traded: any seven, or an eight that replaced a traded seven. §1.5"""
     rank = card & 7
-    return (rank == SEVEN and options.trade_seven) or (rank == EIGHT and after_seven and options.trade_eight_after_seven)
+    return (rank == SEVEN and options.trade_seven) or (
+        rank == EIGHT and after_seven and options.trade_eight_after_seven
+    )
 
 
 @kernel

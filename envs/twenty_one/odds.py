@@ -1,8 +1,9 @@
-"""Exact chances of one draw of Twenty-One: what a hand becomes that draws to a total, and the best answer to a banker who does (§6).
+"""Exact chances of one draw of Twenty-One: what a hand becomes that draws to a total, and the best answer to a banker
+who does (§6).
 
-Heads-up, from a whole pack, for one coin that is bet before the first card is known. Hands differ only by their composition: how many
-they hold of each of seven kinds of cards. 254 compositions are not bust. Without trades all is exact; with them, the cards traded
-away are taken to be in the pack still.
+Heads-up, from a whole pack, for one coin that is bet before the first card is known. Hands differ only by their
+composition: how many they hold of each of seven kinds of cards. 254 compositions are not bust. Without trades all is
+exact; with them, the cards traded away are taken to be in the pack still.
 
     python -m backalley.envs.twenty_one.odds
 """
@@ -14,14 +15,25 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.twenty_one.hands import BUST, CHANTAL, CHANTAL_EXTRA, FIFTEEN, FIGURES_TRADED, NUM_CARDS, POINTS, TARGET
+from backalley.envs.twenty_one.hands import (
+    BUST,
+    CHANTAL,
+    CHANTAL_EXTRA,
+    FIFTEEN,
+    FIGURES_TRADED,
+    NUM_CARDS,
+    POINTS,
+    TARGET,
+)
 
 Numbers = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
 
 KINDS = ("7", "8", "9", "10", "ace", "figure", "Chantal")
 PLAIN_SEVEN, EIGHT_KIND, ACE_KIND, FIGURE_KIND, CHANTAL_KIND = 0, 1, 4, 5, 6
-KIND_OF = np.array([CHANTAL_KIND if card == CHANTAL else (0, 1, 2, 3, 5, 5, 5, 4)[card & 7] for card in range(NUM_CARDS)], np.int64)
+KIND_OF = np.array(
+    [CHANTAL_KIND if card == CHANTAL else (0, 1, 2, 3, 5, 5, 5, 4)[card & 7] for card in range(NUM_CARDS)], np.int64
+)
 """The kind of each card."""
 PACK = np.bincount(KIND_OF)
 """How many of each kind the pack has."""
@@ -84,11 +96,11 @@ TRADED = (
 
 
 def draw_until(threshold: int, gone: Whole | None = None, *, first: int | None = None, trades: bool = False) -> Numbers:
-    """The chances [n, ENDS] of each total, of a bust and of a royal for a hand that draws two cards at least, and until it has
-    `threshold`, from a pack without the cards of `gone` [n, 7]; by default from a whole pack.
+    """The chances [n, ENDS] of each total, of a bust and of a royal for a hand that draws two cards at least, and until
+    it has `threshold`, from a pack without the cards of `gone` [n, 7]; by default from a whole pack.
 
-    `first` is the kind of its first card, if that is known. With `trades` the hands of TRADED begin anew, from the same pack: the
-    cards traded away are not missed.
+    `first` is the kind of its first card, if that is known. With `trades` the hands of TRADED begin anew, from the same
+    pack: the cards traded away are not missed.
     """
     left = PACK - (np.zeros((1, len(KINDS)), np.int64) if gone is None else gone)
     ends = np.zeros((len(left), ENDS))
@@ -146,11 +158,14 @@ def _play(stand: Numbers, punter_threshold: int | None, fresh: float | None) -> 
     return Answer(stand, hit, value)
 
 
-def answer(banker_threshold: int, punter_threshold: int | None = None, *, banker_card: int | None = None, trades: bool = False) -> Answer:
-    """The worth of all hands for a punter who draws until he has a total himself; None: for the best answer to the banker.
+def answer(
+    banker_threshold: int, punter_threshold: int | None = None, *, banker_card: int | None = None, trades: bool = False
+) -> Answer:
+    """The worth of all hands for a punter who draws until he has a total himself; None: for the best answer to the
+    banker.
 
-    `banker_card` is the kind of the banker's first card, if it is known. With `trades` both trade the hands of TRADED; what a new hand
-    is worth then depends on itself, and is found by repetition.
+    `banker_card` is the kind of the banker's first card, if it is known. With `trades` both trade the hands of TRADED;
+    what a new hand is worth then depends on itself, and is found by repetition.
     """
     stand = standing(draw_until(banker_threshold, ALL.held, first=banker_card, trades=trades))
     found = _play(stand, punter_threshold, None)

@@ -56,22 +56,26 @@ WORSENING = 16
 
 
 class Observation:
-    """§2: what one seat may know now. Of fields over the seats, index 0 is the observer and 1 the seat to his left. Money is
-    log1p(coins) / log1p(all money), and without bankrolls log1p(coins) / log1p(2**53), negative for debts."""
+    """§2: what one seat may know now. Of fields over the seats, index 0 is the observer and 1 the seat to his left.
+    Money is log1p(coins) / log1p(all money), and without bankrolls log1p(coins) / log1p(2**53), negative for debts."""
 
     hand: npt.NDArray[np.float32] = field("f4", NUM_CARDS, "1 for each of my cards")
     first_card: npt.NDArray[np.float32] = field("f4", NUM_CARDS, "1 at the first of them")
     discards: npt.NDArray[np.float32] = field("f4", NUM_CARDS, "1 for each of the discards that I have seen")
     banker_cards: npt.NDArray[np.float32] = field("f4", NUM_CARDS, "1 for each open card of the banker's")
     total: npt.NDArray[np.float32] = field("f4", 2, "least and best total of my hand, in parts of 21")
-    trades: npt.NDArray[np.float32] = field("f4", 3, "what my hand is: a first card that may be traded, five figures, a fifteen")
+    trades: npt.NDArray[np.float32] = field(
+        "f4", 3, "what my hand is: a first card that may be traded, five figures, a fifteen"
+    )
     banker: npt.NDArray[np.float32] = field("f4", lambda o: (o.num_players,), "1 for the banker")
     status: npt.NDArray[np.float32] = field(
         "f4", lambda o: (o.num_players, NUM_STATUSES), "status of each seat: wait, act, stood, bust, royal, out"
     )
     count: npt.NDArray[np.float32] = field("f4", lambda o: (o.num_players,), "cards of each hand, in parts of 15")
     traded: npt.NDArray[np.float32] = field("f4", lambda o: (o.num_players,), "1 where a seat has traded in this round")
-    after_seven: npt.NDArray[np.float32] = field("f4", lambda o: (o.num_players,), "1 where a lone eight could be traded")
+    after_seven: npt.NDArray[np.float32] = field(
+        "f4", lambda o: (o.num_players,), "1 where a lone eight could be traded"
+    )
     stake: npt.NDArray[np.float32] = field("f4", lambda o: (o.num_players,), "own half of each stake, money")
     purse: npt.NDArray[np.float32] = field(
         "f4", lambda o: (o.num_players,), "each purse, money", low=lambda o: 0.0 if o.bankroll > 0 else -1.0
@@ -79,7 +83,9 @@ class Observation:
     pot: float = field("f4", doc="the pot, money")
     limit: float = field("f4", doc="the most that I could bet now, money")
     min_bet: float = field("f4", doc="least opening bet, money")
-    phase: npt.NDArray[np.float32] = field("f4", DECISION_PHASES, "declaring, punters' turns, banker's turn, offering the bank")
+    phase: npt.NDArray[np.float32] = field(
+        "f4", DECISION_PHASES, "declaring, punters' turns, banker's turn, offering the bank"
+    )
     my_turn: float = field("f4", doc="1 when I am to act")
     back_passing: float = field("f4", doc="1 once Back Passing is declared")
     final_round: float = field("f4", doc="1 once an eight is announced")
@@ -164,7 +170,8 @@ def observe_cards(options: Options, state: State, seat: int, out: Observation) -
         out.trades[2] = int(options.trade_fifteen and is_fifteen(options, hand, count))
 
 
-# Hidden cards. A place is a number: `seat * MOST_CARDS + index` in a hand, from DISCARDS on in the discards, from STOCK on in the stock.
+# Hidden cards. A place is a number: `seat * MOST_CARDS + index` in a hand, from DISCARDS on in the discards, from STOCK
+# on in the stock.
 
 DISCARDS = 256
 STOCK = DISCARDS + NUM_CARDS
@@ -174,10 +181,11 @@ STOCK = DISCARDS + NUM_CARDS
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
     """§2: deal all cards that `seat` cannot place anew to the places that are hidden from it.
 
-    Every world that agrees with what the seat knows is equally likely. That is: the cards it has seen; discards that it saw before
-    they were shuffled lie in no place filled before that; a hand that was played on was no royal, not bust, and not 21 where that
-    ends a turn; the banker's silence. A chosen stand and the one on 21 are announced alike. Should TRIES worlds contradict that, the
-    last of them is mended, and the worlds are nearly equally likely. Not kept: what silence said of a card shuffled since.
+    Every world that agrees with what the seat knows is equally likely. That is: the cards it has seen; discards that it
+    saw before they were shuffled lie in no place filled before that; a hand that was played on was no royal, not bust,
+    and not 21 where that ends a turn; the banker's silence. A chosen stand and the one on 21 are announced alike.
+    Should TRIES worlds contradict that, the last of them is mended, and the worlds are nearly equally likely. Not kept:
+    what silence said of a card shuffled since.
     """
     places = np.empty(NUM_CARDS, np.int64)
     unseen = np.empty(NUM_CARDS, np.int64)
@@ -212,10 +220,11 @@ def hidden_places(
     origins: npt.NDArray[np.int64],
     marks: npt.NDArray[np.int64],
 ) -> int:
-    """Fill `places` with those that are hidden from a seat, filled earliest first, and `unseen` with their cards in ascending order.
+    """Fill `places` with those that are hidden from a seat, filled earliest first, and `unseen` with their cards in
+    ascending order.
 
-    `origins` are the shuffles that the places were filled from; `marks` tell who else knows the card there (times 2), and whether
-    the banker was silent about it (plus 1). Gives back how many there are.
+    `origins` are the shuffles that the places were filled from; `marks` tell who else knows the card there (times 2),
+    and whether the banker was silent about it (plus 1). Gives back how many there are.
     """
     size = 0
     for owner in range(options.num_players):
@@ -280,7 +289,8 @@ def draw_world(
     origins: npt.NDArray[np.int64],
     size: int,
 ) -> np.uint64:
-    """Deal the unseen cards to the places. Those filled earliest come first: what later shuffles brought cannot lie there."""
+    """Deal the unseen cards to the places. Those filled earliest come first: what later shuffles brought cannot lie
+    there."""
     pool = np.empty(NUM_CARDS, np.int64)
     left, added = 0, 0
     for index in range(size):

@@ -48,7 +48,8 @@ def lay_pack(state: State, deck: npt.NDArray[Any]) -> None:
 
 @kernel
 def restock(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
-    """§1.4: the discards become the stock. Who knew a card to be among them knows that nobody holds it from an earlier time."""
+    """§1.4: the discards become the stock. Who knew a card to be among them knows that nobody holds it from an earlier
+    time."""
     state.shuffles = int(state.shuffles) + 1
     gathered = 0
     for index in range(int(state.discarded)):

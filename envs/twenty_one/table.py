@@ -1,4 +1,5 @@
-"""The table of Twenty-One: choices of its options, phases, statuses, and questions that rules and sight both ask of a state."""
+"""The table of Twenty-One: choices of its options, phases, statuses, and questions that rules and sight both ask of a
+state."""
 
 from __future__ import annotations
 
@@ -89,7 +90,8 @@ LARGEST_MONEY = 2**53
 
 @kernel
 def credit(options: Options) -> int:
-    """How far a purse may go below 0: not at all, or without a bankroll as far as keeps all money within LARGEST_MONEY. §1.1"""
+    """How far a purse may go below 0: not at all, or without a bankroll as far as keeps all money within LARGEST_MONEY.
+    §1.1"""
     return 0 if options.bankroll > 0 else LARGEST_MONEY // options.num_players
 
 
@@ -125,7 +127,8 @@ def royal_counts(options: Options, state: State, seat: int) -> bool:
 
 @kernel
 def ends_bank(card: int) -> bool:
-    """Whether a card that counts in Back Passing is one that ends the bank, at once or after the round: KH or an eight. §1.4"""
+    """Whether a card that counts in Back Passing is one that ends the bank, at once or after the round: KH or an eight.
+    §1.4"""
     return card == KING_OF_HEARTS or card & 7 == EIGHT
 
 

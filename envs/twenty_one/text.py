@@ -17,7 +17,10 @@ _RESULTS = ("", "ended by the king of hearts", "cashed by the banker", "broken",
 
 def piles(options: Options, state: Any) -> dict[str, list[int]]:
     """Where every card of the pack lies."""
-    found = {f"hand of seat {seat}": state.cards[seat, : int(state.count[seat])].tolist() for seat in range(options.num_players)}
+    found = {
+        f"hand of seat {seat}": state.cards[seat, : int(state.count[seat])].tolist()
+        for seat in range(options.num_players)
+    }
     found["stock"] = state.stock[int(state.drawn) : int(state.stock_size)].tolist()
     found["discards"] = state.discards[: int(state.discarded)].tolist()
     return found
@@ -41,14 +44,22 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
             words.append(_cards(state, hand, seat) + (f" = {points}" if mine else ""))
         lines.append(", ".join(words))
     stock = len(lying["stock"])
-    lines.append(f"stock: {stock} cards" + (f", from the top {_cards(state, lying['stock'], None)}" if seat is None and stock else ""))
+    lines.append(
+        f"stock: {stock} cards"
+        + (f", from the top {_cards(state, lying['stock'], None)}" if seat is None and stock else "")
+    )
     if lying["discards"]:
         lines.append(f"discards: {_cards(state, lying['discards'], seat)}")
     return "\n".join(lines)
 
 
 def _bank_line(options: Options, state: Any) -> str:
-    words = [f"bank {int(state.bank) + (int(state.result) == 0 or state.pot > 0)}, round {int(state.round_number)}, pot {int(state.pot)}"]
+    words = [
+        (
+            f"bank {int(state.bank) + (int(state.result) == 0 or state.pot > 0)}, "
+            f"round {int(state.round_number)}, pot {int(state.pot)}"
+        )
+    ]
     if state.back_passing:
         words.append("Back Passing")
     if state.final_round:

@@ -1,7 +1,7 @@
 """Back Alley: card games for reinforcement learning.
 
-    env = backalley.make("poker_duel-v0")                        # PettingZoo AEC
-    tables = backalley.make_vec("poker_duel-v0", num_envs=4096)  # thousands of tables in one call
+env = backalley.make("poker_duel-v0")                        # PettingZoo AEC
+tables = backalley.make_vec("poker_duel-v0", num_envs=4096)  # thousands of tables in one call
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The command line: one program, thin verbs. Each calls one function of the folder that owns its work, and says how to run it again.
+"""The command line: one program, thin verbs. Each calls one function of the folder that owns its work, and says how to
+run it again.
 
 What goes wrong is said in a sentence, with exit code 2; Ctrl-C ends with 130.
 """
@@ -38,7 +39,8 @@ class Sentence(click.ClickException):
 
 
 def _ours(error: BaseException) -> bool:
-    """Whether an error was raised by this package's own code, and so has a sentence for a person; others are bugs and keep their trace."""
+    """Whether an error was raised by this package's own code, and so has a sentence for a person; others are bugs and
+    keep their trace."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -90,11 +92,21 @@ def _threads(ctx: click.Context, parameter: click.Parameter, given: int | None) 
 
 
 option_option = click.option(
-    "--option", "given", multiple=True, metavar="NAME=VALUE", callback=_pairs, help="An option of the game; may be repeated."
+    "--option",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_pairs,
+    help="An option of the game; may be repeated.",
 )
-json_option = click.option("--json", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write the results to this file, too.")
+json_option = click.option(
+    "--json", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write the results to this file, too."
+)
 threads_option = click.option(
-    "--threads", type=click.IntRange(1), callback=_threads, help="Threads; every core by default. Results do not depend on it."
+    "--threads",
+    type=click.IntRange(1),
+    callback=_threads,
+    help="Threads; every core by default. Results do not depend on it.",
 )
 
 
@@ -130,7 +142,8 @@ def _write(path: Path | None, payload: Mapping[str, Any]) -> None:
 
 
 def command_line(verb: str, *words: str, given: Mapping[str, str] | None = None, **settings: Any) -> str:
-    """The line that runs a verb again: words, the game's options, and settings, of which those that are None or False are left out."""
+    """The line that runs a verb again: words, the game's options, and settings, of which those that are None or False
+    are left out."""
     line = ["backalley", verb, *words]
     for name, value in (given or {}).items():
         line += ["--option", f"{name}={value}"]
@@ -153,7 +166,14 @@ def _again(line: str) -> None:
 def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on standard error, where that is a terminal; its function takes the work done and all work."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *times)
@@ -167,8 +187,8 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
 def main() -> None:
     """Card games for reinforcement learning.
 
-    Agents are named random, bot (a game's best), bot:NAME, mc:WORLDS[:MILLISECONDS] (a search with so many redrawn worlds, and so much
-    time, for each decision), or by the folder of a trained policy.
+    Agents are named random, bot (a game's best), bot:NAME, mc:WORLDS[:MILLISECONDS] (a search with so many redrawn
+    worlds, and so much time, for each decision), or by the folder of a trained policy.
     """
 
 
@@ -208,7 +228,9 @@ def rules(game: str) -> None:
 @click.option("--seconds", type=float, help="Train for this long.")
 @click.option("--decisions", type=int, help="Train for this many decisions.")
 @seed_option(0, "Decides packs, weights and exploration.")
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", callback=_pairs, help="A hyperparameter; may be repeated.")
+@click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", callback=_pairs, help="A hyperparameter; may be repeated."
+)
 @option_option
 @click.option("--resume", type=click.Path(path_type=Path), help="Go on with the run in this folder.")
 @click.option("--device", default="auto", show_default=True, help="Where torch computes: auto, cpu, cuda, cuda:1, ...")
@@ -227,8 +249,8 @@ def train(
 ) -> None:
     """Train a policy for GAME. It learns by self-play, in every seat.
 
-    Ctrl-C stops and keeps everything; --resume goes on. At the end the policy plays every bot, and the line is printed that trains the
-    same weights again.
+    Ctrl-C stops and keeps everything; --resume goes on. At the end the policy plays every bot, and the line is printed
+    that trains the same weights again.
     """
     from backalley.training.train import Stopped
     from backalley.training.train import train as run
@@ -256,7 +278,11 @@ def train(
 @click.argument("game")
 @click.argument("agents", nargs=-1, required=True)
 @click.option("--deals", type=int, help="Deals to play; 4,096 by default.")
-@click.option("--precision", type=float, help="Half-width wanted for the mean returns; a pilot of 256 deals decides how many are played.")
+@click.option(
+    "--precision",
+    type=float,
+    help="Half-width wanted for the mean returns; a pilot of 256 deals decides how many are played.",
+)
 @seed_option(0, "Decides decks and the agents' own randomness.")
 @option_option
 @threads_option
@@ -273,8 +299,8 @@ def evaluate(
 ) -> None:
     """Play AGENTS against each other. Every deck is played in every seating.
 
-    Two agents, or one for each seat; in a game of one seat any number, each on the same decks by itself. With two agents and more than
-    two seats the first sits alone against a field of the second.
+    Two agents, or one for each seat; in a game of one seat any number, each on the same decks by itself. With two
+    agents and more than two seats the first sits alone against a field of the second.
     """
     from backalley.benchmarks.evaluate import evaluate as run
 
@@ -283,7 +309,15 @@ def evaluate(
     players = _agents(found, options, agents, threads)
     with _progress("deals") as progress:
         report = run(
-            found, options, players, deals=deals, precision=precision, seed=seed, num_threads=threads, progress=progress, keep=path
+            found,
+            options,
+            players,
+            deals=deals,
+            precision=precision,
+            seed=seed,
+            num_threads=threads,
+            progress=progress,
+            keep=path,
         )
     line = command_line("evaluate", found.id, *agents, given=given, deals=report.planned, seed=seed, json=path)
     report = dataclasses.replace(report, command=line)
@@ -291,7 +325,11 @@ def evaluate(
     _write(path, report.to_json())
     _again(line)
     if not report.complete:
-        kept = "the same line goes on from here" if path else "with --json FILE an interrupted evaluation could be taken up again"
+        kept = (
+            "the same line goes on from here"
+            if path
+            else "with --json FILE an interrupted evaluation could be taken up again"
+        )
         click.echo(f"Stopped by Ctrl-C; the report is of the deals finished so far, and {kept}.", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
 
@@ -325,7 +363,14 @@ def tournament(
 @main.command()
 @click.argument("game")
 @click.option("--seat", type=int, default=0, show_default=True, help="Where you sit.")
-@click.option("--opponent", "opponents", multiple=True, default=["bot"], show_default=True, help="One for all others, or one for each.")
+@click.option(
+    "--opponent",
+    "opponents",
+    multiple=True,
+    default=["bot"],
+    show_default=True,
+    help="One for all others, or one for each.",
+)
 @seed_option(None, "Decides the deal; drawn anew by default.")
 @option_option
 def play(game: str, seat: int, opponents: tuple[str, ...], seed: int | None, given: dict[str, str]) -> None:
@@ -346,7 +391,9 @@ def play(game: str, seat: int, opponents: tuple[str, ...], seed: int | None, giv
     except LeftTable:
         click.echo("\nYou left the table before the end.")
     else:
-        gains = ", ".join(f"{'you' if who == seat else found.seat_name(who)} {value:+g}" for who, value in enumerate(returns))
+        gains = ", ".join(
+            f"{'you' if who == seat else found.seat_name(who)} {value:+g}" for who, value in enumerate(returns)
+        )
         click.echo(f"\nThe game is over. Returns: {gains}.")
     _again(again)
 
@@ -354,12 +401,30 @@ def play(game: str, seat: int, opponents: tuple[str, ...], seed: int | None, giv
 @main.command()
 @click.argument("games", nargs=-1)
 @option_option
-@click.option("--tables", multiple=True, type=click.IntRange(1), help="A number of tables; by default 1, 64, 1,024, 4,096 and 16,384.")
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=0.4, show_default=True, help="Length of a repetition.")
-@click.option("--repeats", type=click.IntRange(1), default=5, show_default=True, help="Repetitions of each measurement.")
+@click.option(
+    "--tables",
+    multiple=True,
+    type=click.IntRange(1),
+    help="A number of tables; by default 1, 64, 1,024, 4,096 and 16,384.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=0.4,
+    show_default=True,
+    help="Length of a repetition.",
+)
+@click.option(
+    "--repeats", type=click.IntRange(1), default=5, show_default=True, help="Repetitions of each measurement."
+)
 @json_option
 def speed(
-    games: tuple[str, ...], given: dict[str, str], tables: tuple[int, ...], seconds: float, repeats: int, path: Path | None
+    games: tuple[str, ...],
+    given: dict[str, str],
+    tables: tuple[int, ...],
+    seconds: float,
+    repeats: int,
+    path: Path | None,
 ) -> None:
     """Measure the speed of GAMES, by default all. Decisions a second of random play, and the wait before the first."""
     from backalley.benchmarks.speed import TABLES
@@ -371,7 +436,9 @@ def speed(
     _check_place(path)
     with _progress("games") as progress:
         speeds = run(chosen, tables=tables or TABLES, seconds=seconds, repeats=repeats, progress=progress, keep=path)
-    line = command_line("speed", *(game.id for game, _ in chosen), given=given, seconds=seconds, repeats=repeats, json=path)
+    line = command_line(
+        "speed", *(game.id for game, _ in chosen), given=given, seconds=seconds, repeats=repeats, json=path
+    )
     line += "".join(f" --tables {size}" for size in tables)
     speeds = dataclasses.replace(speeds, command=line)
     click.echo(speeds.table())

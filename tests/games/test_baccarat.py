@@ -1,4 +1,5 @@
-"""What vectors cannot say of baccarat: exact odds through the rules' own kernels, equilibria, fair shoes, and modes in combination."""
+"""What vectors cannot say of baccarat: exact odds through the rules' own kernels, equilibria, fair shoes, and modes in
+combination."""
 
 from __future__ import annotations
 
@@ -77,7 +78,9 @@ def test_how_long_coups_are_and_how_often_naturals_come() -> None:
         ("total", (0.455389, 0.464023, 0.080588), (-0.008634, -0.014567)),
     ],
 )
-def test_the_three_readings_of_the_bankers_table(rule: str, chances: tuple[float, ...], gains: tuple[float, ...]) -> None:
+def test_the_three_readings_of_the_bankers_table(
+    rule: str, chances: tuple[float, ...], gains: tuple[float, ...]
+) -> None:
     options = GAME.options({"banker_rule": rule})
     found = odds.odds(options)
     assert [float(found.share(side)) for side in (PLAYER, BANK, TIE)] == pytest.approx(chances, abs=5e-7)
@@ -112,7 +115,9 @@ def test_chemin_by_totals_is_kemeny_and_snells() -> None:
     assert len(found.seen) == 88
     for (points, _, third), draws in best.answers.items():
         if (points, third) != (6, coup.STOOD):
-            assert draws == coup.banker_draws(coup.BankerRule.THIRD_CARD, points, third, 0), "the source's table is the equilibrium's"
+            assert draws == coup.banker_draws(coup.BankerRule.THIRD_CARD, points, third, 0), (
+                "the source's table is the equilibrium's"
+            )
 
 
 @enumerates
@@ -219,7 +224,14 @@ COMBINATIONS: list[dict[str, Any]] = [
     {"mode": "punto_banco", "reshuffle": "shoe", "num_coups": "shoe", "cut_card": 100, "stakes": "2,7"},
 ]
 LONGER: list[dict[str, Any]] = [
-    {"num_bettors": 8, "banker": "rotating", "first_banker": "richest", "num_coups": 20, "decks": 1, "reshuffle": "shoe"},
+    {
+        "num_bettors": 8,
+        "banker": "rotating",
+        "first_banker": "richest",
+        "num_coups": 20,
+        "decks": 1,
+        "reshuffle": "shoe",
+    },
     {"decks": 12, "tie_pays": 12, "reshuffle": "shoe", "num_coups": "shoe", "banker_rule": "total"},
 ]
 SETS = [pytest.param(given, id=label(given), marks=marks(GAME, given)) for given in COMBINATIONS]
@@ -246,7 +258,11 @@ def test_a_rotating_bank_gains_what_the_others_and_the_house_do_not() -> None:
         while env.engine.batch.seat[0] != OVER:
             env.step(int(random.choice(np.flatnonzero(env.engine.batch.mask[0]))))
         state = env.engine.batch.state[0]
-        backed = [bet for who, bet in enumerate(state["bets"].tolist()) if bet and who != state["banker"] and coup.side_of(bet) == BANK]
+        backed = [
+            bet
+            for who, bet in enumerate(state["bets"].tolist())
+            if bet and who != state["banker"] and coup.side_of(bet) == BANK
+        ]
         owed = 0.05 * sum(coup.stake_of(env.options, bet) for bet in backed) if state["winner"] == 1 + BANK else 0.0
         commissions += owed > 0
         assert state["units"].sum() == pytest.approx(-owed, abs=1e-4)
@@ -290,7 +306,9 @@ def test_worlds_redrawn_at_a_five_are_even_over_what_is_possible() -> None:
     expected = (exact / exact.sum() * trials)[exact > 0]
     squares = ((found[exact > 0] - expected) ** 2 / expected).sum()
     degrees = len(expected) - 1
-    assert squares < degrees + 5 * math.sqrt(2 * degrees), f"chi-squared with {degrees} degrees of freedom is {squares:.1f}"
+    assert squares < degrees + 5 * math.sqrt(2 * degrees), (
+        f"chi-squared with {degrees} degrees of freedom is {squares:.1f}"
+    )
 
 
 def imagined(env: AECEnv, viewer: int, number: int = 300) -> Any:
@@ -316,7 +334,9 @@ def totals_of(worlds: Any, hand: int) -> set[int]:
         (["2C", "3D", "2D", "3H", "9S"], {"banker_sees": "total"}, {0, 1, 2, 3, 4, 5}),
     ],
 )
-def test_the_banker_infers_the_players_total_from_what_he_did(deck: list[str], given: dict[str, Any], player: set[int]) -> None:
+def test_the_banker_infers_the_players_total_from_what_he_did(
+    deck: list[str], given: dict[str, Any], player: set[int]
+) -> None:
     chosen = {name: value for name, value in given.items() if name != "stands"}
     env = AECEnv(GAME, GAME.options({"mode": "chemin", "decks": 1, **chosen}))
     env.reset(seed=0, options={"decks": [deck]})
@@ -379,7 +399,9 @@ def returns_of(name: str, episodes: int, **given: Any) -> Any:
 @enumerates
 def test_counting_a_shoe_beats_backing_the_bank() -> None:
     """On the same shoes, by more than five standard errors."""
-    backed, counted = (returns_of(name, 20_000, reshuffle="shoe", num_coups="shoe")[:, 0] for name in ("backer", "counter"))
+    backed, counted = (
+        returns_of(name, 20_000, reshuffle="shoe", num_coups="shoe")[:, 0] for name in ("backer", "counter")
+    )
     gain = counted - backed
     assert gain.mean() > 5 * gain.std() / math.sqrt(len(gain))
 
@@ -403,7 +425,8 @@ def test_the_best_bet_on_whole_packs_is_none() -> None:
     ],
 )
 def test_the_counter_knows_what_a_tables_rules_make_of_the_bets(given: dict[str, Any], bet: str) -> None:
-    """The exact gains of §6.1 and §7.1: the side with the greatest, bet if it is above nothing or betting is compulsory."""
+    """The exact gains of §6.1 and §7.1: the side with the greatest, bet if it is above nothing or betting is
+    compulsory."""
     env = AECEnv(GAME, GAME.options(given))
     env.reset(seed=0)
     action = bot.counter(env.options, env.engine.batch.observation[0], env.engine.batch.mask[0], np.uint64(0))

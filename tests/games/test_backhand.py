@@ -27,7 +27,8 @@ def random_actions(mask: npt.NDArray[np.int8], dice: np.random.Generator) -> npt
 
 
 def random_returns(name: str, episodes: int, **options: Any) -> npt.NDArray[np.float64]:
-    """Seat 0's returns over at least `episodes` episodes of uniformly random legal play, whole batches of first episodes."""
+    """Seat 0's returns over at least `episodes` episodes of uniformly random legal play, whole batches of first
+    episodes."""
     tables = backalley.make_vec(f"{name}-v0", num_envs=min(episodes, 20_000), seed=7, autoreset=False, **options)
     dice, found = np.random.default_rng(7), []
     tables.reset()
@@ -58,7 +59,8 @@ def test_random_play_of_missouri_city_favours_nobody_by_colour() -> None:
 @pytest.mark.parametrize("name", SERIES)
 @pytest.mark.parametrize("ace_rule", ["once", "until_clean", "off"])
 def test_the_deck_never_runs_out(name: str, ace_rule: str) -> None:
-    """Packs stacked with the aces and the cards of 7 and more on top, every push hand pushed: at most 45 cards (two seats), 40 (one)."""
+    """Packs stacked with the aces and the cards of 7 and more on top, every push hand pushed: at most 45 cards (two
+    seats), 40 (one)."""
     engine = Engine(game(name), game(name).options({"ace_rule": ace_rule}), 1)
     dice = np.random.default_rng(3)
     high = [card for card in range(52) if card % 13 >= 5]

@@ -1,5 +1,5 @@
-"""Bezique: what vectors cannot say. Exact figures, invariants, the rules of declaring against a second reading of them, redrawn worlds,
-and the bots. The solver of the last eight tricks has tests of its own beside this file."""
+"""Bezique: what vectors cannot say. Exact figures, invariants, the rules of declaring against a second reading of them,
+redrawn worlds, and the bots. The solver of the last eight tricks has tests of its own beside this file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,15 @@ import backalley
 from backalley.agents.rule_based import BotAgent, RandomAgent
 from backalley.benchmarks.evaluate import evaluate
 from backalley.envs.bezique import declarations
-from backalley.envs.bezique.declarations import BEZIQUE, DECLARE_SEVEN, DOUBLE_BEZIQUE, FOUR, MARRIAGE, NO_DECLARATION, SEQUENCE
+from backalley.envs.bezique.declarations import (
+    BEZIQUE,
+    DECLARE_SEVEN,
+    DOUBLE_BEZIQUE,
+    FOUR,
+    MARRIAGE,
+    NO_DECLARATION,
+    SEQUENCE,
+)
 from backalley.envs.bezique.game import DEAL_POINTS, DEAL_SPREAD, GAME, outlook
 from backalley.envs.bezique.pack import NONE, STOCK, card_name, card_number
 from backalley.envs.core.aec import AECEnv
@@ -76,7 +84,9 @@ def test_chances_of_a_dealt_hand() -> None:
     assert float(sevens) == pytest.approx(0.236111, abs=1e-6)
 
 
-@pytest.mark.parametrize("given", [{}, {"seven_is_declaration": False, "reuse": "free"}, {"last_trick": "trick_24", "endgame": "classic"}])
+@pytest.mark.parametrize(
+    "given", [{}, {"seven_is_declaration": False, "reuse": "free"}, {"last_trick": "trick_24", "endgame": "classic"}]
+)
 def test_points_of_a_deal_add_up(given: dict[str, Any]) -> None:
     """Both scores are 16 brisques, ten for one trick, the declarations, and ten for a seven turned up."""
     env = table(**given)
@@ -131,7 +141,11 @@ class Reading:
             rank = "JQKA"[action - FOUR]
             held = [card for card in hand if names[card][0] == rank]
             fours = [frozenset(four) for four in itertools.combinations(held, 4)]
-            return fours if self.options.quartet else [four for four in fours if len({names[card][1] for card in four}) == 4]
+            return (
+                fours
+                if self.options.quartet
+                else [four for four in fours if len({names[card][1] for card in four}) == 4]
+            )
         if action == BEZIQUE:
             wanted = ["QS", "JD"]
         elif action < BEZIQUE:
@@ -150,7 +164,9 @@ class Reading:
         if self.options.reuse == declarations.Reuse.ONCE:
             return not any(self.scorings(card) for card in group)
         if kind == "double":
-            return not any(self.used(card, "double") for card in group) and not all(self.used(card, "bezique") for card in group)
+            return not any(self.used(card, "double") for card in group) and not all(
+                self.used(card, "bezique") for card in group
+            )
         barred = {"marriage": ("marriage", "sequence"), "bezique": ("bezique", "double")}.get(kind, (kind,))
         return not any(self.used(card, *barred) for card in group)
 
@@ -171,11 +187,17 @@ class Reading:
 
 
 def collect(hand: list[int], legal: Any, place: int, random: np.random.Generator) -> int:
-    """A card to play that keeps the cards of a bezique and long suits (`place` 1 of a name) or ranks (0) together, with some luck in it."""
+    """A card to play that keeps the cards of a bezique and long suits (`place` 1 of a name) or ranks (0) together, with
+    some luck in it."""
     if random.random() < 0.2:
         return int(random.choice(legal))
     kept = [card_name(card)[place] for card in hand]
-    return int(min(legal, key=lambda card: (card_name(card)[:2] in ("QS", "JD"), kept.count(card_name(card)[place]), random.random())))
+    return int(
+        min(
+            legal,
+            key=lambda card: (card_name(card)[:2] in ("QS", "JD"), kept.count(card_name(card)[place]), random.random()),
+        )
+    )
 
 
 BITS = {"marriage": 2, "sequence": 4, "bezique": 8, "double": 16, "four": 32}
@@ -189,11 +211,14 @@ def test_declarations_agree_with_a_second_reading(reuse: str, quartet: str) -> N
     random = np.random.default_rng(3)
     seen: set[int] = set()
     for episode in range(60):
-        # Courts of two suits, or of two ranks, and the cards of a bezique near the top of the pack, so that declarations abound.
+        # Courts of two suits, or of two ranks, and the cards of a bezique near the top of the pack, so that
+        # declarations abound.
         place = episode & 1
         wanted = ["CD", "HS", "CH", "DS"][episode // 2 % 4] if place else ["JQ", "QK", "KA", "AJ"][episode // 2 % 4]
         courts = [card for card in range(64) if (card >> 1) & 7 >= 3]
-        weights = np.array([8.0 if card_name(card)[place] in wanted or card_name(card)[:2] in ("QS", "JD") else 1.0 for card in courts])
+        weights = np.array(
+            [8.0 if card_name(card)[place] in wanted or card_name(card)[:2] in ("QS", "JD") else 1.0 for card in courts]
+        )
         top = random.choice(courts, len(courts), replace=False, p=weights / weights.sum())
         env.reset(seed=episode, options={"decks": [top.tolist()], "lot": episode & 1})
         state, readings = env.engine.batch.state[0], [Reading(env.options), Reading(env.options)]
@@ -254,7 +279,11 @@ def test_copies_of_cards_elsewhere_cannot_be_told_apart(given: dict[str, Any]) -
                 continue
             seat = int(random.integers(2))
             mine = {int(card) >> 1 for card in state["hand"][0, seat, : state["held"][0, seat]]}
-            laid = [int(card) >> 1 for card in state["hand"][0, 1 - seat, : state["held"][0, 1 - seat]] if state["scored"][0, card]]
+            laid = [
+                int(card) >> 1
+                for card in state["hand"][0, 1 - seat, : state["held"][0, 1 - seat]]
+                if state["scored"][0, card]
+            ]
             twin = state.copy()
             for kind in range(32):
                 # Two that both lie in front of the other player can be told apart by where they lie.
@@ -269,7 +298,8 @@ def test_copies_of_cards_elsewhere_cannot_be_told_apart(given: dict[str, Any]) -
 
 
 def test_redrawn_hands_are_drawn_evenly() -> None:
-    """Known cards stay; each other card is as often in the other's hand as its closed places are among all hidden places."""
+    """Known cards stay; each other card is as often in the other's hand as its closed places are among all hidden
+    places."""
     env = table()
     random = np.random.default_rng(4)
     env.reset(seed=11)
@@ -312,7 +342,9 @@ def test_in_the_last_eight_tricks_nothing_is_hidden() -> None:
                     world = redrawn(env, state, seat, [int(random.integers(2**63))])
                     for owner in range(2):
                         assert np.array_equal(world["hand"][0, owner] >> 1, state["hand"][0, owner] >> 1)
-                    shown = env.engine.observe(np.zeros(1, np.int64), np.array([seat])).view(env.engine.batch.observation.dtype)[0, 0]
+                    shown = env.engine.observe(np.zeros(1, np.int64), np.array([seat])).view(
+                        env.engine.batch.observation.dtype
+                    )[0, 0]
                     held = state["hand"][0, 1 - seat, : state["held"][0, 1 - seat]] >> 1
                     assert np.array_equal(shown["opponent_hand"], np.bincount(held, minlength=32))
             env.step(random_action(env, random))
@@ -328,7 +360,8 @@ def closed_types(state: Any, seat: int) -> Any:
     "given", [{}, {"turn_up": "taken_first", "melds_face_up": False}, {"seven_rule": "trick", "stock_top_open": False}]
 )
 def test_what_lies_open_stays_in_every_world(given: dict[str, Any]) -> None:
-    """Cards laid down, drawn openly, turned up, on top of the stock; and before trick 24 the whole of the other's hand."""
+    """Cards laid down, drawn openly, turned up, on top of the stock; and before trick 24 the whole of the other's
+    hand."""
     env = table(**given)
     random = np.random.default_rng(12)
     known_cards = laid_cards = ends = 0
@@ -392,13 +425,17 @@ def test_melds_laid_face_down_are_known_but_not_shown() -> None:
         while open_env.engine.batch.seat[0] != OVER:
             for seat in range(2):
                 views = [
-                    env.engine.observe(np.zeros(1, np.int64), np.array([seat])).view(env.engine.batch.observation.dtype)[0, 0]
+                    env.engine.observe(np.zeros(1, np.int64), np.array([seat])).view(
+                        env.engine.batch.observation.dtype
+                    )[0, 0]
                     for env in (open_env, closed_env)
                 ]
                 assert not views[1]["opponent_laid"].any()
                 assert not views[1]["opponent_scored"].any()
                 laid += int(views[0]["opponent_laid"].sum())
-                assert np.array_equal(views[1]["opponent_hand"], views[0]["opponent_hand"] + views[0]["opponent_laid"].sum(axis=1))
+                assert np.array_equal(
+                    views[1]["opponent_hand"], views[0]["opponent_hand"] + views[0]["opponent_laid"].sum(axis=1)
+                )
             action = random_action(open_env, random)
             open_env.step(action)
             closed_env.step(action)
@@ -428,7 +465,13 @@ def test_search_plays_out_with_the_strongest_fast_bot() -> None:
     "given",
     [
         {"turn_up": "taken_first", "seven_rule": "trick", "quartet": "any", "stock_top_open": False},
-        {"melds_face_up": False, "seven_is_declaration": False, "reuse": "once", "endgame": "classic", "plain_sequence": 0},
+        {
+            "melds_face_up": False,
+            "seven_is_declaration": False,
+            "reuse": "once",
+            "endgame": "classic",
+            "plain_sequence": 0,
+        },
         {"mode": "match", "target": 300, "last_trick": "trick_24", "declare_at_trick_24": False},
     ],
 )
@@ -482,7 +525,8 @@ def play_deal(env: AECEnv, seed: int, player: BotAgent) -> list[int]:
 
 
 def test_bots_know_what_bars_what() -> None:
-    """One bezique before the double, not two; a marriage before its sequence, and at the end the most points at once (§1.6)."""
+    """One bezique before the double, not two; a marriage before its sequence, and at the end the most points at once
+    (§1.6)."""
     options = GAME.options()
     pair = [card_number(name) for name in ("JDa", "JDb", "QSa", "QSb")]
     run = [card_number(name) for name in ("AHa", "THa", "KHa", "QHa", "JHa")]

@@ -1,4 +1,5 @@
-"""Bezique's solver of the last eight tricks, against the rules played out and against a search of everything in plain Python."""
+"""Bezique's solver of the last eight tricks, against the rules played out and against a search of everything in plain
+Python."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from tests.house import random_action
 
 
 def brute(env: AECEnv, state: Any) -> int:
-    """The value of a position of the last eight tricks for the seat to act, by the rules alone: points to come, less the other's."""
+    """The value of a position of the last eight tricks for the seat to act, by the rules alone: points to come, less
+    the other's."""
     options, seat = env.options, int(state["seat"][0])
     mask = np.zeros(GAME.num_actions, np.int8)
     GAME.kernels.legal(options, state[0], mask)
@@ -29,7 +31,8 @@ def brute(env: AECEnv, state: Any) -> int:
             after[name] = 0
         GAME.kernels.step(options, after[0], int(action))
         over = int(after["seat"][0]) == OVER
-        # At the end the score has what the latest brisques and the last trick gave; before it, brisques are only counted.
+        # At the end the score has what the latest brisques and the last trick gave; before it, brisques are only
+        # counted.
         won = after["score"][0] if over else 10 * after["brisques"][0].astype(int)
         gain = int(won[seat]) - int(won[1 - seat])
         if not over:
@@ -43,7 +46,9 @@ def observed(env: AECEnv) -> Any:
     return env.engine.batch.observation[0]
 
 
-@pytest.mark.parametrize("given", [{}, {"endgame": "classic"}, {"last_trick": 70}, {"last_trick": "trick_24", "endgame": "classic"}])
+@pytest.mark.parametrize(
+    "given", [{}, {"endgame": "classic"}, {"last_trick": 70}, {"last_trick": "trick_24", "endgame": "classic"}]
+)
 def test_the_solver_agrees_with_the_rules_played_out(given: dict[str, Any]) -> None:
     """From four cards on, at every turn of random play, against a search that knows only legal() and step()."""
     env = table(**given)
@@ -122,7 +127,9 @@ def test_playing_by_the_solver_wins_what_it_promises() -> None:
             env.step(random_action(env, random))
         seat = int(state.seat)
         _, promised = endgame.solve(env.options, observed(env))
-        before = state.score[seat] - state.score[1 - seat] + 10 * (int(state.brisques[seat]) - int(state.brisques[1 - seat]))
+        before = (
+            state.score[seat] - state.score[1 - seat] + 10 * (int(state.brisques[seat]) - int(state.brisques[1 - seat]))
+        )
         while env.engine.batch.seat[0] != OVER:
             env.step(endgame.play(env.options, observed(env), env.engine.batch.mask[0]))
         assert int(state.score[seat] - state.score[1 - seat] - before) == promised

@@ -44,7 +44,8 @@ def test_pettingzoo_at_tables_of_every_size(players: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("given", SAMPLES, ids=str)
 def test_tables_of_every_size_keep_the_generic_promises(given: dict[str, Any]) -> None:
-    """What `test_rules.py` asks of every option, at so many positions that small and large tables take about as long."""
+    """What `test_rules.py` asks of every option, at so many positions that small and large tables take about as
+    long."""
     options = GAME.options(given)
     env, random = AECEnv(GAME, options), np.random.default_rng(7)
     decisions = sum(options.num_players * (size + 1) for size in hands.hand_sizes(options))
@@ -136,10 +137,14 @@ def with_leftover(quarter: int) -> Fraction:
 def test_the_chances_of_a_rainbow_are_the_published_ones() -> None:
     assert with_leftover(1) == Fraction(63713, 608175)
     assert with_leftover(2) == Fraction(35152, 725305)
-    assert [float(with_leftover(quarter)) for quarter in (1, 2, 3)] == pytest.approx([0.104761, 0.048465, 0.031665], abs=5e-7)
+    assert [float(with_leftover(quarter)) for quarter in (1, 2, 3)] == pytest.approx(
+        [0.104761, 0.048465, 0.031665], abs=5e-7
+    )
     assert float(rainbow_share(3, "6S", 1)) == pytest.approx(0.105039, abs=5e-7)
     assert float(rainbow_share(4, "BJ", 1)) == pytest.approx(0.097536, abs=5e-7)
-    assert [float(rainbow_share(4, None, quarter)) for quarter in (1, 2, 3)] == pytest.approx([0.090311, 0.035575, 0.019506], abs=5e-7)
+    assert [float(rainbow_share(4, None, quarter)) for quarter in (1, 2, 3)] == pytest.approx(
+        [0.090311, 0.035575, 0.019506], abs=5e-7
+    )
     for k in (1, 2, 3):
         assert rainbow_share(3, "6S", k) == Fraction(comb(13, k) ** 3 * comb(14, k), comb(53, 4 * k))
 
@@ -174,7 +179,9 @@ def test_a_joker_is_turned_up_once_in_27_deals() -> None:
 def test_the_most_that_a_game_of_four_can_bring() -> None:
     assert hands.score_bounds(GAME.options({}))[1] == 2548
     assert hands.score_bounds(GAME.options({"allow_board": False, "allow_rainbow": False}))[1] == 1898
-    assert hands.score_bounds(GAME.options({"allow_board": False, "allow_rainbow": False, "scoring": "linear"}))[1] == 442
+    assert (
+        hands.score_bounds(GAME.options({"allow_board": False, "allow_rainbow": False, "scoring": "linear"}))[1] == 442
+    )
     assert hands.score_bounds(GAME.options({"length": "single"})) == (-169 - 25, 204)
 
 
@@ -347,7 +354,9 @@ def test_the_observation_shows_voids_and_the_trump_bound_but_not_to_forgetful_ta
     for history in ("full", "last_trick"):
         env = AECEnv(GAME, GAME.options({"length": "single", "hand_size": 4, "history": history}))
         deal_to(env, ["BJ AH 2C 3C", "9S 2D 3D 4D", "2H 3H 4H 5H", "4S 3S AS LJ"], "6S")
-        play_names(env, "bid 0, bid 0, bid 0, bid 0, play BJ, play 9S, play 5H, play LJ, play 2C, play 2D, play 2H, play 3S")
+        play_names(
+            env, "bid 0, bid 0, bid 0, bid 0, play BJ, play 9S, play 5H, play LJ, play 2C, play 2D, play 2H, play 3S"
+        )
         play_names(env, "play 4S")  # it has won the second trick; seat 0 is next
         shown = env.engine.observe(np.zeros(1, np.int64), np.array([0]))[0].view(GAME.observation_dtype(env.options))[0]
         played = [[name for name in cards.NAMES if shown["played"][seat, cards.card_number(name)]] for seat in range(4)]
@@ -406,7 +415,8 @@ BOT_ORDER = [("bot:duck", "random", 0.0), ("bot:count", "bot:duck", 0.05), ("bot
 @pytest.mark.slow
 @pytest.mark.parametrize(("better", "worse", "least"), BOT_ORDER)
 def test_each_bot_beats_the_one_before_it(better: str, worse: str, least: float) -> None:
-    """One seat of the better among three of the other, over 1,000 full games: at least `least` thousand points above the mean."""
+    """One seat of the better among three of the other, over 1,000 full games: at least `least` thousand points above
+    the mean."""
     options = GAME.options({})
     tables = Tables(GAME, options, 1000, seed=12, autoreset=False)
     tables.reset()

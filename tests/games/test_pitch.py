@@ -1,4 +1,5 @@
-"""What vectors cannot say of Pitch: whole games against a second telling of the rules, what a seat may imagine, and how the bots bid."""
+"""What vectors cannot say of Pitch: whole games against a second telling of the rules, what a seat may imagine, and how
+the bots bid."""
 
 from __future__ import annotations
 
@@ -27,7 +28,21 @@ from backalley.envs.core.options import OptionError
 from backalley.envs.core.vector import Tables
 from backalley.envs.pitch import bot
 from backalley.envs.pitch.game import GAME
-from backalley.envs.pitch.hands import BID, JOKER, NAME, PASS, PLAY, AllPass, GameEnd, GameTie, Joker, JokerPitch, LowRule, Mode, Teams
+from backalley.envs.pitch.hands import (
+    BID,
+    JOKER,
+    NAME,
+    PASS,
+    PLAY,
+    AllPass,
+    GameEnd,
+    GameTie,
+    Joker,
+    JokerPitch,
+    LowRule,
+    Mode,
+    Teams,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PIPS = {8: 10, 12: 4, 11: 3, 10: 2, 9: 1}  # by rank: ten, ace, king, queen, jack
@@ -38,7 +53,8 @@ def cards_of(held: int) -> set[int]:
 
 
 class Referee:
-    """The rules told a second time, in lists and sets: it is handed the hands dealt and the actions, and never looks at the table."""
+    """The rules told a second time, in lists and sets: it is handed the hands dealt and the actions, and never looks at
+    the table."""
 
     def __init__(self, options: Any, dealer: int) -> None:
         self.o, self.dealer = options, dealer
@@ -76,7 +92,12 @@ class Referee:
     def calls(self, seat: int) -> set[int]:
         """Bids that are legal, a pass being 0."""
         found = {value for value in range(2, self.smudge + 1) if value > self.high_bid}
-        if seat == self.dealer and self.o.dealer_can_take and self.high_bid and (self.high_bid < self.smudge or self.o.smudge_takeable):
+        if (
+            seat == self.dealer
+            and self.o.dealer_can_take
+            and self.high_bid
+            and (self.high_bid < self.smudge or self.o.smudge_takeable)
+        ):
             found.add(self.high_bid)
         if seat != self.dealer or self.high_bid or self.o.all_pass == AllPass.REDEAL:
             found.add(0)
@@ -144,7 +165,9 @@ class Referee:
         self.turn = (seat + 1) % self.n
         if len(self.trick) == self.n:
             best = self.trump if any(self.suit(laid) == self.trump for _, laid in self.trick) else led
-            self.turn = max((who for who in self.trick if self.suit(who[1]) == best), key=lambda who: self.height(who[1]))[0]
+            self.turn = max(
+                (who for who in self.trick if self.suit(who[1]) == best), key=lambda who: self.height(who[1])
+            )[0]
             self.taken[self.side[self.turn]] += [card for _, card in self.trick]
             self.trick = []
             if not self.hands[self.turn]:
@@ -269,8 +292,13 @@ def test_partners_play_as_the_rules_are_told_a_second_time(given: dict[str, Any]
 ALONE = """
 from backalley.envs.core.aec import AECEnv
 from tests.games.test_pitch import GAME, played_with_a_referee
-choices = [{}, {"joker": "low_trump", "joker_pitch": "name", "game_tie": "bidder"}, {"mode": "hand", "all_pass": "redeal"},
-           {"low": "dealt", "game_end": "first_past", "game_tie": "non_bidder", "joker": "below_jack"}, {"max_hands": 3}]
+choices = [
+    {},
+    {"joker": "low_trump", "joker_pitch": "name", "game_tie": "bidder"},
+    {"mode": "hand", "all_pass": "redeal"},
+    {"low": "dealt", "game_end": "first_past", "game_tie": "non_bidder", "joker": "below_jack"},
+    {"max_hands": 3},
+]
 for number, given in enumerate(choices):
     for players in (3, 4, 6, 7):
         options = GAME.options({"target": 7, **given, "teams": "solo", "num_players": players})
@@ -283,7 +311,9 @@ print("done")
 def test_three_to_seven_alone_play_as_the_rules_are_told_a_second_time(tmp_path: Path) -> None:
     """Line by line, so that no table size has to be compiled for it."""
     env = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")])}
-    run = subprocess.run([sys.executable, "-c", ALONE], env=env, capture_output=True, text=True, check=False, cwd=tmp_path)
+    run = subprocess.run(
+        [sys.executable, "-c", ALONE], env=env, capture_output=True, text=True, check=False, cwd=tmp_path
+    )
     assert run.stdout.strip() == "done", run.stderr[-2000:]
 
 
@@ -346,7 +376,9 @@ def test_a_seat_sees_its_hand_and_all_that_has_been_laid_open(given: dict[str, A
                 assert int(np.argmax(shown.trump)) == (4 if referee.trump is None else referee.trump)
                 assert shown.pips.tolist() == [pips[(seat + offset) % 2] for offset in range(2)]
                 for name, owner in enumerate(points):
-                    assert shown.points[name].tolist() == [int(owner is not None and (seat + side) % 2 == owner) for side in range(2)]
+                    assert shown.points[name].tolist() == [
+                        int(owner is not None and (seat + side) % 2 == owner) for side in range(2)
+                    ]
 
 
 @pytest.mark.parametrize("given", [{}, {"joker": "below_jack"}, {"must_trump_when_void": True}])
@@ -375,7 +407,8 @@ def test_imagined_hands_hold_nothing_that_a_seat_has_shown_to_lack(given: dict[s
 
 
 def test_unseen_cards_are_as_likely_in_every_place_that_may_hold_them() -> None:
-    """With one seat void of some suits, the cards it may still hold are equally likely there; all others before any void is shown."""
+    """With one seat void of some suits, the cards it may still hold are equally likely there; all others before any
+    void is shown."""
     env, count, tried = opened(), 4_000 if COMPILED else 200, 0
     for seed in range(60):
         for referee in followed(env, seed):
@@ -390,7 +423,9 @@ def test_unseen_cards_are_as_likely_in_every_place_that_may_hold_them() -> None:
             share = room / len(may_hold)
             for card in may_hold:
                 found = int(((worlds["hand"][:, who] >> card) & 1).sum())
-                assert abs(found - count * share) < 5 * math.sqrt(count * share * (1 - share)), f"seed {seed}, seat {who}"
+                assert abs(found - count * share) < 5 * math.sqrt(count * share * (1 - share)), (
+                    f"seed {seed}, seat {who}"
+                )
             tried += 1
             break
         if tried == 8:
@@ -424,7 +459,9 @@ def test_how_likely_none_of_some_cards_is_in_play(given: dict[str, Any], unseen:
         printed = [0.608696, 0.365217, 0.215810, 0.125471, 0.071698]
         assert [bot.none_out(options, cards) for cards in range(1, 6)] == pytest.approx(printed, abs=5e-7)
     if "joker" in given:
-        assert [bot.none_out(options, cards) for cards in range(1, 4)] == pytest.approx([0.617021, 0.375578, 0.225347], abs=5e-7)
+        assert [bot.none_out(options, cards) for cards in range(1, 4)] == pytest.approx(
+            [0.617021, 0.375578, 0.225347], abs=5e-7
+        )
 
 
 def test_before_a_deal_the_side_that_lacks_less_is_likelier_to_win() -> None:
@@ -447,7 +484,8 @@ def test_before_a_deal_the_side_that_lacks_less_is_likelier_to_win() -> None:
 @pytest.mark.skipif(not COMPILED, reason="hundreds of games")
 @pytest.mark.slow
 def test_the_outlook_is_what_comes_of_the_scores() -> None:
-    """Over games of `book` with itself, the mean outlook before the deals of each tenth is near the mean of what was won."""
+    """Over games of `book` with itself, the mean outlook before the deals of each tenth is near the mean of what was
+    won."""
     options = GAME.options()
     tables = Tables(GAME, options, 1024, seed=2, autoreset=False)
     player, outlook = agent("bot:book", GAME, options), GAME.outlook

@@ -101,7 +101,9 @@ def test_cards_go_where_they_are_assigned_in_order_of_rank_and_suit() -> None:
         chosen.append(int(dice.choice(legal_actions(env))) - ASSIGN)
         env.step(ASSIGN + chosen[-1])
     for slot in range(SLOTS):
-        assert table(env).slots[seat, slot].tolist() == [card for card, where in zip(cards, chosen, strict=True) if where == slot]
+        assert table(env).slots[seat, slot].tolist() == [
+            card for card, where in zip(cards, chosen, strict=True) if where == slot
+        ]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,9 @@ def test_a_seat_sees_its_own_cards_and_what_has_been_laid_open(public: bool) -> 
                 assert card_set(np.flatnonzero(shown.slots[slot])) == card_set(mine)
                 assert card_set(np.flatnonzero(shown.exposed[slot])) == card_set(his)
             thrown = [state.discards[who, : state.exchanges[who].sum()] for who in (seat, other)]
-            assert [card_set(np.flatnonzero(row)) for row in shown.discards] == [card_set(cards) for cards in thrown[: 1 + public]]
+            assert [card_set(np.flatnonzero(row)) for row in shown.discards] == [
+                card_set(cards) for cards in thrown[: 1 + public]
+            ]
             assert shown.my_turn == (state.seat == seat)
             assert shown.exchanges.tolist() == [state.exchanges[who].tolist() for who in (seat, other)]
         env.step(int(dice.choice(legal_actions(env))))
@@ -160,7 +164,8 @@ def worlds_of(env: AECEnv, seat: int, count: int) -> npt.NDArray[Any]:
 
 
 def test_unseen_cards_are_equally_likely_in_every_hidden_place() -> None:
-    """In round 2, with exchanges of both, each unseen card: five places in slot 2, five in slot 3, the discards, the deck."""
+    """In round 2, with exchanges of both, each unseen card: five places in slot 2, five in slot 3, the discards, the
+    deck."""
     env = opened()
     dice = np.random.default_rng(5)
     play_until(env, lambda: bool(table(env).phase == EXCHANGE), lambda legal: int(dice.choice(legal)))
@@ -169,7 +174,11 @@ def test_unseen_cards_are_equally_likely_in_every_hidden_place() -> None:
     assert state.exchanges[1].tolist() == [2, 0, 0]
     worlds = worlds_of(env, seat, count)
     assert all(np.array_equal(np.sort(hand), np.sort(state.slots[1, 0])) for hand in worlds["slots"][:, 1, 0])
-    places = {"slot 2": worlds["slots"][:, 1, 1], "slot 3": worlds["slots"][:, 1, 2], "discards": worlds["discards"][:, 1, :2]}
+    places = {
+        "slot 2": worlds["slots"][:, 1, 1],
+        "slot 3": worlds["slots"][:, 1, 2],
+        "discards": worlds["discards"][:, 1, :2],
+    }
     places["deck"] = worlds["stock"][:, state.drawn : state.drawn + stock_left(state)]
     unseen = sorted(np.concatenate([cards[0] for cards in places.values()]).tolist())
     assert len(unseen) == 5 + 5 + 2 + stock_left(state)
@@ -199,7 +208,8 @@ def test_how_far_an_opponent_has_come_with_his_split_is_hidden(placed: int) -> N
 @pytest.mark.parametrize("name", list(GAME.bots))
 @pytest.mark.parametrize("options", [{}, {"misere": True}, {"skip_forced": True, "ace_low_straight": False}])
 def test_a_bot_carries_out_one_split_over_its_fifteen_decisions(name: str, options: dict[str, Any]) -> None:
-    """Every prefix of the arrangement must lead to the split that the bot has in mind at the first card, whatever its keys."""
+    """Every prefix of the arrangement must lead to the split that the bot has in mind at the first card, whatever its
+    keys."""
     env = opened(num_games=1, **options)
     act, dice = GAME.bots[name].act, np.random.default_rng(7)
     for seed in range(20 if COMPILED else 2):
@@ -237,7 +247,9 @@ def test_blotto_mixes_its_three_orders() -> None:
         slots = []
         for hand in (low, middle, high):
             shown["next_card"][0] = [(hand >> card) & 1 for card in range(52)]
-            slots.append(int(bot.blotto(env.options, shown[0], np.ones(GAME.num_actions, np.int8), np.uint64(0))) - ASSIGN)
+            slots.append(
+                int(bot.blotto(env.options, shown[0], np.ones(GAME.num_actions, np.int8), np.uint64(0))) - ASSIGN
+            )
         orders[{(0, 1, 2): "high", (1, 0, 2): "swapped low", (0, 2, 1): "swapped high"}[tuple(slots)]] += 1
     for name, share in (("high", 0.8), ("swapped low", 0.1), ("swapped high", 0.1)):
         assert abs(orders[name] - count * share) < 5 * math.sqrt(count * share * (1 - share)), orders
@@ -287,12 +299,17 @@ def test_the_table_of_chances_is_one_of_chances() -> None:
 
 @pytest.mark.skipif(not COMPILED, reason="thousands of deals")
 def test_the_table_of_chances_can_be_measured_again() -> None:
-    """A short fictitious play gives a table that plays nearly as the long one's: it beats greedy splits against the same field."""
+    """A short fictitious play gives a table that plays nearly as the long one's: it beats greedy splits against the
+    same field."""
     short = tune.fictitious_play(rounds=25, deals=4_000, seed=5)
     assert short.shape == CHANCES.shape
     ends = np.zeros((3, SLOTS + 1, tune.GRADES))
     options = GAME.options()
-    for split, chances, found in ((tune.STRONG, short, ends[0]), (tune.STRONG, CHANCES, ends[1]), (tune.GREEDY, CHANCES, ends[2])):
+    for split, chances, found in (
+        (tune.STRONG, short, ends[0]),
+        (tune.STRONG, CHANCES, ends[1]),
+        (tune.GREEDY, CHANCES, ends[2]),
+    ):
         tune.play(options, chances, np.uint64(17), 20_000, split, found, *np.zeros((2, 3, SLOTS + 1, tune.GRADES)))
     assert tune.points(ends[0], ends[2]) > 3.1
     assert tune.points(ends[1], ends[2]) > 3.2

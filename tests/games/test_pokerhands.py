@@ -1,6 +1,7 @@
 """Every five-card hand of a 52-card pack, counted, ranked and paired off.
 
-The counts of hands and of ranks are the standard tables'; how many ordered pairs of disjoint hands tie was first counted for Poker Duel.
+The counts of hands and of ranks are the standard tables'; how many ordered pairs of disjoint hands tie was first
+counted for Poker Duel.
 """
 
 from __future__ import annotations
@@ -81,8 +82,11 @@ def test_tied_pairs_of_disjoint_hands(hands: npt.NDArray[np.uint8], all_strength
     assert (1 - chance) / 2 == pytest.approx(0.49995638, abs=5e-9)
 
 
-def test_order_agrees_with_the_textbook_tuple(hands: npt.NDArray[np.uint8], all_strengths: npt.NDArray[np.int32]) -> None:
-    """Against the plain rule, written without a bit trick: category, then ranks by how often they stand and how high they are."""
+def test_order_agrees_with_the_textbook_tuple(
+    hands: npt.NDArray[np.uint8], all_strengths: npt.NDArray[np.int32]
+) -> None:
+    """Against the plain rule, written without a bit trick: category, then ranks by how often they stand and how high
+    they are."""
 
     def textbook(hand: list[int]) -> tuple[int, list[int]]:
         ranks = [card % 13 for card in hand]
@@ -108,7 +112,9 @@ def test_order_agrees_with_the_textbook_tuple(hands: npt.NDArray[np.uint8], all_
     assert [value[0] for value in plain] == (all_strengths[sample] >> CATEGORY_SHIFT).tolist()
 
 
-def test_without_a_low_ace_the_wheel_is_no_straight(hands: npt.NDArray[np.uint8], all_strengths: npt.NDArray[np.int32]) -> None:
+def test_without_a_low_ace_the_wheel_is_no_straight(
+    hands: npt.NDArray[np.uint8], all_strengths: npt.NDArray[np.int32]
+) -> None:
     without = strengths(hands, False)
     changed = np.flatnonzero(without != all_strengths)
     assert len(changed) == 4**5

@@ -1,4 +1,5 @@
-"""What vectors cannot say of Twenty-One: money, hidden cards, chances and strengths. Paragraphs are those of the game's page."""
+"""What vectors cannot say of Twenty-One: money, hidden cards, chances and strengths. Paragraphs are those of the game's
+page."""
 
 from __future__ import annotations
 
@@ -94,7 +95,9 @@ def check_table(options: Any, state: Any, moved: int, mask: npt.NDArray[np.int8]
         assert seat != banker
         assert state["status"][seat] not in (BUSTED, ROYAL)
         if not state["final_round"] and state["back_passing"]:
-            assert not ends_bank(int(state["cards"][banker, 0])), "the banker kept silent about a card that ends the bank"
+            assert not ends_bank(int(state["cards"][banker, 0])), (
+                "the banker kept silent about a card that ends the bank"
+            )
     for who in np.flatnonzero(state["status"] == STOOD):
         count = int(state["count"][who])
         assert hands.low_total(options, state["cards"][who], count) <= 21 or state["phase"] > BANKER
@@ -124,7 +127,8 @@ def test_money_is_whole_and_conserved_after_every_action(chosen: dict[str, Any],
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**32))
 def test_without_bankrolls_no_amount_passes_what_a_float_holds(seed: int) -> None:
-    """Everybody bets the pot whenever he can, and takes cards until he is bust, so that it doubles: money stops at 2**53."""
+    """Everybody bets the pot whenever he can, and takes cards until he is bust, so that it doubles: money stops at
+    2**53."""
     options = GAME.options({"bankroll": "none", "num_players": 2, "force_back_pass_round": 0, "max_rounds": 1000})
     env = AECEnv(GAME, options)
     env.reset(seed=seed)
@@ -153,14 +157,31 @@ def test_two_card_hands_are_worth_what_the_page_says() -> None:
         royal = hands.is_royal(options, hand, 2)
         found["royal" if royal else int(hands.best_total(options, hand, 2))] += 1
         fifteens += int(hands.is_fifteen(options, hand, 2))
-    by_total = {21: 24, 20: 26, 19: 36, 18: 37, 17: 28, 16: 18, 15: 12, 14: 3, 12: 60, 11: 48, 10: 48, 9: 48, 8: 36, 2: 66}
+    by_total = {
+        21: 24,
+        20: 26,
+        19: 36,
+        18: 37,
+        17: 28,
+        16: 18,
+        15: 12,
+        14: 3,
+        12: 60,
+        11: 48,
+        10: 48,
+        9: 48,
+        8: 36,
+        2: 66,
+    }
     assert found == {"royal": 6} | by_total
     assert fifteens == 16
     assert Fraction(found["royal"], found.total()) == Fraction(3, 248)
 
 
 def test_chances_of_a_seven_and_of_five_figures() -> None:
-    assert Fraction(sum(hands.first_card_trades(GAME.options(), card, False) for card in range(32)), 32) == Fraction(1, 8)
+    assert Fraction(sum(hands.first_card_trades(GAME.options(), card, False) for card in range(32)), 32) == Fraction(
+        1, 8
+    )
     figures = sum(hands.is_five_figures(np.array([card] * 5, np.uint8), 5) for card in range(32))
     assert Fraction(math.comb(figures, 5), math.comb(32, 5)) == Fraction(99, 25172)
 
@@ -198,9 +219,13 @@ def play(options: Any, episodes: int, seed: int, policy: Any) -> Tables:
 
 def test_banks_end_by_the_king_once_for_four_eights() -> None:
     def policy(records: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-        return np.select([mask[:, action] > 0 for action in (BACK_PASS, STAND, BET_MIN)], [BACK_PASS, STAND, BET_MIN], HIT)
+        return np.select(
+            [mask[:, action] > 0 for action in (BACK_PASS, STAND, BET_MIN)], [BACK_PASS, STAND, BET_MIN], HIT
+        )
 
-    options = GAME.options({"num_players": 2, "bankroll": "none", "initial_deposit": 1000, "force_back_pass_round": 0, "max_rounds": 1000})
+    options = GAME.options(
+        {"num_players": 2, "bankroll": "none", "initial_deposit": 1000, "force_back_pass_round": 0, "max_rounds": 1000}
+    )
     state = play(options, MANY, 3, policy).engine.batch.state
     kings, eights = int((state["result"] == ENDED_BY_KING).sum()), int((state["result"] == CASHED).sum())
     assert kings + eights == MANY, "with least bets nothing else ends a bank"
@@ -234,15 +259,26 @@ def answer(banker: int, punter: int) -> float:
 def test_the_best_answer_to_a_banker_who_draws_to_sixteen() -> None:
     best = odds.answer(16)
     assert best.value[0] == pytest.approx(-0.126377, abs=5e-7)
-    page = {"Chantal": 0.3973, "ace": 0.1021, "10": -0.0039, "9": -0.0957, "figure": -0.1726, "8": -0.2670, "7": -0.4375}
+    page = {
+        "Chantal": 0.3973,
+        "ace": 0.1021,
+        "10": -0.0039,
+        "9": -0.0957,
+        "figure": -0.1726,
+        "8": -0.2670,
+        "7": -0.4375,
+    }
     assert odds.first_cards(best) == pytest.approx(page, abs=5e-5)
     assert best.value[0] > max(answer(16, punter) for punter in range(12, 20))
 
 
 def test_the_rules_play_out_as_the_odds_say() -> None:
-    """Two seats that draw to 15 and 16 in the game itself, without trades, lose and win what the exact calculation says."""
+    """Two seats that draw to 15 and 16 in the game itself, without trades, lose and win what the exact calculation
+    says."""
     trades = {f"trade_{name}": False for name in ("seven", "eight_after_seven", "five_figures", "fifteen")}
-    options = GAME.options({"num_players": 2, "episode": "fixed_rounds", "initial_deposit": 1, "bankroll": "none", **trades})
+    options = GAME.options(
+        {"num_players": 2, "episode": "fixed_rounds", "initial_deposit": 1, "bankroll": "none", **trades}
+    )
 
     def policy(records: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
         wanted = np.where(records["phase"][:, BANKER] > 0, 16, 15)
@@ -295,7 +331,8 @@ def test_before_back_passing_he_has_any_card() -> None:
 
 
 def test_closed_hands_are_any_that_the_course_of_the_round_allows() -> None:
-    """A punter who took a third card and stood: no royal and no 21 in two cards, not bust in three. All such hands equally often."""
+    """A punter who took a third card and stood: no royal and no 21 in two cards, not bust in three. All such hands
+    equally often."""
     env = opened([["8S", "9C", "JC", "QC"]], [DEAL, BET_MIN, HIT, STAND])
     options, mine = env.options, hands.card_number("9C")
     allowed = set()
@@ -310,7 +347,10 @@ def test_closed_hands_are_any_that_the_course_of_the_round_allows() -> None:
     by_value = Counter(sorted_points(hand) for hand in allowed)
     seen = Counter(sorted_points(hand) for hand in found.elements())
     kinds = [kind for kind, count in by_value.items() if count * MANY / len(allowed) >= 20]
-    squares = sum((seen[kind] - by_value[kind] * MANY / len(allowed)) ** 2 / (by_value[kind] * MANY / len(allowed)) for kind in kinds)
+    squares = sum(
+        (seen[kind] - by_value[kind] * MANY / len(allowed)) ** 2 / (by_value[kind] * MANY / len(allowed))
+        for kind in kinds
+    )
     assert squares < len(kinds) + 5 * math.sqrt(2 * len(kinds)) + 10
 
 
@@ -344,7 +384,12 @@ def test_who_stood_before_the_king_of_hearts_may_hold_21() -> None:
 @kernel
 def self_contradictions(options: Any, states: Any, found: npt.NDArray[np.int64]) -> None:
     """For each true position [n] and each seat, how far it is from what `determinize` holds that the seat knows."""
-    places, unseen, origins, marks = np.empty(32, np.int64), np.empty(32, np.int64), np.empty(32, np.int64), np.empty(32, np.int64)
+    places, unseen, origins, marks = (
+        np.empty(32, np.int64),
+        np.empty(32, np.int64),
+        np.empty(32, np.int64),
+        np.empty(32, np.int64),
+    )
     for row in range(states.shape[0]):
         state = states[row]
         for seat in range(options.num_players):
@@ -356,13 +401,27 @@ def self_contradictions(options: Any, states: Any, found: npt.NDArray[np.int64])
 
 POSITIONS: list[dict[str, Any]] = [
     {"num_players": 4},
-    {"num_players": 2, "auto_stand_21": False, "decline_opening_bet": True, "chantal_is_ace": True, "royal_after_trade": False},
-    {"num_players": 2, "episode": "session", "reshuffle": "when_empty", "back_pass_trigger": "any_card", "force_back_pass_round": 2},
+    {
+        "num_players": 2,
+        "auto_stand_21": False,
+        "decline_opening_bet": True,
+        "chantal_is_ace": True,
+        "royal_after_trade": False,
+    },
+    {
+        "num_players": 2,
+        "episode": "session",
+        "reshuffle": "when_empty",
+        "back_pass_trigger": "any_card",
+        "force_back_pass_round": 2,
+    },
     {"num_players": 8, "episode": "session", "reshuffle": "when_empty", "back_pass_trigger": "first_card_after_trades"},
 ]
 
 
-@pytest.mark.parametrize("options", [pytest.param(given, id=label(given), marks=marks(GAME, given)) for given in POSITIONS])
+@pytest.mark.parametrize(
+    "options", [pytest.param(given, id=label(given), marks=marks(GAME, given)) for given in POSITIONS]
+)
 def test_a_true_position_never_contradicts_what_seats_are_held_to_know(options: dict[str, Any]) -> None:
     """Over random play; a position that did would be mended in vain."""
     tables = Tables(GAME, GAME.options(options), 1000 if COMPILED else 5, seed=9)
@@ -375,7 +434,9 @@ def test_a_true_position_never_contradicts_what_seats_are_held_to_know(options: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"reshuffle": "when_empty", "auto_stand_21": False}, {"back_pass_trigger": "any_card"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"reshuffle": "when_empty", "auto_stand_21": False}, {"back_pass_trigger": "any_card"}]
+)
 def test_redrawn_worlds_never_contradict_the_round(options: dict[str, Any]) -> None:
     """Eight seats that take cards whenever they can within 20: large closed hands, and shuffles in mid-round."""
     env = AECEnv(GAME, GAME.options({"num_players": 8, "trade_five_figures": False, **options}))
@@ -387,7 +448,9 @@ def test_redrawn_worlds_never_contradict_the_round(options: dict[str, Any]) -> N
             state, mask = batch.state[0], batch.mask[0]
             for viewer in range(8):
                 for world in worlds(env, viewer, 2, seed):
-                    assert sorted(card for pile in GAME.piles(env.options, world).values() for card in pile) == list(range(32))
+                    assert sorted(card for pile in GAME.piles(env.options, world).values() for card in pile) == list(
+                        range(32)
+                    )
                     check_closed_hands(env.options, world, viewer)
             largest = max(largest, int(state["count"].max()))
             shuffles = max(shuffles, int(state["shuffles"]))
@@ -408,7 +471,12 @@ def check_closed_hands(options: Any, state: Any, viewer: int) -> None:
         assert not hands.is_royal(options, hand, min(count, 2))
         if who == banker or options.auto_stand_21:
             assert all(hands.best_total(options, hand, held) != 21 for held in range(2, count))
-    if state["back_passing"] and not state["final_round"] and state["phase"] in (PUNTERS, BANKER) and options.back_pass_trigger != 0:
+    if (
+        state["back_passing"]
+        and not state["final_round"]
+        and state["phase"] in (PUNTERS, BANKER)
+        and options.back_pass_trigger != 0
+    ):
         assert not ends_bank(int(state["cards"][banker, 0]))
 
 
@@ -447,7 +515,13 @@ def test_none_is_a_word_for_no_bankroll_and_no_forcing() -> None:
 
 
 def test_an_endless_evening_is_truncated() -> None:
-    endless = {"decline_opening_bet": True, "force_back_pass_round": 0, "max_rounds": 1000, "episode": "session", "banks": 100}
+    endless = {
+        "decline_opening_bet": True,
+        "force_back_pass_round": 0,
+        "max_rounds": 1000,
+        "episode": "session",
+        "banks": 100,
+    }
     env = AECEnv(GAME, GAME.options({"num_players": 2, **endless}))
     env.reset(seed=0)
     steps = 0
@@ -458,13 +532,20 @@ def test_an_endless_evening_is_truncated() -> None:
     assert steps == 4000
 
 
-@pytest.mark.parametrize(("earliest", "declared", "share"), [(1, 1, BANKER_SHARE_IN_BACK_PASSING), (2, 0, BANKER_SHARE)])
+@pytest.mark.parametrize(
+    ("earliest", "declared", "share"), [(1, 1, BANKER_SHARE_IN_BACK_PASSING), (2, 0, BANKER_SHARE)]
+)
 def test_a_search_takes_the_banker_to_keep_what_dp_bots_leave_him(earliest: int, declared: int, share: float) -> None:
-    """Where `bot:dp` plays in all seats: of the pots at the start of all rounds, what the banker takes home in the end."""
+    """Where `bot:dp` plays in all seats: of the pots at the start of all rounds, what the banker takes home in the
+    end."""
     if not COMPILED:
         pytest.skip("The rules are the same uncompiled, and thousands of banks take long.")
     options = GAME.options({"back_pass_earliest_round": earliest})
-    tables, dp, banks = Tables(GAME, options, 5000, seed=3, autoreset=False), agent("bot:dp", GAME, options), np.arange(5000)
+    tables, dp, banks = (
+        Tables(GAME, options, 5000, seed=3, autoreset=False),
+        agent("bot:dp", GAME, options),
+        np.arange(5000),
+    )
     tables.reset()
     state, rows, keys = tables.engine.batch.state, banks, banks.astype(np.uint64)
     asked = np.zeros(len(banks), np.int64)  # the latest round that was looked at
@@ -482,9 +563,12 @@ def test_a_search_takes_the_banker_to_keep_what_dp_bots_leave_him(earliest: int,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("better", "worse"), [("bot:cautious", "random"), ("bot:shark", "bot:cautious"), ("bot:dp", "bot:shark")])
+@pytest.mark.parametrize(
+    ("better", "worse"), [("bot:cautious", "random"), ("bot:shark", "bot:cautious"), ("bot:dp", "bot:shark")]
+)
 def test_each_bot_beats_the_one_before(better: str, worse: str) -> None:
-    """One of the better in each seat in turn among three of the others, on the same packs: ahead by three standard errors."""
+    """One of the better in each seat in turn among three of the others, on the same packs: ahead by three standard
+    errors."""
     if not COMPILED:
         pytest.skip("The rules are the same uncompiled, and thousands of banks take long.")
     options = GAME.options()
