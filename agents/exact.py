@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents import durable
-from backalley.envs.core import options as option_rules
-from backalley.envs.core.base import CHANCE, OVER, Game
+from backalley.envs.core import durable
+from backalley.envs.core.base import Game
 from backalley.envs.core.engine import kernel_names
-from backalley.envs.core.kernel import bind, kernel, specialise, template
+from backalley.envs.core.kernel import bind, kernel
+from backalley.envs.core.parts import CHANCE, OVER
+from backalley.envs.core.specialise import specialise, template
 
 MAX_DEPTH = 64
 """Room for nested positions."""
@@ -60,17 +61,17 @@ class Memory(NamedTuple):
     lies."""
 
 
-def memory(game: Game, options: Any, slots: int) -> Memory:
+def memory(game: Game, slots: int) -> Memory:
     """An empty table of `slots` (a power of two) positions."""
-    assert game.face_up is not None
-    kinds = np.array([game.face_up.kind(card) for card in range(game.deck_size(options))], np.int64)
+    assert game.type.enumeration is not None
+    kinds = np.array([game.type.enumeration.kind(card) for card in range(game.deck_size)], np.int64)
     return Memory(
         keys=np.full(slots, _EMPTY, np.int64),
         values=np.zeros((slots, 2)),
         used=np.zeros(1, np.int64),
-        state=np.zeros(MAX_DEPTH, game.state_dtype(options)),
+        state=np.zeros(MAX_DEPTH, game.state_dtype),
         mask=np.zeros((MAX_DEPTH, game.num_actions), np.int8),
-        pack=np.zeros(game.deck_size(options), np.int64),
+        pack=np.zeros(game.deck_size, np.int64),
         kind=kinds,
         tally=np.zeros((MAX_DEPTH, MAX_CHOSEN, 2, int(kinds.max()) + 1), np.int64),
     )
@@ -92,7 +93,7 @@ def _unbound(*args: Any) -> Any:
 
 
 START = DEAL = LEGAL = STEP = DECK = NEXT_CARD = KEY = _unbound
-"""The game's kernels and its FaceUp's in the templates below."""
+"""The game's kernels and its Enumeration's in the templates below."""
 
 
 @template
@@ -180,10 +181,10 @@ def outcome(options: Any, store: Memory, depth: int, action: int, chosen: int) -
 
 
 @template
-def solve_from(options: Any, store: Memory, lot: int, leading: npt.NDArray[np.int64]) -> tuple[float, float]:
+def solve_from(options: Any, store: Memory, start_outcome: int, leading: npt.NDArray[np.int64]) -> tuple[float, float]:
     """The value of an episode whose pack begins with the cards `leading`."""
     state = store.state[0]
-    START(options, state, lot)
+    START(options, state, start_outcome)
     deck = DECK(state)
     for card in range(deck.shape[0]):
         deck[card] = card
@@ -191,21 +192,22 @@ def solve_from(options: Any, store: Memory, lot: int, leading: npt.NDArray[np.in
         for other in range(place, deck.shape[0]):
             if deck[other] == leading[place]:
                 deck[place], deck[other] = deck[other], deck[place]
-    return outcome(options, store, 0, 0, leading.shape[0])
+    found: tuple[float, float] = outcome(options, store, 0, 0, leading.shape[0])
+    return found
 
 
-def openings(game: Game, options: Any) -> Iterator[tuple[float, list[int]]]:
+def openings(game: Game) -> Iterator[tuple[float, list[int]]]:
     """Every way in which the first `split` cards of the pack can fall, by kinds: its probability and cards that stand
     for it."""
-    face = game.face_up
+    face = game.type.enumeration
     assert face is not None
-    pack = game.deck_size(options)
+    pack = game.deck_size
     by_kind: dict[int, list[int]] = {}
     for card in range(pack):
         by_kind.setdefault(int(face.kind(card)), []).append(card)
 
     def extend(leading: list[int], chance: float) -> Iterator[tuple[float, list[int]]]:
-        if len(leading) == game.face_up_split:
+        if len(leading) == game.type.enumeration_split:
             yield chance, leading
             return
         for cards in by_kind.values():
@@ -260,12 +262,12 @@ class Solution:
 class _Kept:
     """Solved groups of openings on disk, so that a run that was stopped goes on where it was."""
 
-    def __init__(self, game: Game, options: Any, path: Path | None) -> None:
+    def __init__(self, game: Game, path: Path | None) -> None:
         self.path = path
         self._head = {
             "format": "backalley solution in work 1",
             "game": game.id,
-            "options": option_rules.as_dict(options),
+            "options": game.option_values,
         }
         self.groups: dict[str, list[float]] = {}
         if path is None or not path.is_file():
@@ -290,7 +292,6 @@ class _Kept:
 
 def solve(
     game: Game,
-    options: Any,
     *,
     num_threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
@@ -301,29 +302,32 @@ def solve(
     `progress(done, all)` is called after every group of openings. With `keep`, solved groups are kept in that file, and
     a later call with the same file goes on from them. Raises Unsolvable for a game with hidden cards.
     """
-    if game.face_up is None:
+    if game.type.enumeration is None:
         raise Unsolvable(
             f"{game.name} cannot be solved by enumeration: its players hold hidden cards, or its pack is too large."
         )
     began = time.perf_counter()
-    lots = game.num_lots(options)
+    start_outcomes = game.num_start_outcomes
     # Openings with the same cards in another order lead to many of the same positions, so they share a memory.
     groups: dict[tuple[int, ...], list[tuple[float, int, npt.NDArray[np.int64]]]] = {}
-    for chance, leading in openings(game, options):
-        kinds = tuple(sorted(int(game.face_up.kind(card)) for card in leading))
-        groups.setdefault(kinds, []).extend((chance / lots, lot, np.array(leading, np.int64)) for lot in range(lots))
-    kept = _Kept(game, options, keep)
+    for chance, leading in openings(game):
+        kinds = tuple(sorted(int(game.type.enumeration.kind(card)) for card in leading))
+        groups.setdefault(kinds, []).extend(
+            (chance / start_outcomes, start_outcome, np.array(leading, np.int64))
+            for start_outcome in range(start_outcomes)
+        )
+    kept = _Kept(game, keep)
     total = sum(len(group) for group in groups.values())
     waiting = iter([(str(kinds), group) for kinds, group in groups.items() if str(kinds) not in kept.groups])
-    stores = [memory(game, options, _SMALLEST) for _ in range(num_threads)]
+    stores = [memory(game, _SMALLEST) for _ in range(num_threads)]
     names = {
-        **kernel_names(game),
-        "DECK": game.face_up.deck,
-        "NEXT_CARD": game.face_up.next_card,
-        "KEY": game.face_up.key,
+        **kernel_names(game.type),
+        "DECK": game.type.enumeration.deck,
+        "NEXT_CARD": game.type.enumeration.next_card,
+        "KEY": game.type.enumeration.key,
     }
     linked = specialise([value, try_out, outcome, solve_from], names, keep=False)["solve_from"]
-    entry = bind(linked, options, stores[0], 0, next(iter(groups.values()))[0][2])
+    entry = bind(linked, game.options, stores[0], 0, next(iter(groups.values()))[0][2])
     lock, stopped = threading.Lock(), threading.Event()
     done = sum(len(group) for kinds, group in groups.items() if str(kinds) in kept.groups)
 
@@ -331,9 +335,9 @@ def solve(
         store.keys[:] = _EMPTY
         store.used[0] = 0
         best, drifting = [], []
-        for chance, lot, leading in group:
+        for chance, start_outcome, leading in group:
             store.state[0] = np.zeros((), store.state.dtype)
-            one, other = entry(options, store, lot, leading)
+            one, other = entry(game.options, store, start_outcome, leading)
             best.append(chance * one)
             drifting.append(chance * other)
         return math.fsum(best), math.fsum(drifting), int(store.used[0])
@@ -353,7 +357,7 @@ def solve(
                         f"{game.name} has more than {_LARGEST:,} positions "
                         "after one opening; that is too many to solve."
                     )
-                stores[thread] = memory(game, options, slots)
+                stores[thread] = memory(game, slots)
                 result = one_group(stores[thread], group)
             with lock:
                 kept.add(name, result)
@@ -369,7 +373,7 @@ def solve(
             stopped.set()  # Ctrl-C ends the others after the group they are at
     return Solution(
         game=game.id,
-        options=option_rules.as_dict(options),
+        options=game.option_values,
         best_return=math.fsum(best for best, _, _ in kept.groups.values()),
         random_return=math.fsum(drifting for _, drifting, _ in kept.groups.values()),
         positions=int(sum(used for _, _, used in kept.groups.values())),

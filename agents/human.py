@@ -7,16 +7,17 @@ card laid face down); what is public of them shows on the table.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
-from backalley.agents.base import Agent, view_of
 from backalley.envs.core import rng
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import OVER, Game
+from backalley.envs.core.base import Game
 from backalley.envs.core.engine import Engine
+from backalley.envs.core.parts import OVER
 from backalley.envs.core.render import table_text
+
+from .base import Agent, view_of
 
 _AGENT_KEYS = 1
 """Number under which the agents' randomness is forked off the table's seed."""
@@ -33,9 +34,9 @@ def read_action(engine: Engine, text: str) -> int:
 
     Raises ValueError in a sentence.
     """
-    game, options = engine.game, engine.options
+    game = engine.game
     legal = [int(action) for action in np.flatnonzero(engine.batch.mask[0])]
-    names = {game.action_str(options, action): action for action in legal}
+    names = {game.action_str(action): action for action in legal}
     typed = " ".join(text.lower().split())
     if not typed and len(legal) == 1:
         return legal[0]
@@ -46,11 +47,11 @@ def read_action(engine: Engine, text: str) -> int:
     if typed.isdecimal() and int(typed) in legal:
         return int(typed)
     if len(begun) > 1:
-        shown = [game.action_str(options, action) for action in begun]
+        shown = [game.action_str(action) for action in begun]
         raise ValueError(
             f"{text.strip()!r} could be {', '.join(shown[:8])}{' ...' if len(shown) > 8 else ''}; type more of it."
         )
-    number = int(typed) if typed.isdecimal() else game.action_number(options, typed) if typed else None
+    number = int(typed) if typed.isdecimal() else game.action_number(typed) if typed else None
     if number is None:
         raise ValueError(HELP)
     raise engine.refuse(0, number)
@@ -58,7 +59,7 @@ def read_action(engine: Engine, text: str) -> int:
 
 def _legal_lines(engine: Engine) -> str:
     legal = np.flatnonzero(engine.batch.mask[0])
-    return "\n".join(f"  {int(action):3}  {engine.game.action_str(engine.options, int(action))}" for action in legal)
+    return "\n".join(f"  {int(action):3}  {engine.game.action_str(int(action))}" for action in legal)
 
 
 def _ask(engine: Engine, ask: Callable[[], str], show: Callable[[str], None]) -> int:
@@ -80,7 +81,6 @@ def _ask(engine: Engine, ask: Callable[[], str], show: Callable[[str], None]) ->
 
 def play(
     game: Game,
-    options: Any,
     opponents: Sequence[Agent],
     *,
     seat: int,
@@ -94,13 +94,13 @@ def play(
     `ask()` gives a line that the person typed, `show(text)` shows one. Gives every seat's return. Raises LeftTable when
     the person leaves, ValueError for a line-up that does not fit the table.
     """
-    seats = game.num_seats(options)
+    seats = game.num_seats
     if not 0 <= seat < seats:
         raise ValueError(f"The seat is {seat}; {game.name} has seats 0 to {seats - 1} under these options.")
     if seats > 1 and len(opponents) not in (1, seats - 1):
         others = f"{game.name} has {seats - 1} other seats"
         raise ValueError(f"{others}, and {len(opponents)} opponents were given; give one for all, or one for each.")
-    env = AECEnv(game, options)
+    env = AECEnv(game)
     env.reset(seed=seed)
     engine, row, returns = env.engine, np.zeros(1, np.int64), np.zeros(seats)
     with np.errstate(over="ignore"):
@@ -115,5 +115,5 @@ def play(
             action = int(other.act(view_of(engine, row, keys))[0])
         env.step(action)
         returns += engine.batch.reward[0]
-    show("\n" + game.table_str(options, engine.batch.state[0], None))
+    show("\n" + game.table_str(engine.batch.state[0], None))
     return [float(value) for value in returns]

@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from backalley.agents.base import View
-from backalley.agents.network import PolicyNetwork, masked
-from backalley.agents.policy_file import load_policy
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import kernel
+
+from .base import View
+from .network import PolicyNetwork, masked
+from .policy_file import load_policy
 
 BLOCK = 64
 """Rows that go through the network at once; a shorter last block is filled up."""
@@ -108,13 +109,15 @@ class NetworkAgent:
 
 
 class PolicyAgent(NetworkAgent):
-    """A policy from disk. `card` is its JSON: what it plays and how it was made."""
+    """A policy from disk. `metadata` is its JSON: what it plays and how it was made."""
 
-    def __init__(self, folder: Path, game: Game, options: Any, *, greedy: bool | None = None) -> None:
+    def __init__(self, folder: Path, game: Game, *, greedy: bool | None = None) -> None:
         """`folder` is a policy's folder or that of a whole training run; whether to be greedy is as the policy says,
         unless given.
 
         Raises PolicyFileError in a sentence.
         """
-        network, self.card = load_policy(folder, game, options)
-        super().__init__(network.freeze(), self.card["name"], greedy=self.card["greedy"] if greedy is None else greedy)
+        network, self.metadata = load_policy(folder, game)
+        super().__init__(
+            network.freeze(), self.metadata["name"], greedy=self.metadata["greedy"] if greedy is None else greedy
+        )

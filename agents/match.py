@@ -14,25 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.base import Agent, view_of
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
-from backalley.envs.core.engine import (
-    Batch,
-    Deck,
-    Engine,
-    IllegalAction,
-    apply,
-    begin,
-    deal_out,
-    drivers,
-    kernel_names,
-    report,
-    show,
-)
-from backalley.envs.core.kernel import bind, specialise, template
-from backalley.envs.core.vector import Tables
+from backalley.envs.core.drivers import Batch, Deck, apply, begin, deal_out, report, show
+from backalley.envs.core.engine import Engine, IllegalAction, drivers, kernel_names
+from backalley.envs.core.kernel import bind
+from backalley.envs.core.specialise import specialise, template
+from backalley.envs.core.vector import BatchEnv
 from backalley.envs.core.workers import Workers
+
+from .base import Agent, view_of
 
 _MOST_TABLES = 8192
 """Tables in one batch of a match whose agents act through views."""
@@ -41,14 +32,14 @@ _FEWEST_DEALS = 16
 
 
 def act_rows(
-    tables: Tables,
+    tables: BatchEnv,
     agents: Sequence[Agent],
     who: npt.NDArray[np.int64],
     rows: npt.NDArray[np.int64],
     table_keys: npt.NDArray[np.uint64],
 ) -> npt.NDArray[np.int64]:
     """An action for each table of `rows`; `who[row, seat]` is the index in `agents` of the player in that seat."""
-    acting = who[rows, tables.turn.seat[rows]]
+    acting = who[rows, tables.time_step.seat[rows]]
     actions = np.empty(len(rows), np.int64)
     for number in np.unique(acting):
         mine = np.flatnonzero(acting == number)
@@ -57,7 +48,7 @@ def act_rows(
 
 
 def play_out(
-    tables: Tables, agents: Sequence[Agent], who: npt.NDArray[np.int64], table_keys: npt.NDArray[np.uint64]
+    tables: BatchEnv, agents: Sequence[Agent], who: npt.NDArray[np.int64], table_keys: npt.NDArray[np.uint64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Play every table from where it stands to the end of its episode; `tables` must not reset itself.
 
@@ -67,16 +58,16 @@ def play_out(
     if tables.autoreset:
         raise ValueError("play_out needs tables made with autoreset=False.")
     returns = np.zeros((tables.num_envs, tables.num_seats))
-    rows = np.flatnonzero(tables.turn.seat >= 0)
+    rows = np.flatnonzero(tables.time_step.seat >= 0)
     while len(rows):
-        turn = tables.step(act_rows(tables, agents, who, rows, table_keys), rows)
-        returns[rows] += turn.reward[rows]
-        rows = rows[turn.seat[rows] >= 0]
+        time_step = tables.step(act_rows(tables, agents, who, rows, table_keys), rows)
+        returns[rows] += time_step.reward[rows]
+        rows = rows[time_step.seat[rows] >= 0]
     return returns, tables.engine.batch.decisions.astype(np.int64)
 
 
 def advance(
-    tables: Tables,
+    tables: BatchEnv,
     agents: Sequence[Agent],
     who: npt.NDArray[np.int64],
     rows: npt.NDArray[np.int64],
@@ -91,14 +82,14 @@ def advance(
     """
     ended: list[npt.NDArray[np.int64]] = []
     while True:
-        seats = tables.turn.seat[rows].astype(np.int64)
+        seats = tables.time_step.seat[rows].astype(np.int64)
         ended.append(rows[seats < 0])
         rows = rows[seats >= 0]
-        rows = rows[who[rows, tables.turn.seat[rows]] >= 0]
+        rows = rows[who[rows, tables.time_step.seat[rows]] >= 0]
         if not len(rows):
             return np.concatenate(ended)
-        turn = tables.step(act_rows(tables, agents, who, rows, table_keys), rows)
-        gained[rows] += turn.reward[rows]
+        time_step = tables.step(act_rows(tables, agents, who, rows, table_keys), rows)
+        gained[rows] += time_step.reward[rows]
 
 
 def _unbound(*args: Any) -> int:
@@ -115,7 +106,7 @@ def play_deals(
     options: Any,
     batch: Batch,
     deck: Deck,
-    lots: int,
+    start_outcomes: int,
     limit: int,
     rotations: npt.NDArray[np.int64],
     seating: npt.NDArray[np.int64],
@@ -132,7 +123,7 @@ def play_deals(
     for number in range(streams.shape[0]):
         for rotation in rotations:
             batch.stream[0] = streams[number]
-            begin(options, batch, lots, 0)
+            begin(options, batch, start_outcomes, 0)
             deal_out(options, batch, deck, 0)
             show(options, batch, 0)
             ended = batch.seat[0] < 0
@@ -158,8 +149,8 @@ def play_deals(
 def _driver(game: Game, its: Callable[..., int], others: Callable[..., int]) -> Callable[..., tuple[int, int]]:
     """`play_deals` for two agents' kernels at one game; what it shares with the engine is compiled, and kept on disk,
     once."""
-    shared = {part.__name__: drivers(game)[part.__name__] for part in (begin, deal_out, show, apply, report)}
-    return specialise([play_deals], {**kernel_names(game), **shared, "ITS": its, "OTHERS": others})["play_deals"]
+    shared = {part.__name__: drivers(game.type)[part.__name__] for part in (begin, deal_out, show, apply, report)}
+    return specialise([play_deals], {**kernel_names(game.type), **shared, "ITS": its, "OTHERS": others})["play_deals"]
 
 
 _Part = tuple[int, Any, Any, npt.NDArray[np.int64]]
@@ -190,9 +181,9 @@ class Match:
     """
 
     def __init__(
-        self, game: Game, options: Any, agents: Sequence[Agent], seating: npt.NDArray[np.int64], *, num_threads: int = 1
+        self, game: Game, agents: Sequence[Agent], seating: npt.NDArray[np.int64], *, num_threads: int = 1
     ) -> None:
-        self.game, self.options, self.agents = game, options, list(agents)
+        self.game, self.agents = game, list(agents)
         self.seating = np.ascontiguousarray(seating, np.int64)
         self.num_threads = max(1, num_threads)
         groups = _groups(self.seating)
@@ -203,11 +194,11 @@ class Match:
             self._parts = [
                 (cast[0], kernels[cast[0]], kernels[cast[-1]], np.array(rotations)) for cast, rotations in groups
             ]
-        self._engines = [Engine(game, options, 1) for _ in range(self.num_threads if self.compiled else 0)]
+        self._engines = [Engine(game, 1) for _ in range(self.num_threads if self.compiled else 0)]
         self._decks = [engine.fresh_deck() for engine in self._engines]
         self._entries: list[Callable[..., tuple[int, int]]] = []
         self._workers = Workers(self.num_threads, _FEWEST_DEALS)
-        self._tables: Tables | None = None
+        self._tables: BatchEnv | None = None
 
     def link(self) -> None:
         """Compile what will be needed; `play` does so by itself, but a caller may want to time it apart."""
@@ -223,7 +214,7 @@ class Match:
 
     def _args(self, part: _Part, thread: int, *arrays: npt.NDArray[Any]) -> tuple[Any, ...]:
         engine, (one, _, _, rotations) = self._engines[thread], part
-        fixed = (one, self.options, engine.batch, self._decks[thread], engine.lots, engine.limit)
+        fixed = (one, self.game.options, engine.batch, self._decks[thread], engine.start_outcomes, engine.limit)
         return (*fixed, rotations, self.seating, *arrays)
 
     def play(
@@ -259,9 +250,7 @@ class Match:
         rotations = len(self.seating)
         at_once = max(1, min(_MOST_TABLES // rotations, len(arrays[0])))
         if self._tables is None or self._tables.num_envs < at_once * rotations:
-            self._tables = Tables(
-                self.game, self.options, at_once * rotations, num_threads=self.num_threads, autoreset=False
-            )
+            self._tables = BatchEnv(self.game, at_once * rotations, num_threads=self.num_threads, autoreset=False)
         room = self._tables.num_envs
         who, table_keys = np.resize(self.seating, (room, self.seating.shape[1])), np.zeros(room, np.uint64)
         for low in range(0, len(arrays[0]), at_once):

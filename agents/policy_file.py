@@ -20,11 +20,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from backalley.agents import durable
-from backalley.agents.network import PolicyNetwork
-from backalley.envs.core import record
+from backalley.envs.core import durable
 from backalley.envs.core.base import Game
-from backalley.envs.core.options import as_dict
+
+from .network import PolicyNetwork
 
 FORMAT = 1
 JSON_FILE, WEIGHTS_FILE = "policy.json", "policy.safetensors"
@@ -37,24 +36,24 @@ class PolicyFileError(ValueError):
     """A policy that cannot be loaded; the sentence says which, why, and what to do."""
 
 
-def observation_layout(game: Game, options: Any) -> list[dict[str, Any]]:
+def observation_layout(game: Game) -> list[dict[str, Any]]:
     """Every field of the observation, in order: name, type, shape and bounds. Two layouts are equal when all of that
     is."""
     return [
         {
-            "field": item.name,
-            "type": item.code,
-            "shape": list(item.resolved_shape(options)),
-            "low": float(item.resolved_low(options)),
-            "high": float(item.resolved_high(options)),
+            "field": name,
+            "type": place.code,
+            "shape": list(place.shape),
+            "low": place.low,
+            "high": place.high,
         }
-        for item in record.fields(game.Observation)
+        for name, place in game.observation_fields.items()
     ]
 
 
-def observation_bound(game: Game, options: Any) -> npt.NDArray[np.float64]:
+def observation_bound(game: Game) -> npt.NDArray[np.float64]:
     """The greatest absolute value of each number of the flat observation [O], by which networks scale their input."""
-    low, high = game.observation_bounds(options)
+    low, high = game.observation_bounds
     bound: npt.NDArray[np.float64] = np.maximum(np.abs(low.astype(np.float64)), np.abs(high.astype(np.float64)))
     return bound
 
@@ -65,27 +64,27 @@ def weights_of(network: PolicyNetwork) -> dict[str, npt.NDArray[Any]]:
 
 
 def save_policy(
-    folder: Path, network: PolicyNetwork, game: Game, options: Any, *, name: str, greedy: bool, made: dict[str, Any]
+    folder: Path, network: PolicyNetwork, game: Game, *, name: str, greedy: bool, made: dict[str, Any]
 ) -> None:
     """Write a policy, wholly or not at all. `greedy` says whether it plays its likeliest action or draws; `made` how it
     came to be, in whatever JSON can hold. Raises OSError."""
     weights = save_tensors(weights_of(network))
-    card: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "format": FORMAT,
         "name": name,
         "game": game.name,
         "version": game.version,
-        "options": as_dict(options),
+        "options": game.option_values,
         "greedy": greedy,
-        "seats": game.num_seats(options),
+        "seats": game.num_seats,
         "actions": game.num_actions,
-        "observation": observation_layout(game, options),
+        "observation": observation_layout(game),
         "network": {"width": network.width, "layers": network.layers},
         "weights": {"file": WEIGHTS_FILE, "bytes": len(weights), "sha256": hashlib.sha256(weights).hexdigest()},
         "made": made,
     }
-    card["sha256"] = _card_digest(card)
-    durable.write_folder(folder, {WEIGHTS_FILE: weights, JSON_FILE: json.dumps(card, indent=1).encode() + b"\n"})
+    metadata["sha256"] = _metadata_digest(metadata)
+    durable.write_folder(folder, {WEIGHTS_FILE: weights, JSON_FILE: json.dumps(metadata, indent=1).encode() + b"\n"})
 
 
 def find_policy(folder: Path) -> Path:
@@ -97,17 +96,17 @@ def find_policy(folder: Path) -> Path:
     raise PolicyFileError(f"There is no policy in {folder}: neither it nor {folder / 'policy'} has a {JSON_FILE}.")
 
 
-def load_policy(folder: Path, game: Game, options: Any) -> tuple[PolicyNetwork, dict[str, Any]]:
+def load_policy(folder: Path, game: Game) -> tuple[PolicyNetwork, dict[str, Any]]:
     """The network and the JSON of a policy that plays `game` under `options`.
 
     The options may differ from those it was trained with as long as the observation's layout is the same. Raises
     PolicyFileError.
     """
     folder = find_policy(folder)
-    card = _read_card(folder)
-    _check_game(folder, card, game, options)
-    weights = _read_weights(folder, card)
-    network = PolicyNetwork(observation_bound(game, options), game.num_actions, **card["network"])
+    metadata = _read_metadata(folder)
+    _check_game(folder, metadata, game)
+    weights = _read_weights(folder, metadata)
+    network = PolicyNetwork(observation_bound(game), game.num_actions, **metadata["network"])
     expected = network.state_dict()
     if {name: (array.shape, array.dtype) for name, array in weights.items()} != {
         name: (tuple(tensor.shape), np.dtype(np.float32)) for name, tensor in expected.items()
@@ -120,65 +119,65 @@ def load_policy(folder: Path, game: Game, options: Any) -> tuple[PolicyNetwork, 
             f"The weights in {folder} hold numbers that are not finite, so they play nothing; get the policy anew."
         )
     network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
-    return network, card
+    return network, metadata
 
 
-def _card_digest(card: dict[str, Any]) -> str:
-    rest = {name: value for name, value in card.items() if name != "sha256"}
+def _metadata_digest(metadata: dict[str, Any]) -> str:
+    rest = {name: value for name, value in metadata.items() if name != "sha256"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
-def _read_card(folder: Path) -> dict[str, Any]:
+def _read_metadata(folder: Path) -> dict[str, Any]:
     path = folder / JSON_FILE
     try:
-        card = json.loads(path.read_bytes())
+        metadata = json.loads(path.read_bytes())
     except OSError as error:
         raise PolicyFileError(f"{path} cannot be read: {error.strerror}.") from None
     except (ValueError, RecursionError):
         raise PolicyFileError(f"{path} is not JSON: it is truncated or no policy; get the policy anew.") from None
-    if not isinstance(card, dict) or "format" not in card:
+    if not isinstance(metadata, dict) or "format" not in metadata:
         raise PolicyFileError(f"{path} is JSON, but does not describe a policy of Back Alley.")
-    if card["format"] != FORMAT:
+    if metadata["format"] != FORMAT:
         raise PolicyFileError(
-            f"{path} is of format {card['format']!r}; this version of Back Alley reads format {FORMAT}."
+            f"{path} is of format {metadata['format']!r}; this version of Back Alley reads format {FORMAT}."
         )
-    if card.get("sha256") != _card_digest(card):
+    if metadata.get("sha256") != _metadata_digest(metadata):
         raise PolicyFileError(
             f"{path} was changed after it was written: its digest does not match its contents; get the policy anew."
         )
     for name, kind in _KINDS.items():
-        if not isinstance(card.get(name), kind):
+        if not isinstance(metadata.get(name), kind):
             raise PolicyFileError(f"{path} lacks a proper {name!r}; get the policy anew.")
-    size = card["network"]
+    size = metadata["network"]
     if (
         set(size) != {"width", "layers"}
         or not _within(size["width"], _MAX_WIDTH)
         or not _within(size["layers"], _MAX_LAYERS)
     ):
         raise PolicyFileError(f"{path} describes a network that Back Alley does not make: {size}; get the policy anew.")
-    return card
+    return metadata
 
 
 def _within(number: Any, limit: int) -> bool:
     return type(number) is int and 1 <= number <= limit
 
 
-def _check_game(folder: Path, card: dict[str, Any], game: Game, options: Any) -> None:
-    if card["game"] != game.name:
-        raise PolicyFileError(f"The policy in {folder} plays {card['game']}, not {game.name}.")
-    if card["version"] != game.version:
-        made, now = f"{game.name}-v{card['version']}", game.id
+def _check_game(folder: Path, metadata: dict[str, Any], game: Game) -> None:
+    if metadata["game"] != game.name:
+        raise PolicyFileError(f"The policy in {folder} plays {metadata['game']}, not {game.name}.")
+    if metadata["version"] != game.version:
+        made, now = f"{game.name}-v{metadata['version']}", game.id
         raise PolicyFileError(
             f"The policy in {folder} was trained on {made}, and the rules here are {now}; train it anew."
         )
-    layout = observation_layout(game, options)
-    if card["observation"] != layout or card["actions"] != game.num_actions:
-        here, there = _names(layout), _names(card["observation"])
+    layout = observation_layout(game)
+    if metadata["observation"] != layout or metadata["actions"] != game.num_actions:
+        here, there = _names(layout), _names(metadata["observation"])
         odd = sorted(here ^ there)
         which = f" They differ in {', '.join(odd)}." if odd else ""
         raise PolicyFileError(
             f"The policy in {folder} reads another observation layout of {game.id} than these options give; "
-            f"use the options it was trained with ({card['options']}), or train it anew.{which}"
+            f"use the options it was trained with ({metadata['options']}), or train it anew.{which}"
         )
 
 
@@ -188,13 +187,13 @@ def _names(layout: list[Any]) -> set[str]:
     }
 
 
-def _read_weights(folder: Path, card: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
+def _read_weights(folder: Path, metadata: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
     path = folder / WEIGHTS_FILE
     try:
         data = path.read_bytes()
     except OSError as error:
         raise PolicyFileError(f"{path} cannot be read: {error.strerror}.") from None
-    stated = card["weights"]
+    stated = metadata["weights"]
     if len(data) != stated.get("bytes"):
         size = f"{path} has {len(data)} bytes and should have {stated.get('bytes')}"
         raise PolicyFileError(f"{size}: it is truncated or foreign; get the policy anew.")

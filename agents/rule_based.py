@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.base import View
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
-from backalley.envs.core.kernel import bind, kernel, passing, specialise, template
+from backalley.envs.core.kernel import bind, kernel, passing
+from backalley.envs.core.specialise import specialise, template
+
+from .base import View
 
 
 @kernel
@@ -92,10 +94,10 @@ class KernelAgent:
     Where every agent of a match is of this kind, `match.Match` runs whole games in machine code.
     """
 
-    def __init__(self, name: str, kernel: Callable[..., int], game: Game, options: Any) -> None:
+    def __init__(self, name: str, kernel: Callable[..., int], game: Game) -> None:
         self.name, self.kernel = name, kernel
-        self._record = game.observation_dtype(options)
-        self._options = options
+        self._record = game.observation_dtype
+        self._options = game.options
         self._entry: Callable[..., Any] | None = None
 
     def act(self, view: View) -> npt.NDArray[np.int64]:
@@ -112,11 +114,11 @@ class KernelAgent:
 class BotAgent(KernelAgent):
     """A rule-based player of a game's `bot.py`."""
 
-    def __init__(self, game: Game, options: Any, bot: str | None = None) -> None:
+    def __init__(self, game: Game, bot: str | None = None) -> None:
         """`bot` is one of `game.bots`; by default the last, which is the game's best. Raises ValueError in a
         sentence."""
         bots = game.bots
         if bot is not None and bot not in bots:
             raise ValueError(f"{game.name} has no bot {bot!r}; it has: {', '.join(bots)}.")
         self.bot = bots[bot] if bot else list(bots.values())[-1]
-        super().__init__(f"bot:{self.bot.name}", self.bot.act, game, options)
+        super().__init__(f"bot:{self.bot.name}", self.bot.act, game)

@@ -20,13 +20,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.base import View
-from backalley.agents.rule_based import BotAgent
 from backalley.envs.core import rng
-from backalley.envs.core.base import CHANCE, Game
-from backalley.envs.core.engine import Batch, Deck, Engine, apply, deal_out, drivers, kernel_names, report, show
-from backalley.envs.core.kernel import bind, kernel, passing, specialise, template
+from backalley.envs.core.base import Game
+from backalley.envs.core.drivers import Batch, Deck, apply, deal_out, report, show
+from backalley.envs.core.engine import Engine, drivers, kernel_names
+from backalley.envs.core.kernel import bind, kernel, passing
+from backalley.envs.core.parts import CHANCE
+from backalley.envs.core.specialise import specialise, template
 from backalley.envs.core.workers import Workers, cores
+
+from .base import View
+from .rule_based import BotAgent, RandomAgent, random_act
 
 MOST_WORLDS = 1_000_000
 CAUTION = 1.0
@@ -54,7 +58,7 @@ def world_keys(
 
 
 @passing
-def no_outlook(options: Any, state: Any, seat: int) -> float:
+def no_leaf_value(options: Any, state: Any, seat: int) -> float:
     """For games whose episodes a playout plays to the end."""
     return math.nan
 
@@ -63,19 +67,19 @@ def _unbound(*args: Any) -> Any:
     raise NotImplementedError("specialise() puts a game's or a bot's kernel here")
 
 
-BOT = OUTLOOK = _unbound
-"""The bot that plays on, and the game's `outlook`, in the templates below."""
+BOT = LEAF_VALUE = _unbound
+"""The bot that plays on, and the game's `leaf_value`, in the templates below."""
 
 
 @template
 def play_on(options: Any, batch: Batch, deck: Deck, limit: int, key: np.uint64, seat: int, action: int) -> float:
-    """Play `action` and what follows on the one table of `batch`, up to the end or to where the game has an outlook;
+    """Play `action` and what follows on the one table of `batch`, up to the end or to where the game has an leaf_value;
     what `seat` gains."""
     gained: float = 0.0
     while True:
         apply(options, batch, 0, action)
         if batch.state[0].seat == CHANCE:
-            rest = OUTLOOK(options, batch.state[0], seat)
+            rest = LEAF_VALUE(options, batch.state[0], seat)
             if not math.isnan(rest):
                 report(batch, limit, 0)
                 return gained + float(batch.reward[0, seat] + rest)
@@ -114,8 +118,8 @@ def play_worlds(
 @functools.cache
 def _driver(game: Game, bot: Callable[..., int]) -> Callable[..., None]:
     """`play_worlds` for a game and a bot; what it shares with the engine is compiled, and kept on disk, once."""
-    shared = {part.__name__: drivers(game)[part.__name__] for part in (deal_out, show, apply, report)}
-    names = {**kernel_names(game), **shared, "BOT": bot, "OUTLOOK": game.outlook or no_outlook}
+    shared = {part.__name__: drivers(game.type)[part.__name__] for part in (deal_out, show, apply, report)}
+    names = {**kernel_names(game.type), **shared, "BOT": bot, "LEAF_VALUE": game.type.leaf_value or no_leaf_value}
     return specialise([play_on, play_worlds], names)["play_worlds"]
 
 
@@ -128,9 +132,7 @@ class SearchAgent:
     (0: every core).
     """
 
-    def __init__(
-        self, game: Game, options: Any, worlds: int, milliseconds: float | None = None, *, num_threads: int = 0
-    ) -> None:
+    def __init__(self, game: Game, worlds: int, milliseconds: float | None = None, *, num_threads: int = 0) -> None:
         if not 1 <= worlds <= MOST_WORLDS:
             raise ValueError(f"worlds is {worlds}; a search takes 1 to {MOST_WORLDS:,} worlds for each decision.")
         if milliseconds is not None and not 0 < milliseconds < math.inf:
@@ -139,10 +141,10 @@ class SearchAgent:
         self.name = f"mc:{worlds}" + ("" if milliseconds is None else f":{milliseconds:g}")
         self.playouts = 0
         """Games played out since the agent was made."""
-        self._game, self._options = game, options
-        self._best_bot = BotAgent(game, options)
+        self._game = game
+        self._best_bot = BotAgent(game) if game.bots else RandomAgent()
         self._workers = Workers(num_threads or cores(), _LEAST_WORLDS)
-        self._engines = [Engine(game, options, 1) for _ in range(self._workers.num_threads)]
+        self._engines = [Engine(game, 1) for _ in range(self._workers.num_threads)]
         self._decks = [engine.fresh_deck() for engine in self._engines]
         self._entry: Callable[..., None] | None = None
 
@@ -197,14 +199,16 @@ class SearchAgent:
             worlds = view.determinize(which, redraw)
             shown = view.seat[which], view.action_mask[which], view.decisions[which]
             engine = self._engines[thread]
-            self._run(self._options, engine.batch, self._decks[thread], engine.limit, worlds, *shown, play, value)
+            self._run(self._game.options, engine.batch, self._decks[thread], engine.limit, worlds, *shown, play, value)
 
         self._workers.spread(work, np.repeat(rows, count), redraw.reshape(-1), play.reshape(-1), value)
         return value.reshape(len(rows), count, -1)
 
     def _run(self, *args: Any) -> None:
         if self._entry is None:
-            self._entry = bind(_driver(self._game, self._game.playout_bot.act), *args)
+            self._entry = bind(
+                _driver(self._game, self._game.playout_bot.act if self._game.playout_bot else random_act), *args
+            )
         self._entry(*args)
 
     def close(self) -> None:
@@ -212,7 +216,7 @@ class SearchAgent:
         self._workers.close()
 
 
-def search_agent(spec: str, game: Game, options: Any, num_threads: int = 0) -> SearchAgent:
+def search_agent(spec: str, game: Game, num_threads: int = 0) -> SearchAgent:
     """The agent that `mc:WORLDS[:MILLISECONDS]` names. Raises ValueError in a sentence."""
     try:
         worlds, *rest = spec.removeprefix("mc").removeprefix(":").split(":")
@@ -224,4 +228,4 @@ def search_agent(spec: str, game: Game, options: Any, num_threads: int = 0) -> S
             f"The agent {spec!r} cannot be read; a search is mc:WORLDS "
             "or mc:WORLDS:MILLISECONDS, as in mc:20 or mc:1000:5."
         ) from None
-    return SearchAgent(game, options, number, *limit, num_threads=num_threads)
+    return SearchAgent(game, number, *limit, num_threads=num_threads)

@@ -20,10 +20,10 @@ import numpy.typing as npt
 
 import backalley
 from backalley.agents.rule_based import random_rows
-from backalley.benchmarks import results
-from backalley.envs.core import options as option_rules
 from backalley.envs.core.base import Game
-from backalley.envs.core.vector import Tables
+from backalley.envs.core.vector import BatchEnv
+
+from . import results
 
 TABLES = 4096
 LOOKED_AT = 4
@@ -36,14 +36,14 @@ class BrokenPromise(AssertionError):
     """What did not hold, and where."""
 
 
-def endure(game: Game, options: Any, decisions: int, seed: int = 0) -> dict[str, Any]:
+def endure(game: Game, decisions: int, seed: int = 0) -> dict[str, Any]:
     """Play `decisions` random decisions on 4,096 tables and check each; gives what was played. Raises BrokenPromise in
     a sentence."""
-    tables = Tables(game, options, TABLES, seed=seed)
-    low, high = game.observation_bounds(options)
+    tables = BatchEnv(game, TABLES, seed=seed)
+    low, high = game.observation_bounds
     streams = np.random.default_rng(seed).integers(2**63, size=TABLES, dtype=np.uint64)
     actions, returns = np.zeros(TABLES, np.int64), np.zeros((TABLES, tables.num_seats))
-    began, turn = time.perf_counter(), tables.reset()
+    began, time_step = time.perf_counter(), tables.reset()
     steps, episodes = -(-decisions // TABLES), 0
 
     def hold(kept: Any, what: str) -> None:
@@ -51,49 +51,52 @@ def endure(game: Game, options: Any, decisions: int, seed: int = 0) -> dict[str,
             raise BrokenPromise(f"{game.id}, seed {seed}: table {int(kept.argmin())} {what} at step {step}.")
 
     for step in range(steps + 1):
-        hold((turn.seat >= 0) & (turn.seat < tables.num_seats), "waits for nobody")
-        hold(turn.action_mask.any(1), "has no legal action")
-        hold((turn.action_mask | 1 == 1).all(1), "has a mask of other numbers than 0 and 1")
-        hold(((turn.observation >= low) & (turn.observation <= high)).all(1), "shows numbers outside their bounds")
+        hold((time_step.seat >= 0) & (time_step.seat < tables.num_seats), "waits for nobody")
+        hold(time_step.action_mask.any(1), "has no legal action")
+        hold((time_step.action_mask | 1 == 1).all(1), "has a mask of other numbers than 0 and 1")
+        hold(
+            ((time_step.observation >= low) & (time_step.observation <= high)).all(1),
+            "shows numbers outside their bounds",
+        )
         for row in range(step * LOOKED_AT, (step + 1) * LOOKED_AT):
-            if not whole_pack(game, options, tables.engine.batch.state[row % TABLES]):
+            if not whole_pack(game, tables.engine.batch.state[row % TABLES]):
                 raise BrokenPromise(
                     f"{game.id}, seed {seed}: table {row % TABLES} lacks a card, or has one twice, at step {step}."
                 )
         if step == steps:
             break
-        random_rows(turn.action_mask, streams + np.uint64(step), actions)
-        turn = tables.step(actions)
-        returns += turn.reward
-        ended = np.flatnonzero(turn.terminated | turn.truncated)
-        hold_returns(game, options, returns[ended], f"{game.id}, seed {seed}, step {step}")
+        random_rows(time_step.action_mask, streams + np.uint64(step), actions)
+        time_step = tables.step(actions)
+        returns += time_step.reward
+        ended = np.flatnonzero(time_step.terminated | time_step.truncated)
+        hold_returns(game, returns[ended], f"{game.id}, seed {seed}, step {step}")
         returns[ended] = 0
         episodes += len(ended)
     return {
         "game": game.id,
-        "options": option_rules.as_dict(options),
+        "options": game.option_values,
         "decisions": steps * TABLES,
         "episodes": episodes,
         "seconds": round(time.perf_counter() - began, 1),
     }
 
 
-def whole_pack(game: Game, options: Any, state: Any) -> bool:
+def whole_pack(game: Game, state: Any) -> bool:
     """Whether the piles hold every card of the pack once, or with replacement as many cards as are drawn."""
-    lying = sorted(card for pile in game.piles(options, state).values() for card in pile)
-    if game.with_replacement(options):
-        return len(lying) == game.cards_drawn(options) and set(lying) <= set(range(game.deck_size(options)))
-    return lying == list(range(game.deck_size(options)))
+    lying = sorted(card for pile in game.piles(state).values() for card in pile)
+    if game.with_replacement:
+        return len(lying) == game.cards_drawn and set(lying) <= set(range(game.deck_size))
+    return lying == list(range(game.deck_size))
 
 
-def hold_returns(game: Game, options: Any, returns: npt.NDArray[np.float64], where: str) -> None:
+def hold_returns(game: Game, returns: npt.NDArray[np.float64], where: str) -> None:
     """Raises BrokenPromise unless returns [n, N] keep within their bounds and, where the game says so, sum to 0."""
-    low, high = game.reward_range(options)
+    low, high = game.reward_range
     if ((returns < low - _ROUNDING) | (returns > high + _ROUNDING)).any():
         raise BrokenPromise(
             f"{where}: returns from {returns.min():g} to {returns.max():g} leave the bounds {low:g} to {high:g}."
         )
-    if game.zero_sum(options) and (np.abs(returns.sum(1)) > _ROUNDING).any():
+    if game.zero_sum and (np.abs(returns.sum(1)) > _ROUNDING).any():
         raise BrokenPromise(f"{where}: returns sum to {np.abs(returns.sum(1)).max():g} instead of 0.")
 
 
@@ -113,7 +116,7 @@ def main(games: Sequence[str], decisions: int, seed: int, path: Path | None) -> 
     found = []
     for name in games or backalley.game_names():
         game = backalley.game(name)
-        found.append(endure(game, game.options(), decisions, seed))
+        found.append(endure(game.bind(), decisions, seed))
         click.echo(
             "{game}: {decisions:,} decisions, {episodes:,} episodes, {seconds} s: every promise kept.".format(
                 **found[-1]

@@ -1,6 +1,6 @@
 """How strong: agents play the same decks in every seating, and the means come with intervals over the decks.
 
-The unit is the deal cluster. Cluster d has one random stream, used in all its seatings, so the packs are the same in
+The unit is the deal. Deal d has one random stream, used in all its seatings, so the packs are the same in
 each of them; the streams lie in a key space of their own, which training never draws from. The agents' own randomness
 is keyed by (d, seating, decision). So a report depends on the game, the agents, the seed and the number of deals alone,
 not on batches or threads.
@@ -20,13 +20,13 @@ import numpy.typing as npt
 
 from backalley.agents.base import Agent
 from backalley.agents.match import Match
-from backalley.benchmarks import results, stats
-from backalley.benchmarks.stats import Estimate, Floats
-from backalley.envs.core import options as option_rules
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.workers import cores
+
+from . import results, stats
+from .stats import Estimate, Floats
 
 Progress = Callable[[int, int], None]
 """Called with the deals played and the deals planned."""
@@ -42,7 +42,7 @@ _BATCH_SECONDS, _VIEWS_SECONDS = 0.5, 5.0
 are: episodes of hundreds of decisions are fast in large batches alone."""
 
 
-def seatings(game: Game, options: Any, num_agents: int) -> npt.NDArray[np.int64]:
+def seatings(game: Game, num_agents: int) -> npt.NDArray[np.int64]:
     """Which agent sits where in each seating of a deal [R, N].
 
     A side is a seat, or the seats of partners. One seat: each agent in turn plays the deck alone. As many agents as
@@ -50,8 +50,8 @@ def seatings(game: Game, options: Any, num_agents: int) -> npt.NDArray[np.int64]
     turn, the second all others. As many agents as seats: partners are of different agents. Raises ValueError in a
     sentence for any other number.
     """
-    sides = np.array(game.sides_of(options))
-    seats, num_sides = len(sides), num_sides_of(game, options)
+    sides = np.array(game.sides)
+    seats, num_sides = len(sides), num_sides_of(game)
     around: npt.NDArray[np.int64] = (sides[None, :] - np.arange(num_sides)[:, None]) % num_sides
     if seats == 1 and num_agents >= 1:
         return np.arange(num_agents)[:, None]
@@ -70,9 +70,9 @@ def seatings(game: Game, options: Any, num_agents: int) -> npt.NDArray[np.int64]
     raise ValueError(f"{game.name} has {_count(seats, 'seat')} under these options, and {given}; give 2{more}.")
 
 
-def num_sides_of(game: Game, options: Any) -> int:
+def num_sides_of(game: Game) -> int:
     """How many sides play: seats, or partnerships."""
-    return len(set(game.sides_of(options)))
+    return len(set(game.sides))
 
 
 @kernel
@@ -273,7 +273,6 @@ class Report:
 
 def evaluate(
     game: Game,
-    options: Any,
     agents: Sequence[Agent],
     *,
     deals: int | None = None,
@@ -291,15 +290,15 @@ def evaluate(
     the file that the report will be written to, unfinished work is kept beside it, and the next call for the same game,
     agents and seed goes on from there. Raises ValueError in a sentence for a line-up or numbers that cannot be played.
     """
-    seating = seatings(game, options, len(agents))
+    seating = seatings(game, len(agents))
     planned = _planned(deals, precision)
     if seed < 0:
         raise ValueError(f"The seed is {seed}; it must be a whole number of 0 or more.")
-    unfinished = results.Unfinished(keep, _task(game, options, agents, seed))
+    unfinished = results.Unfinished(keep, _task(game, agents, seed))
     sample = Sample.from_arrays(seating, unfinished.load())
     if sample.deals > planned and precision is None:
         sample = Sample(seating)
-    match = Match(game, options, agents, seating, num_threads=num_threads or cores())
+    match = Match(game, agents, seating, num_threads=num_threads or cores())
 
     def on_batch() -> None:
         unfinished.save_at_times(sample.to_arrays)
@@ -322,7 +321,7 @@ def evaluate(
             raise
     finally:
         match.close()
-    return report(game, options, agents, sample, planned=planned, seed=seed, precision=precision)
+    return report(game, agents, sample, planned=planned, seed=seed, precision=precision)
 
 
 def _planned(deals: int | None, precision: float | None) -> int:
@@ -344,7 +343,6 @@ def _pilot(sample: Sample, num_agents: int) -> list[Floats]:
 
 def report(
     game: Game,
-    options: Any,
     agents: Sequence[Agent],
     sample: Sample,
     *,
@@ -353,7 +351,7 @@ def report(
     precision: float | None = None,
 ) -> Report:
     """The report of a sample of two or more deals."""
-    shares = stats.win_shares(sample.returns, game.sides_of(options))
+    shares = stats.win_shares(sample.returns, game.sides)
     by_seating = [sample.of_agent(number, sample.returns) for number in range(len(agents))]
     means = [x.mean(1) for x in by_seating]
     alone = sample.seating.shape[1] == 1
@@ -374,11 +372,11 @@ def report(
     )
     return Report(
         game=game.id,
-        options=option_rules.as_dict(options),
-        changed=option_rules.changed(options),
+        options=game.option_values,
+        changed=game.changed_options,
         agents=strengths,
         seating=sample.seating.tolist(),
-        sides=list(game.sides_of(options)),
+        sides=list(game.sides),
         deals=sample.deals,
         planned=planned,
         differences=[stats.mean_interval(x - means[0]) for x in means[1:]],
@@ -393,11 +391,11 @@ def report(
 
 def players(agents: Sequence[Agent]) -> list[Any]:
     """Who the agents are, as JSON can hold it: their names, and of learned ones the digests of their weights."""
-    return [[agent.name, getattr(agent, "card", {}).get("weights")] for agent in agents]
+    return [[agent.name, getattr(agent, "metadata", {}).get("weights")] for agent in agents]
 
 
-def _task(game: Game, options: Any, agents: Sequence[Agent], seed: int) -> dict[str, Any]:
-    return {"evaluation of": game.id, "options": option_rules.as_dict(options), "agents": players(agents), "seed": seed}
+def _task(game: Game, agents: Sequence[Agent], seed: int) -> dict[str, Any]:
+    return {"evaluation of": game.id, "options": game.option_values, "agents": players(agents), "seed": seed}
 
 
 def options_text(options: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 import backalley
-from backalley.agents import durable
+from backalley.envs.core import durable
 from backalley.envs.core.workers import cores
 
 _ROOT = Path(__file__).resolve().parents[1]

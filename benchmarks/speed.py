@@ -28,14 +28,14 @@ import numpy.typing as npt
 from backalley.agents.base import view_of
 from backalley.agents.rule_based import random_legal
 from backalley.agents.search import SearchAgent
-from backalley.benchmarks import results
-from backalley.envs.core import options as option_rules
 from backalley.envs.core import rng
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import kernel
-from backalley.envs.core.vector import Tables
+from backalley.envs.core.vector import BatchEnv
 from backalley.envs.core.workers import cores
+
+from . import results
 
 TABLES = (1, 64, 1024, 4096, 16384)
 FLOOR_TABLES = 4096
@@ -54,8 +54,8 @@ began = time.perf_counter()
 import backalley
 imported = time.perf_counter()
 tables = backalley.make_vec(sys.argv[1], num_envs=64, seed=0, **json.loads(sys.argv[2]))
-turn = tables.reset()
-tables.step(turn.action_mask.argmax(1))
+time_step = tables.reset()
+tables.step(time_step.action_mask.argmax(1))
 print(json.dumps({"import": imported - began, "first_step": time.perf_counter() - imported}))
 """
 
@@ -95,15 +95,15 @@ def _pace(run: Callable[[], int], seconds: float, repeats: int) -> Pace:
 class _RandomPlay:
     """B tables and actions drawn for them."""
 
-    def __init__(self, game: Game, options: Any, num_envs: int, num_threads: int) -> None:
-        self.tables = Tables(game, options, num_envs, seed=0, num_threads=num_threads)
-        self.turn = self.tables.reset()
+    def __init__(self, game: Game, num_envs: int, num_threads: int) -> None:
+        self.tables = BatchEnv(game, num_envs, seed=0, num_threads=num_threads)
+        self.time_step = self.tables.reset()
         self._streams: npt.NDArray[np.uint64] = np.random.default_rng(1).integers(2**64, size=num_envs, dtype=np.uint64)
         self._actions = np.zeros(num_envs, np.int64)
 
     def step(self) -> int:
         """One decision on every table."""
-        draw(self.turn.action_mask, self._streams, self._actions)
+        draw(self.time_step.action_mask, self._streams, self._actions)
         self.tables.step(self._actions)
         return len(self._actions)
 
@@ -112,22 +112,21 @@ class _RandomPlay:
         ahead = np.arange(self.tables.num_envs) * min(length, _LONGEST_STAGGER) // self.tables.num_envs
         for played in range(int(ahead.max())):
             rows = np.flatnonzero(ahead > played)
-            draw(self.turn.action_mask, self._streams, self._actions)
+            draw(self.time_step.action_mask, self._streams, self._actions)
             self.tables.step(self._actions[rows], rows)
 
 
-def episode_length(game: Game, options: Any) -> float:
+def episode_length(game: Game) -> float:
     """Decisions in an episode of random play, on average over some hundred episodes."""
-    play, decisions, ended = _RandomPlay(game, options, 64, 1), 0, 0
+    play, decisions, ended = _RandomPlay(game, 64, 1), 0, 0
     while ended < 256:
         decisions += play.step()
-        ended += int((play.turn.terminated | play.turn.truncated).sum())
+        ended += int((play.time_step.terminated | play.time_step.truncated).sum())
     return decisions / ended
 
 
 def batch_pace(
     game: Game,
-    options: Any,
     num_envs: int,
     num_threads: int,
     *,
@@ -136,7 +135,7 @@ def batch_pace(
     repeats: int = REPEATS,
 ) -> Pace:
     """Decisions a second of `num_envs` tables, staggered over episodes of `length` decisions."""
-    play = _RandomPlay(game, options, num_envs, num_threads)
+    play = _RandomPlay(game, num_envs, num_threads)
     play.stagger(round(length))
     play.step()
     steps = max(1, 256 // num_envs)
@@ -146,14 +145,12 @@ def batch_pace(
         play.tables.close()
 
 
-def playout_pace(
-    game: Game, options: Any, *, length: float = 1.0, seconds: float = SECONDS, repeats: int = REPEATS
-) -> Pace:
+def playout_pace(game: Game, *, length: float = 1.0, seconds: float = SECONDS, repeats: int = REPEATS) -> Pace:
     """Games a second that `mc:WORLDS` plays out on one core: worlds drawn, an action played in each, and the bot to the
     end."""
-    play = _RandomPlay(game, options, SEARCH_TABLES, 1)
+    play = _RandomPlay(game, SEARCH_TABLES, 1)
     play.stagger(round(length))
-    search = SearchAgent(game, options, SEARCH_WORLDS, num_threads=1)
+    search = SearchAgent(game, SEARCH_WORLDS, num_threads=1)
     keys = np.random.default_rng(2).integers(2**64, size=SEARCH_TABLES, dtype=np.uint64)
 
     def search_once() -> int:
@@ -167,9 +164,9 @@ def playout_pace(
     return _pace(search_once, seconds, repeats)
 
 
-def aec_pace(game: Game, options: Any, *, seconds: float = SECONDS, repeats: int = REPEATS) -> Pace:
+def aec_pace(game: Game, *, seconds: float = SECONDS, repeats: int = REPEATS) -> Pace:
     """Decisions a second of PettingZoo's usual loop, with actions drawn by `np.flatnonzero`."""
-    env, chance = AECEnv(game, options), random.Random(0)
+    env, chance = AECEnv(game), random.Random(0)
     env.reset(seed=0)
 
     def episode() -> int:
@@ -189,15 +186,15 @@ def aec_pace(game: Game, options: Any, *, seconds: float = SECONDS, repeats: int
     return _pace(episode, seconds, repeats)
 
 
-def first_step(game: Game, options: Any) -> dict[str, dict[str, float]]:
+def first_step(game: Game) -> dict[str, dict[str, float]]:
     """Seconds that a new process takes to import the package, and from `make_vec` to the end of the first step: with an
     empty cache of machine code (`cold`), and with a filled one (`warm`)."""
     with tempfile.TemporaryDirectory(prefix="backalley-cold-") as cache:
-        return {name: _first_step(game, options, cache) for name in ("cold", "warm")}
+        return {name: _first_step(game, cache) for name in ("cold", "warm")}
 
 
-def _first_step(game: Game, options: Any, cache: str) -> dict[str, float]:
-    arguments = [game.id, json.dumps(option_rules.changed(options))]
+def _first_step(game: Game, cache: str) -> dict[str, float]:
+    arguments = [game.id, json.dumps(game.changed_options)]
     environment = {**os.environ, "BACKALLEY_CACHE": cache}
     done = subprocess.run(
         [sys.executable, "-c", FIRST_STEP, *arguments], env=environment, capture_output=True, text=True
@@ -209,27 +206,27 @@ def _first_step(game: Game, options: Any, cache: str) -> dict[str, float]:
 
 
 def measure(
-    game: Game, options: Any, *, tables: Sequence[int] = TABLES, seconds: float = SECONDS, repeats: int = REPEATS
+    game: Game, *, tables: Sequence[int] = TABLES, seconds: float = SECONDS, repeats: int = REPEATS
 ) -> dict[str, Any]:
     """All figures of one game, as JSON can hold them."""
-    length, batch = episode_length(game, options), []
+    length, batch = episode_length(game), []
     for threads in sorted({1, cores()}):
         for size in tables:
-            pace = batch_pace(game, options, size, threads, length=length, seconds=seconds, repeats=repeats)
+            pace = batch_pace(game, size, threads, length=length, seconds=seconds, repeats=repeats)
             batch.append({"tables": size, "threads": threads, **pace.to_json()})
     return {
         "game": game.id,
-        "options": option_rules.as_dict(options),
-        "seats": game.num_seats(options),
+        "options": game.option_values,
+        "seats": game.num_seats,
         "actions": game.num_actions,
-        "observation_bytes": game.observation_dtype(options).itemsize,
-        "state_bytes": game.state_dtype(options).itemsize,
+        "observation_bytes": game.observation_dtype.itemsize,
+        "state_bytes": game.state_dtype.itemsize,
         "decisions_per_episode": round(length, 1),
         "batch": batch,
-        "playouts": playout_pace(game, options, length=length, seconds=seconds, repeats=repeats).to_json(),
-        "floor": game.speed_floor,
-        "aec": aec_pace(game, options, seconds=seconds, repeats=repeats).to_json(),
-        "seconds_to_first_step": first_step(game, options),
+        "playouts": playout_pace(game, length=length, seconds=seconds, repeats=repeats).to_json(),
+        "floor": game.type.speed_floor,
+        "aec": aec_pace(game, seconds=seconds, repeats=repeats).to_json(),
+        "seconds_to_first_step": first_step(game),
     }
 
 
@@ -284,16 +281,13 @@ class Speeds:
         floors = " or ".join(f"{floor / 1e6:g} million" for floor in sorted({game["floor"] for game in self.games}))
         return (
             f"Random legal play on {machine['processor']}, Python {machine['python']}, Numba {machine['numba']}\n\n"
-            f"{results.table_text(head, rows)}\n\n"(
-                "Columns `tables x threads` are millions of decisions a second, "
-                "medians of several repetitions; the waits are seconds from\n"
-            )(
-                "make_vec to the end of the first step in a new process. "
-                "Playouts are a search's, on one core. ! marks less than\n"
-            )(
-                f"the game's floor ({floors}) at {FLOOR_TABLES:,} tables on "
-                f"one thread, or {AEC_FLOOR:,} in the AEC loop.{self._busy()}"
-            )
+            f"{results.table_text(head, rows)}\n\n"
+            "Columns `tables x threads` are millions of decisions a second, "
+            "medians of several repetitions; the waits are seconds from\n"
+            "make_vec to the end of the first step in a new process. "
+            "Playouts are a search's, on one core. ! marks less than\n"
+            f"the game's floor ({floors}) at {FLOOR_TABLES:,} tables on "
+            f"one thread, or {AEC_FLOOR:,} in the AEC loop.{self._busy()}"
         )
 
     def _busy(self) -> str:
@@ -323,7 +317,7 @@ def _wait_cells(game: Mapping[str, Any]) -> list[str]:
 
 
 def speed(
-    games: Sequence[tuple[Game, Any]],
+    games: Sequence[Game],
     *,
     tables: Sequence[int] = TABLES,
     seconds: float = SECONDS,
@@ -331,13 +325,13 @@ def speed(
     progress: Callable[[int, int], None] | None = None,
     keep: Path | None = None,
 ) -> Speeds:
-    """Measure games, each with its options. `progress` is called with the games done and all games.
+    """Measure games. `progress` is called with the games done and all games.
 
     Ctrl-C ends the measuring and gives what is finished; with `keep`, the file that the figures will be written to,
     that is kept beside it and the same call goes on from there (on the same machine only).
     """
     stamp, load = results.stamp(), os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    chosen = [[game.id, option_rules.as_dict(options)] for game, options in games]
+    chosen = [[game.id, game.option_values] for game in games]
     task = {
         "speed of": chosen,
         "tables": list(tables),
@@ -348,12 +342,12 @@ def speed(
     unfinished = results.Unfinished(keep, task)
     done: list[dict[str, Any]] = json.loads(str(unfinished.load().get("games", "[]")))
     try:
-        for number, (game, options) in enumerate(games):
+        for number, game in enumerate(games):
             if number < len(done):
                 continue
             if progress:
                 progress(number, len(games))
-            done.append(measure(game, options, tables=tables, seconds=seconds, repeats=repeats))
+            done.append(measure(game, tables=tables, seconds=seconds, repeats=repeats))
             unfinished.save({"games": np.array(json.dumps(done))})
         unfinished.drop()
     except KeyboardInterrupt:

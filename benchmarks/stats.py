@@ -1,7 +1,7 @@
 """Means with honest intervals, on NumPy and the standard library alone.
 
-The unit is the deal cluster: one deck played in every seating. Clusters are independent of each other, games inside one
-are not, so every interval is over clusters.
+The unit is the deal: one deck played in every seating. Deals are independent of each other, games inside one
+are not, so every interval is over deals.
 """
 
 from __future__ import annotations
@@ -83,28 +83,28 @@ def _t_expansion(x: float, n: int) -> float:
     return x + sum(term / float(n) ** power for power, term in enumerate(terms, start=1))
 
 
-def mean_interval(clusters: Floats) -> Estimate:
-    """The mean of the clusters [D] with mean ± t(D - 1) * sd / sqrt(D). Raises ValueError for fewer than two
-    clusters."""
-    count = len(clusters)
+def mean_interval(deals: Floats) -> Estimate:
+    """The mean of the deals [D] with mean ± t(D - 1) * sd / sqrt(D). Raises ValueError for fewer than two
+    deals."""
+    count = len(deals)
     if count < 2:
         raise ValueError(f"An interval needs 2 deals or more; there are {count}.")
-    mean = float(clusters.mean())
-    reach = t_critical(count - 1) * float(clusters.std(ddof=1)) / math.sqrt(count)
+    mean = float(deals.mean())
+    reach = t_critical(count - 1) * float(deals.std(ddof=1)) / math.sqrt(count)
     return Estimate(mean, mean - reach, mean + reach)
 
 
-def share_interval(clusters: Floats) -> Estimate:
+def share_interval(deals: Floats) -> Estimate:
     """`mean_interval` for shares, which lie in 0..1.
 
-    Where every cluster is 0 (or every one 1) the sample knows nothing of its spread; then the far end is the exact
-    binomial one, at which D clusters out of D would still happen in 2.5 % of samples (Clopper and Pearson 1934).
+    Where every deal is 0 (or every one 1) the sample knows nothing of its spread; then the far end is the exact
+    binomial one, at which D deals out of D would still happen in 2.5 % of samples (Clopper and Pearson 1934).
     """
-    mean, low, high = mean_interval(clusters)
-    rare = 1 - ((1 - COVERAGE) / 2) ** (1 / len(clusters))
-    if np.all(clusters <= 0):
+    mean, low, high = mean_interval(deals)
+    rare = 1 - ((1 - COVERAGE) / 2) ** (1 / len(deals))
+    if np.all(deals <= 0):
         return Estimate(0.0, 0.0, rare)
-    if np.all(clusters >= 1):
+    if np.all(deals >= 1):
         return Estimate(1.0, 1 - rare, 1.0)
     return Estimate(mean, max(0.0, low), min(1.0, high))
 
@@ -130,7 +130,7 @@ def duplicate_gain(returns: Floats) -> float | None:
     deal and seating.
 
     The variance that the mean of D * R independent games would have, R seatings each equally often, over the variance
-    that the mean of D clusters has. Below 1 the same decks do harm. None where all clusters give the same.
+    that the mean of D deals has. Below 1 the same decks do harm. None where all deals give the same.
     """
     rotations = returns.shape[1]
     return _ratio(float(returns.var(0, ddof=1).sum()) / rotations**2, float(returns.mean(1).var(ddof=1)))
@@ -147,7 +147,7 @@ def _ratio(independent: float, clustered: float) -> float | None:
 
 
 def deals_for(precision: float, pilot: Floats) -> int:
-    """Clusters after which a 95 % interval should reach ± `precision`, judged by a pilot [n] (Stein's two-stage rule,
+    """Deals after which a 95 % interval should reach ± `precision`, judged by a pilot [n] (Stein's two-stage rule,
     1945)."""
     return math.ceil((t_critical(len(pilot) - 1) * float(pilot.std(ddof=1)) / precision) ** 2)
 

@@ -17,8 +17,11 @@ import numpy.typing as npt
 
 from backalley.agents.base import Agent
 from backalley.agents.match import Match
-from backalley.benchmarks import results, stats
-from backalley.benchmarks.evaluate import (
+from backalley.envs.core.base import Game
+from backalley.envs.core.workers import cores
+
+from . import results, stats
+from .evaluate import (
     MOST_DEALS,
     Progress,
     Sample,
@@ -29,10 +32,7 @@ from backalley.benchmarks.evaluate import (
     players,
     seatings,
 )
-from backalley.benchmarks.stats import Estimate, Floats
-from backalley.envs.core import options as option_rules
-from backalley.envs.core.base import Game
-from backalley.envs.core.workers import cores
+from .stats import Estimate, Floats
 
 DEALS = 2048
 ANCHOR_RATING = 1000.0
@@ -139,7 +139,6 @@ def _cell(gain: Estimate | None, digits: int) -> str:
 
 def tournament(
     game: Game,
-    options: Any,
     agents: Sequence[Agent],
     *,
     deals: int = DEALS,
@@ -154,7 +153,7 @@ def tournament(
     KeyboardInterrupt; with `keep`, the file that the table will be written to, what was played is kept beside it, and
     the same call goes on from there. Raises ValueError in a sentence.
     """
-    sides = num_sides_of(game, options)
+    sides = num_sides_of(game)
     if sides == 1:
         raise ValueError(f"{game.name} has one seat, so nobody plays against anybody; compare agents with evaluate.")
     if len(agents) < 2:
@@ -171,17 +170,17 @@ def tournament(
     ]
     task = {
         "tournament of": game.id,
-        "options": option_rules.as_dict(options),
+        "options": game.option_values,
         "agents": players(agents),
         "seed": seed,
         "deals": deals,
     }
     unfinished = results.Unfinished(keep, task)
-    samples = _samples(game, options, agents, pairings, deals, seed, num_threads, progress, unfinished)
+    samples = _samples(game, agents, pairings, deals, seed, num_threads, progress, unfinished)
     anchor = next((number for number, agent in enumerate(agents) if agent.name.startswith("bot:")), 0)
     standings, shares = [], []
     for (one, other), sample in zip(pairings, samples, strict=True):
-        won = stats.win_shares(sample.returns, game.sides_of(options))
+        won = stats.win_shares(sample.returns, game.sides)
         shares.append(sample.of_agent(0, won).mean(1))
         for place, agent, against in [(0, one, other), (1, other, one)][: 2 if sides == 2 else 1]:
             gain, share = (sample.of_agent(place, values).mean(1) for values in (sample.returns, won))
@@ -189,8 +188,8 @@ def tournament(
     unfinished.drop()
     return Table(
         game=game.id,
-        options=option_rules.as_dict(options),
-        changed=option_rules.changed(options),
+        options=game.option_values,
+        changed=game.changed_options,
         agents=[agent.name for agent in agents],
         standings=standings,
         ratings=ratings(np.stack(shares, 1), pairings, sides, anchor, seed),
@@ -206,7 +205,6 @@ def tournament(
 
 def _samples(
     game: Game,
-    options: Any,
     agents: Sequence[Agent],
     pairings: Sequence[tuple[int, int]],
     deals: int,
@@ -216,7 +214,7 @@ def _samples(
     unfinished: results.Unfinished,
 ) -> list[Sample]:
     """What each pairing played, in the order of `pairings`."""
-    seating = seatings(game, options, 2)
+    seating = seatings(game, 2)
     kept = unfinished.load()
     samples = [Sample.from_arrays(seating, _named(kept, number)) for number in range(len(pairings))]
 
@@ -232,9 +230,7 @@ def _samples(
 
     try:
         for pairing, sample in zip(pairings, samples, strict=True):
-            match = Match(
-                game, options, [agents[agent] for agent in pairing], seating, num_threads=num_threads or cores()
-            )
+            match = Match(game, [agents[agent] for agent in pairing], seating, num_threads=num_threads or cores())
             try:
                 play(match, sample, deals, seed, on_batch)
             finally:

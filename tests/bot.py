@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from backalley.agents.rule_based import random_act
-from backalley.envs.core.base import Bot
+from backalley.envs.core.parts import Bot
 
 BOTS = (Bot("random", random_act, "Every legal action is equally likely."),)

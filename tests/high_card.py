@@ -13,10 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.envs.core import rng
-from backalley.envs.core.base import CHANCE, OVER, Game, Kernels
+from backalley.envs.core.base import GameType
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.options import option
+from backalley.envs.core.parts import CHANCE, OVER, Kernels
 from backalley.envs.core.record import field
+from tests.bot import BOTS
 
 CARDS = 12
 FOLD, STAY = 0, 1
@@ -38,7 +40,7 @@ class Observation:
 
 
 @kernel
-def start(options: Options, state: State, lot: int) -> None:
+def start(options: Options, state: State, start_outcome: int) -> None:
     state.seat = CHANCE
 
 
@@ -100,7 +102,7 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
     return " ".join(str(card) if seat in (None, who) else "?" for who, card in enumerate(state.card.tolist()))
 
 
-GAME = Game(
+GAME = GameType(
     name="high_card",
     version=0,
     title="High card",
@@ -109,6 +111,7 @@ GAME = Game(
     State=State,
     Observation=Observation,
     num_actions=2,
+    bots=BOTS,
     action_str=lambda options, action: ("fold", "stay")[action],
     table_str=table_str,
     piles=lambda options, state: {

@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.envs.core import rng
-from backalley.envs.core.base import CHANCE, OVER, Game, Kernels
+from backalley.envs.core.base import GameType
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.options import option
+from backalley.envs.core.parts import CHANCE, OVER, Kernels
 from backalley.envs.core.record import field
+from tests.bot import BOTS
 
 PASS, BET = 0, 1
 
@@ -40,7 +42,7 @@ class Observation:
 
 
 @kernel
-def start(options: Options, state: State, lot: int) -> None:
+def start(options: Options, state: State, start_outcome: int) -> None:
     state.seat = CHANCE
     state.first = options.first
 
@@ -108,7 +110,7 @@ def piles(options: Options, state: Any) -> dict[str, list[int]]:
     return {"hands": state.card.tolist(), "rest": [int(state.rest)]}
 
 
-GAME = Game(
+GAME = GameType(
     name="kuhn",
     version=0,
     title="Kuhn poker",
@@ -117,6 +119,7 @@ GAME = Game(
     State=State,
     Observation=Observation,
     num_actions=2,
+    bots=BOTS,
     action_str=lambda options, action: ("pass", "bet")[action],
     table_str=table_str,
     piles=piles,

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 import backalley
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import OVER, Game
+from backalley.envs.core.base import Game
 from backalley.envs.core.engine import IllegalAction
-from backalley.envs.core.vector import Tables
-from tests.house import CASES, GAMES, random_action
+from backalley.envs.core.parts import OVER
+from backalley.envs.core.vector import BatchEnv
+from tests.cases import CASES, GAMES, random_action
 from tests.kuhn import GAME as KUHN
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
@@ -29,27 +30,26 @@ def chosen(mask: np.ndarray[Any, Any], random: np.random.Generator) -> np.ndarra
     return np.argmax(weights, axis=1)
 
 
-@pytest.mark.parametrize(("game", "given"), CASES)
-def test_row_i_equals_the_aec_environment_with_that_rows_seed(game: Game, given: dict[str, Any]) -> None:
-    options = game.options(given)
-    tables = Tables(game, options, 3, seed=40)
-    turn = tables.reset()
-    envs = [AECEnv(game, options) for _ in range(3)]
+@pytest.mark.parametrize("game", CASES)
+def test_row_i_equals_the_aec_environment_with_that_rows_seed(game: Game) -> None:
+    tables = BatchEnv(game, 3, seed=40)
+    time_step = tables.reset()
+    envs = [AECEnv(game) for _ in range(3)]
     for row, env in enumerate(envs):
         env.reset(seed=40 + row)
     random = np.random.default_rng(3)
     for _ in range(150):
         for row, env in enumerate(envs):
-            assert env.engine.batch.seat[0] == turn.seat[row]
+            assert env.engine.batch.seat[0] == time_step.seat[row]
             shown = env.observe(env.agent_selection)
-            assert np.array_equal(shown["observation"], turn.observation[row])
-            assert np.array_equal(shown["action_mask"], turn.action_mask[row])
-        actions = chosen(turn.action_mask, random)
-        turn = tables.step(actions)
+            assert np.array_equal(shown["observation"], time_step.observation[row])
+            assert np.array_equal(shown["action_mask"], time_step.action_mask[row])
+        actions = chosen(time_step.action_mask, random)
+        time_step = tables.step(actions)
         for row, env in enumerate(envs):
             env.step(int(actions[row]))
-            assert np.array_equal(env.engine.batch.reward[0], turn.reward[row])
-            assert env.terminations["player_0"] == turn.terminated[row]
+            assert np.array_equal(env.engine.batch.reward[0], time_step.reward[row])
+            assert env.terminations["player_0"] == time_step.terminated[row]
             if env.engine.batch.seat[0] == OVER:
                 env.reset()
 
@@ -58,13 +58,13 @@ def test_row_i_equals_the_aec_environment_with_that_rows_seed(game: Game, given:
 def test_the_number_of_threads_changes_no_byte(game: Game) -> None:
     runs = []
     for threads in (1, 2, 3):
-        tables = Tables(game, game.options(), 1024, seed=9, num_threads=threads)
-        turn = tables.reset()
+        tables = BatchEnv(game.bind(), 1024, seed=9, num_threads=threads)
+        time_step = tables.reset()
         random = np.random.default_rng(5)
         parts = []
         for _ in range(60):
-            turn = tables.step(chosen(turn.action_mask, random))
-            parts += [turn.observation.tobytes(), turn.reward.tobytes(), turn.terminated.tobytes()]
+            time_step = tables.step(chosen(time_step.action_mask, random))
+            parts += [time_step.observation.tobytes(), time_step.reward.tobytes(), time_step.terminated.tobytes()]
         runs.append(b"".join(parts) + tables.engine.batch.raw.tobytes())
         tables.close()
     assert runs[0] == runs[1] == runs[2]
@@ -73,7 +73,7 @@ def test_the_number_of_threads_changes_no_byte(game: Game) -> None:
 @BY_NAME
 def test_the_same_seed_gives_the_same_episodes_and_another_seed_others(game: Game) -> None:
     def shown(seed: int) -> bytes:
-        env = AECEnv(game, game.options())
+        env = AECEnv(game.bind())
         random = np.random.default_rng(1)
         env.reset(seed=seed)
         parts = []
@@ -89,7 +89,7 @@ def test_the_same_seed_gives_the_same_episodes_and_another_seed_others(game: Gam
 @BY_NAME
 @pytest.mark.parametrize("copied", ["deepcopy", "pickle", "snapshot"])
 def test_a_copy_in_mid_game_plays_on_identically(game: Game, copied: str, tmp_path: Any) -> None:
-    env = AECEnv(game, game.options())
+    env = AECEnv(game.bind())
     random = np.random.default_rng(2)
     for steps in (1, 3, 11):
         env.reset(seed=steps)
@@ -104,7 +104,7 @@ def test_a_copy_in_mid_game_plays_on_identically(game: Game, copied: str, tmp_pa
             twin = pickle.loads(pickle.dumps(env))
         else:
             np.save(tmp_path / "table.npy", env.snapshot())
-            twin = AECEnv(game, game.options())
+            twin = AECEnv(game.bind())
             twin.restore(np.load(tmp_path / "table.npy", allow_pickle=False))
         for _ in range(2):
             while env.engine.batch.seat[0] != OVER:
@@ -122,16 +122,16 @@ def test_a_copy_in_mid_game_plays_on_identically(game: Game, copied: str, tmp_pa
 
 @BY_NAME
 def test_a_batch_copied_in_mid_game_plays_on_identically(game: Game) -> None:
-    tables = Tables(game, game.options(), 7, seed=1)
-    turn = tables.reset()
+    tables = BatchEnv(game.bind(), 7, seed=1)
+    time_step = tables.reset()
     random = np.random.default_rng(4)
     for _ in range(9):
-        turn = tables.step(chosen(turn.action_mask, random))
+        time_step = tables.step(chosen(time_step.action_mask, random))
     twin = pickle.loads(pickle.dumps(tables))
     for _ in range(40):
-        actions = chosen(turn.action_mask, random)
-        turn, other = tables.step(actions), twin.step(actions)
-        assert all(np.array_equal(a, b) for a, b in zip(turn, other, strict=True))
+        actions = chosen(time_step.action_mask, random)
+        time_step, other = tables.step(actions), twin.step(actions)
+        assert all(np.array_equal(a, b) for a, b in zip(time_step, other, strict=True))
 
 
 def test_snapshots_of_other_games_are_refused() -> None:
@@ -179,11 +179,11 @@ def test_bad_arrays_of_actions_are_sentences_and_change_nothing(
 @hypothesis_given(st.integers(0, 2**32), st.integers(1, 40), st.data())
 def test_one_illegal_action_among_many_leaves_every_table_as_it_was(seed: int, size: int, data: st.DataObject) -> None:
     game = data.draw(st.sampled_from(GAMES))
-    tables = Tables(game, game.options(), size, seed=seed)
-    turn = tables.reset()
-    actions = chosen(turn.action_mask, np.random.default_rng(seed))
+    tables = BatchEnv(game.bind(), size, seed=seed)
+    time_step = tables.reset()
+    actions = chosen(time_step.action_mask, np.random.default_rng(seed))
     bad = data.draw(st.integers(0, size - 1))
-    actions[bad] = data.draw(st.sampled_from(np.flatnonzero(turn.action_mask[bad] == 0).tolist()))
+    actions[bad] = data.draw(st.sampled_from(np.flatnonzero(time_step.action_mask[bad] == 0).tolist()))
     before = tables.engine.batch.raw.tobytes()
     with pytest.raises(IllegalAction, match=f"^Table {bad}: "):
         tables.step(actions)
@@ -191,8 +191,8 @@ def test_one_illegal_action_among_many_leaves_every_table_as_it_was(seed: int, s
 
 
 def test_turns_cannot_be_written_to() -> None:
-    turn = backalley.make_vec(GAMES[0].id, num_envs=2, seed=0).reset()
-    for array in turn:
+    time_step = backalley.make_vec(GAMES[0].id, num_envs=2, seed=0).reset()
+    for array in time_step:
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
 

@@ -68,9 +68,9 @@ def test_games() -> None:
         game = backalley.game(name)
         line = next(line for line in shown.splitlines() if line.startswith(game.id))
         assert line.split()[-3:] == [
-            str(game.num_seats(game.options())),
+            str(game.num_seats(game.bind())),
             str(game.num_actions),
-            str(game.observation_size(game.options())),
+            str(game.observation_size(game.bind())),
         ]
         assert all(bot in line for bot in game.bots)
 
@@ -233,7 +233,7 @@ def test_play_draws_a_seed_and_names_it() -> None:
 
 def test_speed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     waits = {"cold": {"import": 0.5, "first_step": 9.0}, "warm": {"import": 0.5, "first_step": 1.0}}
-    monkeypatch.setattr(speeds, "first_step", lambda game, options: waits)
+    monkeypatch.setattr(speeds, "first_step", lambda game: waits)
     path = tmp_path / "speed.json"
     result = run(
         "speed", "kuhn", "--tables", "16", "--tables", "64", "--seconds", "0.01", "--repeats", "2", "--json", str(path)
@@ -247,7 +247,7 @@ def test_speed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_solve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     solution = types.SimpleNamespace(table=lambda: "value 1", to_json=lambda: {"value": 1})
-    monkeypatch.setattr("backalley.agents.exact.solve", lambda game, options, **rest: solution)
+    monkeypatch.setattr("backalley.agents.exact.solve", lambda game, **rest: solution)
     result = run("solve", "kuhn", "--option", "first=1", "--json", str(tmp_path / "found.json"))
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("value 1\n")
@@ -260,7 +260,7 @@ def test_solve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_replay(tmp_path: Path) -> None:
     name = backalley.game_names()[0]
     game = backalley.game(name)
-    kept = playthrough.record(game, game.options(), seed=1)
+    kept = playthrough.record(game.bind(), seed=1)
     path = tmp_path / "game.json"
     path.write_text(json.dumps(kept), "utf-8")
     result = run("replay", str(path))

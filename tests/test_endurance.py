@@ -15,7 +15,7 @@ from backalley.benchmarks import endurance
 from backalley.benchmarks.endurance import BrokenPromise, endure
 from tests import kuhn
 
-OPTIONS: Any = kuhn.GAME.options()
+OPTIONS: Any = kuhn.GAME.bind()
 
 
 def test_it_counts_what_it_played() -> None:

@@ -68,7 +68,7 @@ def kuhn_agents() -> list[Agent]:
 
 
 def table(seats: int) -> Any:
-    return high_card.GAME.options({"seats": seats})
+    return high_card.GAME.bind({"seats": seats})
 
 
 def high_agents(seats: int) -> list[Agent]:
@@ -83,9 +83,9 @@ def told(report: Report) -> str:
     return json.dumps(found)
 
 
-def played(game: Game, options: Any, agents: list[Agent], deals: int, num_threads: int = 1, seed: int = 5) -> Sample:
-    sample = Sample(seatings(game, options, len(agents)))
-    match = Match(game, options, agents, sample.seating, num_threads=num_threads)
+def played(game: Game, agents: list[Agent], deals: int, num_threads: int = 1, seed: int = 5) -> Sample:
+    sample = Sample(seatings(game, len(agents)))
+    match = Match(game, agents, sample.seating, num_threads=num_threads)
     evaluation.play(match, sample, deals, seed, lambda: None)
     match.close()
     return sample
@@ -170,22 +170,22 @@ def test_a_deal_has_the_same_cards_in_every_seating() -> None:
 
 
 def test_swapping_the_agents_changes_nothing_for_players_without_luck_of_their_own() -> None:
-    options = table(2)
-    one, other = high_agents(2)[0], KernelAgent("middle", stay_if_above_the_middle, high_card.GAME, options)
-    report, swapped = (evaluate(high_card.GAME, options, pair, deals=500) for pair in ([one, other], [other, one]))
+    game = table(2)
+    one, other = high_agents(2)[0], KernelAgent("middle", stay_if_above_the_middle, game)
+    report, swapped = (evaluate(game, pair, deals=500) for pair in ([one, other], [other, one]))
     assert report.agents[0].mean_return == pytest.approx(swapped.agents[1].mean_return)
     assert report.agents[0].mean_return.half_width > 0
     assert report.agents[0].win_share == pytest.approx(swapped.agents[1].win_share)
 
 
 def test_one_seat_compares_agents_on_the_same_decks() -> None:
-    options = table(1)
+    game = table(1)
     agents: list[Agent] = [
-        KernelAgent("middle", stay_if_above_the_middle, high_card.GAME, options),
+        KernelAgent("middle", stay_if_above_the_middle, game),
         RandomAgent(),
         RandomAgent(),
     ]
-    report = evaluate(high_card.GAME, options, agents, deals=4000)
+    report = evaluate(game, agents, deals=4000)
     best, drifting, again = report.agents
     assert best.mean_return.mean == pytest.approx(0.5, abs=4 * best.mean_return.half_width / 1.96)
     assert drifting.mean_return.mean != again.mean_return.mean  # the same decks, but each agent its own chance
@@ -196,7 +196,7 @@ def test_one_seat_compares_agents_on_the_same_decks() -> None:
     # than apart: the variances are 1/4, 1/2 and 1/2 (0, -1 with a good card, 0, +1 with a bad one, even chances: 1/4 +
     # 1/4 around 1/2).
     assert report.duplicate_gain == pytest.approx((1 / 4 + 1 / 2) / (1 / 4), rel=0.1)
-    assert evaluate(high_card.GAME, options, agents[:1], deals=10).duplicate_gain is None
+    assert evaluate(game, agents[:1], deals=10).duplicate_gain is None
 
 
 def test_the_interval_is_that_of_clusters_not_of_single_games() -> None:
@@ -204,8 +204,8 @@ def test_the_interval_is_that_of_clusters_not_of_single_games() -> None:
     means, errors, naive = [], [], []
     for seed in range(300):
         sample = played(kuhn.GAME, kuhn.Options(), agents, deals, seed=seed)
-        clusters = sample.of_agent(0, sample.returns).mean(1)
-        interval = stats.mean_interval(clusters)
+        deals = sample.of_agent(0, sample.returns).mean(1)
+        interval = stats.mean_interval(deals)
         means.append(interval.mean)
         errors.append(interval.half_width / stats.t_critical(deals - 1))
         naive.append(sample.of_agent(0, sample.returns).std(ddof=1) / np.sqrt(2 * deals))
@@ -219,20 +219,18 @@ def test_the_same_bytes_for_any_threads_batches_and_route(monkeypatch: pytest.Mo
         (kuhn.GAME, kuhn.Options(), kuhn_agents()),
         (high_card.GAME, table(3), high_agents(3)),
     ]
-    for game, options, agents in cases:
-        expected = told(evaluate(game, options, agents, deals=300, seed=9))
-        assert told(evaluate(game, options, agents, deals=300, seed=9, num_threads=2)) == expected
-        assert told(evaluate(game, options, [Viewed(agent) for agent in agents], deals=300, seed=9)) == expected
-        assert (
-            told(evaluate(game, options, [Viewed(agents[0]), agents[1]], deals=300, seed=9, num_threads=2)) == expected
-        )
+    for game, agents in cases:
+        expected = told(evaluate(game, agents, deals=300, seed=9))
+        assert told(evaluate(game, agents, deals=300, seed=9, num_threads=2)) == expected
+        assert told(evaluate(game, [Viewed(agent) for agent in agents], deals=300, seed=9)) == expected
+        assert told(evaluate(game, [Viewed(agents[0]), agents[1]], deals=300, seed=9, num_threads=2)) == expected
         with monkeypatch.context() as patch:
             patch.setattr(evaluation, "_FIRST_BATCH", 7)
             patch.setattr(evaluation, "_LARGEST_BATCH", 7)
             patch.setattr("backalley.agents.match._MOST_TABLES", 10)
-            assert told(evaluate(game, options, agents, deals=300, seed=9)) == expected
-            assert told(evaluate(game, options, [Viewed(agent) for agent in agents], deals=300, seed=9)) == expected
-        assert told(evaluate(game, options, agents, deals=300, seed=10)) != expected
+            assert told(evaluate(game, agents, deals=300, seed=9)) == expected
+            assert told(evaluate(game, [Viewed(agent) for agent in agents], deals=300, seed=9)) == expected
+        assert told(evaluate(game, agents, deals=300, seed=10)) != expected
 
 
 def test_matches_are_compiled_where_no_seating_has_three_different_agents() -> None:
@@ -247,9 +245,9 @@ def test_matches_are_compiled_where_no_seating_has_three_different_agents() -> N
 
 
 def test_three_different_agents_play_through_views() -> None:
-    options = table(3)
-    agents = [*high_agents(3), KernelAgent("middle", stay_if_above_the_middle, high_card.GAME, options)]
-    report = evaluate(high_card.GAME, options, agents, deals=2000)
+    game = table(3)
+    agents = [*high_agents(3), KernelAgent("middle", stay_if_above_the_middle, game)]
+    report = evaluate(game, agents, deals=2000)
     assert sum(one.mean_return.mean for one in report.agents) == pytest.approx(0, abs=1e-9)
     assert report.agents[0].mean_return.low > report.agents[1].mean_return.high
 
@@ -310,26 +308,26 @@ def interrupt_after(deals: int) -> Any:
 
 
 def test_interruption_reports_what_is_finished_and_goes_on_later(tmp_path: Path) -> None:
-    game, options, agents, path = kuhn.GAME, kuhn.Options(), kuhn_agents(), tmp_path / "found.json"
-    whole = told(evaluate(game, options, agents, deals=3000))
-    stopped = evaluate(game, options, agents, deals=3000, progress=interrupt_after(16), keep=path)
+    game, agents, path = kuhn.GAME, kuhn.Options(), kuhn_agents(), tmp_path / "found.json"
+    whole = told(evaluate(game, agents, deals=3000))
+    stopped = evaluate(game, agents, deals=3000, progress=interrupt_after(16), keep=path)
     assert not stopped.complete
     assert 16 <= stopped.deals < 3000
     assert stopped.table().startswith(f"Stopped after {stopped.deals:,} of 3,000 deals.")
-    assert told(stopped) == told(evaluate(game, options, agents, deals=stopped.deals)).replace(
+    assert told(stopped) == told(evaluate(game, agents, deals=stopped.deals)).replace(
         '"complete": true, "planned_deals": ' + str(stopped.deals), '"complete": false, "planned_deals": 3000'
     )
     kept = list(tmp_path.iterdir())
     assert [file.name for file in kept] == ["found.json.unfinished"]
 
     other = Sample.from_arrays(
-        stopped_seating := seatings(game, options, 2), results.Unfinished(path, {"another": "task"}).load()
+        stopped_seating := seatings(game, 2), results.Unfinished(path, {"another": "task"}).load()
     )
     assert other.deals == 0
     assert np.array_equal(other.seating, stopped_seating)
 
     begun: list[int] = []
-    resumed = evaluate(game, options, agents, deals=3000, progress=lambda done, planned: begun.append(done), keep=path)
+    resumed = evaluate(game, agents, deals=3000, progress=lambda done, planned: begun.append(done), keep=path)
     assert begun[0] > stopped.deals
     assert told(resumed) == whole
     assert not list(tmp_path.iterdir())
@@ -367,16 +365,16 @@ def test_a_place_that_cannot_be_written_is_refused_beforehand(tmp_path: Path) ->
 
 
 def test_tournament_of_two_seats(tmp_path: Path) -> None:
-    game, options = high_card.GAME, table(2)
+    game = high_card.GAME, table(2)
     agents: list[Agent] = [
         RandomAgent(),
-        KernelAgent("bot:high", stay_high, game, options),
-        KernelAgent("middle", stay_if_above_the_middle, game, options),
+        KernelAgent("bot:high", stay_high, game),
+        KernelAgent("middle", stay_if_above_the_middle, game),
     ]
-    found = tournament(game, options, agents, deals=500)
+    found = tournament(game, agents, deals=500)
     assert found.anchor == 1
     assert found.ratings[1] == (1000.0, 1000.0, 1000.0)
-    pair = evaluate(game, options, [agents[0], agents[2]], deals=500)
+    pair = evaluate(game, [agents[0], agents[2]], deals=500)
     cells = {(one.agent, one.against): one for one in found.standings}
     assert len(cells) == 6
     assert (
@@ -386,9 +384,9 @@ def test_tournament_of_two_seats(tmp_path: Path) -> None:
     assert cells[2, 0].win_share == pair.agents[1].win_share
     path = tmp_path / "table.json"
     with pytest.raises(KeyboardInterrupt):
-        tournament(game, options, agents, deals=500, progress=interrupt_after(700), keep=path)
+        tournament(game, agents, deals=500, progress=interrupt_after(700), keep=path)
     begun: list[int] = []
-    resumed = tournament(game, options, agents, deals=500, progress=lambda done, all_: begun.append(done), keep=path)
+    resumed = tournament(game, agents, deals=500, progress=lambda done, all_: begun.append(done), keep=path)
     assert begun[0] > 700
     assert resumed.standings == found.standings
     assert resumed.ratings == found.ratings

@@ -14,9 +14,10 @@ import pytest
 
 import backalley
 from backalley.agents.exact import Unsolvable, openings, solve
-from backalley.envs.core.base import CHANCE, OVER, FaceUp, Game, Kernels
+from backalley.envs.core.base import GameType
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.options import option
+from backalley.envs.core.parts import CHANCE, OVER, Enumeration, Kernels
 from backalley.envs.core.record import field
 from tests.kuhn import GAME as KUHN
 
@@ -45,7 +46,7 @@ VALUES = np.array(PACK)
 
 
 @kernel
-def start(options: Options, state: State, lot: int) -> None:
+def start(options: Options, state: State, start_outcome: int) -> None:
     state.seat = CHANCE
 
 
@@ -116,7 +117,7 @@ def key(options: Options, state: State) -> int:
     return ((left * 20 + int(state.total[0])) * 20 + int(state.total[1])) * 2 + int(state.seat)
 
 
-TOY = Game(
+TOY = GameType(
     name="toy",
     version=0,
     title="Toy",
@@ -131,7 +132,7 @@ TOY = Game(
     deck_size=lambda options: len(PACK),
     reward_range=lambda options: (-1.0, 1.0),
     zero_sum=lambda options: True,
-    face_up=FaceUp(deck, next_card, kind, key),
+    enumeration=Enumeration(deck, next_card, kind, key),
 )
 
 
@@ -162,16 +163,16 @@ def by_hand(seats: int, best: bool) -> Fraction:
 @pytest.mark.parametrize("split", [0, 1, 2])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_toy_game_has_the_value_that_fractions_give(seats: int, split: int, threads: int) -> None:
-    game = dataclasses.replace(TOY, face_up_split=split)
-    found = solve(game, game.options({"seats": seats}), num_threads=threads)
+    game = dataclasses.replace(TOY, enumeration_split=split).bind()
+    found = solve(game.bind({"seats": seats}), num_threads=threads)
     assert found.best_return == pytest.approx(float(by_hand(seats, best=True)), abs=1e-12)
     assert found.random_return == pytest.approx(float(by_hand(seats, best=False)), abs=1e-12)
 
 
 def test_openings_cover_every_way_the_cards_can_fall_once() -> None:
-    game = dataclasses.replace(TOY, face_up_split=2)
+    game = dataclasses.replace(TOY, enumeration_split=2).bind()
     shares: dict[tuple[int, ...], float] = {}
-    for chance, cards in openings(game, game.options()):
+    for chance, cards in openings(game.bind()):
         kinds = tuple(PACK[card] for card in cards)
         assert kinds not in shares
         shares[kinds] = chance
@@ -183,12 +184,11 @@ def test_openings_cover_every_way_the_cards_can_fall_once() -> None:
 
 def test_a_game_with_hidden_cards_is_refused_in_a_sentence() -> None:
     with pytest.raises(Unsolvable, match="kuhn cannot be solved by enumeration"):
-        solve(KUHN, KUHN.options())
+        solve(KUHN.bind())
 
 
 def test_work_that_was_kept_is_gone_on_with(tmp_path: Path) -> None:
-    game = dataclasses.replace(TOY, face_up_split=2)
-    options, keep = game.options(), tmp_path / "work.json"
+    game, keep = dataclasses.replace(TOY, enumeration_split=2).bind(), tmp_path / "work.json"
 
     class Stop(Exception):
         pass
@@ -198,23 +198,23 @@ def test_work_that_was_kept_is_gone_on_with(tmp_path: Path) -> None:
             raise Stop
 
     with pytest.raises(Stop):
-        solve(game, options, keep=keep, progress=stop)
+        solve(game, keep=keep, progress=stop)
     seen: list[int] = []
-    found = solve(game, options, keep=keep, progress=lambda done, total: seen.append(done))
+    found = solve(game, keep=keep, progress=lambda done, total: seen.append(done))
     assert seen
-    assert min(seen) > len(list(openings(game, options))) // 2
+    assert min(seen) > len(list(openings(game))) // 2
     assert found.best_return == pytest.approx(float(by_hand(2, best=True)), abs=1e-12)
     with pytest.raises(ValueError, match="holds no work on toy-v0 under these options"):
-        solve(game, game.options({"seats": 1}), keep=keep)
+        solve(game.bind({"seats": 1}), keep=keep)
     keep.write_text("{")
     with pytest.raises(ValueError, match="holds no work"):
-        solve(game, options, keep=keep)
+        solve(game, keep=keep)
 
 
 @pytest.mark.slow
 def test_backhand_has_its_published_value() -> None:
     """The rules' figures: best play wins with probability 0.572722038, random play with 0.345877721."""
     game = backalley.game("backhand")
-    best, drifting = solve(game, game.options()).even_money
+    best, drifting = solve(game.bind()).even_money
     assert best == pytest.approx(0.572722038, abs=5e-10)
     assert drifting == pytest.approx(0.345877721, abs=5e-10)

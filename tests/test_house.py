@@ -18,7 +18,7 @@ import pytest
 import backalley
 from backalley.envs.core import docs, kernel, rng
 from backalley.envs.core.base import Game
-from tests.house import GAMES, marks, option_sets, play_digest
+from tests.cases import GAMES, marks, option_sets, play_digest
 
 ROOT = Path(__file__).resolve().parents[1]
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
@@ -72,12 +72,12 @@ def test_generated_tables_are_fresh() -> None:
 
 @BY_NAME
 def test_a_games_page_has_its_tables_and_cites_real_paragraphs(game: Game) -> None:
-    page = (game.folder / "README.md").read_text("utf-8")
+    page = (game.type.folder / "README.md").read_text("utf-8")
     for kind in ("options", "actions", "observation", "bots"):
         assert f"<!-- generated: {kind} -->" in page
     headings = set(re.findall(r"^#+ .*?(§[\d.]+\d|§\d)", page, re.MULTILINE))
     cited = set()
-    for path in [*game.folder.glob("*.py"), *game.folder.glob("*.toml")]:
+    for path in [*game.type.folder.glob("*.py"), *game.type.folder.glob("*.toml")]:
         cited |= set(re.findall(r"§\d+(?:\.\d+)*", path.read_text("utf-8")))
     assert cited, "the code cites no paragraph"
     assert cited <= headings, f"the code cites {sorted(cited - headings)}, which the page does not have"
@@ -85,7 +85,7 @@ def test_a_games_page_has_its_tables_and_cites_real_paragraphs(game: Game) -> No
 
 def blocks() -> list[object]:
     found: list[object] = []
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(game.folder / "README.md" for game in GAMES)]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(game.type.folder / "README.md" for game in GAMES)]
     for page in pages:
         for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)):
             found.append(pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}"))
@@ -134,7 +134,7 @@ def test_compiled_equals_uncompiled(game: Game, most: int, tmp_path: Path) -> No
     mixed = [given for given in option_sets(game) if len(given) > 1]
     sets = [{}, *[given for given in mixed if most > 60 or not marks(game, given)][:2]]
     episodes = 2 if play_length(game) > 60 else 6
-    code = "from tests.house import *\nfrom backalley.envs.core.base import game\n"
+    code = "from tests.cases import *\nfrom backalley.envs.core.base import game\n"
     code += f"for given in {sets!r}: print(play_digest(game({game.name!r}), given, 17, {episodes}, {most}))"
     uncompiled = run(code, tmp_path, NUMBA_DISABLE_JIT="1")
     assert uncompiled.split() == [play_digest(game, given, 17, episodes, most) for given in sets]
@@ -190,12 +190,10 @@ def test_a_game_that_cannot_be_imported_elsewhere_leaves_the_others_caches_reada
     way of others."""
     cache = str(tmp_path / "cache")
     play = "from backalley.agents.rule_based import RandomAgent\nfrom backalley.benchmarks.evaluate import evaluate\n"
-    here = (
-        play + "from tests.kuhn import GAME\nprint(evaluate(GAME, GAME.options(), [RandomAgent()] * 2, deals=50).deals)"
-    )
+    here = play + "from tests.kuhn import GAME\nprint(evaluate(GAME.bind(), [RandomAgent()] * 2, deals=50).deals)"
     assert run(here, tmp_path, BACKALLEY_CACHE=cache) == "50"
     names = f"import backalley\nGAME = backalley.game({GAMES[0].name!r})\n"
-    away = play + names + "print(evaluate(GAME, GAME.options(), [RandomAgent()] * 2, deals=50).deals)"
+    away = play + names + "print(evaluate(GAME.bind(), [RandomAgent()] * 2, deals=50).deals)"
     assert run(away, tmp_path, BACKALLEY_CACHE=cache, PYTHONPATH=str(ROOT / "src")) == "50"
 
 
@@ -274,5 +272,5 @@ def test_ids_declared_and_registered_are_the_same() -> None:
     import gymnasium
 
     for game in GAMES:
-        assert game.gymnasium_id in gymnasium.registry
+        assert game.type.gymnasium_id in gymnasium.registry
         assert backalley.game(game.id) is game

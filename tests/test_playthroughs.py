@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from backalley.envs.core.playthrough import PlaythroughError, record, replay
-from tests.house import GAMES, marks
+from tests.cases import GAMES, marks
 
-PATHS = [(game, path) for game in GAMES for path in sorted((game.folder / "playthroughs").glob("*.json"))]
+PATHS = [(game, path) for game in GAMES for path in sorted((game.type.folder / "playthroughs").glob("*.json"))]
 FILES = [
     pytest.param(path, id=f"{game.name}/{path.name}", marks=marks(game, json.loads(path.read_text("utf-8"))["options"]))
     for game, path in PATHS
@@ -24,7 +24,7 @@ def test_playthrough(path: Path) -> None:
 
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 def test_every_game_has_playthroughs_and_a_bots(game: object) -> None:
-    names = [path.name for path in (game.folder / "playthroughs").glob("*.json")]  # type: ignore[attr-defined]
+    names = [path.name for path in (game.type.folder / "playthroughs").glob("*.json")]  # type: ignore[attr-defined]
     assert len(names) >= 3, "freeze at least three games: random, a bot's, and one under other options"
     assert any("random" not in name for name in names)
     assert any("-" in name.split("_seed")[0] for name in names)
@@ -33,13 +33,13 @@ def test_every_game_has_playthroughs_and_a_bots(game: object) -> None:
 @pytest.mark.parametrize("harm", ["move", "shown", "returns", "truncated", "version", "foreign", "missing"])
 def test_a_playthrough_that_no_longer_holds_is_a_sentence(harm: str, tmp_path: Path) -> None:
     game = GAMES[0]
-    kept = record(game, game.options(), seed=5)
+    kept = record(game.bind(), seed=5)
     path = tmp_path / "kept.json"
     path.write_text(json.dumps(kept))
     assert list(replay(path))
     if harm == "move":
         seat, name = kept["moves"][0].split(": ")
-        named = (game.action_str(game.options(), action) for action in range(game.num_actions))
+        named = (game.action_str(game.bind(), action) for action in range(game.num_actions))
         other = next(found for found in named if found != name)
         kept["moves"][0] = f"{seat}: {other}"
     elif harm == "shown":

@@ -10,20 +10,21 @@ import pytest
 from backalley.benchmarks.endurance import whole_pack
 from backalley.envs.core import rng
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import OVER, Game
+from backalley.envs.core.base import Game
 from backalley.envs.core.engine import IllegalAction
-from tests.house import CASES, random_action
+from backalley.envs.core.parts import OVER
+from tests.cases import CASES, random_action
 
 
 def check_position(env: AECEnv, random: np.random.Generator) -> None:
     """All that must hold at a decision."""
-    game, options, batch = env.game, env.options, env.engine.batch
+    game, batch = env.game, env.options, env.engine.batch
     seat = int(batch.seat[0])
     assert 0 <= seat < env.engine.num_seats
     assert batch.mask[0].any(), "a seat is to act and has no legal action"
     assert set(np.unique(batch.mask[0])) <= {0, 1}
-    assert whole_pack(game, options, batch.state[0]), "a card is missing or stands in two places"
-    low, high = game.observation_bounds(options)
+    assert whole_pack(game, batch.state[0]), "a card is missing or stands in two places"
+    low, high = game.observation_bounds
     seats = np.arange(env.engine.num_seats)
     shown = env.engine.observe(np.zeros_like(seats), seats)
     outside = np.flatnonzero(((shown < low) | (shown > high)).any(axis=0))
@@ -42,7 +43,7 @@ def check_position(env: AECEnv, random: np.random.Generator) -> None:
 
 def check_hidden(env: AECEnv, viewer: int, shown: np.ndarray[Any, Any], random: np.random.Generator) -> None:
     """Redrawing what a seat cannot see changes nothing that it sees, and depends on nothing that it cannot see."""
-    game, options, batch = env.game, env.options, env.engine.batch
+    game, batch = env.game, env.options, env.engine.batch
     seat, key = np.array([viewer]), np.array([random.integers(2**63)], np.uint64)
     world = batch.state.copy()
     env.engine.determinize(world, seat, key)
@@ -56,13 +57,11 @@ def check_hidden(env: AECEnv, viewer: int, shown: np.ndarray[Any, Any], random: 
     assert np.array_equal(env.engine.observe(np.zeros(1, np.int64), seat, world)[0], shown), (
         f"seat {viewer} sees something hidden"
     )
-    assert game.table_str(options, world[0], viewer) == game.table_str(options, batch.state[0], viewer), (
-        "the drawn table leaks"
-    )
-    assert whole_pack(game, options, world[0]), f"determinize for seat {viewer} loses cards"
+    assert game.table_str(world[0], viewer) == game.table_str(batch.state[0], viewer), "the drawn table leaks"
+    assert whole_pack(game, world[0]), f"determinize for seat {viewer} loses cards"
     if viewer == int(batch.seat[0]):
         mask = np.zeros(game.num_actions, np.int8)
-        game.kernels.legal(options, world[0], mask)
+        game.kernels.legal(game.options, world[0], mask)
         assert np.array_equal(mask, batch.mask[0]), "the legal actions show something hidden"
 
 
@@ -78,31 +77,29 @@ def play(env: AECEnv, random: np.random.Generator, checks: int) -> np.ndarray[An
     return returns
 
 
-def check_returns(game: Game, options: Any, returns: np.ndarray[Any, Any]) -> None:
-    low, high = game.reward_range(options)
+def check_returns(game: Game, returns: np.ndarray[Any, Any]) -> None:
+    low, high = game.reward_range
     assert (returns >= low - 1e-6).all(), f"returns {returns} go below {low}"
     assert (returns <= high + 1e-6).all(), f"returns {returns} go above {high}"
-    if game.zero_sum(options):
+    if game.zero_sum:
         assert abs(returns.sum()) < 1e-5, f"returns {returns} do not sum to 0"
 
 
-@pytest.mark.parametrize(("game", "given"), CASES)
-def test_random_play_keeps_every_promise(game: Game, given: dict[str, Any]) -> None:
-    options = game.options(given)
-    env = AECEnv(game, options)
+@pytest.mark.parametrize("game", CASES)
+def test_random_play_keeps_every_promise(game: Game) -> None:
+    env = AECEnv(game)
     random = np.random.default_rng(7)
     for episode in range(4):
         env.reset(seed=episode)
         returns = play(env, random, 60 if episode == 0 else 2)
-        check_returns(game, options, returns)
+        check_returns(game, returns)
         assert all(env.terminations.values()) or all(env.truncations.values())
 
 
-@pytest.mark.parametrize(("game", "given"), CASES)
-def test_determinized_worlds_can_be_played_on(game: Game, given: dict[str, Any]) -> None:
+@pytest.mark.parametrize("game", CASES)
+def test_determinized_worlds_can_be_played_on(game: Game) -> None:
     """A redrawn world is a position of the game: play goes on in it under the rules, to the end."""
-    options = game.options(given)
-    env = AECEnv(game, options)
+    env = AECEnv(game)
     random = np.random.default_rng(11)
     for episode in range(3):
         env.reset(seed=episode)
@@ -120,12 +117,11 @@ def test_determinized_worlds_can_be_played_on(game: Game, given: dict[str, Any])
         play(env, random, 4)
 
 
-@pytest.mark.parametrize(("game", "given"), CASES)
-def test_redrawn_worlds_are_spread_evenly(game: Game, given: dict[str, Any]) -> None:
+@pytest.mark.parametrize("game", CASES)
+def test_redrawn_worlds_are_spread_evenly(game: Game) -> None:
     """Over many keys, what determinize redraws does vary, from the first decision on where the seat does not know
     nearly everything."""
-    options = game.options(given)
-    env = AECEnv(game, options)
+    env = AECEnv(game)
     env.reset(seed=1)
     batch, random = env.engine.batch, np.random.default_rng(1)
     while batch.seat[0] != OVER:
@@ -142,14 +138,13 @@ def test_redrawn_worlds_are_spread_evenly(game: Game, given: dict[str, Any]) -> 
     assert env.engine.num_seats == 1, "determinize redraws nothing"  # a lone player may hold all that the state keeps
 
 
-@pytest.mark.parametrize(("game", "given"), CASES)
-def test_a_deal_uses_no_card_that_chance_has_not_drawn(game: Game, given: dict[str, Any]) -> None:
+@pytest.mark.parametrize("game", CASES)
+def test_a_deal_uses_no_card_that_chance_has_not_drawn(game: Game) -> None:
     """Cards below those that `cards_needed` names may lie in any order."""
-    options = game.options(given)
-    drawn = game.cards_drawn(options)
-    if drawn == game.deck_size(options) or game.with_replacement(options):
+    drawn = game.cards_drawn
+    if drawn == game.deck_size or game.with_replacement:
         return
-    env, deck = AECEnv(game, options), np.random.default_rng(0).permutation(game.deck_size(options))
+    env, deck = AECEnv(game), np.random.default_rng(0).permutation(game.deck_size)
     dealt = []
     for order in (1, -1):
         env.engine.start_one(0)

@@ -15,10 +15,10 @@ from backalley.agents.rule_based import random_rows
 from backalley.agents.search import SearchAgent
 from backalley.benchmarks.evaluate import evaluate
 from backalley.envs.core.base import Game
-from backalley.envs.core.base import game as game_of
-from backalley.envs.core.vector import Tables
+from backalley.envs.core.catalogue import game as game_of
+from backalley.envs.core.vector import BatchEnv
 from tests import kuhn
-from tests.house import GAMES
+from tests.cases import GAMES
 
 JACK, QUEEN, KING = range(3)
 QUICK = ("missouri_city", "killer_bridge")
@@ -31,20 +31,20 @@ def keys(count: int) -> npt.NDArray[np.uint64]:
     return np.random.default_rng(1).integers(2**64, size=count, dtype=np.uint64)
 
 
-def all_rows(tables: Tables) -> View:
+def all_rows(tables: BatchEnv) -> View:
     """The view of every table at which somebody is to act."""
-    return view_of(tables.engine, np.flatnonzero(tables.turn.seat >= 0), keys(tables.num_envs))
+    return view_of(tables.engine, np.flatnonzero(tables.time_step.seat >= 0), keys(tables.num_envs))
 
 
-def some_way_in(game: Game, count: int) -> Tables:
+def some_way_in(game: Game, count: int) -> BatchEnv:
     """Tables at different points of random play."""
-    tables = Tables(game, game.options(), count, seed=0)
-    turn = tables.reset()
+    tables = BatchEnv(game.bind(), count, seed=0)
+    time_step = tables.reset()
     streams, actions = keys(count), np.zeros(count, np.int64)
     for step in range(2 * count):
-        random_rows(turn.action_mask, streams + np.uint64(step), actions)
+        random_rows(time_step.action_mask, streams + np.uint64(step), actions)
         rows = np.arange(step // 2, count)
-        turn = tables.step(actions[rows], rows)
+        time_step = tables.step(actions[rows], rows)
     return tables
 
 
@@ -58,13 +58,13 @@ def some_way_in(game: Game, count: int) -> Tables:
     ],
 )
 def test_leads_are_those_against_random_play(before: list[int], card: int, lead: float) -> None:
-    tables = Tables(kuhn.GAME, kuhn.GAME.options(), 32, seed=0, autoreset=False)
+    tables = BatchEnv(kuhn.GAME.bind(), 32, seed=0, autoreset=False)
     tables.reset()
     for action in before:
         tables.step(np.full(32, action))
     view = all_rows(tables)
     rows = np.flatnonzero(view.observation[:, card])
-    found, error = SearchAgent(kuhn.GAME, kuhn.GAME.options(), 2000).leads(view, rows, np.zeros(len(rows), np.int64))
+    found, error = SearchAgent(kuhn.GAME.bind(), 2000).leads(view, rows, np.zeros(len(rows), np.int64))
     assert len(rows) > 3
     assert (found[:, kuhn.PASS] == 0).all()
     assert (error[:, kuhn.PASS] == 0).all()
@@ -78,10 +78,10 @@ def test_unseen_cards_never_change_the_choice(game: Game) -> None:
     search = SearchAgent(game, tables.options, 3)
     first = all_rows(tables)
     chosen, leads = search.act(first), search.leads(first, np.arange(len(first)), first.action_mask.argmax(1))
-    state, seats = tables.engine.batch.state, tables.turn.seat.astype(np.int64)
+    state, seats = tables.engine.batch.state, tables.time_step.seat.astype(np.int64)
     before = state.copy()
     tables.engine.determinize(state, seats, keys(len(state)) + np.uint64(1))
-    assert (state != before).any() or game.num_seats(tables.options) == 1, "nothing was hidden, so nothing was tested"
+    assert (state != before).any() or game.num_seats == 1, "nothing was hidden, so nothing was tested"
     second = all_rows(tables)
     assert (search.act(second) == chosen).all()
     again = search.leads(second, np.arange(len(second)), second.action_mask.argmax(1))
@@ -130,10 +130,8 @@ def test_only_choices_are_thought_about() -> None:
 @pytest.mark.slow
 def test_search_beats_the_bot_it_plays_on_with() -> None:
     game = game_of("killer_bridge")
-    options = game.options({"length": "single", "hand_size": 6})
-    found = evaluate(
-        game, options, [agent("mc:20", game, options), agent("bot", game, options)], deals=300, num_threads=2
-    )
+    game = game.bind({"length": "single", "hand_size": 6})
+    found = evaluate(game, [agent("mc:20", game), agent("bot", game)], deals=300, num_threads=2)
     assert found.agents[0].mean_return.low > 0
 
 
@@ -151,4 +149,4 @@ def test_search_beats_the_bot_it_plays_on_with() -> None:
 def test_a_search_that_cannot_be_is_refused_in_a_sentence(spec: str, says: str) -> None:
     game: Any = game_of("backhand")
     with pytest.raises(ValueError, match=says):
-        agent(spec, game, game.options())
+        agent(spec, game.bind())

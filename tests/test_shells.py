@@ -15,10 +15,11 @@ from pettingzoo.test import api_test, seed_test
 import backalley
 from backalley.agents.rule_based import BotAgent
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import OVER, Game
-from backalley.envs.core.base import game as game_of
+from backalley.envs.core.base import Game
+from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.engine import IllegalAction
-from tests.house import CASES, GAMES, random_action
+from backalley.envs.core.parts import OVER
+from tests.cases import CASES, GAMES, random_action
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 
@@ -32,10 +33,10 @@ def test_pettingzoo(game: Game) -> None:
     seed_test(lambda: backalley.make(game.id))
 
 
-@pytest.mark.parametrize(("game", "given"), CASES)
+@pytest.mark.parametrize("game", CASES)
 @pytest.mark.filterwarnings("ignore")
-def test_pettingzoo_under_every_option(game: Game, given: dict[str, Any]) -> None:
-    api_test(backalley.make(game.id, **given), num_cycles=30)
+def test_pettingzoo_under_every_option(game: Game) -> None:
+    api_test(backalley.make(game), num_cycles=30)
 
 
 @BY_NAME
@@ -44,7 +45,7 @@ def test_pettingzoos_registry(game: Game) -> None:
         pytest.skip("this PettingZoo has no registry")
     env = pettingzoo.make("aec", f"backalley/{game.id}", render_mode="ansi")
     assert isinstance(env, AECEnv)
-    assert env.game is game
+    assert env.game == game
 
 
 @BY_NAME
@@ -66,7 +67,7 @@ def test_rendering_shows_the_seat_to_act_its_table(game: Game, capsys: pytest.Ca
 
 @BY_NAME
 def test_masks_off_turn_are_zero_and_rewards_add_up(game: Game) -> None:
-    env = AECEnv(game, game.options())
+    env = AECEnv(game.bind())
     random = np.random.default_rng(0)
     for episode in range(3):
         env.reset(seed=episode)
@@ -91,7 +92,7 @@ def test_masks_off_turn_are_zero_and_rewards_add_up(game: Game) -> None:
 
 @BY_NAME
 def test_actions_that_are_no_actions_are_refused_in_a_sentence(game: Game) -> None:
-    env = AECEnv(game, game.options())
+    env = AECEnv(game.bind())
     with pytest.raises(RuntimeError, match="call reset"):
         env.step(0)
     env.reset(seed=0)
@@ -111,7 +112,7 @@ def test_actions_that_are_no_actions_are_refused_in_a_sentence(game: Game) -> No
 
 @BY_NAME
 def test_a_finished_table_takes_no_action(game: Game) -> None:
-    env = AECEnv(game, game.options())
+    env = AECEnv(game.bind())
     env.reset(seed=0)
     while env.engine.batch.seat[0] != OVER:
         env.step(random_action(env, np.random.default_rng(0)))
@@ -132,7 +133,7 @@ def test_gymnasium(game: Game, monkeypatch: pytest.MonkeyPatch) -> None:
         env_checker, "check_step_determinism", lambda env, seed=123: (env.reset(seed=seed), deterministic(env, seed))
     )
     env = gymnasium.make(
-        game.gymnasium_id, opponent="random", seat="random" if game.num_seats(game.options()) > 1 else 0
+        game.type.gymnasium_id, opponent="random", seat="random" if game.num_seats(game.bind()) > 1 else 0
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Gymnasium's checker warns of integer boxes
@@ -144,13 +145,13 @@ def test_stable_baselines(game: Game) -> None:
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        checker.check_env(gymnasium.make(game.gymnasium_id, opponent="random"))
+        checker.check_env(gymnasium.make(game.type.gymnasium_id, opponent="random"))
 
 
 @BY_NAME
 def test_a_batch_of_single_seats_equals_single_environments(game: Game) -> None:
-    envs = gymnasium.make_vec(game.gymnasium_id, num_envs=3, opponent="bot")
-    singles = [gymnasium.make(game.gymnasium_id, opponent="bot") for _ in range(3)]
+    envs = gymnasium.make_vec(game.type.gymnasium_id, num_envs=3, opponent="bot")
+    singles = [gymnasium.make(game.type.gymnasium_id, opponent="bot") for _ in range(3)]
     shown, infos = envs.reset(seed=8)
     alone = [env.reset(seed=8 + row) for row, env in enumerate(singles)]
     random = np.random.default_rng(0)
@@ -177,14 +178,14 @@ def test_a_batch_of_single_seats_equals_single_environments(game: Game) -> None:
 @BY_NAME
 def test_single_seat_rewards_are_that_seats_returns(game: Game) -> None:
     """Against the same bot on the same packs, the seat's rewards add up to what the table gives it."""
-    env = gymnasium.make(game.gymnasium_id, opponent="bot")
+    env = gymnasium.make(game.type.gymnasium_id, opponent="bot")
     for seed in range(5):
         _, info = env.reset(seed=seed)
         total, over = 0.0, False
         while not over:
             _, reward, over, cut, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
             total, over = total + reward, over or cut
-        low, high = game.reward_range(game.options())
+        low, high = game.reward_range(game.bind())
         assert low - 1e-6 <= total <= high + 1e-6
 
 
@@ -197,8 +198,8 @@ def test_opponents_and_seats_are_checked() -> None:
     ]
     for given, says in bad:
         with pytest.raises(ValueError, match=says):
-            gymnasium.make(game.gymnasium_id, **given)
-    env = gymnasium.make(game.gymnasium_id, opponent=BotAgent(game, game.options()))
+            gymnasium.make(game.type.gymnasium_id, **given)
+    env = gymnasium.make(game.type.gymnasium_id, opponent=BotAgent(game.bind()))
     env.reset(seed=0)
 
 
@@ -214,6 +215,6 @@ def test_unknown_games_are_sentences(name: str, says: str) -> None:
 def test_unknown_options_and_values_name_the_choices(game: Game) -> None:
     with pytest.raises(backalley.OptionError, match="has no option 'colour'; it has: "):
         backalley.make(game.id, colour="red")
-    for name in game.Options._fields:  # type: ignore[attr-defined]
+    for name in game.type.Options._fields:  # type: ignore[attr-defined]
         with pytest.raises(backalley.OptionError, match=f"option {name} is .*; it takes "):
             backalley.make(game.id, **{name: "no such value"})

@@ -13,7 +13,7 @@ import backalley
 from backalley.benchmarks import speed as speeds
 from backalley.benchmarks.speed import Pace, aec_pace, batch_pace, draw, episode_length, first_step, measure, speed
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.vector import Tables
+from backalley.envs.core.vector import BatchEnv
 from tests import kuhn
 
 KUHN = (kuhn.GAME, kuhn.Options())
@@ -56,9 +56,9 @@ def test_paces_are_decisions_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_decision_of_the_batch_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     stepped: list[int] = []
-    original = Tables.step
+    original = BatchEnv.step
 
-    def step(tables: Tables, actions: Any, rows: Any = None) -> Any:
+    def step(tables: BatchEnv, actions: Any, rows: Any = None) -> Any:
         stepped.append(len(actions))
         return original(tables, actions, rows)
 
@@ -69,7 +69,7 @@ def test_every_decision_of_the_batch_is_counted_once(monkeypatch: pytest.MonkeyP
         counted.append(run())
         return Pace(1.0, 1.0, 1.0)
 
-    monkeypatch.setattr(Tables, "step", step)
+    monkeypatch.setattr(BatchEnv, "step", step)
     monkeypatch.setattr(speeds, "_pace", pace)
     for size in (1, 100, 1000):
         batch_pace(*KUHN, size, 1)
@@ -113,7 +113,7 @@ def test_tables_are_spread_over_an_episode() -> None:
 
 def test_speeds_of_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
     waits = {"cold": {"import": 0.5, "first_step": 9.0}, "warm": {"import": 0.5, "first_step": 1.0}}
-    monkeypatch.setattr(speeds, "first_step", lambda game, options: waits)
+    monkeypatch.setattr(speeds, "first_step", lambda game: waits)
     found = measure(*KUHN, tables=(1, 300), seconds=0.01, repeats=3)
     assert json.loads(json.dumps(found)) == found
     assert {(entry["tables"], entry["threads"]) for entry in found["batch"]} >= {(1, 1), (300, 1)}
@@ -140,11 +140,11 @@ def fake(median: int, floor: int = 3_000_000) -> dict[str, Any]:
 
 
 def test_figures_below_a_floor_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speeds, "measure", lambda game, options, **rest: fake(2_990_000))
+    monkeypatch.setattr(speeds, "measure", lambda game, **rest: fake(2_990_000))
     assert "2.99!" in speed([KUHN]).table()
-    monkeypatch.setattr(speeds, "measure", lambda game, options, **rest: fake(3_000_000))
+    monkeypatch.setattr(speeds, "measure", lambda game, **rest: fake(3_000_000))
     assert "3.00!" not in speed([KUHN]).table()
-    monkeypatch.setattr(speeds, "measure", lambda game, options, **rest: fake(2_990_000, 2_000_000))
+    monkeypatch.setattr(speeds, "measure", lambda game, **rest: fake(2_990_000, 2_000_000))
     assert "2.99!" not in speed([KUHN]).table()
 
 
@@ -171,5 +171,5 @@ def test_interruption_keeps_the_games_that_are_done(monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow
 def test_a_second_process_finds_the_machine_code_of_the_first() -> None:
     game = backalley.game("backhand")
-    waits = first_step(game, game.options())
+    waits = first_step(game.bind())
     assert waits["warm"]["first_step"] < 0.7 * waits["cold"]["first_step"]

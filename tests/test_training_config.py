@@ -13,7 +13,7 @@ import yaml
 from backalley.agents.policy_file import observation_layout
 from backalley.agents.rule_based import RandomAgent
 from backalley.envs.core import options as option_rules
-from backalley.envs.core.base import game, game_names
+from backalley.envs.core.catalogue import game, game_names
 from backalley.training import config
 from backalley.training.config import ConfigError
 from backalley.training.league import League
@@ -28,9 +28,9 @@ def test_every_game_has_its_own_file_and_practises_what_it_plays(name: str) -> N
     found = game(name)
     assert (config.CONFIGS / f"{name}.yaml").is_file()
     settings = config.load(found)
-    practice = found.options(settings.options)
-    assert observation_layout(found, practice) == observation_layout(found, found.options())
-    if found.num_seats(practice) == 1:
+    practice = found.bind(settings.options)
+    assert observation_layout(found, practice) == observation_layout(found.bind())
+    if found.num_seats == 1:
         assert settings.league.share == 0
 
 

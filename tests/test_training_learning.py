@@ -12,7 +12,7 @@ import pytest
 from backalley.agents.learned import NetworkAgent, PolicyAgent
 from backalley.agents.rule_based import RandomAgent
 from backalley.benchmarks.evaluate import evaluate
-from backalley.envs.core.base import game
+from backalley.envs.core.catalogue import game as game_of
 from backalley.training.train import train
 from tests.kuhn import BET, GAME
 
@@ -72,7 +72,7 @@ def test_kuhn_poker_is_nearly_solved(tmp_path: Path) -> None:
     """Self-play alone ends near equilibrium where entropy keeps it from cycling and the weights are averaged."""
     settings = {"ppo.entropy": 0.1, "ppo.averaging": 2, "network.width": 64, "league.share": 0}
     run = train(GAME, out=tmp_path / "run", decisions=3_300_000, config_overrides=settings, quiet=True)
-    both = strategy(PolicyAgent(run, GAME, GAME.options()))
+    both = strategy(PolicyAgent(run, GAME.bind()))
     assert exploitability(both) < 0.06
     assert value(both, both) == pytest.approx(-1 / 18, abs=0.03)
 
@@ -83,8 +83,7 @@ def test_kuhn_poker_is_nearly_solved(tmp_path: Path) -> None:
 )
 def test_a_short_run_beats_random_by_many_standard_errors(tmp_path: Path, name: str, errors: float) -> None:
     run = train(name, out=tmp_path / "run", decisions=1_000_000, quiet=True)
-    found = game(name)
-    options = found.options()
-    report = evaluate(found, options, [RandomAgent(), PolicyAgent(run, found, options)], deals=1024, seed=1)
+    found = game_of(name)
+    report = evaluate(found, [RandomAgent(), PolicyAgent(run, found)], deals=1024, seed=1)
     lead = report.differences[0]
     assert lead.mean / (lead.half_width / 1.96) > errors

@@ -18,7 +18,6 @@ import pytest
 import torch
 from safetensors.numpy import save
 
-from backalley.agents import durable
 from backalley.agents.base import view_of
 from backalley.agents.learned import NetworkAgent, PolicyAgent
 from backalley.agents.network import PolicyNetwork
@@ -31,12 +30,13 @@ from backalley.agents.policy_file import (
     save_policy,
 )
 from backalley.agents.registry import agent as agent_of
+from backalley.envs.core import durable
 from backalley.envs.core.record import field
-from backalley.envs.core.vector import Tables
+from backalley.envs.core.vector import BatchEnv
 from tests import kuhn
 from tests.kuhn import GAME
 
-OPTIONS = GAME.options()
+OPTIONS = GAME.bind()
 
 
 def network(seed: int = 0) -> PolicyNetwork:
@@ -54,20 +54,20 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def views(seed: int, count: int = 200) -> tuple[Tables, npt.NDArray[np.uint64]]:
-    tables = Tables(GAME, OPTIONS, count, seed=seed)
+def views(seed: int, count: int = 200) -> tuple[BatchEnv, npt.NDArray[np.uint64]]:
+    tables = BatchEnv(GAME, OPTIONS, count, seed=seed)
     tables.reset()
     tables.step(np.arange(count) % 2)
     return tables, np.random.default_rng(seed).integers(0, 2**64, count, np.uint64)
 
 
 def test_a_policy_comes_back_as_it_was(folder: Path) -> None:
-    loaded, card = load_policy(folder, GAME, OPTIONS)
+    loaded, metadata = load_policy(folder, GAME, OPTIONS)
     for name, tensor in network().state_dict().items():
         assert torch.equal(loaded.state_dict()[name], tensor)
-    assert (card["game"], card["version"], card["options"]) == ("kuhn", 0, {"first": 0})
-    assert card["made"]["command"] == "by hand"
-    assert [item["field"] for item in card["observation"]] == ["card", "bets"]
+    assert (metadata["game"], metadata["version"], metadata["options"]) == ("kuhn", 0, {"first": 0})
+    assert metadata["made"]["command"] == "by hand"
+    assert [item["field"] for item in metadata["observation"]] == ["metadata", "bets"]
     assert sorted(path.name for path in folder.iterdir()) == [JSON_FILE, WEIGHTS_FILE]
 
 
@@ -89,7 +89,7 @@ def test_actions_do_not_depend_on_the_rest_of_the_batch(folder: Path) -> None:
 def test_actions_are_drawn_with_the_networks_probabilities(folder: Path) -> None:
     agent = PolicyAgent(folder, GAME, OPTIONS)
     tables, _ = views(2, 1)
-    chance = np.exp(agent.log_probabilities(tables.turn.observation, tables.turn.action_mask))[0, 1]
+    chance = np.exp(agent.log_probabilities(tables.time_step.observation, tables.time_step.action_mask))[0, 1]
     assert 0.02 < chance < 0.98
     keys = np.random.default_rng(0).integers(0, 2**64, 1, np.uint64)
     bets, count = 0, 4000
@@ -151,17 +151,17 @@ def test_every_flipped_byte_is_noticed(folder: Path) -> None:
 
 def edit(folder: Path, **changes: Any) -> None:
     """Change the JSON and sign it anew, as someone would who knows how."""
-    from backalley.agents.policy_file import _card_digest
+    from backalley.agents.policy_file import _metadata_digest
 
-    card = json.loads((folder / JSON_FILE).read_bytes()) | changes
-    card["sha256"] = _card_digest(card)
-    (folder / JSON_FILE).write_text(json.dumps(card))
+    metadata = json.loads((folder / JSON_FILE).read_bytes()) | changes
+    metadata["sha256"] = _metadata_digest(metadata)
+    (folder / JSON_FILE).write_text(json.dumps(metadata))
 
 
 def test_an_edited_json_is_refused(folder: Path) -> None:
-    card = json.loads((folder / JSON_FILE).read_bytes())
-    card["made"]["command"] = "another"
-    (folder / JSON_FILE).write_text(json.dumps(card))
+    metadata = json.loads((folder / JSON_FILE).read_bytes())
+    metadata["made"]["command"] = "another"
+    (folder / JSON_FILE).write_text(json.dumps(metadata))
     refused(folder, "was changed after it was written")
 
 

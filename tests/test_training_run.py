@@ -98,9 +98,9 @@ def test_a_run_leaves_everything_on_disk(whole: Path) -> None:
     assert all(np.isfinite(float(value)) for row in rows for value in row.values())
     assert [path.name for path in checkpoint.found(whole)] == [f"{DECISIONS - ROLLOUT:012d}", f"{DECISIONS:012d}"]
     assert sorted(path.name for path in (whole / "league").iterdir())[0] == f"{2 * ROLLOUT:012d}"
-    card = json.loads((whole / "policy" / "policy.json").read_bytes())
-    assert card["made"]["decisions"] == DECISIONS
-    assert card["made"]["command"] == facts["command"]
+    metadata = json.loads((whole / "policy" / "policy.json").read_bytes())
+    assert metadata["made"]["decisions"] == DECISIONS
+    assert metadata["made"]["command"] == facts["command"]
 
 
 def test_it_ends_with_the_table_of_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,8 +110,8 @@ def test_it_ends_with_the_table_of_results(tmp_path: Path, capsys: pytest.Captur
     line = re.search(r"^random +([+-][0-9.]+) ± ([0-9.]+) +([0-9.]+) ±", text, re.MULTILINE)
     assert line
     report = json.loads((run / "evaluation.json").read_bytes())["reports"][0]
-    options = GAME.options()
-    again = evaluate(GAME, options, [PolicyAgent(run, GAME, options), RandomAgent()], deals=16)
+    game = GAME.bind()
+    again = evaluate(game, [PolicyAgent(run, game), RandomAgent()], deals=16)
     assert report["agents"][0]["mean_return"] == again.agents[0].mean_return.to_json()
     assert float(line[1]) == pytest.approx(again.agents[0].mean_return.mean, abs=1e-4)
     assert "backalley train kuhn --set ppo.tables=32" in text
@@ -185,7 +185,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(
 
 def test_a_stopped_run_leaves_a_policy(tmp_path: Path) -> None:
     run = stopped_after(3, tmp_path / "run")
-    assert PolicyAgent(run, GAME, GAME.options()).card["made"]["decisions"] == 3 * ROLLOUT
+    assert PolicyAgent(run, GAME.bind()).metadata["made"]["decisions"] == 3 * ROLLOUT
 
 
 def test_sigterm_is_as_polite_as_ctrl_c(tmp_path: Path) -> None:

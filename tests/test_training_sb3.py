@@ -19,7 +19,7 @@ from stable_baselines3.common.logger import Logger
 from backalley.agents.base import View
 from backalley.agents.learned import one_thread
 from backalley.agents.network import BFLOAT16, FLOAT32, best_precision
-from backalley.envs.core.vector import Tables
+from backalley.envs.core.vector import BatchEnv
 from backalley.training.buffer import seat_advantages
 from backalley.training.league import League
 from backalley.training.policy import TrunkPolicy
@@ -27,7 +27,7 @@ from backalley.training.ppo import SelfPlayMaskablePPO
 from backalley.training.vec_env import SeatsVecEnv
 from tests.kuhn import GAME
 
-OPTIONS = GAME.options()
+OPTIONS = GAME.bind()
 TABLES, STEPS = 16, 12
 
 
@@ -63,7 +63,7 @@ def test_masks_reach_the_policy_before_every_choice() -> None:
     assert env.get_attr("render_mode") == [None] * TABLES
     masks = get_action_masks(env)
     assert masks.reshape(TABLES, -1).shape == (TABLES, GAME.num_actions)
-    np.testing.assert_array_equal(masks.reshape(TABLES, -1), env.tables.turn.action_mask)
+    np.testing.assert_array_equal(masks.reshape(TABLES, -1), env.tables.time_step.action_mask)
     env.step(np.zeros(TABLES, np.int64))
     kept = masks.copy()
     env.step(np.ones(TABLES, np.int64))
@@ -89,19 +89,19 @@ def test_the_buffer_holds_what_was_seen_and_done() -> None:
     model = model_of(env, seed=5)
     model.start()
     streams = env.tables.engine.batch.stream
-    replay = Tables(GAME, OPTIONS, TABLES, autoreset=True)
+    replay = BatchEnv(GAME, OPTIONS, TABLES, autoreset=True)
     decks = np.random.SeedSequence([0x6C6561726E, 5]).spawn(2)[0]
-    turn = replay.reset(streams=decks.generate_state(TABLES, np.uint64).astype(np.uint64))
+    time_step = replay.reset(streams=decks.generate_state(TABLES, np.uint64).astype(np.uint64))
     np.testing.assert_array_equal(replay.engine.batch.stream, streams)
     model.iterate()
     buffer = model.rollout_buffer
     for step in range(STEPS):
-        np.testing.assert_array_equal(buffer.observations[step], turn.observation)
-        np.testing.assert_array_equal(buffer.action_masks[step], turn.action_mask)
-        np.testing.assert_array_equal(buffer.seat[step], turn.seat)
-        turn = replay.step(buffer.actions[step])
-        np.testing.assert_array_equal(buffer.seat_reward[step], turn.reward)
-        np.testing.assert_array_equal(buffer.ended[step], turn.terminated)
+        np.testing.assert_array_equal(buffer.observations[step], time_step.observation)
+        np.testing.assert_array_equal(buffer.action_masks[step], time_step.action_mask)
+        np.testing.assert_array_equal(buffer.seat[step], time_step.seat)
+        time_step = replay.step(buffer.actions[step])
+        np.testing.assert_array_equal(buffer.seat_reward[step], time_step.reward)
+        np.testing.assert_array_equal(buffer.ended[step], time_step.terminated)
 
 
 def advantages_by_hand(
@@ -196,7 +196,7 @@ def test_the_cut_end_of_a_rollout_is_valued_by_each_seats_own_sight() -> None:
         np.testing.assert_array_equal(
             last[rows, 1 - acting], model.policy.predict_values(torch.from_numpy(waiting)).numpy()[:, 0]
         )
-    assert not np.array_equal(waiting, env.tables.turn.observation)
+    assert not np.array_equal(waiting, env.tables.time_step.observation)
 
 
 def test_other_tables_are_followed_after_set_env() -> None:
@@ -333,7 +333,7 @@ def test_an_episode_cut_short_goes_on_in_the_critics_eyes() -> None:
     assert buffer.ended.all()
     assert (buffer.seat == 0).all()
     with torch.no_grad():
-        after = np.stack([model.policy.predict_values(torch.from_numpy(sight)).numpy()[:, 0] for sight in sights])
+        after = np.stack([model.policy.predict_values(torch.from_numpy(seen)).numpy()[:, 0] for seen in sights])
     np.testing.assert_allclose(buffer.all_advantages, after - buffer.all_values, atol=1e-6)
 
 

@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import OVER, Game
-from tests.house import GAMES, marks
+from backalley.envs.core.base import Game
+from backalley.envs.core.parts import OVER
+from tests.cases import GAMES, marks
 
-KEYS = {"rule", "says", "options", "lot", "decks", "state", "step", "call", "args", "result"}
+KEYS = {"rule", "says", "options", "start_outcome", "decks", "state", "step", "call", "args", "result"}
 STEP_KEYS = {"seat", "legal", "action", "state", "reward", "over", "then"}
 
 
 def cases() -> list[Any]:
     found = []
     for game in GAMES:
-        path = game.folder / "vectors.toml"
+        path = game.type.folder / "vectors.toml"
         for number, case in enumerate(tomllib.loads(path.read_text("utf-8"))["case"]):
             name = f"{game.name}-{number}-{case['rule']}-{case['says'][:50]}"
             found.append(pytest.param(game, case, id=name, marks=marks(game, case.get("options", {}))))
@@ -34,9 +35,9 @@ def numbers(game: Game, value: Any) -> Any:
     return [numbers(game, item) for item in value] if isinstance(value, list) else value
 
 
-def argument(game: Game, options: Any, value: Any) -> Any:
+def argument(game: Game, value: Any) -> Any:
     if value == "options":
-        return options
+        return game.options
     if isinstance(value, dict):  # { set = ["2H", "KH"] }
         return sum(1 << game.card_number(name) for name in value["set"])
     if isinstance(value, str):
@@ -85,24 +86,29 @@ def check(game: Game, env: AECEnv, wanted: dict[str, Any], where: str) -> None:
 
 
 def legal_names(env: AECEnv) -> list[str]:
-    return sorted(env.game.action_str(env.options, int(action)) for action in np.flatnonzero(env.engine.batch.mask[0]))
+    return sorted(env.game.action_str(int(action)) for action in np.flatnonzero(env.engine.batch.mask[0]))
 
 
 @pytest.mark.parametrize(("game", "case"), cases())
 def test_rule(game: Game, case: dict[str, Any]) -> None:
     assert set(case) <= KEYS, f"unknown entries {set(case) - KEYS}"
-    options = game.options(case.get("options", {}))
+    game = game.bind(case.get("options", {}))
     if "call" in case:
         module, _, name = case["call"].rpartition(".")
-        folder = game.name if (game.folder / f"{module}.py").is_file() else "core"
-        owner = importlib.import_module(f"backalley.envs.{folder}.{module}" if module else game.Options.__module__)
+        module = module or "rules"
+        if not (game.type.folder / f"{module}.py").is_file():
+            module = "game" if module == "rules" else module
+        own = (game.type.folder / f"{module}.py").is_file()
+        owner = importlib.import_module(
+            f"{game.type.module.rpartition('.')[0] if own else 'backalley.envs.core'}.{module}"
+        )
         wanted = case["result"]
-        expected = argument(game, options, wanted) if isinstance(wanted, dict) else numbers(game, wanted)
-        result = getattr(owner, name)(*(argument(game, options, value) for value in case["args"]))
+        expected = argument(game, wanted) if isinstance(wanted, dict) else numbers(game, wanted)
+        result = getattr(owner, name)(*(argument(game, value) for value in case["args"]))
         assert np.allclose(np.asarray(result, float), np.asarray(expected, float)), f"{case['call']} gave {result}"
         return
-    env = AECEnv(game, options)
-    env.reset(seed=0, options={"decks": case.get("decks", []), "lot": case.get("lot", 0)})
+    env = AECEnv(game)
+    env.reset(seed=0, options={"decks": case.get("decks", []), "start_outcome": case.get("start_outcome", 0)})
     if "state" in case:
         for name, value in case["state"].items():
             put(game, env.engine.batch.state[0], name, value)
@@ -121,7 +127,7 @@ def test_rule(game: Game, case: dict[str, Any]) -> None:
             checked += 1
             assert legal_names(env) == sorted(step["legal"]), where
         if "action" in step:
-            env.step(game.action_number(options, step["action"]))
+            env.step(game.action_number(step["action"]))
         after = step.get("then", {})
         check(game, env, {**step.get("state", {}), **after.get("state", {})}, where)
         for result in (step, after):

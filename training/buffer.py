@@ -16,7 +16,8 @@ import torch
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
 
 from backalley.envs.core.kernel import kernel
-from backalley.training.vec_env import CutOff, SeatsVecEnv
+
+from .vec_env import CutOff, SeatsVecEnv
 
 Critic = Callable[[torch.Tensor], torch.Tensor]
 

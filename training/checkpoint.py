@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from backalley.agents import durable
+from backalley.envs.core import durable
 
 FORMAT = 1
 FOLDER, ARRAYS_FILE, FACTS_FILE = "checkpoints", "state.safetensors", "state.json"

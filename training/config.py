@@ -70,7 +70,7 @@ class LeagueSettings(NamedTuple):
     per_rollout: Annotated[int, option("past selves met during one rollout", low=1, high=1000)]
 
 
-class Run(NamedTuple):
+class RunSettings(NamedTuple):
     """The course of a run."""
 
     seconds: Annotated[float, option("budget where neither --seconds nor --decisions is given", low=0)]
@@ -83,12 +83,12 @@ class Run(NamedTuple):
 
 
 class Config(NamedTuple):
-    """Everything that a run depends on beside game, options, seed and budget."""
+    """Everything that a run depends on beside game, seed and budget."""
 
     ppo: PPO
     network: Network
     league: LeagueSettings
-    run: Run
+    run: RunSettings
     options: dict[str, Any]
     """Options of the game for practice alone, over those that are to be played; they may not change the observation's
     layout."""
@@ -98,7 +98,7 @@ class Config(NamedTuple):
         return {name: option_rules.as_dict(getattr(self, name)) for name in _SECTIONS} | {"options": self.options}
 
 
-_SECTIONS: dict[str, type] = {"ppo": PPO, "network": Network, "league": LeagueSettings, "run": Run}
+_SECTIONS: dict[str, type] = {"ppo": PPO, "network": Network, "league": LeagueSettings, "run": RunSettings}
 
 
 class ConfigError(ValueError):
@@ -161,7 +161,7 @@ def parse(raw: Mapping[str, Any], where: str) -> Config:
 def check_options(game: Game, config: Config) -> None:
     """Raise ConfigError where the practice options are none of the game's."""
     try:
-        game.options(config.options)
+        game.bind(config.options)
     except OptionError as error:
         raise ConfigError(f"The practice options of {game.name} are wrong: {error}") from None
 

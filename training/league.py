@@ -26,13 +26,13 @@ _FLOOR = 0.05
 """Weight of a member whom the learner always beats: it is still met now and then."""
 
 
-def bots_of(game: Game, options: Any) -> list[Agent]:
+def bots_of(game: Game) -> list[Agent]:
     """A game's rule-based players, weakest first; none for a game without a `bot.py`."""
     try:
         names = list(game.bots)
     except ModuleNotFoundError:
         return []
-    return [BotAgent(game, options, name) for name in names]
+    return [BotAgent(game, name) for name in names]
 
 
 @dataclass

@@ -12,7 +12,7 @@ import numpy as np
 from stable_baselines3.common.logger import KVWriter, Logger
 from torch.utils.tensorboard import SummaryWriter
 
-from backalley.agents import durable
+from backalley.envs.core import durable
 
 STEP = "decisions"
 

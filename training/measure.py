@@ -21,15 +21,15 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import DummyVecEnv
 
+from backalley.agents.gymnasium_env import GymnasiumEnv
 from backalley.agents.learned import one_thread
 from backalley.agents.rule_based import RandomAgent
-from backalley.agents.single import SingleEnv
 from backalley.benchmarks import results
 from backalley.envs.core.base import Game
-from backalley.envs.core.base import game as game_of
-from backalley.envs.core.options import changed
-from backalley.training import config as config_rules
-from backalley.training.trainer import Trainer
+from backalley.envs.core.catalogue import game as game_of
+
+from . import config as config_rules
+from .trainer import Trainer
 
 ENVS = 8
 """One-table environments on SB3's side."""
@@ -39,10 +39,9 @@ _TURNS = 5
 
 
 def measure(
-    game_name: str | Game,
+    game: str | Game,
     seconds: float = 120.0,
     *,
-    options: Mapping[str, Any] | None = None,
     config_overrides: Mapping[str, Any] | None = None,
     path: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -53,21 +52,20 @@ def measure(
     is a decision that the update learns from: our league's decisions do not count. Raises OptionError, ConfigError or
     UnknownGame in a sentence.
     """
-    game = game_name if isinstance(game_name, Game) else game_of(game_name)
+    found = game_of(game)
     if not seconds > 0:
         raise ValueError(f"seconds is {seconds}; it must be greater than 0.")
-    given = dict(options or {})
-    config = config_rules.load(game, config_overrides)
+    config = config_rules.load(found, config_overrides)
     with one_thread(), tempfile.TemporaryDirectory(prefix="backalley-measure-") as scratch:
-        trainer = Trainer(game, given, config, seed=0, folder=Path(scratch))
+        trainer = Trainer(found, config, seed=0, folder=Path(scratch))
         trainer.model.set_logger(Logger(None, []))
-        plain = _PlainSB3(game, trainer.practice)
+        plain = _PlainSB3(trainer.practice)
         sides: dict[str, Callable[[], int]] = {"backalley": lambda: _step(trainer), "sb3_defaults": plain.step}
         turns = _alternate(sides, seconds, progress)
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "kind": "training speed",
-        "game": game.id,
-        "options": changed(trainer.practice),
+        "game": found.id,
+        "options": trainer.practice.changed_options,
         "config": config.as_dict(),
         "precision": trainer.precision,
         "sb3_envs": ENVS,
@@ -76,13 +74,13 @@ def measure(
         **{name: _summary(taken) for name, taken in turns.items()},
         **results.stamp(),
     }
-    found["ratio"] = found["backalley"]["samples_per_second"] / found["sb3_defaults"]["samples_per_second"]
-    found["ratio_of_processor_time"] = (
-        found["backalley"]["samples_per_cpu_second"] / found["sb3_defaults"]["samples_per_cpu_second"]
+    result["ratio"] = result["backalley"]["samples_per_second"] / result["sb3_defaults"]["samples_per_second"]
+    result["ratio_of_processor_time"] = (
+        result["backalley"]["samples_per_cpu_second"] / result["sb3_defaults"]["samples_per_cpu_second"]
     )
     if path is not None:
-        results.write(path, found)
-    return found
+        results.write(path, result)
+    return result
 
 
 def table(found: Mapping[str, Any]) -> str:
@@ -112,8 +110,8 @@ def _step(trainer: Trainer) -> int:
 class _PlainSB3:
     """MaskablePPO as it comes, one iteration at a time."""
 
-    def __init__(self, game: Game, options: Any) -> None:
-        env = DummyVecEnv([lambda: SingleEnv(game, options, seat="random", opponent=RandomAgent())] * ENVS)
+    def __init__(self, game: Game) -> None:
+        env = DummyVecEnv([lambda: GymnasiumEnv(game, seat="random", opponent=RandomAgent())] * ENVS)
         self.model = MaskablePPO("MlpPolicy", env, device="cpu", seed=0)
         self.model.set_logger(Logger(None, []))
         self._begun = False

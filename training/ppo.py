@@ -12,9 +12,10 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.vec_env import VecEnv
 
 from backalley.agents.network import PolicyNetwork
-from backalley.training.buffer import SeatRolloutBuffer
-from backalley.training.policy import TrunkPolicy
-from backalley.training.vec_env import SeatsVecEnv
+
+from .buffer import SeatRolloutBuffer
+from .policy import TrunkPolicy
+from .vec_env import SeatsVecEnv
 
 
 class SelfPlayMaskablePPO(MaskablePPO):  # type: ignore[misc]

@@ -28,21 +28,22 @@ import yaml
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from backalley.agents import durable
 from backalley.agents.base import Agent
 from backalley.agents.learned import PolicyAgent, one_thread
 from backalley.agents.rule_based import RandomAgent
 from backalley.benchmarks import results
 from backalley.benchmarks.evaluate import Report, evaluate
 from backalley.benchmarks.stats import Estimate
-from backalley.envs.core.base import Game
-from backalley.envs.core.base import game as game_of
-from backalley.training import checkpoint
-from backalley.training import config as config_rules
-from backalley.training.config import Config
-from backalley.training.league import bots_of
-from backalley.training.logs import run_logger
-from backalley.training.trainer import Trainer
+from backalley.envs.core import durable
+from backalley.envs.core.base import Game, GameType
+from backalley.envs.core.catalogue import game as game_of
+
+from . import checkpoint
+from . import config as config_rules
+from .config import Config
+from .league import bots_of
+from .logs import run_logger
+from .trainer import Trainer
 
 RUN_FILE, CONFIG_FILE, EVALUATION_FILE, POLICY_FOLDER = "run.json", "config.yaml", "evaluation.json", "policy"
 _FORMAT = 1
@@ -85,7 +86,6 @@ class Run:
 
     folder: Path
     game: Game
-    options: dict[str, Any]
     config: Config
     overrides: dict[str, Any]
     seed: int
@@ -98,7 +98,7 @@ class Run:
         """The line that does this run again; with `decisions`, one that ends at exactly the same weights on the same
         machine."""
         words = ["backalley", "train", self.game.name]
-        for name, value in self.options.items():
+        for name, value in self.game.changed_options.items():
             words += ["--option", f"{name}={_word(value)}"]
         for name, value in self.overrides.items():
             words += ["--set", f"{name}={_word(value)}"]
@@ -126,7 +126,7 @@ class Run:
             "format": _FORMAT,
             "game": self.game.name,
             "game_version": self.game.version,
-            "options": self.options,
+            "options": self.game.changed_options,
             "overrides": self.overrides,
             "seed": self.seed,
             "seconds": self.budget.seconds,
@@ -140,8 +140,7 @@ class Run:
 
 
 def train(
-    game_name: str | Game | None,
-    options: Mapping[str, Any] | None = None,
+    game: str | Game | GameType | None,
     *,
     out: Path | None = None,
     seconds: float | None = None,
@@ -154,12 +153,12 @@ def train(
 ) -> Path:
     """Train a policy and give the folder of the run; its `policy` folder is an agent's name wherever one is asked for.
 
-    A new run takes the game's name and `options`, `config_overrides` by dotted names (`{"ppo.learning_rate": 1e-3}`), a
-    `seed`, and a budget in `seconds` of training or `decisions` on the tables (the config's where neither is given).
-    `out` must be a new or empty folder. With `resume`, the folder of a run, game and settings come from there
-    (`game_name` may be None); a new budget may be given and counts from the run's beginning. The same seed and
-    `decisions` give the same weights, bit for bit on one machine, however often the run was cut off. `device` is "auto"
-    (the processor: these networks are small), "cpu", "cuda" or "cuda:N".
+    A new run takes a game, by name or bound to its options, `config_overrides` by dotted names (`{"ppo.learning_rate":
+    1e-3}`), a `seed`, and a budget in `seconds` of training or `decisions` on the tables (the config's where neither is
+    given). `out` must be a new or empty folder. With `resume`, the folder of a run, game and settings come from there
+    (`game` may be None); a new budget may be given and counts from the run's beginning. The same seed and `decisions`
+    give the same weights, bit for bit on one machine, however often the run was cut off. `device` is "auto" (the
+    processor: these networks are small), "cpu", "cuda" or "cuda:N".
 
     Raises Stopped after Ctrl-C or SIGTERM, with everything saved; TrainingError, ConfigError, CheckpointError,
     OptionError or UnknownGame in a sentence, and nothing changed. A disk that is full, or will not be written to, ends
@@ -167,14 +166,13 @@ def train(
     """
     budget = Budget(seconds, decisions)
     if resume is not None:
-        if options or config_overrides:
+        if config_overrides:
             raise TrainingError("A resumed run keeps its options and settings; leave them out, or begin a new run.")
-        run = _reopen(Path(resume), game_name, budget)
-    elif game_name is None:
+        run = _reopen(Path(resume), game, budget)
+    elif game is None:
         raise TrainingError("Name a game to train on, or the folder of a run with --resume.")
     else:
-        game = game_name if isinstance(game_name, Game) else game_of(game_name)
-        run = _begin(game, dict(options or {}), dict(config_overrides or {}), seed, budget, _device(device), out)
+        run = _begin(game_of(game), dict(config_overrides or {}), seed, budget, _device(device), out)
     console = Console(quiet=quiet, highlight=False, soft_wrap=True)
     with _sentences(run), _locked(run.folder), one_thread():
         trainer = _trainer(run, console)
@@ -187,7 +185,6 @@ def train(
 
 def _begin(
     game: Game,
-    options: dict[str, Any],
     overrides: dict[str, Any],
     seed: int,
     budget: Budget,
@@ -197,17 +194,16 @@ def _begin(
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
         raise TrainingError(f"The seed is {seed!r}; it must be a whole number of 0..{2**32 - 1}.")
     config = config_rules.load(game, overrides)
-    game.options(options)
     if budget == Budget():
         budget = Budget(seconds=config.run.seconds)
     folder = out if out is not None else Path("runs") / f"{game.name}-{seed}-{datetime.now():%Y%m%d-%H%M%S}"
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         hint = f"; go on with the run there by --resume {folder}" if (folder / RUN_FILE).is_file() else ""
         raise TrainingError(f"{folder} is not an empty folder; name another one with --out{hint}.")
-    return Run(folder, game, options, config, overrides, seed, budget, device)
+    return Run(folder, game, config, overrides, seed, budget, device)
 
 
-def _reopen(folder: Path, named: str | Game | None, budget: Budget) -> Run:
+def _reopen(folder: Path, named: str | Game | GameType | None, budget: Budget) -> Run:
     path = folder / RUN_FILE
     if not path.is_file():
         raise TrainingError(
@@ -220,16 +216,17 @@ def _reopen(folder: Path, named: str | Game | None, budget: Budget) -> Run:
             raise TrainingError(
                 f"{path} is of format {facts['format']!r}; this version of Back Alley reads format {_FORMAT}."
             )
-        game = named if isinstance(named, Game) else game_of(facts["game"])
+        found = game_of(facts["game"] if named is None or isinstance(named, str) else named).type
         name, version = facts["game"], facts["game_version"]
+        game = found.bind(facts["options"])
         if budget == Budget():
             budget = Budget(facts["seconds"], facts["decisions"])
-        kept = {name: facts[name] for name in ("options", "overrides", "seed", "device", "precision")}
+        kept = {name: facts[name] for name in ("overrides", "seed", "device", "precision")}
     except (ValueError, KeyError, TypeError) as error:
         if isinstance(error, TrainingError):
             raise
         raise TrainingError(f"{path} is damaged, or no file of this trainer: {error}.") from None
-    if name != game.name or (isinstance(named, str) and game_of(named) != game):
+    if name != game.name or (isinstance(named, str) and game_of(named).type is not found):
         raise TrainingError(
             f"The run in {folder} learns {name}, not "
             f"{named if isinstance(named, str) else game.name}; leave the game out."
@@ -299,7 +296,7 @@ def _locked(folder: Path) -> Iterator[None]:
 def _trainer(run: Run, console: Console) -> Trainer:
     """The trainer of a run, at its latest checkpoint."""
     trainer = Trainer(
-        run.game, run.options, run.config, seed=run.seed, folder=run.folder, device=run.device, precision=run.precision
+        run.game, run.config, seed=run.seed, folder=run.folder, device=run.device, precision=run.precision
     )
     run.precision = trainer.precision
     run.stamp = run.stamp or results.stamp() | {"torch": torch.__version__}
@@ -407,19 +404,16 @@ def _bar(console: Console, what: str) -> Iterator[Callable[[float, str], None]]:
 
 def _finish(run: Run, trainer: Trainer, console: Console) -> Path:
     """Play the final policy against every bot, and print what came of it."""
-    policy = PolicyAgent(run.folder / POLICY_FOLDER, run.game, trainer.options)
-    bots: list[Agent] = [RandomAgent(), *bots_of(run.game, trainer.options)]
+    policy = PolicyAgent(run.folder / POLICY_FOLDER, run.game)
+    bots: list[Agent] = [RandomAgent(), *bots_of(run.game)]
     deals = run.config.run.evaluation_deals
     with _bar(console, "against the bots") as show:
         if trainer.env.num_seats == 1:
-            reports = [
-                evaluate(run.game, trainer.options, [policy, *bots], deals=deals, progress=_share(show, 0, 1, deals))
-            ]
+            reports = [evaluate(run.game, [policy, *bots], deals=deals, progress=_share(show, 0, 1, deals))]
         else:
             reports = [
                 evaluate(
                     run.game,
-                    trainer.options,
                     [policy, bot],
                     deals=deals,
                     progress=_share(show, number, len(bots), deals),

@@ -18,13 +18,14 @@ from backalley.agents.learned import NetworkAgent
 from backalley.agents.network import BFLOAT16, FLOAT32, PolicyNetwork, best_precision
 from backalley.agents.policy_file import WEIGHTS_FILE, load_policy, observation_layout, save_policy, weights_of
 from backalley.envs.core.base import Game
-from backalley.training import checkpoint
-from backalley.training.checkpoint import Arrays, CheckpointError
-from backalley.training.config import Config, ConfigError, Precision
-from backalley.training.league import League, bots_of
-from backalley.training.logs import record
-from backalley.training.ppo import SelfPlayMaskablePPO
-from backalley.training.vec_env import SeatsVecEnv, Tally
+
+from . import checkpoint
+from .checkpoint import Arrays, CheckpointError
+from .config import Config, ConfigError, Precision
+from .league import League, bots_of
+from .logs import record
+from .ppo import SelfPlayMaskablePPO
+from .vec_env import SeatsVecEnv, Tally
 
 LEAGUE_FOLDER = "league"
 _PRECISIONS = {Precision.FLOAT32: FLOAT32, Precision.BFLOAT16: BFLOAT16}
@@ -36,7 +37,6 @@ class Trainer:
     def __init__(
         self,
         game: Game,
-        options: Mapping[str, Any],
         config: Config,
         *,
         seed: int,
@@ -44,14 +44,15 @@ class Trainer:
         device: str = "cpu",
         precision: str = "",
     ) -> None:
-        """`options` are those to be played; practice may differ from them where the config says so. Past selves are
-        kept in `folder`. `precision` overrules the config: a run that goes on keeps what it began with.
+        """`game` is the one to be played; practice may differ from it where the config says so (options that `game`
+        changes stay as they are). Past selves are kept in `folder`. `precision` overrules the config: a run that goes
+        on keeps what it began with.
 
         Raises OptionError, or ConfigError where practice would have another observation layout.
         """
-        self.game, self.options, self.config, self.seed, self.folder = game, game.options(options), config, seed, folder
-        self.practice = game.options({**config.options, **options})
-        if observation_layout(game, self.options) != observation_layout(game, self.practice):
+        self.game, self.config, self.seed, self.folder = game, config, seed, folder
+        self.practice = game.type.bind({**config.options, **game.changed_options})
+        if observation_layout(game) != observation_layout(self.practice):
             raise ConfigError(
                 f"With the practice options {config.options} the observation "
                 f"of {game.id} has another layout than in the game "
@@ -59,12 +60,10 @@ class Trainer:
             )
         on = torch.device(device)
         self.precision = precision or _PRECISIONS.get(config.network.precision) or best_precision(on)
-        self.league = League(
-            bots_of(game, self.practice), keep=config.league.keep, per_rollout=config.league.per_rollout
-        )
+        self.league = League(bots_of(self.practice), keep=config.league.keep, per_rollout=config.league.per_rollout)
         ppo = config.ppo
         self.env = SeatsVecEnv(
-            game, self.practice, ppo.tables, seed=seed, league=self.league, league_share=config.league.share
+            self.practice, ppo.tables, seed=seed, league=self.league, league_share=config.league.share
         )
         self.model = SelfPlayMaskablePPO(
             self.env,
@@ -140,7 +139,6 @@ class Trainer:
             folder,
             self.final_network(),
             self.game,
-            self.options,
             name=name,
             greedy=self.config.run.greedy,
             made={**facts, **made},
@@ -153,7 +151,6 @@ class Trainer:
             place,
             self.final_network(),
             self.game,
-            self.options,
             name=name,
             greedy=False,
             made={"decisions": self.decisions},
@@ -162,7 +159,7 @@ class Trainer:
         self.league.add_past(self._past_agent(name))
 
     def _past_agent(self, name: str) -> Agent:
-        network, _ = load_policy(self.folder / LEAGUE_FOLDER / name, self.game, self.options)
+        network, _ = load_policy(self.folder / LEAGUE_FOLDER / name, self.game)
         network.precision = self.precision
         return NetworkAgent(network.to(self.model.device).freeze(), name, block=0)
 
@@ -227,7 +224,7 @@ class Trainer:
         }
 
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
-        """Go on from a checkpoint of the same game, options and config. Raises CheckpointError."""
+        """Go on from a checkpoint of the same game and config. Raises CheckpointError."""
         try:
             self._restore(arrays, facts)
         except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:

@@ -22,8 +22,9 @@ from backalley.agents.base import Agent
 from backalley.agents.match import act_rows
 from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import kernel
-from backalley.envs.core.vector import Tables
-from backalley.training.league import League
+from backalley.envs.core.vector import BatchEnv
+
+from .league import League
 
 LEARNER = -1
 """In `who[table, seat]`: the seat is the learner's."""
@@ -109,7 +110,6 @@ class SeatsVecEnv(VecEnv):
     def __init__(
         self,
         game: Game,
-        options: Any,
         num_envs: int,
         *,
         seed: int = 0,
@@ -119,8 +119,8 @@ class SeatsVecEnv(VecEnv):
     ) -> None:
         """`league_share` of the tables seat league members in some of their seats; a game of one seat has no use for
         it."""
-        self.tables = Tables(game, options, num_envs, seed=0, num_threads=num_threads, autoreset=False)
-        self.game, self.options, self.num_seats = game, options, self.tables.num_seats
+        self.tables = BatchEnv(game, num_envs, seed=0, num_threads=num_threads, autoreset=False)
+        self.game, self.num_seats = game, self.tables.num_seats
         self.league = league or League()
         shared = round(num_envs * league_share) if self.num_seats > 1 else 0
         self._league_rows = np.arange(shared)
@@ -128,7 +128,7 @@ class SeatsVecEnv(VecEnv):
         self.returns = np.zeros((num_envs, self.num_seats))
         self._keys = np.zeros(num_envs, np.uint64)
         self._rows = np.arange(num_envs)
-        low, high = game.observation_bounds(options)
+        low, high = game.observation_bounds
         # Two arrays by turns: SB3 stores an observation after the step that follows it, when a single one would hold
         # the next already.
         self._shown = [np.zeros((num_envs, len(low)), low.dtype) for _ in range(2)]
@@ -180,7 +180,7 @@ class SeatsVecEnv(VecEnv):
 
     def _show(self) -> npt.NDArray[Any]:
         self._latest = 1 - self._latest
-        np.copyto(self._shown[self._latest], self.tables.turn.observation)
+        np.copyto(self._shown[self._latest], self.tables.time_step.observation)
         return self._shown[self._latest]
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
@@ -195,21 +195,21 @@ class SeatsVecEnv(VecEnv):
         self,
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
         """Play one decision on every table; finished tables start anew."""
-        turn = self.tables.turn
-        np.copyto(self.acted, turn.seat)
+        time_step = self.tables.time_step
+        np.copyto(self.acted, time_step.seat)
         np.equal(self.who[self._rows, self.acted], LEARNER, out=self.learned)
         others = np.flatnonzero(~self.learned)
         if len(others):
             self._actions[others] = act_rows(self.tables, self.league.agents, self.who, others, self._keys)
         self.tables.step(self._actions)
-        np.copyto(self.reward, turn.reward)
+        np.copyto(self.reward, time_step.reward)
         self.returns += self.reward
-        np.logical_or(turn.terminated, turn.truncated, out=self.ended)
+        np.logical_or(time_step.terminated, time_step.truncated, out=self.ended)
         self.cut_off = None
         over = np.flatnonzero(self.ended)
         if len(over):
-            if turn.truncated.any():
-                self.cut_off = self._last_sight(np.flatnonzero(turn.truncated))
+            if time_step.truncated.any():
+                self.cut_off = self._last_sight(np.flatnonzero(time_step.truncated))
             self._count(over)
             self._seat_members(over[over < len(self._league_rows)])
             self.tables.restart(over)
@@ -237,13 +237,13 @@ class SeatsVecEnv(VecEnv):
         """The standard deviation of the learner's returns so far; the rules' own bound until enough have been seen."""
         seen, total, squares = self._spread.tolist()
         if seen < _FEW_RETURNS:
-            return float(max(abs(bound) for bound in self.game.reward_range(self.options))) or 1.0
+            return float(max(abs(bound) for bound in self.game.reward_range)) or 1.0
         variance = squares / seen - (total / seen) ** 2
         return math.sqrt(variance) if variance > 1e-12 else 1.0
 
     def to_act(self) -> npt.NDArray[np.int8]:
         """The seat to act at each table [B]."""
-        return self.tables.turn.seat
+        return self.tables.time_step.seat
 
     # What a checkpoint keeps ------------------------------------------------------------------------------------------
 

@@ -1,1 +1,4 @@
-"""Baccarat: the game (`game.py`), its rule-based players (`bot.py`) and its exact odds (`odds.py`)."""
+"""Baccarat. `game.py` declares the game: read it first."""
+
+VERSION = 0
+"""Goes up when a change of rules alters what is played."""

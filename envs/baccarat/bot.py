@@ -6,7 +6,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.baccarat.coup import (
+from ..core import rng
+from ..core.kernel import kernel
+from ..core.parts import Bot
+from .coup import (
     BANK,
     BANKER_TURN,
     BETTING,
@@ -21,11 +24,8 @@ from backalley.envs.baccarat.coup import (
     BankerSees,
     Mode,
 )
-from backalley.envs.baccarat.game import Options
-from backalley.envs.baccarat.sight import Observation
-from backalley.envs.core import rng
-from backalley.envs.core.base import Bot
-from backalley.envs.core.kernel import kernel
+from .game import Options
+from .observation import Observation
 
 # From `odds.py`, eight packs, for each reading of the Banker's table (§6.1): how often each side comes, and by how many
 # millionths that changes when one card of value 0-9 is taken out.

@@ -8,11 +8,11 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from backalley.envs.core import cards
-from backalley.envs.core.kernel import kernel
+from ..core import cards
+from ..core.kernel import kernel
 
 if TYPE_CHECKING:
-    from backalley.envs.baccarat.game import Options, State
+    from .game import Options, State
 
 VALUES = (2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0, 1)  # §1.1: by rank, 2 to ace
 COUP = 6  # cards that a coup can use (§1.3)

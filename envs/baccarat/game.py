@@ -12,8 +12,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.baccarat import sight, text
-from backalley.envs.baccarat.coup import (
+from ..core.base import GameType
+from ..core.kernel import kernel
+from ..core.options import OptionError, option
+from ..core.parts import CHANCE, OVER, Kernels
+from ..core.record import field
+from . import VERSION, observation, text
+from .coup import (
     BANK,
     BANKER_TURN,
     BETTING,
@@ -51,11 +56,7 @@ from backalley.envs.baccarat.coup import (
     total,
     two_cards,
 )
-from backalley.envs.baccarat.sight import Observation
-from backalley.envs.core.base import CHANCE, OVER, Game, Kernels
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.options import OptionError, option
-from backalley.envs.core.record import field
+from .observation import Observation
 
 ODDS_SCALE = 9  # rewards are units over nine times the largest stake (§3)
 
@@ -158,7 +159,7 @@ class State:
 
 
 @kernel
-def start(options: Options, state: State, lot: int) -> None:
+def start(options: Options, state: State, start_outcome: int) -> None:
     """§1.2: who has the bank first; then a pack is asked for, before the bets."""
     state.banker = -1
     if options.banker == Bank.ROTATING:
@@ -370,11 +371,11 @@ def _returns(options: Options) -> tuple[float, float]:
     return -max(coups / ODDS_SCALE, others * best), max(best, others * coups / ODDS_SCALE)
 
 
-GAME = Game(
+GAME = GameType(
     name="baccarat",
-    version=0,
+    version=VERSION,
     title="Baccarat",
-    kernels=Kernels(start, deal, legal, step, sight.observe, sight.determinize),
+    kernels=Kernels(start, deal, legal, step, observation.observe, observation.determinize),
     Options=Options,
     State=State,
     Observation=Observation,

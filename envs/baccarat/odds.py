@@ -17,11 +17,12 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.baccarat import coup, game
-from backalley.envs.baccarat.coup import BANK, DRAW, NATURAL, PLAYER, STAND, STOOD, TIE, Mode
-from backalley.envs.baccarat.game import GAME, Options
-from backalley.envs.baccarat.text import SIDES
-from backalley.envs.core.kernel import kernel
+from ..core.base import Game
+from ..core.kernel import kernel
+from . import coup, game
+from .coup import BANK, DRAW, NATURAL, PLAYER, STAND, STOOD, TIE, Mode
+from .game import GAME, Options
+from .text import SIDES
 
 Counts = npt.NDArray[np.int64]
 
@@ -128,7 +129,7 @@ def full_counts(options: Options) -> Counts:
 
 
 def _table(options: Options) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]]:
-    states = np.zeros(1, GAME.state_dtype(options))
+    states = np.zeros(1, Game(GAME, options).state_dtype)
     return states, states.view(np.uint8).reshape(1, -1)
 
 
@@ -301,7 +302,7 @@ def _chemin_text(options: Options) -> str:
 @click.argument("given", nargs=-1, metavar="[NAME=VALUE]...")
 def main(given: tuple[str, ...]) -> None:
     """Print the exact odds under the options given, of bets, or with mode=chemin of the two hands' choices."""
-    options = GAME.options(dict(item.split("=", 1) for item in given))
+    options = GAME.bind(dict(item.split("=", 1) for item in given)).options
     click.echo(_chemin_text(options) if options.mode == Mode.CHEMIN else _betting_text(options))
 
 

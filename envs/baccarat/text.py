@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from backalley.envs.baccarat.coup import (
+from ..core import cards
+from .coup import (
     BANK,
     BETTING,
     COUP,
@@ -19,11 +20,10 @@ from backalley.envs.baccarat.coup import (
     two_cards,
     value,
 )
-from backalley.envs.baccarat.sight import bet_shows, hand_of, seen_places
-from backalley.envs.core import cards
+from .observation import bet_shows, hand_of, seen_places
 
 if TYPE_CHECKING:
-    from backalley.envs.baccarat.game import Options
+    from .game import Options
 
 SIDES = ("player", "bank", "tie")
 

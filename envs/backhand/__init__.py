@@ -1,1 +1,4 @@
-"""Backhand, the card game: one seat against the deck."""
+"""Backhand. `game.py` declares the game: read it first."""
+
+VERSION = 0
+"""Goes up when a change of rules alters what is played."""

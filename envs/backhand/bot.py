@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.backhand import counting
-from backalley.envs.backhand.counting import Stakes
-from backalley.envs.backhand.game import Observation, Options
-from backalley.envs.backhand.series import SHOW_CARDS
-from backalley.envs.core.base import Bot
-from backalley.envs.core.kernel import kernel
+from ..core.kernel import kernel
+from ..core.parts import Bot
+from . import counting
+from .counting import Stakes
+from .game import Observation, Options
+from .series import SHOW_CARDS
 
 
 @kernel

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.backhand.series import (
+from ..core.kernel import kernel
+from .series import (
     ACE,
     BACKHAND,
     HIT,
@@ -35,7 +36,6 @@ from backalley.envs.backhand.series import (
     Method,
     dealer_total,
 )
-from backalley.envs.core.kernel import kernel
 
 Counts = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from backalley.envs.backhand import face_up, series
-from backalley.envs.backhand.series import AceRule, Verdict
-from backalley.envs.core.base import Game, Kernels
-from backalley.envs.core.kernel import kernel
+from ..core.base import GameType
+from ..core.kernel import kernel
+from ..core.parts import Kernels
+from . import VERSION, enumeration, series
+from .series import AceRule, Verdict
 
 
 class Options(NamedTuple):
@@ -64,9 +65,9 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
     return series.table_str(("hand",), state, seat)
 
 
-GAME = Game(
+GAME = GameType(
     name="backhand",
-    version=0,
+    version=VERSION,
     title="Backhand",
     kernels=Kernels(
         start=series.start_one_seat,
@@ -87,5 +88,5 @@ GAME = Game(
     reward_range=lambda options: (-1.0, 1.0),
     zero_sum=lambda options: False,
     seat_names=("player",),
-    face_up=face_up.FACE_UP,
+    enumeration=enumeration.ENUMERATION,
 )

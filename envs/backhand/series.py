@@ -14,11 +14,11 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import cards, rng
-from backalley.envs.core.base import CHANCE, OVER
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.options import option
-from backalley.envs.core.record import field
+from ..core import cards, rng
+from ..core.kernel import kernel
+from ..core.options import option
+from ..core.parts import CHANCE, OVER
+from ..core.record import field
 
 PACK = 52  # §1.1
 ACE, TEN = 1, 10  # values, §1.1
@@ -368,7 +368,7 @@ def against_dealer(options: DealerOptions, state: DealerState, seat: int) -> Non
 
 
 @kernel
-def start_one_seat(options: HandOptions, state: HandState, lot: int) -> None:
+def start_one_seat(options: HandOptions, state: HandState, start_outcome: int) -> None:
     """An episode of a one-seat game wants its pack."""
     state.seat = CHANCE
 

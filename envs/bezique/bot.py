@@ -7,8 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.bezique import declarations, endgame
-from backalley.envs.bezique.declarations import (
+from ..core.cards import count_bits
+from ..core.kernel import kernel
+from ..core.parts import Bot
+from . import declarations, endgame
+from .declarations import (
     BEZIQUE,
     DECLARE_SEVEN,
     DOUBLE_BEZIQUE,
@@ -20,7 +23,7 @@ from backalley.envs.bezique.declarations import (
     SEQUENCE,
     Reuse,
 )
-from backalley.envs.bezique.outlook import (
+from .outlook import (
     NOTHING,
     Outlook,
     Reading,
@@ -31,10 +34,7 @@ from backalley.envs.bezique.outlook import (
     scored_bits,
     shown,
 )
-from backalley.envs.bezique.pack import ACE, BRISQUES, DRAWING, NUM_CARDS, NUM_TYPES, SEVEN, TEN, beats
-from backalley.envs.core.base import Bot
-from backalley.envs.core.cards import count_bits
-from backalley.envs.core.kernel import kernel
+from .pack import ACE, BRISQUES, DRAWING, NUM_CARDS, NUM_TYPES, SEVEN, TEN, beats
 
 _HURRY = 4  # with so many tricks left in which to declare, a marriage no longer goes before its sequence
 # Rule of thumb for the last eight tricks, in steps of rank:

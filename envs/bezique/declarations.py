@@ -9,8 +9,10 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from backalley.envs.bezique.hands import held_types
-from backalley.envs.bezique.pack import (
+from ..core.cards import count_bits
+from ..core.kernel import kernel
+from .hands import held_types
+from .pack import (
     ACE,
     BRISQUE_POINTS,
     DRAWING,
@@ -23,8 +25,6 @@ from backalley.envs.bezique.pack import (
     TRICK_24_POINTS,
     TurnUp,
 )
-from backalley.envs.core.cards import count_bits
-from backalley.envs.core.kernel import kernel
 
 # Actions 64-79: declare seven; marriage C, D, H, S; bezique; double bezique; four J, Q, K, A; sequence C, D, H, S;
 # nothing (§3)

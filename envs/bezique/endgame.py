@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.bezique.pack import BRISQUE_POINTS, BRISQUES, HAND, NUM_TYPES, TRICK_24, Endgame, beats
-from backalley.envs.core.cards import count_bits
-from backalley.envs.core.kernel import kernel
+from ..core.cards import count_bits
+from ..core.kernel import kernel
+from .pack import BRISQUE_POINTS, BRISQUES, HAND, NUM_TYPES, TRICK_24, Endgame, beats
 
 _ENTRIES = 1 << 13  # of the transposition table: 64 KiB
 _ENTRY_BITS = (1 << 17) - 1  # of a position: who leads, and both hands

@@ -14,8 +14,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.bezique import declarations, text
-from backalley.envs.bezique.declarations import (
+from ..core.base import GameType
+from ..core.kernel import kernel
+from ..core.options import option
+from ..core.parts import CHANCE, OVER, Kernels
+from ..core.record import field
+from . import VERSION, declarations, text
+from .declarations import (
     BEZIQUE,
     DECLARE_SEVEN,
     DOUBLE_BEZIQUE,
@@ -30,8 +35,9 @@ from backalley.envs.bezique.declarations import (
     most_points,
     points,
 )
-from backalley.envs.bezique.hands import draw_stock, draw_turn_up, drop, held_types, reveal, take, take_openly
-from backalley.envs.bezique.pack import (
+from .hands import draw_stock, draw_turn_up, drop, held_types, reveal, take, take_openly
+from .observation import Observation, determinize, in_last_eight, observe
+from .pack import (
     ALL_TYPES,
     BRISQUE_POINTS,
     DRAWING,
@@ -55,11 +61,6 @@ from backalley.envs.bezique.pack import (
     is_seven,
     replies,
 )
-from backalley.envs.bezique.sight import Observation, determinize, in_last_eight, observe
-from backalley.envs.core.base import CHANCE, OVER, Game, Kernels
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.options import option
-from backalley.envs.core.record import field
 
 POINTS_PER_REWARD = 1000.0  # §3
 DEAL_POINTS, DEAL_SPREAD = 320.0, 266.0  # a player's mean points of a deal, standard deviation of the difference (§6)
@@ -200,9 +201,9 @@ class State:
 
 
 @kernel
-def start(options: Options, state: State, lot: int) -> None:
+def start(options: Options, state: State, start_outcome: int) -> None:
     """Who deals first. §1.2"""
-    state.dealer = lot if options.first_dealer == FirstDealer.RANDOM else options.first_dealer
+    state.dealer = start_outcome if options.first_dealer == FirstDealer.RANDOM else options.first_dealer
     state.seat = CHANCE
 
 
@@ -494,7 +495,7 @@ def end_match_deal(options: Options, state: State) -> None:
 
 
 @kernel
-def outlook(options: Options, state: State, seat: int) -> float:
+def leaf_value(options: Options, state: State, seat: int) -> float:
     """What a seat may expect of a match between two deals: the lead against the spread of what is still to come. §3"""
     if options.reward == Reward.POINTS:
         return 0.0
@@ -516,9 +517,9 @@ def reward_range(options: Options) -> tuple[float, float]:
     return -most, most
 
 
-GAME = Game(
+GAME = GameType(
     name="bezique",
-    version=0,
+    version=VERSION,
     title="Bezique",
     kernels=Kernels(start, deal, legal, step, observe, determinize),
     Options=Options,
@@ -531,9 +532,9 @@ GAME = Game(
     deck_size=lambda options: NUM_CARDS,
     reward_range=reward_range,
     zero_sum=lambda options: True,
-    num_lots=lambda options: 2 if options.first_dealer == FirstDealer.RANDOM else 1,
+    num_start_outcomes=lambda options: 2 if options.first_dealer == FirstDealer.RANDOM else 1,
     card_name=card_name,
     card_number=card_number,
-    outlook=outlook,
+    leaf_value=leaf_value,
     speed_floor=2_000_000,
 )

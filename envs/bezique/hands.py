@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from backalley.envs.bezique.pack import NONE, STOCK
-from backalley.envs.core.kernel import kernel
+from ..core.kernel import kernel
+from .pack import NONE, STOCK
 
 
 @kernel

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.bezique import declarations
-from backalley.envs.bezique.declarations import (
+from ..core.cards import count_bits
+from ..core.kernel import kernel
+from . import declarations
+from .declarations import (
     DOUBLE_BEZIQUE,
     DOUBLE_BEZIQUE_POINTS,
     IN_BEZIQUE,
@@ -19,9 +21,7 @@ from backalley.envs.bezique.declarations import (
     NUM_KINDS,
     QUEEN_OF_SPADES,
 )
-from backalley.envs.bezique.pack import ALL_TYPES, DRAWING, HAND, NUM_CARDS, NUM_TYPES, TurnUp
-from backalley.envs.core.cards import count_bits
-from backalley.envs.core.kernel import kernel
+from .pack import ALL_TYPES, DRAWING, HAND, NUM_CARDS, NUM_TYPES, TurnUp
 
 NOTHING = -1
 """The type of a card that is not there."""

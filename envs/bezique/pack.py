@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from backalley.envs.core.kernel import kernel
+from ..core.kernel import kernel
 
 RANKS = "789JQKTA"
 SUITS = "CDHS"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from backalley.envs.bezique.pack import NONE, NUM_CARDS, STOCK, SUITS, card_name, type_name
-from backalley.envs.bezique.sight import in_last_eight, top_shown
+from .observation import in_last_eight, top_shown
+from .pack import NONE, NUM_CARDS, STOCK, SUITS, card_name, type_name
 
 _KINDS = ("seven", "marriage", "sequence", "bezique", "double", "four")
 

@@ -1,1 +1,4 @@
-"""Buffalo Bayou Backhand: one seat against three dealer show cards."""
+"""Buffalo Bayou Backhand. `game.py` declares the game: read it first."""
+
+VERSION = 0
+"""Goes up when a change of rules alters what is played."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.backhand import counting
-from backalley.envs.backhand.counting import Stakes
-from backalley.envs.buffalo_bayou.game import Observation, Options
-from backalley.envs.core.base import Bot
-from backalley.envs.core.kernel import kernel
+from ..backhand import counting
+from ..backhand.counting import Stakes
+from ..core.kernel import kernel
+from ..core.parts import Bot
+from .game import Observation, Options
 
 
 @kernel

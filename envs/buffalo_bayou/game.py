@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from backalley.envs.backhand import face_up, series
-from backalley.envs.backhand.series import AceRule
-from backalley.envs.core.base import Game, Kernels
-from backalley.envs.core.kernel import kernel
+from ..backhand import enumeration, series
+from ..backhand.series import AceRule
+from ..core.base import GameType
+from ..core.kernel import kernel
+from ..core.parts import Kernels
+from . import VERSION
 
 
 class Options(NamedTuple):
@@ -73,9 +75,9 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
     return series.table_str(("hand",), state, seat)
 
 
-GAME = Game(
+GAME = GameType(
     name="buffalo_bayou",
-    version=0,
+    version=VERSION,
     title="Buffalo Bayou Backhand",
     kernels=Kernels(
         start=series.start_one_seat,
@@ -96,6 +98,6 @@ GAME = Game(
     reward_range=lambda options: (-1.0, 1.0),
     zero_sum=lambda options: False,
     seat_names=("player",),
-    face_up=face_up.WITH_DEALER,
-    face_up_split=series.SHOW_CARDS,
+    enumeration=enumeration.WITH_DEALER,
+    enumeration_split=series.SHOW_CARDS,
 )

@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import pettingzoo
 
-from backalley.envs.core import rng
-from backalley.envs.core.base import CHANCE, OVER, Game
-from backalley.envs.core.engine import Engine
-from backalley.envs.core.render import table_text
+from . import rng
+from .base import Game
+from .engine import Engine
+from .parts import CHANCE, OVER
+from .render import table_text
 
 RENDER_MODES = ("ansi", "human")
 
@@ -32,21 +33,19 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
     pickled in mid-game.
     """
 
-    def __init__(
-        self, game: Game, options: Any, *, render_mode: str | None = None, render_seat: int | None = None
-    ) -> None:
+    def __init__(self, game: Game, *, render_mode: str | None = None, render_seat: int | None = None) -> None:
         """`render_mode` is None, "ansi" (render() gives text) or "human" (it prints); `render_seat`: whose view, by
         default the actor's."""
         super().__init__()
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode is {render_mode!r}; it takes {', '.join(map(repr, RENDER_MODES))} or None.")
-        self.engine = Engine(game, options, 1)
+        self.engine = Engine(game, 1)
         if render_seat is not None and not 0 <= render_seat < self.engine.num_seats:
             last = self.engine.num_seats - 1
             raise ValueError(
                 f"render_seat is {render_seat}; {game.name} has seats 0..{last}, or None for the seat to act."
             )
-        self.game, self.options = game, options
+        self.game = game
         self.render_mode, self.render_seat = render_mode, render_seat
         name = game.id.replace("-v", "_v")
         self.metadata = {"name": name, "render_modes": list(RENDER_MODES), "is_parallelizable": False, "render_fps": 1}
@@ -62,7 +61,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
 
     @functools.cached_property
     def _spaces(self) -> tuple[gymnasium.spaces.Dict, gymnasium.spaces.Discrete[Any]]:
-        return observation_space(self.game, self.options), gymnasium.spaces.Discrete(self.game.num_actions)
+        return observation_space(self.game), gymnasium.spaces.Discrete(self.game.num_actions)
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Dict:
         """The same space object for every agent."""
@@ -75,7 +74,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
     @functools.cached_property
     def state_space(self) -> gymnasium.spaces.Box:
         """The space of `state()`."""
-        low, high = self.game.observation_bounds(self.options)
+        low, high = self.game.observation_bounds
         return gymnasium.spaces.Box(
             np.tile(low, self.engine.num_seats), np.tile(high, self.engine.num_seats), dtype=low.dtype.type
         )
@@ -89,25 +88,29 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         """Begin a new episode. Without a seed it goes on with the table's own random stream.
 
         `options` may hold `decks`, packs to be dealt first (each a list of card names or numbers from the top; cards
-        left out follow in ascending order), and `lot`, what chance decides before the deal. Afterwards packs come from
-        the random stream again. Other keys are let pass, as PettingZoo's own tests expect.
+        left out follow in ascending order), and `start_outcome`, what chance decides before the deal. Afterwards packs
+        come from the random stream again. Other keys are let pass, as PettingZoo's own tests expect.
         """
         given = options or {}
-        decks, lot = given.get("decks", ()), given.get("lot")
-        stacked = [stacked_deck(self.game, self.options, deck) for deck in decks]
-        if lot is not None and not 0 <= int(lot) < self.engine.lots:
-            raise ValueError(f"lot is {lot}; under these options it takes 0..{self.engine.lots - 1}.")
+        decks, start_outcome = given.get("decks", ()), given.get("start_outcome")
+        stacked = [stacked_deck(self.game, deck) for deck in decks]
+        if start_outcome is not None and not 0 <= int(start_outcome) < self.engine.start_outcomes:
+            raise ValueError(
+                f"start_outcome is {start_outcome}; under these options it takes 0..{self.engine.start_outcomes - 1}."
+            )
         if seed is not None:
             if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
                 raise ValueError(f"The seed is {seed!r}; it must be a whole number of 0 or more.")
             self.engine.batch.stream[0] = rng.stream_of(int(seed))
         self._stacked = stacked
-        if lot is None:
-            lot = 0
-            if self.engine.lots > 1:
+        if start_outcome is None:
+            start_outcome = 0
+            if self.engine.start_outcomes > 1:
                 with np.errstate(over="ignore"):
-                    self.engine.batch.stream[0], lot = rng.below(self.engine.batch.stream[0], self.engine.lots)
-        self.engine.start_one(int(lot))
+                    self.engine.batch.stream[0], start_outcome = rng.below(
+                        self.engine.batch.stream[0], self.engine.start_outcomes
+                    )
+        self.engine.start_one(int(start_outcome))
         self._deal()
         self.engine.show_one()
         self.agents = list(self.possible_agents)
@@ -176,12 +179,10 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
             self._mask = self._no_mask
             self.terminations = dict.fromkeys(self.agents, ended)
             self.truncations = dict.fromkeys(self.agents, cut)
-            if self.game.info is not None:
-                state, told = batch.state[0], self.game.info
-                self.infos = {
-                    name: {**self._idle, **told(self.options, state, seat)}
-                    for seat, name in enumerate(self.possible_agents)
-                }
+            self.infos = {
+                name: {**self._idle, **self.game.info(batch.state[0], seat)}
+                for seat, name in enumerate(self.possible_agents)
+            }
             self.agent_selection = self.agents[0]
         else:
             self._select()
@@ -258,9 +259,9 @@ def _checksum(kept: npt.NDArray[Any]) -> int:
     return zlib.crc32(kept.tobytes()[: -kept.dtype["check"].itemsize])
 
 
-def observation_space(game: Game, options: Any) -> gymnasium.spaces.Dict:
+def observation_space(game: Game) -> gymnasium.spaces.Dict:
     """The tight space of `{"observation", "action_mask"}`."""
-    low, high = game.observation_bounds(options)
+    low, high = game.observation_bounds
     return gymnasium.spaces.Dict(
         {
             "observation": gymnasium.spaces.Box(low, high, dtype=low.dtype.type),
@@ -280,13 +281,13 @@ def _whole(action: Any) -> int | None:
     return None
 
 
-def stacked_deck(game: Game, options: Any, cards: Sequence[str | int]) -> npt.NDArray[np.int64]:
+def stacked_deck(game: Game, cards: Sequence[str | int]) -> npt.NDArray[np.int64]:
     """A whole pack that begins with `cards` (names or numbers) and goes on with the others in ascending order.
 
     Of a game that draws with replacement, at least as many cards as a deal can use. Raises ValueError for a card that
     the pack does not have, or, without replacement, has twice in `cards`.
     """
-    size, repeated = game.deck_size(options), game.with_replacement(options)
+    size, repeated = game.deck_size, game.with_replacement
     numbers = [game.card_number(card) if isinstance(card, str) else int(card) for card in cards]
     for number in numbers:
         if not 0 <= number < size:
@@ -298,5 +299,5 @@ def stacked_deck(game: Game, options: Any, cards: Sequence[str | int]) -> npt.ND
     given = set(numbers)
     rest = [number for number in range(size) if number not in given]
     if repeated:
-        rest = [number % size for number in range(game.cards_drawn(options) - len(numbers))]
+        rest = [number % size for number in range(game.cards_drawn - len(numbers))]
     return np.array(numbers + rest, np.int64)

@@ -1,75 +1,32 @@
-"""`Game`: what a game gives, and all that the shells, agents and trainers know of it."""
+"""`GameType`: what a game's folder declares. `Game`: a type with its options, all that the others know.
+
+pitch = backalley.game("pitch", joker="low_trump")
+pitch.num_seats, pitch.observation_shape
+env, batch = pitch.make(), pitch.make_vec(4096)
+"""
 
 from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from backalley.envs.core import cards, record
-from backalley.envs.core import options as option_rules
+from . import cards, record
+from . import options as option_rules
+from .parts import Bot, Enumeration, Kernels
 
-CHANCE = -1
-"""`state.seat` while the engine has to shuffle a pack and call `deal`."""
-OVER = -2
-"""`state.seat` after the last action of an episode."""
-
-
-class Kernels(NamedTuple):
-    """A game's rules as compiled functions, in the form that drivers take.
-
-    The engine clears what a kernel fills: `mask`, `out` and, before `step` and `deal`, nothing but `state.reward`
-    before each action.
-    """
-
-    start: Callable[..., None]
-    """`start(options, state, lot)`: begin an episode in a zeroed state; `lot` is uniform in
-    `range(num_lots(options))`."""
-    deal: Callable[..., None]
-    """`deal(options, state, deck)`: chance has shuffled; `deck[0]` is the first card dealt."""
-    legal: Callable[..., None]
-    """`legal(options, state, mask)`: write 1 for each legal action of `state.seat`."""
-    step: Callable[..., None]
-    """`step(options, state, action)`: play a legal action; add what each seat gains to `state.reward`."""
-    observe: Callable[..., None]
-    """`observe(options, state, seat, out)`: what `seat` may know, seats turned so that 0 is that seat."""
-    determinize: Callable[..., None]
-    """`determinize(options, state, seat, key)`: redraw all that `seat` cannot see, from its knowledge and the key
-    alone."""
+if TYPE_CHECKING:
+    from .aec import AECEnv
+    from .vector import BatchEnv
 
 
-class Bot(NamedTuple):
-    """A rule-based player: a kernel `act(options, observation, mask, key) -> action` that sees an Observation record,
-    never a State."""
-
-    name: str
-    act: Callable[..., int]
-    doc: str
-    fast: bool = True
-    """Whether it decides fast enough (a few microseconds) for a search to play games out with it by the thousand."""
-
-
-class FaceUp(NamedTuple):
-    """What an exact solver has to know of a game where all is public but the order of the cards not yet dealt. All four
-    are kernels."""
-
-    deck: Callable[..., Any]
-    """`deck(state)`: the pack in the order of dealing, as an array that may be written to."""
-    next_card: Callable[..., int]
-    """`next_card(state)`: how many of its cards have been dealt. Rules take cards from there, one after another."""
-    kind: Callable[..., int]
-    """`kind(card)`: a number below 63, the same for cards that the rules never tell apart."""
-    key: Callable[..., int]
-    """`key(options, state)`: a non-negative number, the same for two positions only where play goes on alike in
-    both."""
-
-
-def _one_lot(options: Any) -> int:
+def _one_start_outcome(options: Any) -> int:
     return 1
 
 
@@ -81,8 +38,8 @@ def _no_check(options: Any) -> None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Game:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class GameType:
     """A game, as its folder's `game.py` declares it. Functions of `options` take the game's Options tuple.
 
     `reward_range` bounds a seat's *return* (the sum of its rewards over one episode).
@@ -107,10 +64,12 @@ class Game:
     """How many cards the pack has; they are numbered from 0."""
     reward_range: Callable[[Any], tuple[float, float]]
     zero_sum: Callable[[Any], bool]
-    num_lots: Callable[[Any], int] = _one_lot
+    bots: Sequence[Bot] = ()
+    """The rule-based players, weakest first; the last is `bot` without a name."""
+    num_start_outcomes: Callable[[Any], int] = _one_start_outcome
+    """How many equally likely things chance can decide before the first deal."""
     cards_needed: Callable[[Any], int] | None = None
-    """How many cards of the pack, from the top, a deal can use; the engine shuffles no more than these. None: all of
-    them."""
+    """How many cards of the pack, from the top, a deal can use; the engine shuffles no more than these. None: all."""
     with_replacement: Callable[[Any], bool] = _never
     """Whether each of those cards is drawn from a whole pack of its own: the deck dealt is then that long, and can
     repeat a card."""
@@ -122,9 +81,9 @@ class Game:
     card_name: Callable[[int], str] = cards.card_name
     card_number: Callable[[str], int] = cards.card_number
     seat_names: tuple[str, ...] = ()
-    face_up: FaceUp | None = None
+    enumeration: Enumeration | None = None
     """For exact solution, where everything but the order of the stub is public."""
-    face_up_split: int = 0
+    enumeration_split: int = 0
     """How many leading cards of the deal the exact solver fixes, to solve what follows as one problem with a memory of
     its own."""
     max_decisions: Callable[[Any], int] | None = None
@@ -132,13 +91,19 @@ class Game:
     sides: Callable[[Any], Sequence[int]] | None = None
     """`sides(options)`: the number of each seat's side; partners have the same. None: every seat is a side of its
     own."""
-    outlook: Callable[..., float] | None = None
-    """A kernel `outlook(options, state, seat)`, for episodes of several deals: where a new pack is wanted, an estimate
-    of the reward that `seat` has yet to get, judged by the points that stand; NaN where the shuffle comes in the middle
-    of a hand. A search stops there instead of playing the episode out. None: it plays to the end."""
+    leaf_value: Callable[..., float] | None = None
+    """A kernel `leaf_value(options, state, seat)`, for episodes of several deals: where a new pack is wanted, an
+    estimate of the reward that `seat` has yet to get, judged by the points that stand; NaN where the shuffle comes in
+    the middle of a hand. A search stops there instead of playing the episode out. None: it plays to the end."""
     speed_floor: int = 3_000_000
     """Decisions a second that one core reaches with 4,096 tables of random play; `benchmarks/speed.py` marks what is
     below."""
+    module: str = ""
+    """The module that declares it, found by itself; a game is pickled by this import path."""
+
+    def __post_init__(self) -> None:
+        if not self.module:  # __post_init__ < __init__ < the module
+            object.__setattr__(self, "module", sys._getframe(2).f_globals["__name__"])
 
     @property
     def id(self) -> str:
@@ -148,125 +113,275 @@ class Game:
     @property
     def gymnasium_id(self) -> str:
         """`backalley/CamelCase-vN`."""
-        return f"backalley/{''.join(word.capitalize() for word in self.name.split('_'))}-v{self.version}"
+        return gymnasium_id(self.name, self.version)
 
     @property
     def folder(self) -> Path:
-        """Where the game lives: `game.py`, `bot.py`, `vectors.toml`, `playthroughs/`, `README.md`."""
-        return Path(importlib.import_module(self.Options.__module__).__file__ or "").parent
+        """Where the game lives: the folder of the module that declares it."""
+        return Path(importlib.import_module(self.module).__file__ or "").parent
 
-    def options(self, given: Mapping[str, Any] | None = None) -> Any:
-        """Options from names and values (strings too); raises OptionError in a sentence."""
-        chosen = option_rules.parse(self.name, self.Options, given or {})
+    def bind(self, given: Mapping[str, Any] | None = None, /, **options: Any) -> Game:
+        """The game under options, by names and values (strings too), the rest at their defaults.
+
+        Raises OptionError, which is a ValueError and a TypeError, in a sentence.
+        """
+        chosen = option_rules.parse(self.name, self.Options, {**(given or {}), **options})
         self.check(chosen)
-        return option_rules.plain(chosen)
+        return Game(self, option_rules.plain(chosen))
 
-    def state_dtype(self, options: Any) -> np.dtype[Any]:
+    def __repr__(self) -> str:
+        return f"<GameType {self.id} of {self.module}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        declared = [name for name, value in vars(importlib.import_module(self.module)).items() if value is self]
+        if not declared:
+            raise TypeError(
+                f"{self!r} cannot be pickled: its module has no name for it. A game is pickled by the import path of "
+                "its declaration, GAME in game.py."
+            )
+        return declared_game, (self.module, declared[0])
+
+
+def declared_game(module: str, name: str = "GAME") -> GameType:
+    """The declaration of that name in a module. Raises TypeError where it is none."""
+    found = getattr(importlib.import_module(module), name, None)
+    if not isinstance(found, GameType):
+        raise TypeError(f"{module} declares no game: it has no GameType named {name}.")
+    return found
+
+
+def gymnasium_id(name: str, version: int) -> str:
+    """`backalley/CamelCase-vN` of a game's name."""
+    return f"backalley/{''.join(word.capitalize() for word in name.split('_'))}-v{version}"
+
+
+@dataclass(frozen=True, repr=False)
+class Game:
+    """A game type with its options: what `backalley.game(name, **options)` gives, and everything else takes.
+
+    Two are equal, and hash alike, when type and options are, however the options were spelt. `options` is the game's
+    Options tuple as kernels receive it. Compiled code belongs to the type: options are an argument to it.
+    """
+
+    type: GameType
+    options: Any
+
+    # What the type says whatever the options -----------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """`poker_duel`."""
+        return self.type.name
+
+    @property
+    def version(self) -> int:
+        """Goes up when a change of rules alters what is played."""
+        return self.type.version
+
+    @property
+    def title(self) -> str:
+        """`Poker Duel`."""
+        return self.type.title
+
+    @property
+    def id(self) -> str:
+        """`poker_duel-v0`."""
+        return self.type.id
+
+    @property
+    def kernels(self) -> Kernels:
+        """The rules."""
+        return self.type.kernels
+
+    @property
+    def num_actions(self) -> int:
+        """Actions, the same number under all options."""
+        return self.type.num_actions
+
+    @property
+    def bots(self) -> dict[str, Bot]:
+        """The rule-based players by name, weakest first; the last is `bot` without a name."""
+        bots = self.type.bots or importlib.import_module(self.type.module.rpartition(".")[0] + ".bot").BOTS  # interim
+        return {bot.name: bot for bot in bots}
+
+    @property
+    def playout_bot(self) -> Bot | None:
+        """The strongest bot that is fast enough to play games out in a search; None where the game brings none."""
+        return next((bot for bot in reversed(self.bots.values()) if bot.fast), None)
+
+    def seat_name(self, seat: int) -> str:
+        """The rules' own name of a seat, or `seat 2`."""
+        names = self.type.seat_names
+        return names[seat] if seat < len(names) else f"seat {seat}"
+
+    def card_name(self, card: int) -> str:
+        """A card's name, such as `QS`."""
+        return self.type.card_name(card)
+
+    def card_number(self, name: str) -> int:
+        """The number of a card's name. Raises ValueError in a sentence."""
+        return self.type.card_number(name)
+
+    # What follows from the options ---------------------------------------------------------------------------------
+
+    def bind(self, given: Mapping[str, Any] | None = None, /, **options: Any) -> Game:
+        """The same game with some options changed."""
+        return self.type.bind({**self.changed_options, **(given or {}), **options})
+
+    @functools.cached_property
+    def option_values(self) -> dict[str, Any]:
+        """All options by name, choices by their lower-case names, as JSON can hold them."""
+        return option_rules.as_dict(self.options)
+
+    @functools.cached_property
+    def changed_options(self) -> dict[str, Any]:
+        """Those of `option_values` that differ from their defaults."""
+        return option_rules.changed(self.options)
+
+    @functools.cached_property
+    def state_dtype(self) -> np.dtype[Any]:
         """The record type of a state."""
-        return _dtype(self.State, options)
+        return record.dtype(self.type.State, self.options)
 
-    def observation_dtype(self, options: Any) -> np.dtype[Any]:
-        """The record type of an observation; all its fields are of one type."""
-        return _dtype(self.Observation, options)
+    @functools.cached_property
+    def observation_dtype(self) -> np.dtype[Any]:
+        """The record type of an observation; all its fields are of one type. `batch.view(game.observation_dtype)` gives
+        flat vectors [n, O] as records [n, 1] with named fields."""
+        return record.dtype(self.type.Observation, self.options)
 
-    def observation_base(self, options: Any) -> np.dtype[Any]:
-        """The type of every number of an observation."""
-        kinds = {item.code for item in record.fields(self.Observation)}
+    @functools.cached_property
+    def observation_base(self) -> np.dtype[Any]:
+        """The type of every number of an observation. Raises TypeError where a game declares several."""
+        kinds = {item.code for item in record.fields(self.type.Observation)}
         if len(kinds) != 1:
             raise TypeError(
                 f"{self.name}: every field of Observation must be of one type, but there are {sorted(kinds)}."
             )
         return np.dtype(kinds.pop())
 
-    def observation_size(self, options: Any) -> int:
+    @property
+    def observation_size(self) -> int:
         """How many numbers the flat observation has."""
-        return self.observation_dtype(options).itemsize // self.observation_base(options).itemsize
+        return self.observation_dtype.itemsize // self.observation_base.itemsize
 
-    def observation_bounds(self, options: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """The least and the greatest value of each number of the flat observation."""
-        low, high = record.bounds(self.Observation, options)
-        base = self.observation_base(options)
-        return low.astype(base), high.astype(base)
+    @property
+    def observation_shape(self) -> tuple[int]:
+        """The shape of a flat observation."""
+        return (self.observation_size,)
 
-    def cards_drawn(self, options: Any) -> int:
-        """How many cards chance draws for one deal."""
-        return self.deck_size(options) if self.cards_needed is None else self.cards_needed(options)
+    @functools.cached_property
+    def observation_fields(self) -> dict[str, record.Place]:
+        """The named parts of a flat observation, in order: where each lies, its shape, bounds and meaning."""
+        return record.places(self.type.Observation, self.options)
 
-    def num_seats(self, options: Any) -> int:
+    @functools.cached_property
+    def observation_bounds(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """The least and the greatest value of each number of the flat observation [O]."""
+        low, high = (
+            bound.astype(self.observation_base) for bound in record.bounds(self.type.Observation, self.options)
+        )
+        low.flags.writeable = high.flags.writeable = False
+        return low, high
+
+    @functools.cached_property
+    def num_seats(self) -> int:
         """Seats at the table: the length of `State.reward`, where it is declared."""
-        return int(self.state_dtype(options)["reward"].shape[0])
+        return int(self.state_dtype["reward"].shape[0])
 
-    def sides_of(self, options: Any) -> tuple[int, ...]:
-        """The number of each seat's side [N]."""
-        return tuple(range(self.num_seats(options))) if self.sides is None else tuple(self.sides(options))
+    @functools.cached_property
+    def sides(self) -> tuple[int, ...]:
+        """The number of each seat's side [N]: partners have the same."""
+        declared = self.type.sides
+        return tuple(range(self.num_seats)) if declared is None else tuple(declared(self.options))
 
-    def seat_name(self, seat: int) -> str:
-        """The rules' own name of a seat, or `seat 2`."""
-        return self.seat_names[seat] if seat < len(self.seat_names) else f"seat {seat}"
+    @property
+    def num_sides(self) -> int:
+        """How many sides play: seats, or partnerships."""
+        return len(set(self.sides))
 
-    def action_number(self, options: Any, name: str) -> int:
+    @functools.cached_property
+    def num_start_outcomes(self) -> int:
+        """How many equally likely things chance can decide before the first deal."""
+        return self.type.num_start_outcomes(self.options)
+
+    @functools.cached_property
+    def deck_size(self) -> int:
+        """How many cards the pack has."""
+        return self.type.deck_size(self.options)
+
+    @functools.cached_property
+    def cards_drawn(self) -> int:
+        """How many cards chance draws for one deal."""
+        return self.deck_size if self.type.cards_needed is None else self.type.cards_needed(self.options)
+
+    @functools.cached_property
+    def with_replacement(self) -> bool:
+        """Whether each of these is drawn from a whole pack of its own."""
+        return self.type.with_replacement(self.options)
+
+    @functools.cached_property
+    def reward_range(self) -> tuple[float, float]:
+        """Bounds of a seat's return."""
+        return self.type.reward_range(self.options)
+
+    @functools.cached_property
+    def zero_sum(self) -> bool:
+        """Whether the seats' returns sum to 0."""
+        return self.type.zero_sum(self.options)
+
+    @functools.cached_property
+    def max_decisions(self) -> int | None:
+        """Decisions after which an episode is truncated; None where the rules end it."""
+        return None if self.type.max_decisions is None else self.type.max_decisions(self.options)
+
+    # Words ---------------------------------------------------------------------------------------------------------
+
+    def action_str(self, action: int) -> str:
+        """An action's name."""
+        return self.type.action_str(self.options, action)
+
+    def action_number(self, name: str) -> int:
         """The action of that name. Raises ValueError in a sentence."""
-        names = _action_numbers(self, options)
         try:
-            return names[name.strip().lower()]
+            return self._action_numbers[name.strip().lower()]
         except KeyError:
-            shown = ", ".join(list(names)[:12]) + (" ..." if len(names) > 12 else "")
+            names = list(self._action_numbers)
+            shown = ", ".join(names[:12]) + (" ..." if len(names) > 12 else "")
             raise ValueError(f"{self.name} has no action {name!r}; it has: {shown}.") from None
 
-    @property
-    def bots(self) -> dict[str, Bot]:
-        """The rule-based players of the game's `bot.py`, weakest first; the last is `bot` without a name."""
-        module = importlib.import_module(self.Options.__module__.rpartition(".")[0] + ".bot")
-        return {bot.name: bot for bot in module.BOTS}
+    @functools.cached_property
+    def _action_numbers(self) -> dict[str, int]:
+        return {self.action_str(action).lower(): action for action in range(self.num_actions)}
 
-    @property
-    def playout_bot(self) -> Bot:
-        """The strongest bot that is fast enough to play games out in a search."""
-        return [bot for bot in self.bots.values() if bot.fast][-1]
+    def table_str(self, state: Any, seat: int | None) -> str:
+        """The table in text as `seat` may see it; None shows everything."""
+        return self.type.table_str(self.options, state, seat)
 
-    def __hash__(self) -> int:
-        return hash(self.id)
+    def piles(self, state: Any) -> Mapping[str, Sequence[int]]:
+        """Where every card of the pack lies, by place."""
+        return self.type.piles(self.options, state)
+
+    def info(self, state: Any, seat: int) -> dict[str, Any]:
+        """What a seat is told beside the mask when its episode has ended."""
+        return {} if self.type.info is None else self.type.info(self.options, state, seat)
+
+    # Environments --------------------------------------------------------------------------------------------------
+
+    def make(self, **settings: Any) -> AECEnv:
+        """A PettingZoo AEC environment; `settings` are those of `AECEnv`."""
+        from .aec import AECEnv
+
+        return AECEnv(self, **settings)
+
+    def make_vec(self, num_envs: int, **settings: Any) -> BatchEnv:
+        """`num_envs` tables in one object; `settings` are those of `BatchEnv`."""
+        from .vector import BatchEnv
+
+        return BatchEnv(self, num_envs, **settings)
+
+    def __repr__(self) -> str:
+        given = "".join(f", {name}={value!r}" for name, value in self.changed_options.items())
+        return f"backalley.game({self.name!r}{given})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return game, (self.name,)
-
-
-@functools.lru_cache(maxsize=512)
-def _dtype(declared: type, options: Any) -> np.dtype[Any]:
-    return record.dtype(declared, options)
-
-
-@functools.lru_cache(maxsize=64)
-def _action_numbers(of: Game, options: Any) -> dict[str, int]:
-    return {of.action_str(options, action).lower(): action for action in range(of.num_actions)}
-
-
-class UnknownGame(ValueError):
-    """A name that no game's folder has."""
-
-
-def games_root() -> Path:
-    """The folder that holds the games' folders."""
-    return Path(__file__).resolve().parents[1]
-
-
-def game_names() -> list[str]:
-    """The names of all games, found by their folders."""
-    return sorted(path.parent.name for path in games_root().glob("*/game.py"))
-
-
-@functools.cache
-def game(name: str) -> Game:
-    """The game of that name or id (`poker_duel`, `poker_duel-v0`). Raises UnknownGame in a sentence."""
-    plain_name, dash, version = name.removeprefix("backalley/").partition("-v")
-    if plain_name not in game_names():
-        raise UnknownGame(f"There is no game {name!r}; there are: {', '.join(game_names())}.")
-    found: Game = importlib.import_module(f"backalley.envs.{plain_name}.game").GAME
-    if dash and version != str(found.version):
-        raise UnknownGame(f"{plain_name} is here in version {found.version} ({found.id}), not {version!r}.")
-    return found
-
-
-def games() -> Iterator[Game]:
-    """All games, in the order of their names."""
-    return (game(name) for name in game_names())
+        return Game, (self.type, self.options)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from backalley.envs.core.kernel import kernel
+from .kernel import kernel
 
 RANKS = "23456789TJQKA"
 SUITS = "CDHS"

@@ -13,28 +13,26 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from backalley.envs.core import options as option_rules
-from backalley.envs.core import record
-from backalley.envs.core.base import Game, games, games_root
+from . import options as option_rules
+from . import record
+from .base import Game
+from .catalogue import games, games_root
 
 _PART = re.compile(r"<!-- generated: (\w+) -->\n(.*?)<!-- /generated -->", re.DOTALL)
 
 
 def _actions(game: Game) -> str:
-    options = game.options()
     lines, number = ["| action | name |", "|---|---|"], 0
     while number < game.num_actions:
-        first = game.action_str(options, number)
+        first = game.action_str(number)
         last = number
         # Runs such as "discard 2C" ... "discard AS" take one line.
-        while (
-            last + 1 < game.num_actions and _stem(game.action_str(options, last + 1)) == _stem(first) and " " in first
-        ):
+        while last + 1 < game.num_actions and _stem(game.action_str(last + 1)) == _stem(first) and " " in first:
             last += 1
         if last == number:
             lines.append(f"| {number} | `{first}` |")
         else:
-            lines.append(f"| {number}–{last} | `{first}` … `{game.action_str(options, last)}` |")
+            lines.append(f"| {number}–{last} | `{first}` … `{game.action_str(last)}` |")
         number = last + 1
     return "\n".join(lines)
 
@@ -52,21 +50,20 @@ def _bots(game: Game) -> str:
 def _games() -> str:
     lines = ["| game | seats | actions | observation | bots |", "|---|---|---|---|---|"]
     for game in games():
-        options = game.options()
         bots = ", ".join(f"`{name}`" for name in game.bots)
-        size = f"{game.observation_size(options)} × {game.observation_base(options).name}"
+        size = f"{game.observation_size} × {game.observation_base.name}"
         page = f"envs/{game.name}/README.md"
         lines.append(
-            f"| [{game.title}]({page}) `{game.id}` | {game.num_seats(options)} | {game.num_actions} | {size} | {bots} |"
+            f"| [{game.title}]({page}) `{game.id}` | {game.num_seats} | {game.num_actions} | {size} | {bots} |"
         )
     return "\n".join(lines)
 
 
 GAME_PARTS: dict[str, Callable[[Game], str]] = {
-    "options": lambda game: option_rules.table(game.Options),
+    "options": lambda game: option_rules.table(game.type.Options),
     "actions": _actions,
-    "observation": lambda game: record.table(game.Observation, game.options(), with_bounds=True),
-    "state": lambda game: record.table(game.State, game.options(), with_bounds=False),
+    "observation": lambda game: record.table(game.type.Observation, game.options, with_bounds=True),
+    "state": lambda game: record.table(game.type.State, game.options, with_bounds=False),
     "bots": _bots,
 }
 
@@ -87,7 +84,7 @@ def pages() -> dict[Path, str]:
     """Every page with generated parts, as it should read."""
     found: dict[Path, str] = {}
     for game in games():
-        page = game.folder / "README.md"
+        page = game.type.folder / "README.md"
         bound: dict[str, Callable[[], str]] = {
             kind: functools.partial(write, game) for kind, write in GAME_PARTS.items()
         }

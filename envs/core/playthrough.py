@@ -20,11 +20,11 @@ from typing import Any
 import click
 import numpy as np
 
-from backalley.envs.core import options as option_rules
-from backalley.envs.core import rng
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import CHANCE, OVER, Game
-from backalley.envs.core.base import game as game_of
+from . import rng
+from .aec import AECEnv
+from .base import Game
+from .catalogue import game as game_of
+from .parts import CHANCE, OVER
 
 FORMAT = "backalley playthrough 1"
 
@@ -45,8 +45,8 @@ def _digest(env: AECEnv) -> str:
 class _Recorder(AECEnv):
     """An environment that keeps every pack it deals."""
 
-    def __init__(self, game: Game, options: Any) -> None:
-        super().__init__(game, options)
+    def __init__(self, game: Game) -> None:
+        super().__init__(game)
         self.dealt: list[list[int]] = []
 
     def _deal(self) -> None:
@@ -62,12 +62,12 @@ class _Recorder(AECEnv):
         self.engine.finish_one()
 
 
-def record(game: Game, options: Any, seed: int, bot: str | None = None) -> dict[str, Any]:
+def record(game: Game, seed: int, bot: str | None = None) -> dict[str, Any]:
     """Play one episode with seed `seed`, every seat random or the named bot, and give it as a playthrough."""
-    env = _Recorder(game, options)
-    lot = int(np.random.default_rng(seed).integers(env.engine.lots))
+    env = _Recorder(game)
+    start_outcome = int(np.random.default_rng(seed).integers(env.engine.start_outcomes))
     env.engine.batch.stream[0] = rng.stream_of(seed)
-    env.engine.start_one(lot)
+    env.engine.start_one(start_outcome)
     env._deal()
     env.engine.show_one()
     chooser = np.random.default_rng([seed, 1])
@@ -81,18 +81,18 @@ def record(game: Game, options: Any, seed: int, bot: str | None = None) -> dict[
         action = (
             int(chooser.choice(np.flatnonzero(mask)))
             if act is None
-            else int(act(options, env.engine.batch.observation[0], mask, key))
+            else int(act(env.engine.options, env.engine.batch.observation[0], mask, key))
         )
         env.play(action)
         returns += env.engine.batch.reward[0]
-        moves.append(f"{seat}: {game.action_str(options, action)}")
+        moves.append(f"{seat}: {game.action_str(action)}")
         digests.append(_digest(env))
     return {
         "format": FORMAT,
         "game": game.name,
         "version": game.version,
-        "options": option_rules.changed(options),
-        "lot": lot,
+        "options": game.changed_options,
+        "start_outcome": start_outcome,
         "decks": [" ".join(game.card_name(card) for card in deck) for deck in env.dealt],
         "moves": moves,
         "shown": digests,
@@ -110,7 +110,7 @@ def load(path: Path) -> dict[str, Any]:
         raise PlaythroughError(f"{path} is no playthrough; its first entry would be {FORMAT!r}.")
     missing = [
         name
-        for name in ("game", "version", "options", "lot", "decks", "moves", "shown", "returns")
+        for name in ("game", "version", "options", "start_outcome", "decks", "moves", "shown", "returns")
         if name not in found
     ]
     if missing:
@@ -129,17 +129,19 @@ def replay(path: Path) -> Iterator[str]:
         raise PlaythroughError(
             f"{path} is of {game.name} version {kept['version']}, and the game is here in version {game.version}."
         )
-    options = game.options(kept["options"])
-    env = AECEnv(game, options)
-    env.reset(seed=0, options={"decks": [deck.split() for deck in kept["decks"]], "lot": kept["lot"]})
+    game = game.bind(kept["options"])
+    env = AECEnv(game)
+    env.reset(
+        seed=0, options={"decks": [deck.split() for deck in kept["decks"]], "start_outcome": kept["start_outcome"]}
+    )
     returns = np.zeros(env.engine.num_seats)
-    yield game.table_str(options, env.engine.batch.state[0], None)
+    yield game.table_str(env.engine.batch.state[0], None)
     for number, (move, expected) in enumerate(zip(kept["moves"], kept["shown"][1:], strict=True), start=1):
         seat, _, name = move.partition(": ")
         if env.engine.batch.seat[0] != int(seat):
             raise PlaythroughError(f"{path}, move {number} ({move}): seat {int(env.engine.batch.seat[0])} is to act.")
         try:
-            env.step(game.action_number(options, name))
+            env.step(game.action_number(name))
         except ValueError as error:
             raise PlaythroughError(f"{path}, move {number} ({move}): {error}") from None
         returns += env.engine.batch.reward[0]
@@ -147,9 +149,7 @@ def replay(path: Path) -> Iterator[str]:
             raise PlaythroughError(
                 f"{path}, after move {number} ({move}): mask, rewards or an observation differ from what was recorded."
             )
-        yield (
-            f"{number}. {game.seat_name(int(seat))}: {name}\n{game.table_str(options, env.engine.batch.state[0], None)}"
-        )
+        yield (f"{number}. {game.seat_name(int(seat))}: {name}\n{game.table_str(env.engine.batch.state[0], None)}")
     if env.engine.batch.seat[0] != OVER:
         raise PlaythroughError(f"{path} ends after {len(kept['moves'])} moves, before the game is over.")
     if not np.allclose(returns, kept["returns"], atol=1e-5):
@@ -176,17 +176,17 @@ def main() -> None:
 def make(name: str, seed: int, bot: str | None, given: tuple[str, ...], out: Path | None) -> None:
     """Play one episode of the game NAME and freeze it."""
     game = game_of(name)
-    options = game.options(dict(item.split("=", 1) for item in given))
+    game = game.bind(dict(item.split("=", 1) for item in given))
     words = [
-        *(f"{key}-{value}" for key, value in option_rules.changed(options).items()),
+        *(f"{key}-{value}" for key, value in game.changed_options.items()),
         bot or "random",
         f"seed-{seed}",
     ]
     stem = re.sub(r"[\[\] ]", "", "_".join(words)).replace(",", "-")
-    path = out or game.folder / "playthroughs" / f"{stem}.json"
+    path = out or game.type.folder / "playthroughs" / f"{stem}.json"
     path.parent.mkdir(exist_ok=True)
     beside = path.with_suffix(".partial")
-    beside.write_text(json.dumps(record(game, options, seed, bot), indent=1) + "\n", "utf-8")
+    beside.write_text(json.dumps(record(game, seed, bot), indent=1) + "\n", "utf-8")
     os.replace(beside, path)
     list(replay(path))
     click.echo(path.name)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.kernel import kernel
+from .kernel import kernel
 
 
 class Category(IntEnum):

@@ -73,15 +73,37 @@ def dtype(declared: type, options: Any = None) -> np.dtype[Any]:
     return np.dtype((np.record, parts))
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where one field lies in the flat vector: `flat[..., place.start : place.stop].reshape(*, *place.shape)` is it."""
+
+    start: int
+    stop: int
+    shape: tuple[int, ...]
+    code: str
+    low: float
+    high: float
+    doc: str
+
+
+def places(declared: type, options: Any) -> dict[str, Place]:
+    """Every field of a record whose numbers are all of one type, in order: where its numbers lie, and their bounds."""
+    found: dict[str, Place] = {}
+    start = 0
+    for item in fields(declared):
+        shape = item.resolved_shape(options)
+        stop = start + int(np.prod(shape, dtype=int))
+        low, high = item.resolved_low(options), item.resolved_high(options)
+        found[item.name] = Place(start, stop, shape, item.code, float(low), float(high), item.doc)
+        start = stop
+    return found
+
+
 def bounds(declared: type, options: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The least and greatest value of every number of an observation, as two flat vectors."""
-    shape = [int(np.prod(item.resolved_shape(options), dtype=int)) for item in fields(declared)]
-    low = np.concatenate(
-        [np.full(size, item.resolved_low(options)) for size, item in zip(shape, fields(declared), strict=True)]
-    )
-    high = np.concatenate(
-        [np.full(size, item.resolved_high(options)) for size, item in zip(shape, fields(declared), strict=True)]
-    )
+    found = places(declared, options).values()
+    low = np.concatenate([np.full(place.stop - place.start, place.low) for place in found])
+    high = np.concatenate([np.full(place.stop - place.start, place.high) for place in found])
     return low, high
 
 
@@ -90,13 +112,10 @@ def table(declared: type, options: Any, *, with_bounds: bool) -> str:
     meaning."""
     head = "| numbers | field | shape |" + (" up to |" if with_bounds else "") + " meaning |"
     rule = "|---|---|---|" + ("---|" if with_bounds else "") + "---|"
-    lines, start = [head, rule], 0
-    for item in fields(declared):
-        shape = item.resolved_shape(options)
-        end = start + int(np.prod(shape, dtype=int))
-        span = str(start) if end == start + 1 else f"{start}–{end - 1}"
-        size = " × ".join(map(str, shape)) or "1"
-        bound = f" {item.resolved_high(options):g} |" if with_bounds else ""
-        lines.append(f"| {span} | `{item.name}` | {size} |{bound} {item.doc} |")
-        start = end
+    lines = [head, rule]
+    for name, place in places(declared, options).items():
+        span = str(place.start) if place.stop == place.start + 1 else f"{place.start}–{place.stop - 1}"
+        size = " × ".join(map(str, place.shape)) or "1"
+        bound = f" {place.high:g} |" if with_bounds else ""
+        lines.append(f"| {span} | `{name}` | {size} |{bound} {place.doc} |")
     return "\n".join(lines)

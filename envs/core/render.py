@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from backalley.envs.core.base import OVER
+from .parts import OVER
 
 if TYPE_CHECKING:
-    from backalley.envs.core.engine import Engine
+    from .engine import Engine
 
 
 def table_text(engine: Engine, row: int, seat: int | None) -> str:
     """The table of `row` as `seat` (by default the seat to act) may see it: a head line, the game's own picture, the
     legal actions."""
-    game, options, batch = engine.game, engine.options, engine.batch
+    game, batch = engine.game, engine.batch
     acting = int(batch.seat[row])
     viewer = acting if seat is None else seat
     head = f"{game.title} · decision {int(batch.decisions[row]) + 1}"
@@ -23,9 +23,9 @@ def table_text(engine: Engine, row: int, seat: int | None) -> str:
         viewer, tail = max(viewer, 0), "The game is over."
         head = f"{game.title} · {int(batch.decisions[row])} decisions"
     else:
-        names = [game.action_str(options, int(action)) for action in np.flatnonzero(batch.mask[row])]
+        names = [game.action_str(int(action)) for action in np.flatnonzero(batch.mask[row])]
         tail = f"{game.seat_name(acting).capitalize()} to act"
         if viewer == acting:
             tail += ": " + (", ".join(names[:16]) + (f" ... ({len(names)} in all)" if len(names) > 16 else ""))
     seen = f"seen by {game.seat_name(viewer)} (player_{viewer})"
-    return f"{head} · {seen}\n{game.table_str(options, batch.state[row], viewer)}\n{tail}"
+    return f"{head} · {seen}\n{game.table_str(batch.state[row], viewer)}\n{tail}"

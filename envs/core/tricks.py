@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import rng
-from backalley.envs.core.cards import LITTLE_JOKER, count_bits
-from backalley.envs.core.kernel import kernel
+from . import rng
+from .cards import LITTLE_JOKER, count_bits
+from .kernel import kernel
 
 NO_TRUMP = 4
 """The trump suit where no suit is trump, and the jokers' own suit there."""

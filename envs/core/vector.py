@@ -1,9 +1,9 @@
 """Thousands of tables in one call.
 
 tables = backalley.make_vec("poker_duel-v0", num_envs=4096, seed=0)
-turn = tables.reset()
+time_step = tables.reset()
 while True:
-    turn = tables.step(actions)        # one action per table, of the seat that is to act there
+    time_step = tables.step(actions)        # one action per table, of the seat that is to act there
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.base import Game
-from backalley.envs.core.engine import Engine, streams_of
-from backalley.envs.core.workers import Workers, cores
+from .base import Game
+from .engine import Engine, streams_of
+from .workers import Workers, cores
 
 _ROWS_PER_THREAD = 256
 """Fewer rows than this are not worth waking a thread for."""
 
 
-class Turn(NamedTuple):
+class TimeStep(NamedTuple):
     """What B tables show after a step. The arrays are views, read-only, and overwritten by the next step: copy what you
     keep.
 
@@ -44,7 +44,7 @@ class Turn(NamedTuple):
     """[B] the latest action was the last that an episode may have."""
 
 
-class Tables:
+class BatchEnv:
     """B tables of one game. Row i with seed `s + i` plays exactly as the AEC environment with seed `s + i`, for any
     `num_threads`.
 
@@ -54,7 +54,6 @@ class Tables:
     def __init__(
         self,
         game: Game,
-        options: Any,
         num_envs: int,
         *,
         seed: int | Sequence[int] | None = None,
@@ -65,14 +64,14 @@ class Tables:
             raise ValueError(f"num_envs is {num_envs}; it takes a whole number of 1 or more.")
         if num_threads < 0:
             raise ValueError(f"num_threads is {num_threads}; it takes 1 or more, or 0 for one per core.")
-        self.engine = Engine(game, options, num_envs)
-        self.game, self.options, self.num_envs, self.autoreset = game, options, num_envs, autoreset
+        self.engine = Engine(game, num_envs)
+        self.game, self.num_envs, self.autoreset = game, num_envs, autoreset
         self.num_seats, self.num_actions = self.engine.num_seats, self.engine.num_actions
         self.num_threads = num_threads or cores()
         self._decks = [self.engine.fresh_deck() for _ in range(self.num_threads)]
         self._workers = Workers(self.num_threads, _ROWS_PER_THREAD)
         self._all = np.arange(num_envs)
-        self.turn = _read_only(self.engine)
+        self.time_step = _read_only(self.engine)
         self._started = False
         self.seed(seed)
 
@@ -89,7 +88,9 @@ class Tables:
             raise ValueError(f"A seed is {min(seeds)}; seeds are whole numbers of 0 or more.")
         self.engine.batch.stream[:] = streams_of(seeds)
 
-    def reset(self, *, seed: int | Sequence[int] | None = None, streams: npt.NDArray[np.uint64] | None = None) -> Turn:
+    def reset(
+        self, *, seed: int | Sequence[int] | None = None, streams: npt.NDArray[np.uint64] | None = None
+    ) -> TimeStep:
         """Begin a new episode on every table. `seed` reseeds table i with `seed + i`, or `seed[i]`; `streams` sets the
         streams."""
         if seed is not None:
@@ -97,16 +98,16 @@ class Tables:
         if streams is not None:
             self.engine.batch.stream[:] = streams
         self.restart(self._all)
-        return self.turn
+        return self.time_step
 
-    def restart(self, rows: npt.NDArray[np.int64]) -> Turn:
+    def restart(self, rows: npt.NDArray[np.int64]) -> TimeStep:
         """Begin a new episode on the tables of `rows`, dropping what was played there. Rewards and end flags stay to be
         read."""
         self._workers.spread(lambda thread, part: self.engine.open_rows(part, self._decks[thread]), rows)
         self._started = True
-        return self.turn
+        return self.time_step
 
-    def step(self, actions: npt.ArrayLike, rows: npt.NDArray[np.int64] | None = None) -> Turn:
+    def step(self, actions: npt.ArrayLike, rows: npt.NDArray[np.int64] | None = None) -> TimeStep:
         """Play `actions[k]` on table `rows[k]` (on all tables by default).
 
         Raises TypeError or ValueError for an array of the wrong type or shape, IllegalAction for an action that is not
@@ -124,7 +125,7 @@ class Tables:
             self.engine.step_rows(rows, chosen, self._decks[0], self.autoreset)
         else:
             self._workers.spread(self._step_part, rows, chosen)
-        return self.turn
+        return self.time_step
 
     def observe(self, seats: npt.NDArray[Any], rows: npt.NDArray[np.int64] | None = None) -> npt.NDArray[Any]:
         """What seat `seats[k]` may know at table `rows[k]`, as new flat vectors [n, O]."""
@@ -158,23 +159,17 @@ class Tables:
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         engine = kept["engine"]
-        self.__init__(
-            engine.game,
-            engine.options,
-            engine.size,
-            seed=0,
-            num_threads=kept["num_threads"],
-            autoreset=kept["autoreset"],
-        )  # type: ignore[misc]
+        threads, autoreset = kept["num_threads"], kept["autoreset"]
+        self.__init__(engine.game, engine.size, seed=0, num_threads=threads, autoreset=autoreset)  # type: ignore[misc]
         self.engine, self._started = engine, kept["started"]
-        self.turn = _read_only(engine)
+        self.time_step = _read_only(engine)
 
 
-def _read_only(engine: Engine) -> Turn:
+def _read_only(engine: Engine) -> TimeStep:
     batch = engine.batch
     views = [
         array.view() for array in (batch.flat, batch.mask, batch.seat, batch.reward, batch.terminated, batch.truncated)
     ]
     for view in views:
         view.flags.writeable = False
-    return Turn(*views)  # type: ignore[arg-type]  # in the order of Turn's fields
+    return TimeStep(*views)  # type: ignore[arg-type]  # in the order of TimeStep's fields

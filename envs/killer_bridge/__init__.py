@@ -1,1 +1,4 @@
-"""Killer Back Alley Bridge Substitute: rules in README.md, code in game.py, rule-based players in bot.py."""
+"""Killer Back Alley Bridge Substitute. `game.py` declares the game: read it first."""
+
+VERSION = 0
+"""Goes up when a change of rules alters what is played."""

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import cards, tricks
-from backalley.envs.core.base import Bot
-from backalley.envs.core.cards import BIG_JOKER
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.tricks import JOKERS_HIGH
-from backalley.envs.killer_bridge.game import Options
-from backalley.envs.killer_bridge.hands import (
+from ..core import cards, tricks
+from ..core.cards import BIG_JOKER
+from ..core.kernel import kernel
+from ..core.parts import Bot
+from ..core.tricks import JOKERS_HIGH
+from .game import Options
+from .hands import (
     BOARD,
     BOARD_BONUS,
     MADE_POINTS,
@@ -28,7 +28,7 @@ from backalley.envs.killer_bridge.hands import (
     LinearPenalty,
     Scoring,
 )
-from backalley.envs.killer_bridge.sight import WIDE_TABLE, Observation
+from .observation import WIDE_TABLE, Observation
 
 MARGIN = 1e-9
 """By how much a card or bid must be better to be preferred: compiled and uncompiled sums differ by less."""

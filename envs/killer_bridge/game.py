@@ -14,15 +14,16 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import cards, tricks
-from backalley.envs.core.base import CHANCE, OVER, Game, Kernels
-from backalley.envs.core.cards import LITTLE_JOKER
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.options import OptionError, option, plain
-from backalley.envs.core.record import field
-from backalley.envs.core.tricks import NO_TRUMP
-from backalley.envs.killer_bridge import sight, text
-from backalley.envs.killer_bridge.hands import (
+from ..core import cards, tricks
+from ..core.base import GameType
+from ..core.cards import LITTLE_JOKER
+from ..core.kernel import kernel
+from ..core.options import OptionError, option, plain
+from ..core.parts import CHANCE, OVER, Kernels
+from ..core.record import field
+from ..core.tricks import NO_TRUMP
+from . import VERSION, observation, text
+from .hands import (
     BOARD,
     LARGEST_HAND,
     NO_BID,
@@ -50,7 +51,7 @@ from backalley.envs.killer_bridge.hands import (
     score_bounds,
     size_of_hand,
 )
-from backalley.envs.killer_bridge.sight import History, Observation
+from .observation import History, Observation
 
 ULTIMATE_POINTS = 37  # a total that wins outright (§1.5)
 GAME_SCALE, HAND_SCALE = 1000.0, 100.0  # points to one unit of reward, of a game and of a single hand (§3)
@@ -155,9 +156,9 @@ class State:
 
 
 @kernel
-def start(options: Options, state: State, lot: int) -> None:
-    """§1.2: a game begins; with a random first dealer the lot is the cut for it."""
-    state.dealer = lot if options.first_dealer == RANDOM_DEALER else options.first_dealer
+def start(options: Options, state: State, start_outcome: int) -> None:
+    """§1.2: a game begins; with a random first dealer the start_outcome is the cut for it."""
+    state.dealer = start_outcome if options.first_dealer == RANDOM_DEALER else options.first_dealer
     state.seat = CHANCE
 
 
@@ -361,7 +362,7 @@ def winners(options: Options, state: State) -> int:
 
 
 @kernel
-def outlook(options: Options, state: State, seat: int) -> float:
+def leaf_value(options: Options, state: State, seat: int) -> float:
     """Between two hands: what the points gained so far will pay (§3). A win is not to be told from them: NaN, the game
     goes on."""
     if not pays_points(options):
@@ -399,11 +400,11 @@ def cards_needed(options: Options) -> int:
     return min(PACK_SIZE, options.num_players * max(hand_sizes(options)) + 1)
 
 
-GAME = Game(
+GAME = GameType(
     name="killer_bridge",
-    version=0,
+    version=VERSION,
     title="Killer Back Alley Bridge Substitute",
-    kernels=Kernels(start, deal, legal, step, sight.observe, sight.determinize),
+    kernels=Kernels(start, deal, legal, step, observation.observe, observation.determinize),
     Options=Options,
     State=State,
     Observation=Observation,
@@ -415,8 +416,8 @@ GAME = Game(
     cards_needed=cards_needed,
     reward_range=reward_range,
     zero_sum=lambda options: options.num_players > 1 or not pays_points(options),
-    num_lots=lambda options: options.num_players if options.first_dealer == RANDOM_DEALER else 1,
+    num_start_outcomes=lambda options: options.num_players if options.first_dealer == RANDOM_DEALER else 1,
     check=check,
     info=info,
-    outlook=outlook,
+    leaf_value=leaf_value,
 )

@@ -9,12 +9,12 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from backalley.envs.core import cards, tricks
-from backalley.envs.core.cards import BIG_JOKER
-from backalley.envs.core.kernel import kernel
+from ..core import cards, tricks
+from ..core.cards import BIG_JOKER
+from ..core.kernel import kernel
 
 if TYPE_CHECKING:
-    from backalley.envs.killer_bridge.game import Options, State
+    from .game import Options, State
 
 PACK_SIZE = 54  # 52 cards and two jokers (§1.1)
 PACK = (1 << PACK_SIZE) - 1  # all of them as a set

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from backalley.envs.core import cards
-from backalley.envs.core.cards import BIG_JOKER
-from backalley.envs.core.tricks import NO_TRUMP
-from backalley.envs.killer_bridge.hands import BOARD, NO_BID, NO_CARD, PACK_SIZE, PLAY, RAINBOW, Variant, num_hands
+from ..core import cards
+from ..core.cards import BIG_JOKER
+from ..core.tricks import NO_TRUMP
+from .hands import BOARD, NO_BID, NO_CARD, PACK_SIZE, PLAY, RAINBOW, Variant, num_hands
 
 if TYPE_CHECKING:
-    from backalley.envs.killer_bridge.game import Options
+    from .game import Options
 
 
 def action_str(options: Options, action: int) -> str:

@@ -1,1 +1,4 @@
-"""Missouri City Backhand: two seats, one deck, one dealer hand."""
+"""Missouri City Backhand. `game.py` declares the game: read it first."""
+
+VERSION = 0
+"""Goes up when a change of rules alters what is played."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.backhand import counting
-from backalley.envs.backhand.counting import Numbers, Stakes
-from backalley.envs.backhand.series import Method, Verdict
-from backalley.envs.core.base import Bot
-from backalley.envs.core.kernel import kernel
-from backalley.envs.missouri_city.game import Observation, Options
+from ..backhand import counting
+from ..backhand.counting import Numbers, Stakes
+from ..backhand.series import Method, Verdict
+from ..core.kernel import kernel
+from ..core.parts import Bot
+from .game import Observation, Options
 
 OPPONENT = 1
 

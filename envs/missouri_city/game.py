@@ -13,12 +13,14 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.backhand import series
-from backalley.envs.backhand.series import STAND, AceRule, Method, Verdict, per_seat
-from backalley.envs.core.base import CHANCE, OVER, Game, Kernels
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.options import option
-from backalley.envs.core.record import field
+from ..backhand import series
+from ..backhand.series import STAND, AceRule, Method, Verdict, per_seat
+from ..core.base import GameType
+from ..core.kernel import kernel
+from ..core.options import option
+from ..core.parts import CHANCE, OVER, Kernels
+from ..core.record import field
+from . import VERSION
 
 SEAT_NAMES = ("green", "red")
 NOBODY = -1
@@ -66,9 +68,9 @@ class Observation(series.DealerObservation):
 
 
 @kernel
-def start(options: Options, state: State, lot: int) -> None:
+def start(options: Options, state: State, start_outcome: int) -> None:
     """Who is dealt first is agreed or drawn by lot. §3.1"""
-    state.dealt_first = lot if options.dealt_first == DealtFirst.RANDOM else int(options.dealt_first)
+    state.dealt_first = start_outcome if options.dealt_first == DealtFirst.RANDOM else int(options.dealt_first)
     state.winner = NOBODY
     state.seat = CHANCE
 
@@ -170,9 +172,9 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
     return series.table_str(SEAT_NAMES, state, seat)
 
 
-GAME = Game(
+GAME = GameType(
     name="missouri_city",
-    version=0,
+    version=VERSION,
     title="Missouri City Backhand",
     kernels=Kernels(start=start, deal=deal, legal=legal, step=step, observe=observe, determinize=series.determinize),
     Options=Options,
@@ -185,6 +187,6 @@ GAME = Game(
     deck_size=lambda options: series.PACK,
     reward_range=lambda options: (-1.0, 1.0),
     zero_sum=lambda options: True,
-    num_lots=lambda options: 2 if options.dealt_first == DealtFirst.RANDOM else 1,
+    num_start_outcomes=lambda options: 2 if options.dealt_first == DealtFirst.RANDOM else 1,
     seat_names=SEAT_NAMES,
 )

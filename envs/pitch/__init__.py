@@ -1,2 +1,4 @@
-"""Pitch: the game (`game.py`), its hands (`hands.py`), sight (`sight.py`), words (`text.py`) and rule-based players
-(`bot.py`)."""
+"""Pitch. `game.py` declares the game: read it first."""
+
+VERSION = 0
+"""Goes up when a change of rules alters what is played."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import tricks
-from backalley.envs.core.base import Bot
-from backalley.envs.core.cards import count_bits
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.tricks import NO_TRUMP
-from backalley.envs.pitch.game import Options
-from backalley.envs.pitch.hands import (
+from ..core import tricks
+from ..core.cards import count_bits
+from ..core.kernel import kernel
+from ..core.parts import Bot
+from ..core.tricks import NO_TRUMP
+from .game import Options
+from .hands import (
     BID,
     BIDDING,
     HAND,
@@ -35,7 +35,7 @@ from backalley.envs.pitch.hands import (
     pips,
     top_bid,
 )
-from backalley.envs.pitch.sight import Observation
+from .observation import Observation
 
 NEEDED = (1.95, 2.4, 3.1, 4.0)  # points that `book` must expect to bid 2, 3, 4, 5 where nobody can take the bid
 BEFORE_DEALER = 0.25  # so many more where the dealer can

@@ -12,14 +12,15 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import tricks
-from backalley.envs.core.base import CHANCE, OVER, Game, Kernels
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.options import OptionError, option
-from backalley.envs.core.record import field
-from backalley.envs.core.tricks import NO_TRUMP
-from backalley.envs.pitch import sight, text
-from backalley.envs.pitch.hands import (
+from ..core import tricks
+from ..core.base import GameType
+from ..core.kernel import kernel
+from ..core.options import OptionError, option
+from ..core.parts import CHANCE, OVER, Kernels
+from ..core.record import field
+from ..core.tricks import NO_TRUMP
+from . import VERSION, observation, text
+from .hands import (
     ANY_CARD,
     BID,
     BIDDING,
@@ -70,7 +71,7 @@ from backalley.envs.pitch.hands import (
     side_of,
     top_bid,
 )
-from backalley.envs.pitch.sight import Observation
+from .observation import Observation
 
 RANDOM_DEALER = -1
 WORST_SWING = 2.0  # a hand's change of score, for and against, is at most twice all its points (§3)
@@ -159,9 +160,9 @@ class State:
 
 
 @kernel
-def start(options: Options, state: State, lot: int) -> None:
-    """§1.1: a game begins; with a random first dealer the lot is the cut for it."""
-    state.dealer = lot if options.first_dealer == RANDOM_DEALER else options.first_dealer
+def start(options: Options, state: State, start_outcome: int) -> None:
+    """§1.1: a game begins; with a random first dealer the start_outcome is the cut for it."""
+    state.dealer = start_outcome if options.first_dealer == RANDOM_DEALER else options.first_dealer
     state.seat = CHANCE
 
 
@@ -398,7 +399,7 @@ def finish_match(options: Options, state: State, winner: int) -> None:
 
 
 @kernel
-def outlook(options: Options, state: State, seat: int) -> float:
+def leaf_value(options: Options, state: State, seat: int) -> float:
     """§5: what a seat may still hope to gain before a deal, by the scores; a hand that all have passed out costs
     nothing."""
     if options.mode == Mode.HAND:
@@ -412,11 +413,11 @@ def info(options: Options, state: Any, seat: int) -> dict[str, Any]:
     return {"score": int(state.score[side_of(options, seat)]), "hands": int(state.hand_index)}
 
 
-GAME = Game(
+GAME = GameType(
     name="pitch",
-    version=0,
+    version=VERSION,
     title="Pitch",
-    kernels=Kernels(start, deal, legal, step, sight.observe, sight.determinize),
+    kernels=Kernels(start, deal, legal, step, observation.observe, observation.determinize),
     Options=Options,
     State=State,
     Observation=Observation,
@@ -429,10 +430,10 @@ GAME = Game(
     reward_range=lambda options: (-1.0, 1.0),
     zero_sum=lambda options: True,
     sides=lambda options: tuple(side_of(options, seat) for seat in range(options.num_players)),
-    num_lots=lambda options: options.num_players if options.first_dealer == RANDOM_DEALER else 1,
+    num_start_outcomes=lambda options: options.num_players if options.first_dealer == RANDOM_DEALER else 1,
     check=check,
     card_name=text.card_name,
     card_number=text.card_number,
     info=info,
-    outlook=outlook,
+    leaf_value=leaf_value,
 )

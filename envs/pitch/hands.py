@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import tricks
-from backalley.envs.core.cards import LITTLE_JOKER, count_bits
-from backalley.envs.core.kernel import kernel
+from ..core import tricks
+from ..core.cards import LITTLE_JOKER, count_bits
+from ..core.kernel import kernel
 
 if TYPE_CHECKING:
-    from backalley.envs.pitch.game import Options
+    from .game import Options
 
 HAND = 6  # cards dealt to each player, and tricks of a hand (§1.1)
 PACKET = 3  # cards that a player gets at a time (§1.1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from backalley.envs.core import cards
-from backalley.envs.core.tricks import NO_TRUMP
-from backalley.envs.pitch.hands import (
+from ..core import cards
+from ..core.tricks import NO_TRUMP
+from .hands import (
     BID,
     BIDDING,
     JOKER,
@@ -22,7 +22,7 @@ from backalley.envs.pitch.hands import (
 )
 
 if TYPE_CHECKING:
-    from backalley.envs.pitch.game import Options
+    from .game import Options
 
 SUITS = ("clubs", "diamonds", "hearts", "spades")
 POINTS = ("High", "Low", "Jack", "Game", "Joker")

@@ -1,1 +1,4 @@
-"""Poker Duel: fifteen cards each, split into three poker hands that meet one by one."""
+"""Poker Duel. `game.py` declares the game: read it first."""
+
+VERSION = 0
+"""Goes up when a change of rules alters what is played."""

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import rng
-from backalley.envs.core.base import Bot
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.pokerhands import (
+from ..core import rng
+from ..core.kernel import kernel
+from ..core.parts import Bot
+from ..core.pokerhands import (
     CATEGORY_SHIFT,
     LEADING_SHIFT,
     SUIT,
@@ -23,10 +23,10 @@ from backalley.envs.core.pokerhands import (
     rank_counts,
     set_strength,
 )
-from backalley.envs.poker_duel.chances import CHANCES
-from backalley.envs.poker_duel.game import ASSIGN, STAND, Options
-from backalley.envs.poker_duel.hands import PACK, SLOTS
-from backalley.envs.poker_duel.sight import Observation
+from .chances import CHANCES
+from .game import ASSIGN, STAND, Options
+from .hands import PACK, SLOTS
+from .observation import Observation
 
 TOP_RANK = np.array([max(0, ranks.bit_length() - 1) for ranks in range(SUIT + 1)], np.int64)
 """The highest rank of each set of ranks."""

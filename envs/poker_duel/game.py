@@ -13,13 +13,14 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import cards, pokerhands
-from backalley.envs.core.base import CHANCE, OVER, Game, Kernels
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.options import OptionError, option
-from backalley.envs.core.record import field
-from backalley.envs.poker_duel import text
-from backalley.envs.poker_duel.hands import (
+from ..core import cards, pokerhands
+from ..core.base import GameType
+from ..core.kernel import kernel
+from ..core.options import OptionError, option
+from ..core.parts import CHANCE, OVER, Kernels
+from ..core.record import field
+from . import VERSION, text
+from .hands import (
     ARRANGE,
     EXCHANGE,
     HAND,
@@ -32,7 +33,7 @@ from backalley.envs.poker_duel.hands import (
     slot_strength,
     stock_left,
 )
-from backalley.envs.poker_duel.sight import Observation, determinize, observe
+from .observation import Observation, determinize, observe
 
 MOST_POINTS = 127  # of a match, so that twice as many fit an observation's byte
 
@@ -149,9 +150,9 @@ class State:
 
 
 @kernel
-def start(options: Options, state: State, lot: int) -> None:
-    """§1.2: a match begins; with a random first dealer the lot is the cut for it."""
-    state.dealer = lot if options.first_dealer == FirstDealer.RANDOM else options.first_dealer
+def start(options: Options, state: State, start_outcome: int) -> None:
+    """§1.2: a match begins; with a random first dealer the start_outcome is the cut for it."""
+    state.dealer = start_outcome if options.first_dealer == FirstDealer.RANDOM else options.first_dealer
     state.seat = CHANCE
 
 
@@ -417,9 +418,9 @@ def _returns(options: Options) -> tuple[float, float]:
     return -most, most
 
 
-GAME = Game(
+GAME = GameType(
     name="poker_duel",
-    version=0,
+    version=VERSION,
     title="Poker Duel",
     kernels=Kernels(start, deal, legal, step, observe, determinize),
     Options=Options,
@@ -432,6 +433,6 @@ GAME = Game(
     deck_size=lambda options: 52,
     reward_range=_returns,
     zero_sum=lambda options: True,
-    num_lots=lambda options: 2 if options.first_dealer == FirstDealer.RANDOM else 1,
+    num_start_outcomes=lambda options: 2 if options.first_dealer == FirstDealer.RANDOM else 1,
     check=check,
 )

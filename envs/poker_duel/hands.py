@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backalley.envs.core import pokerhands
-from backalley.envs.core.kernel import kernel
+from ..core import pokerhands
+from ..core.kernel import kernel
 
 if TYPE_CHECKING:
-    from backalley.envs.poker_duel.game import Options, State
+    from .game import Options, State
 
 HAND = 15  # cards dealt to each player (§1.3)
 SLOT = 5  # cards in a poker hand, and in a sudden-death hand (§1.4)

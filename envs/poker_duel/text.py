@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from backalley.envs.core import cards, pokerhands
-from backalley.envs.poker_duel.hands import (
+from ..core import cards, pokerhands
+from .hands import (
     ARRANGE,
     HAND,
     SLOT,
@@ -18,7 +18,7 @@ from backalley.envs.poker_duel.hands import (
 )
 
 if TYPE_CHECKING:
-    from backalley.envs.poker_duel.game import Options
+    from .game import Options
 
 
 def piles(options: Options, state: Any) -> dict[str, list[int]]:

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import rng
-from backalley.envs.core.kernel import kernel
-from backalley.envs.poker_duel import bot
-from backalley.envs.poker_duel.game import GAME, Options
-from backalley.envs.poker_duel.hands import HAND, PACK, SLOT, SLOTS
+from ..core import rng
+from ..core.kernel import kernel
+from . import bot
+from .game import GAME, Options
+from .hands import HAND, PACK, SLOT, SLOTS
 
 Array = npt.NDArray[np.float64]
 GRADES = 130
@@ -118,7 +118,7 @@ def points(ends: Array, field: Array) -> float:
 
 def fictitious_play(rounds: int = ROUNDS, deals: int = DEALS, seed: int = SEED) -> Array:
     """The best table [3, 4, grades] of so many rounds of so many deals."""
-    options: Any = GAME.options()
+    options: Any = GAME.bind().options
     stream = rng.stream_of(seed)
     table = np.broadcast_to(np.linspace(0, 1, GRADES), (3, SLOTS + 1, GRADES)).copy()
     greedy, field = np.zeros((2, SLOTS + 1, GRADES))

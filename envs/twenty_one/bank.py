@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from backalley.envs.core.base import CHANCE, OVER
-from backalley.envs.core.kernel import kernel
-from backalley.envs.twenty_one.hands import BUST, TARGET, best_total
-from backalley.envs.twenty_one.stock import show_hand
-from backalley.envs.twenty_one.table import (
+from ..core.kernel import kernel
+from ..core.parts import CHANCE, OVER
+from .hands import BUST, TARGET, best_total
+from .stock import show_hand
+from .table import (
     BROKEN,
     BUSTED,
     CAPPED,
@@ -27,7 +27,7 @@ from backalley.envs.twenty_one.table import (
 )
 
 if TYPE_CHECKING:
-    from backalley.envs.twenty_one.game import Options, State
+    from .game import Options, State
 
 BANKER_SHARE, BANKER_SHARE_IN_BACK_PASSING = 0.75, 0.85
 """Of the pot that he will take home, as found where `bot:dp` plays in all seats (§7)."""
@@ -195,7 +195,7 @@ def reward_unit(options: Options) -> int:
 
 
 @kernel
-def outlook(options: Options, state: State, seat: int) -> float:
+def leaf_value(options: Options, state: State, seat: int) -> float:
     """What `seat` will gain yet, before the cards of a round are shuffled: its share of the pot as it is on average.
     §7"""
     if state.phase != SHUFFLE:

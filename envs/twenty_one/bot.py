@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.base import Bot
-from backalley.envs.core.kernel import kernel
-from backalley.envs.twenty_one import odds
-from backalley.envs.twenty_one.game import (
+from ..core.kernel import kernel
+from ..core.parts import Bot
+from . import odds
+from .game import (
     BACK_PASS,
     BET_HALF,
     BET_MIN,
@@ -22,9 +22,9 @@ from backalley.envs.twenty_one.game import (
     TRADE,
     Options,
 )
-from backalley.envs.twenty_one.hands import ACE, CHANTAL, FIFTEEN, MOST_CARDS, NUM_CARDS, TARGET
-from backalley.envs.twenty_one.sight import Observation, money, money_scale
-from backalley.envs.twenty_one.table import BANKER, DECLARE, NEW_BANKER, STOOD
+from .hands import ACE, CHANTAL, FIFTEEN, MOST_CARDS, NUM_CARDS, TARGET
+from .observation import Observation, money, money_scale
+from .table import BANKER, DECLARE, NEW_BANKER, STOOD
 
 Mask = npt.NDArray[np.int8]
 

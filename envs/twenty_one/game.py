@@ -2,7 +2,7 @@
 announcing it beforehand.
 
 The rules are README.md; the § marks below are its paragraphs. What a hand is worth is in `hands.py`, how cards and
-money move in `stock.py` and `bank.py`, what a seat sees in `sight.py`.
+money move in `stock.py` and `bank.py`, what a seat sees in `observation.py`.
 """
 
 from __future__ import annotations
@@ -12,23 +12,24 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.base import CHANCE, Game, Kernels
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.options import OptionError, option
-from backalley.envs.core.record import field
-from backalley.envs.twenty_one import sight, text
-from backalley.envs.twenty_one.bank import (
+from ..core.base import GameType
+from ..core.kernel import kernel
+from ..core.options import OptionError, option
+from ..core.parts import CHANCE, Kernels
+from ..core.record import field
+from . import VERSION, observation, text
+from .bank import (
     answer,
     end_by_king,
     end_round,
+    leaf_value,
     live_stakes,
     open_bank,
-    outlook,
     pay,
     reward_unit,
     settle,
 )
-from backalley.envs.twenty_one.hands import (
+from .hands import (
     EIGHT,
     KING_OF_HEARTS,
     MOST_CARDS,
@@ -44,8 +45,8 @@ from backalley.envs.twenty_one.hands import (
     is_royal,
     low_total,
 )
-from backalley.envs.twenty_one.stock import clear_round, discard_hand, give, lay_pack, restock
-from backalley.envs.twenty_one.table import (
+from .stock import clear_round, discard_hand, give, lay_pack, restock
+from .table import (
     ACT,
     BANKER,
     BUSTED,
@@ -274,12 +275,12 @@ class State:
 
 
 @kernel
-def start(options: Options, state: State, lot: int) -> None:
+def start(options: Options, state: State, start_outcome: int) -> None:
     """§1.3: everybody has his bankroll; the first banker is agreed, or drawn by lot."""
     for seat in range(options.num_players):
         state.purse[seat] = options.bankroll
         state.told[seat] = options.bankroll
-    state.banker = lot if options.banker == Banker.RANDOM else options.banker
+    state.banker = start_outcome if options.banker == Banker.RANDOM else options.banker
     open_bank(options, state)
 
 
@@ -576,14 +577,14 @@ def reward_range(options: Options) -> tuple[float, float]:
     return -each / reward_unit(options), (options.num_players - 1) * each / reward_unit(options)
 
 
-GAME = Game(
+GAME = GameType(
     name="twenty_one",
-    version=0,
+    version=VERSION,
     title="Twenty-One with Back Passing",
-    kernels=Kernels(start, deal, legal, step, sight.observe, sight.determinize),
+    kernels=Kernels(start, deal, legal, step, observation.observe, observation.determinize),
     Options=Options,
     State=State,
-    Observation=sight.Observation,
+    Observation=observation.Observation,
     num_actions=len(ACTIONS),
     action_str=action_str,
     table_str=text.table_str,
@@ -592,11 +593,11 @@ GAME = Game(
     reward_range=reward_range,
     # Without bankrolls gains have no bound, and rewards rounded to 32 bits do not sum to 0 exactly.
     zero_sum=lambda options: options.bankroll > 0,
-    num_lots=lambda options: options.num_players if options.banker == Banker.RANDOM else 1,
+    num_start_outcomes=lambda options: options.num_players if options.banker == Banker.RANDOM else 1,
     check=check,
     card_name=card_name,
     card_number=card_number,
     max_decisions=lambda options: MOST_DECISIONS,
-    outlook=outlook,
+    leaf_value=leaf_value,
     speed_floor=2_000_000,
 )

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.kernel import kernel
+from ..core.kernel import kernel
 
 if TYPE_CHECKING:
-    from backalley.envs.twenty_one.game import Options
+    from .game import Options
 
 Cards = npt.NDArray[np.uint8]
 

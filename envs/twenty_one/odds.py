@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.twenty_one.hands import (
+from .hands import (
     BUST,
     CHANTAL,
     CHANTAL_EXTRA,

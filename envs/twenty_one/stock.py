@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from backalley.envs.core.kernel import kernel
-from backalley.envs.twenty_one.hands import NUM_CARDS
-from backalley.envs.twenty_one.table import EVERYBODY, WAIT, sees
+from ..core.kernel import kernel
+from .hands import NUM_CARDS
+from .table import EVERYBODY, WAIT, sees
 
 if TYPE_CHECKING:
-    from backalley.envs.twenty_one.game import Options, State
+    from .game import Options, State
 
 
 @kernel

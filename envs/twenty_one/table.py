@@ -6,11 +6,11 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from backalley.envs.core.kernel import kernel
-from backalley.envs.twenty_one.hands import EIGHT, KING_OF_HEARTS
+from ..core.kernel import kernel
+from .hands import EIGHT, KING_OF_HEARTS
 
 if TYPE_CHECKING:
-    from backalley.envs.twenty_one.game import Options, State
+    from .game import Options, State
 
 
 class Banker(IntEnum):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from backalley.envs.twenty_one.hands import card_name, totals
-from backalley.envs.twenty_one.table import NEW_BANKER, sees
+from .hands import card_name, totals
+from .table import NEW_BANKER, sees
 
 if TYPE_CHECKING:
-    from backalley.envs.twenty_one.game import Options
+    from .game import Options
 
 _STATUS = ("waits", "to act", "stands", "bust", "Royal Black Jack", "out")
 _RESULTS = ("", "ended by the king of hearts", "cashed by the banker", "broken", "ended by its last round")

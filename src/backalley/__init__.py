@@ -14,25 +14,29 @@ if not (_Path(__file__).parent / "envs").is_dir():
     # A checkout on a system without symbolic links: the four folders lie at the repository's root.
     __path__.append(str(_Path(__file__).resolve().parents[2]))
 
-from backalley.envs.core.base import Game, UnknownGame, game, game_names, games
+from backalley.envs.core.base import Game, GameType
+from backalley.envs.core.catalogue import UnknownGame, game, game_names, game_type, games, register_game
 from backalley.envs.core.engine import IllegalAction
 from backalley.envs.core.options import OptionError
-from backalley.envs.core.vector import Tables, Turn
+from backalley.envs.core.vector import BatchEnv, TimeStep
 from backalley.envs.registry import make, make_vec, register_gymnasium, register_pettingzoo
 
 __all__ = [
+    "BatchEnv",
     "Game",
+    "GameType",
     "IllegalAction",
     "OptionError",
-    "Tables",
-    "Turn",
+    "TimeStep",
     "UnknownGame",
     "__version__",
     "game",
     "game_names",
+    "game_type",
     "games",
     "make",
     "make_vec",
+    "register_game",
     "register_gymnasium",
     "register_pettingzoo",
 ]

@@ -28,7 +28,7 @@ EXTRAS = {"torch", "stable_baselines3", "sb3_contrib", "safetensors", "tensorboa
 WRONG, INTERRUPTED = 2, 130
 
 
-class Sentence(click.ClickException):
+class CommandError(click.ClickException):
     """What went wrong, in one line."""
 
     exit_code = WRONG
@@ -65,16 +65,18 @@ class Program(click.Group):
             missing = (error.name or "").split(".")[0]
             if missing not in EXTRAS:
                 raise
-            raise Sentence(f"This needs {missing}, which is not installed: pip install 'backalley[train]'") from error
+            raise CommandError(
+                f"This needs {missing}, which is not installed: pip install 'backalley[train]'"
+            ) from error
         except BrokenPipeError:
             raise
         except OSError as error:
             named = f"{error.filename}: " if error.filename is not None else ""
-            raise Sentence(f"{named}{error.strerror}." if error.strerror else str(error)) from error
+            raise CommandError(f"{named}{error.strerror}." if error.strerror else str(error)) from error
         except ValueError as error:
             if not _ours(error):
                 raise
-            raise Sentence(str(error)) from error
+            raise CommandError(str(error)) from error
 
 
 def _pairs(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
@@ -115,15 +117,14 @@ def seed_option(default: int | None, doc: str) -> Callable[[Any], Any]:
     return click.option("--seed", type=click.IntRange(0), default=default, show_default=default is not None, help=doc)
 
 
-def _game(name: str, given: Mapping[str, str]) -> tuple[Game, Any]:
-    found = backalley.game(name)
-    return found, found.options(given)
+def _game(name: str, given: Mapping[str, str]) -> Game:
+    return backalley.game(name, **given)
 
 
-def _agents(game: Game, options: Any, specs: Sequence[str], threads: int = 0) -> list[Agent]:
+def _agents(game: Game, specs: Sequence[str], threads: int = 0) -> list[Agent]:
     from backalley.agents.registry import agent
 
-    return [agent(spec, game, options, num_threads=threads) for spec in specs]
+    return [agent(spec, game, num_threads=threads) for spec in specs]
 
 
 def _check_place(path: Path | None) -> None:
@@ -199,8 +200,7 @@ def games() -> None:
 
     rows = []
     for game in backalley.games():
-        options = game.options()
-        numbers = (game.num_seats(options), game.num_actions, game.observation_size(options))
+        numbers = (game.num_seats, game.num_actions, game.observation_size)
         rows.append([game.id, game.title, ", ".join(game.bots), *map(str, numbers)])
     click.echo(results.table_text(["game", "title", "bots", "seats", "actions", "observation"], rows, left=3))
     _again(command_line("games"))
@@ -211,7 +211,7 @@ def games() -> None:
 def rules(game: str) -> None:
     """Print the page of GAME. It has the rules, options, actions, observation and bots."""
     found = backalley.game(game)
-    text = (found.folder / "README.md").read_text("utf-8")
+    text = (found.type.folder / "README.md").read_text("utf-8")
     if sys.stdout.isatty():
         from rich.console import Console
         from rich.markdown import Markdown
@@ -257,8 +257,7 @@ def train(
 
     try:
         folder = run(
-            game,
-            given,
+            _game(game, given) if resume is None else game,
             out=out,
             seconds=seconds,
             decisions=decisions,
@@ -304,13 +303,12 @@ def evaluate(
     """
     from backalley.benchmarks.evaluate import evaluate as run
 
-    found, options = _game(game, given)
+    found = _game(game, given)
     _check_place(path)
-    players = _agents(found, options, agents, threads)
+    players = _agents(found, agents, threads)
     with _progress("deals") as progress:
         report = run(
             found,
-            options,
             players,
             deals=deals,
             precision=precision,
@@ -348,11 +346,11 @@ def tournament(
     """Rate AGENTS, all against all. Every pairing plays the same decks."""
     from backalley.benchmarks.tournament import tournament as run
 
-    found, options = _game(game, given)
-    players = _agents(found, options, agents, threads)
+    found = _game(game, given)
+    players = _agents(found, agents, threads)
     _check_place(path)
     with _progress("deals") as progress:
-        table = run(found, options, players, deals=deals, seed=seed, num_threads=threads, progress=progress, keep=path)
+        table = run(found, players, deals=deals, seed=seed, num_threads=threads, progress=progress, keep=path)
     line = command_line("tournament", found.id, *agents, given=given, deals=deals, seed=seed, json=path)
     table = dataclasses.replace(table, command=line)
     click.echo(table.table())
@@ -378,8 +376,8 @@ def play(game: str, seat: int, opponents: tuple[str, ...], seed: int | None, giv
     from backalley.agents.human import LeftTable
     from backalley.agents.human import play as run
 
-    found, options = _game(game, given)
-    others = _agents(found, options, opponents) if found.num_seats(options) > 1 else []
+    found = _game(game, given)
+    others = _agents(found, opponents) if found.num_seats > 1 else []
     if seed is None:
         import secrets
 
@@ -387,7 +385,7 @@ def play(game: str, seat: int, opponents: tuple[str, ...], seed: int | None, giv
     again = command_line("play", found.id, given=given, seat=seat, seed=seed)
     again += "".join(f" --opponent {shlex.quote(spec)}" for spec in opponents)
     try:
-        returns = run(found, options, others, seat=seat, seed=seed, ask=lambda: input("> "), show=click.echo)
+        returns = run(found, others, seat=seat, seed=seed, ask=lambda: input("> "), show=click.echo)
     except LeftTable:
         click.echo("\nYou left the table before the end.")
     else:
@@ -437,7 +435,7 @@ def speed(
     with _progress("games") as progress:
         speeds = run(chosen, tables=tables or TABLES, seconds=seconds, repeats=repeats, progress=progress, keep=path)
     line = command_line(
-        "speed", *(game.id for game, _ in chosen), given=given, seconds=seconds, repeats=repeats, json=path
+        "speed", *(game.id for game in chosen), given=given, seconds=seconds, repeats=repeats, json=path
     )
     line += "".join(f" --tables {size}" for size in tables)
     speeds = dataclasses.replace(speeds, command=line)
@@ -458,12 +456,12 @@ def solve(game: str, given: dict[str, str], threads: int, path: Path | None) -> 
     """Solve GAME exactly. Only games that hide nothing but the order of the stub can be solved."""
     from backalley.agents.exact import solve as run
 
-    found, options = _game(game, given)
+    found = _game(game, given)
     _check_place(path)
     # Work in progress is kept beside the results, and the same command goes on from there.
     keep = None if path is None else path.with_name(path.name + ".unfinished")
     with _progress("openings") as progress:
-        solution = run(found, options, num_threads=threads, progress=progress, keep=keep)
+        solution = run(found, num_threads=threads, progress=progress, keep=keep)
     from backalley.benchmarks import results
 
     line = command_line("solve", found.id, given=given, json=path)

@@ -18,10 +18,10 @@ from backalley.envs.baccarat import bot, coup, odds
 from backalley.envs.baccarat.coup import BANK, DRAW, PLAYER, STAND, TIE
 from backalley.envs.baccarat.game import GAME
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import OVER
 from backalley.envs.core.kernel import COMPILED
 from backalley.envs.core.options import OptionError
-from tests.house import label, marks
+from backalley.envs.core.parts import OVER
+from tests.cases import label, marks
 from tests.test_rules import check_returns, play
 
 enumerates = pytest.mark.skipif(not COMPILED, reason="a million coups")
@@ -50,17 +50,17 @@ FIVES = {
 @enumerates
 @pytest.mark.parametrize("decks", COUNTS)
 def test_every_coup_counted(decks: Any) -> None:
-    found = odds.odds(GAME.options({"mode": "punto_banco", "decks": decks}))
+    found = odds.odds(GAME.bind({"mode": "punto_banco", "decks": decks}))
     assert found.wins == COUNTS[decks]
     assert found.total == (13**6 if decks == "inf" else math.perm(52 * decks, 6))
     bets = ((PLAYER, 9), (BANK, 9), (TIE, 8), (TIE, 9))
-    gains = [float(odds.bet_value(GAME.options({"tie_pays": pays}), found, side)) for side, pays in bets]
+    gains = [float(odds.bet_value(GAME.bind({"tie_pays": pays}), found, side)) for side, pays in bets]
     assert gains == pytest.approx(GAINS[decks], abs=5e-7)
 
 
 @enumerates
 def test_how_long_coups_are_and_how_often_naturals_come() -> None:
-    tally = odds.odds(GAME.options()).tally
+    tally = odds.odds(GAME.bind()).tally
     cards = tally.sum(axis=(0, 3, 4, 5))
     shares = np.array([cards[0, 0], cards[0, 1] + cards[1, 0], cards[1, 1]]) / tally.sum()
     assert shares == pytest.approx([0.378868, 0.303444, 0.317687], abs=5e-7)
@@ -81,22 +81,24 @@ def test_how_long_coups_are_and_how_often_naturals_come() -> None:
 def test_the_three_readings_of_the_bankers_table(
     rule: str, chances: tuple[float, ...], gains: tuple[float, ...]
 ) -> None:
-    options = GAME.options({"banker_rule": rule})
-    found = odds.odds(options)
+    game = GAME.bind({"banker_rule": rule})
+    found = odds.odds(game.options)
     assert [float(found.share(side)) for side in (PLAYER, BANK, TIE)] == pytest.approx(chances, abs=5e-7)
-    assert [float(odds.bet_value(options, found, side)) for side in (PLAYER, BANK)] == pytest.approx(gains, abs=5e-7)
+    assert [float(odds.bet_value(game.options, found, side)) for side in (PLAYER, BANK)] == pytest.approx(
+        gains, abs=5e-7
+    )
 
 
 @enumerates
 @pytest.mark.parametrize("decks", FIVES)
 def test_drawing_or_standing_on_a_five(decks: Any) -> None:
-    options = GAME.options({"decks": decks})
-    found = {five: odds.odds(options, five) for five in (DRAW, STAND)}
+    game = GAME.bind({"decks": decks})
+    found = {five: odds.odds(game.options, five) for five in (DRAW, STAND)}
     values = []
     for five in (DRAW, STAND):
         player, bank, tie = (int(count) for count in found[five].tally[..., 1].reshape(3, -1).sum(1))
         values.append((player - bank) / (player + bank + tie))
-    assert (*values, float(odds.bet_value(options, found[STAND], PLAYER))) == pytest.approx(FIVES[decks], abs=5e-7)
+    assert (*values, float(odds.bet_value(game.options, found[STAND], PLAYER))) == pytest.approx(FIVES[decks], abs=5e-7)
     if decks == 8:
         shares = [float(found[STAND].share(side)) for side in (PLAYER, BANK, TIE)]
         assert shares == pytest.approx([0.446432, 0.461645, 0.091923], abs=5e-7)
@@ -104,7 +106,7 @@ def test_drawing_or_standing_on_a_five(decks: Any) -> None:
 
 @enumerates
 def test_chemin_by_totals_is_kemeny_and_snells() -> None:
-    found = odds.chemin(GAME.options({"mode": "chemin", "decks": "inf", "banker_sees": "total"}))
+    found = odds.chemin(GAME.bind({"mode": "chemin", "decks": "inf", "banker_sees": "total"}))
     best = found.equilibrium()
     assert best.value == Fraction(-679568, 53094899)
     assert best.draws == Fraction(9, 11)
@@ -126,7 +128,7 @@ def test_chemin_by_totals_is_kemeny_and_snells() -> None:
     [(1, -0.0147237138, -0.0162212905), (6, -0.0138134907, -0.0155006731), (8, -0.0137761622, -0.0154672846)],
 )
 def test_chemin_by_cards(decks: int, draw: float, stand: float) -> None:
-    found = odds.chemin(GAME.options({"mode": "chemin", "decks": decks}))
+    found = odds.chemin(GAME.bind({"mode": "chemin", "decks": decks}))
     assert len(found.seen) == 44 * 11
     assert float(found.value(Fraction(1))) == pytest.approx(draw, abs=5e-11)
     assert float(found.value(Fraction(0))) == pytest.approx(stand, abs=5e-11)
@@ -140,7 +142,7 @@ def test_chemin_by_cards(decks: int, draw: float, stand: float) -> None:
 
 def bankers_chance(options: Any, seen: tuple[int, int, int]) -> Fraction:
     """How likely the bot draws, shown this."""
-    observation = np.zeros(1, GAME.observation_dtype(options))[0]
+    observation = np.zeros(1, GAME.observation_dtype)[0]
     low, high, third = seen
     observation["total"][(low + max(high, 0)) % 10] = 1
     observation["third"][third] = 1
@@ -156,13 +158,13 @@ def bankers_chance(options: Any, seen: tuple[int, int, int]) -> Fraction:
 )
 def test_the_bot_of_chemin_can_hardly_be_exploited(decks: Any, sees: str, most: float) -> None:
     """What either side gains by answering the bot as well as possible, over what the equilibrium gives it."""
-    options = GAME.options({"mode": "chemin", "decks": decks, "banker_sees": sees})
-    found = odds.chemin(options)
+    game = GAME.bind({"mode": "chemin", "decks": decks, "banker_sees": sees})
+    found = odds.chemin(game.options)
     value = found.equilibrium().value
     draws = Fraction(bot.FIVE_BY_TOTALS if sees == "total" else bot.FIVE_BY_CARDS, bot.MILLION)
     assert 0 <= float(value - found.value(draws)) < most
     lines = found.lines()
-    chances = [bankers_chance(options, seen) for seen in found.seen]
+    chances = [bankers_chance(game.options, seen) for seen in found.seen]
     answered = [(1 - chance) * line[0] + chance * line[1] for chance, line in zip(chances, lines, strict=True)]
     replies = [(found.decided + sum(a + b * five for a, b in answered)) / Fraction(found.total) for five in (0, 1)]
     assert 0 <= float(max(replies) - value) < most
@@ -173,17 +175,17 @@ def test_the_bot_of_chemin_can_hardly_be_exploited(decks: Any, sees: str, most: 
     "rule", ["third_card", *(pytest.param(rule, marks=pytest.mark.slow) for rule in ("table_only", "total"))]
 )
 def test_the_bots_count_is_what_removing_a_card_does(rule: str) -> None:
-    options = GAME.options({"banker_rule": rule})
-    whole, counts = odds.odds(options), odds.full_counts(options)
+    game = GAME.bind({"banker_rule": rule})
+    whole, counts = odds.odds(game.options), odds.full_counts(game.options)
     for side in (PLAYER, BANK, TIE):
-        assert bot.COMES[options.banker_rule][side] == pytest.approx(float(whole.share(side)), abs=5.1e-8)
+        assert bot.COMES[game.options.banker_rule][side] == pytest.approx(float(whole.share(side)), abs=5.1e-8)
     for value in range(10):
         left = counts.copy()
         left[value] -= 1
-        without = odds.odds(options, counts=left)
+        without = odds.odds(game.options, counts=left)
         for side in (PLAYER, BANK, TIE):
             change = float(without.share(side) - whole.share(side)) * 1e6
-            assert bot.REMOVED[options.banker_rule][side][value] == pytest.approx(change, abs=0.051)
+            assert bot.REMOVED[game.options.banker_rule][side][value] == pytest.approx(change, abs=0.051)
 
 
 DEALT: list[dict[str, Any]] = [{}, {"decks": 1}, {"decks": "inf"}, {"reshuffle": "shoe", "num_coups": 250}]
@@ -201,11 +203,11 @@ def test_dealt_coups_come_as_often_as_enumeration_says(given: dict[str, Any]) ->
     for _ in range(250):
         tables.step(np.full(size, 1 + PLAYER))
         if one:  # finished tables start anew, so the reward tells who won
-            reward = np.sign(tables.turn.reward[:, 0])
+            reward = np.sign(tables.time_step.reward[:, 0])
             wins += [(reward > 0).sum(), (reward < 0).sum(), (reward == 0).sum()]
         else:
             wins += np.bincount(tables.engine.batch.state["winner"] - 1, minlength=3)
-    exact = odds.odds(GAME.options({"decks": given.get("decks", 8)}))
+    exact = odds.odds(GAME.bind({"decks": given.get("decks", 8)}))
     trials = size * 250
     assert wins.sum() == trials
     for side in (PLAYER, BANK, TIE):
@@ -240,18 +242,18 @@ SETS += [pytest.param(given, id=label(given), marks=pytest.mark.slow) for given 
 
 @pytest.mark.parametrize("given", SETS)
 def test_options_together_keep_every_promise(given: dict[str, Any]) -> None:
-    options = GAME.options(given)
-    env, random = AECEnv(GAME, options), np.random.default_rng(5)
+    game = GAME.bind(given)
+    env, random = AECEnv(game), np.random.default_rng(5)
     for episode in range(6):
         env.reset(seed=episode)
-        returns = play(env, random, 60 if episode == 0 and options.num_coups else 4)
-        check_returns(GAME, options, returns)
+        returns = play(env, random, 60 if episode == 0 and game.options.num_coups else 4)
+        check_returns(game, returns)
         assert env.infos["player_0"]["units"] == pytest.approx(float(env.engine.batch.state["units"][0, 0]), abs=1e-3)
 
 
 @pytest.mark.slow
 def test_a_rotating_bank_gains_what_the_others_and_the_house_do_not() -> None:
-    env, random = AECEnv(GAME, GAME.options({"num_bettors": 4, "banker": "rotating"})), np.random.default_rng(1)
+    env, random = AECEnv(GAME.bind({"num_bettors": 4, "banker": "rotating"})), np.random.default_rng(1)
     commissions = 0
     for episode in range(300):
         env.reset(seed=episode)
@@ -338,7 +340,7 @@ def test_the_banker_infers_the_players_total_from_what_he_did(
     deck: list[str], given: dict[str, Any], player: set[int]
 ) -> None:
     chosen = {name: value for name, value in given.items() if name != "stands"}
-    env = AECEnv(GAME, GAME.options({"mode": "chemin", "decks": 1, **chosen}))
+    env = AECEnv(GAME.bind({"mode": "chemin", "decks": 1, **chosen}))
     env.reset(seed=0, options={"decks": [deck]})
     if "stands" in given:
         env.step(STAND)
@@ -355,7 +357,7 @@ def test_the_banker_infers_the_players_total_from_what_he_did(
 
 @pytest.mark.slow
 def test_bystanders_know_the_five_and_bets_not_their_own_are_hidden_until_all_are_placed() -> None:
-    env = AECEnv(GAME, GAME.options({"num_bettors": 3}))
+    env = AECEnv(GAME.bind({"num_bettors": 3}))
     env.reset(seed=0, options={"decks": [["2C", "2D", "3C", "4C"]]})
     for seat, bet in enumerate(("bank 5", "player 2", "tie 1")):
         worlds = imagined(env, seat)
@@ -375,7 +377,7 @@ def test_bystanders_know_the_five_and_bets_not_their_own_are_hidden_until_all_ar
 
 @pytest.mark.slow
 def test_cards_of_earlier_coups_stay_where_they_lie_and_never_come_again() -> None:
-    env = AECEnv(GAME, GAME.options({"reshuffle": "shoe", "num_coups": "shoe", "decks": 1}))
+    env = AECEnv(GAME.bind({"reshuffle": "shoe", "num_coups": "shoe", "decks": 1}))
     env.reset(seed=2)
     for _ in range(4):
         env.step(0)
@@ -427,7 +429,7 @@ def test_the_best_bet_on_whole_packs_is_none() -> None:
 def test_the_counter_knows_what_a_tables_rules_make_of_the_bets(given: dict[str, Any], bet: str) -> None:
     """The exact gains of §6.1 and §7.1: the side with the greatest, bet if it is above nothing or betting is
     compulsory."""
-    env = AECEnv(GAME, GAME.options(given))
+    env = AECEnv(GAME.bind(given))
     env.reset(seed=0)
     action = bot.counter(env.options, env.engine.batch.observation[0], env.engine.batch.mask[0], np.uint64(0))
     assert GAME.action_str(env.options, action) == bet
@@ -450,7 +452,7 @@ def test_the_counter_knows_what_a_tables_rules_make_of_the_bets(given: dict[str,
 )
 def test_options_that_contradict_each_other_are_sentences(given: dict[str, Any], says: str) -> None:
     with pytest.raises(OptionError, match=says):
-        GAME.options(given)
+        GAME.bind(given)
 
 
 def test_cards_are_named_by_face_and_pack() -> None:

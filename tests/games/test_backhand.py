@@ -12,9 +12,10 @@ import pytest
 import backalley
 from backalley.agents.registry import agent
 from backalley.benchmarks.evaluate import evaluate
-from backalley.envs.core.base import OVER, game
+from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.engine import Engine
 from backalley.envs.core.kernel import COMPILED
+from backalley.envs.core.parts import OVER
 
 DEALS = 1_000_000 if COMPILED else 2_000
 SERIES = ["backhand", "buffalo_bayou", "missouri_city"]
@@ -35,7 +36,7 @@ def random_returns(name: str, episodes: int, **options: Any) -> npt.NDArray[np.f
     while sum(map(len, found)) < episodes:
         live, returns = np.arange(tables.num_envs), np.zeros(tables.num_envs)
         while len(live):
-            turn = tables.step(random_actions(tables.turn.action_mask[live], dice), live)
+            turn = tables.step(random_actions(tables.time_step.action_mask[live], dice), live)
             returns[live] += turn.reward[live, 0]
             live = live[~turn.terminated[live]]
         found.append(returns)
@@ -61,7 +62,7 @@ def test_random_play_of_missouri_city_favours_nobody_by_colour() -> None:
 def test_the_deck_never_runs_out(name: str, ace_rule: str) -> None:
     """Packs stacked with the aces and the cards of 7 and more on top, every push hand pushed: at most 45 cards (two
     seats), 40 (one)."""
-    engine = Engine(game(name), game(name).options({"ace_rule": ace_rule}), 1)
+    engine = Engine(game_of(name), game_of(name).options({"ace_rule": ace_rule}), 1)
     dice = np.random.default_rng(3)
     high = [card for card in range(52) if card % 13 >= 5]
     low = [card for card in range(52) if card % 13 < 5]
@@ -86,11 +87,10 @@ def test_the_deck_never_runs_out(name: str, ace_rule: str) -> None:
 @pytest.mark.parametrize("name", SERIES)
 def test_every_bot_beats_random_play_and_the_last_one_beats_all(name: str) -> None:
     """On the same decks, by more than the 95 % interval."""
-    found = game(name)
-    options = found.options()
+    found = game_of(name)
     *others, last = (f"bot:{bot}" for bot in found.bots)
     pairs = [("random", bot, 20_000) for bot in (*others, last)] + [(bot, last, 300_000) for bot in others]
     for weaker, stronger, deals in pairs:
-        line_up = [agent(spec, found, options) for spec in (weaker, stronger)]
-        difference = evaluate(found, options, line_up, deals=deals, seed=1).differences[0]
+        line_up = [agent(spec, found) for spec in (weaker, stronger)]
+        difference = evaluate(found, line_up, deals=deals, seed=1).differences[0]
         assert difference.low > 0, f"{stronger} less {weaker}: {difference}"

@@ -24,22 +24,22 @@ from backalley.envs.bezique.declarations import (
     NO_DECLARATION,
     SEQUENCE,
 )
-from backalley.envs.bezique.game import DEAL_POINTS, DEAL_SPREAD, GAME, outlook
+from backalley.envs.bezique.game import DEAL_POINTS, DEAL_SPREAD, GAME, leaf_value
 from backalley.envs.bezique.pack import NONE, STOCK, card_name, card_number
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import OVER
-from tests.house import random_action
+from backalley.envs.core.parts import OVER
+from tests.cases import random_action
 
 JUNK = [card for card in range(64) if (card >> 1) & 7 in (1, 2)]  # eights and nines make no declaration
 
 
 def table(**options: Any) -> AECEnv:
-    return AECEnv(GAME, GAME.options(options))
+    return AECEnv(GAME.bind(options))
 
 
 def holding(cards: list[int], trump: int) -> Any:
     """A state in which seat 0 holds these cards."""
-    state = np.zeros(1, GAME.state_dtype(GAME.options()))[0]
+    state = np.zeros(1, GAME.state_dtype(GAME.bind()))[0]
     state.hand[0, : len(cards)] = sorted(cards)
     state.held[0] = len(cards)
     state.trump = trump
@@ -58,11 +58,11 @@ def chance_in_eight(special: list[str], wanted: Any) -> Fraction:
 
 
 def test_a_seven_is_turned_up_once_in_eight_deals() -> None:
-    options, sevens = GAME.options(), 0
+    options, sevens = GAME.bind(), 0
     for card in range(64):
         deck = np.arange(64)
         deck[[16, card]] = deck[[card, 16]]
-        state = np.zeros(1, GAME.state_dtype(options))[0]
+        state = np.zeros(1, GAME.state_dtype)[0]
         GAME.kernels.deal(options, state, deck)
         assert state.turn_up == card
         sevens += int(state.score[0] == 10)
@@ -71,10 +71,10 @@ def test_a_seven_is_turned_up_once_in_eight_deals() -> None:
 
 def test_chances_of_a_dealt_hand() -> None:
     """A bezique, a double bezique, a seven of trumps among eight cards: the exact figures of the page."""
-    options = GAME.options()
+    game = GAME.bind()
 
     def declares(action: int) -> Any:
-        return lambda cards: declarations.declarable(options, holding(cards, 0), 0) >> (action - DECLARE_SEVEN) & 1
+        return lambda cards: declarations.declarable(game.options, holding(cards, 0), 0) >> (action - DECLARE_SEVEN) & 1
 
     pair = ["QSa", "QSb", "JDa", "JDb"]
     assert chance_in_eight(pair, declares(BEZIQUE)) == Fraction(6847, 136152)
@@ -220,7 +220,7 @@ def test_declarations_agree_with_a_second_reading(reuse: str, quartet: str) -> N
             [8.0 if card_name(card)[place] in wanted or card_name(card)[:2] in ("QS", "JD") else 1.0 for card in courts]
         )
         top = random.choice(courts, len(courts), replace=False, p=weights / weights.sum())
-        env.reset(seed=episode, options={"decks": [top.tolist()], "lot": episode & 1})
+        env.reset(seed=episode, options={"decks": [top.tolist()], "start_outcome": episode & 1})
         state, readings = env.engine.batch.state[0], [Reading(env.options), Reading(env.options)]
         while int(state.trick) < 24 or int(state.declaring):
             seat = int(state.seat)
@@ -444,9 +444,9 @@ def test_melds_laid_face_down_are_known_but_not_shown() -> None:
 
 def evaluated(names: list[str], deals: int, **given: Any) -> Any:
     """By how much the second agent does better than the first, on the same decks from both sides."""
-    options = GAME.options(given)
-    agents = [RandomAgent() if name == "random" else BotAgent(GAME, options, name) for name in names]
-    return evaluate(GAME, options, agents, deals=deals, seed=1).differences[0]
+    game = GAME.bind(given)
+    agents = [RandomAgent() if name == "random" else BotAgent(game, name) for name in names]
+    return evaluate(game, agents, deals=deals, seed=1).differences[0]
 
 
 @pytest.mark.slow
@@ -483,7 +483,7 @@ def test_the_bots_play_under_every_rule(given: dict[str, Any]) -> None:
 
 def shown_to(state: Any, seat: int, options: Any) -> tuple[Any, Any]:
     """Observation and mask of a state."""
-    seen, mask = np.zeros(1, GAME.observation_dtype(options))[0], np.zeros(GAME.num_actions, np.int8)
+    seen, mask = np.zeros(1, GAME.observation_dtype)[0], np.zeros(GAME.num_actions, np.int8)
     GAME.kernels.observe(options, state, seat, seen)
     GAME.kernels.legal(options, state, mask)
     return seen, mask
@@ -492,26 +492,26 @@ def shown_to(state: Any, seat: int, options: Any) -> tuple[Any, Any]:
 @pytest.mark.slow
 def test_a_lead_in_a_match_is_worth_what_the_outlook_says() -> None:
     """Points of a deal between equals, and matches played on from given totals."""
-    options = GAME.options()
-    planner = BotAgent(GAME, options, "planner")
+    game = GAME.bind()
+    planner = BotAgent(game, "planner")
     env = table()
     points = np.array([play_deal(env, seed, planner) for seed in range(400)], float)
     difference = points[:, 0] - points[:, 1]
     assert abs(points.mean() - DEAL_POINTS) < 4 * points.std() / np.sqrt(points.size)
     assert abs(difference.std() - DEAL_SPREAD) < 0.15 * DEAL_SPREAD
-    options = GAME.options({"mode": "match"})
-    state = np.zeros(1, GAME.state_dtype(options))[0]
+    game = GAME.bind({"mode": "match"})
+    state = np.zeros(1, game.state_dtype)[0]
     random = np.random.default_rng(7)
     for ahead, behind in ((600, 400), (900, 850), (300, 300), (800, 200)):
         state.total[:] = ahead, behind
         won = 0
         for _ in range(3000):
             totals = np.array([ahead, behind])
-            while totals.max() < options.target or totals[0] == totals[1]:
+            while totals.max() < game.options.target or totals[0] == totals[1]:
                 totals = totals + points[random.integers(len(points))][:: random.choice([1, -1])]
             won += int(np.sign(totals[0] - totals[1]))
-        assert outlook(options, state, 0) == pytest.approx(won / 3000, abs=0.1)
-        assert outlook(options, state, 1) == -outlook(options, state, 0)
+        assert leaf_value(game.options, state, 0) == pytest.approx(won / 3000, abs=0.1)
+        assert leaf_value(game.options, state, 1) == -leaf_value(game.options, state, 0)
 
 
 def play_deal(env: AECEnv, seed: int, player: BotAgent) -> list[int]:
@@ -527,7 +527,7 @@ def play_deal(env: AECEnv, seed: int, player: BotAgent) -> list[int]:
 def test_bots_know_what_bars_what() -> None:
     """One bezique before the double, not two; a marriage before its sequence, and at the end the most points at once
     (§1.6)."""
-    options = GAME.options()
+    game = GAME.bind()
     pair = [card_number(name) for name in ("JDa", "JDb", "QSa", "QSb")]
     run = [card_number(name) for name in ("AHa", "THa", "KHa", "QHa", "JHa")]
     for cards, trick, scored, wanted in (
@@ -541,14 +541,14 @@ def test_bots_know_what_bars_what() -> None:
         state.declaring, state.trick, state.turn_up = 1, trick, card_number("AHb")
         state.scored[scored] = declarations.IN_BEZIQUE
         for bot in GAME.bots.values():
-            assert bot.act(options, *shown_to(state, 0, options), np.uint64(0)) == wanted
+            assert bot.act(game.options, *shown_to(state, 0, game.options), np.uint64(0)) == wanted
 
 
 def test_options_that_make_no_sense_are_sentences() -> None:
     with pytest.raises(backalley.OptionError, match="cards_dealt"):
-        GAME.options({"cards_dealt": 9})
+        GAME.bind({"cards_dealt": 9})
     with pytest.raises(backalley.OptionError, match="last_trick"):
-        GAME.options({"last_trick": "trick_25"})
-    assert GAME.options({"last_trick": "trick_24"}).last_trick == -1
+        GAME.bind({"last_trick": "trick_25"})
+    assert GAME.bind({"last_trick": "trick_24"}).last_trick == -1
     with pytest.raises(ValueError, match="There is no card 'QS'"):
         card_number("QS")

@@ -13,9 +13,9 @@ from backalley.envs.bezique import endgame
 from backalley.envs.bezique.game import GAME
 from backalley.envs.bezique.pack import beats
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import OVER
+from backalley.envs.core.parts import OVER
+from tests.cases import random_action
 from tests.games.test_bezique import table
-from tests.house import random_action
 
 
 def brute(env: AECEnv, state: Any) -> int:

@@ -16,13 +16,15 @@ from backalley.agents.match import play_out
 from backalley.agents.registry import agent
 from backalley.envs.core import cards, tricks
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import OVER, Game, game
+from backalley.envs.core.base import Game
+from backalley.envs.core.catalogue import game
 from backalley.envs.core.options import OptionError
-from backalley.envs.core.vector import Tables
+from backalley.envs.core.parts import OVER
+from backalley.envs.core.vector import BatchEnv
 from backalley.envs.killer_bridge import hands
 from backalley.envs.killer_bridge.game import winners
 from tests import test_batch, test_rules
-from tests.house import label, marks, random_action
+from tests.cases import label, marks, random_action
 
 GAME: Game = game("killer_bridge")
 PLAYERS = (1, 2, 3, 4, 7, 37, 54)
@@ -46,25 +48,25 @@ def test_pettingzoo_at_tables_of_every_size(players: int) -> None:
 def test_tables_of_every_size_keep_the_generic_promises(given: dict[str, Any]) -> None:
     """What `test_rules.py` asks of every option, at so many positions that small and large tables take about as
     long."""
-    options = GAME.options(given)
-    env, random = AECEnv(GAME, options), np.random.default_rng(7)
-    decisions = sum(options.num_players * (size + 1) for size in hands.hand_sizes(options))
-    checks = 1 + 60 // options.num_players
+    game = GAME.bind(given)
+    env, random = AECEnv(game), np.random.default_rng(7)
+    decisions = sum(game.options.num_players * (size + 1) for size in hands.hand_sizes(game.options))
+    checks = 1 + 60 // game.options.num_players
     for episode in range(2):
         env.reset(seed=episode)
         test_rules.check_position(env, random)
         returns = test_rules.play(env, random, checks)
-        test_rules.check_returns(GAME, options, returns)
+        test_rules.check_returns(game, returns)
         assert all(env.terminations.values())
         assert env.engine.batch.decisions[0] == decisions
     for episode in range(3):
         env.reset(seed=episode)
         for _ in range(int(random.integers(1, decisions))):
             env.step(random_action(env, random))
-        viewer = np.array([random.integers(options.num_players)])
+        viewer = np.array([random.integers(game.options.num_players)])
         env.engine.determinize(env.engine.batch.state, viewer, np.array([random.integers(2**63)], np.uint64))
         env.engine.show_one()
-        test_rules.check_returns(GAME, options, test_rules.play(env, random, 1))
+        test_rules.check_returns(game, test_rules.play(env, random, 1))
     test_rules.test_redrawn_worlds_are_spread_evenly(GAME, given)
     test_rules.test_a_deal_uses_no_card_that_chance_has_not_drawn(GAME, given)
     test_batch.test_row_i_equals_the_aec_environment_with_that_rows_seed(GAME, given)
@@ -94,17 +96,17 @@ SCHEDULE = {
 
 @pytest.mark.parametrize("players", SCHEDULE)
 def test_the_schedule_is_the_published_one(players: int) -> None:
-    options = GAME.options({"num_players": players})
-    sizes = hands.hand_sizes(options)
-    largest = hands.largest_hand(options)
+    game = GAME.bind({"num_players": players})
+    sizes = hands.hand_sizes(game.options)
+    largest = hands.largest_hand(game.options)
     decisions = sum(players * (size + 1) for size in sizes)
-    assert (largest, hands.left_over(options, 0), len(sizes), decisions) == SCHEDULE[players]
+    assert (largest, hands.left_over(game.options, 0), len(sizes), decisions) == SCHEDULE[players]
     assert sizes == [*range(largest, 0, -1), *range(1, largest + 1)]
 
 
 @pytest.mark.parametrize("players", [4, pytest.param(37, marks=pytest.mark.slow)])
 def test_a_full_game_takes_as_many_decisions_as_the_table_says(players: int) -> None:
-    env = AECEnv(GAME, GAME.options({"num_players": players}))
+    env = AECEnv(GAME.bind({"num_players": players}))
     random = np.random.default_rng(0)
     env.reset(seed=0)
     while env.engine.batch.seat[0] != OVER:
@@ -113,7 +115,7 @@ def test_a_full_game_takes_as_many_decisions_as_the_table_says(players: int) -> 
 
 
 def test_nothing_is_left_over_for_eight_numbers_of_players_only() -> None:
-    full = [players for players in range(1, 55) if hands.left_over(GAME.options({"num_players": players}), 0) == 0]
+    full = [players for players in range(1, 55) if hands.left_over(GAME.bind({"num_players": players}), 0) == 0]
     assert full == [1, 2, 3, 6, 9, 18, 27, 54]
 
 
@@ -165,7 +167,7 @@ def test_counting_the_hands_of_four_that_may_bid_rainbow_gives_the_same(trump: i
 
 def test_a_joker_is_turned_up_once_in_27_deals() -> None:
     """Dealt by the engine: 20,000 hands of one card each; four standard errors of 1/27."""
-    tables = Tables(GAME, GAME.options({"length": "single", "hand_size": 1}), 20_000, seed=3)
+    tables = BatchEnv(GAME.bind({"length": "single", "hand_size": 1}), 20_000, seed=3)
     tables.reset()
     turned = tables.engine.batch.state["turned"]
     share = float(np.mean(turned >= cards.LITTLE_JOKER))
@@ -177,12 +179,10 @@ def test_a_joker_is_turned_up_once_in_27_deals() -> None:
 
 
 def test_the_most_that_a_game_of_four_can_bring() -> None:
-    assert hands.score_bounds(GAME.options({}))[1] == 2548
-    assert hands.score_bounds(GAME.options({"allow_board": False, "allow_rainbow": False}))[1] == 1898
-    assert (
-        hands.score_bounds(GAME.options({"allow_board": False, "allow_rainbow": False, "scoring": "linear"}))[1] == 442
-    )
-    assert hands.score_bounds(GAME.options({"length": "single"})) == (-169 - 25, 204)
+    assert hands.score_bounds(GAME.bind({}))[1] == 2548
+    assert hands.score_bounds(GAME.bind({"allow_board": False, "allow_rainbow": False}))[1] == 1898
+    assert hands.score_bounds(GAME.bind({"allow_board": False, "allow_rainbow": False, "scoring": "linear"}))[1] == 442
+    assert hands.score_bounds(GAME.bind({"length": "single"})) == (-169 - 25, 204)
 
 
 @pytest.mark.slow
@@ -192,7 +192,7 @@ def test_the_most_that_a_game_of_four_can_bring() -> None:
 )
 def test_a_lone_players_games(length: str, below: int | None, points: int) -> None:
     """Bidding one less than all each time, or nothing each time; with two less where there are two cards or more."""
-    env = AECEnv(GAME, GAME.options({"num_players": 1, "length": length}))
+    env = AECEnv(GAME.bind({"num_players": 1, "length": length}))
     env.reset(seed=0)
     while env.engine.batch.seat[0] != OVER:
         legal = np.flatnonzero(env.engine.batch.mask[0])
@@ -202,7 +202,7 @@ def test_a_lone_players_games(length: str, below: int | None, points: int) -> No
     assert env.rewards["player_0"] == pytest.approx(points / 100, rel=1e-6)
     assert env.infos["player_0"]["points"] == points
     assert env.infos["player_0"]["winner"]
-    low, high = GAME.reward_range(env.options)
+    low, high = GAME.reward_range
     assert low * 100 == pytest.approx(-107_910) or length != "full"
     assert high * 100 == pytest.approx(-108 if length == "full" else -54)
 
@@ -214,7 +214,7 @@ TABLES: list[dict[str, Any]] = [{}, {"num_players": 7, "length": "down"}, {"num_
 def test_paid_hand_by_hand_or_at_the_end_the_sum_is_the_same(given: dict[str, Any]) -> None:
     returns = []
     for by_hand in (False, True):
-        tables = Tables(GAME, GAME.options({**given, "per_hand_rewards": by_hand}), 4, seed=1, autoreset=False)
+        tables = BatchEnv(GAME.bind({**given, "per_hand_rewards": by_hand}), 4, seed=1, autoreset=False)
         turn = tables.reset()
         seats = tables.num_seats
         gained, random = np.zeros((4, seats)), np.random.default_rng(0)
@@ -232,8 +232,8 @@ def test_paid_hand_by_hand_or_at_the_end_the_sum_is_the_same(given: dict[str, An
 
 
 def test_between_hands_the_outlook_is_what_the_points_so_far_pay() -> None:
-    by_hand = AECEnv(GAME, GAME.options({"per_hand_rewards": True}))
-    at_end, win = GAME.options(), GAME.options({"reward": "win"})
+    by_hand = AECEnv(GAME.bind({"per_hand_rewards": True}))
+    at_end, win = GAME.bind(), GAME.bind({"reward": "win"})
     random, paid, hands_seen = np.random.default_rng(2), np.zeros(4), 0
     by_hand.reset(seed=2)
     while by_hand.engine.batch.seat[0] != OVER and hands_seen < 5:
@@ -243,15 +243,15 @@ def test_between_hands_the_outlook_is_what_the_points_so_far_pay() -> None:
             paid += reward
             hands_seen += 1
             state = by_hand.engine.batch.state[0]
-            assert [GAME.outlook(at_end, state, seat) for seat in range(4)] == pytest.approx(paid, abs=1e-6)
-            assert GAME.outlook(by_hand.options, state, 0) == 0
-            assert np.isnan(GAME.outlook(win, state, 0))
+            assert [GAME.leaf_value(at_end, state, seat) for seat in range(4)] == pytest.approx(paid, abs=1e-6)
+            assert GAME.leaf_value(by_hand.options, state, 0) == 0
+            assert np.isnan(GAME.leaf_value(win, state, 0))
     assert hands_seen == 5
 
 
 @pytest.mark.slow
 def test_in_every_hand_the_tricks_sum_to_its_size_and_somebody_misses() -> None:
-    env = AECEnv(GAME, GAME.options({"num_players": 5, "per_hand_rewards": True, "variant": "drinking"}))
+    env = AECEnv(GAME.bind({"num_players": 5, "per_hand_rewards": True, "variant": "drinking"}))
     random = np.random.default_rng(4)
     env.reset(seed=4)
     state, seen = env.engine.batch.state[0], 0
@@ -296,7 +296,7 @@ def seated_world(env: AECEnv, viewer: int, number: int) -> np.ndarray[Any, Any]:
 def deal_to(env: AECEnv, dealt: list[str], turned: str) -> None:
     """Seat 0 leads; `dealt[s]` are seat `s`'s cards."""
     order = [hand.split()[index] for index in range(len(dealt[0].split())) for hand in dealt]
-    env.reset(seed=0, options={"decks": [[*order, turned]], "lot": len(dealt) - 1})
+    env.reset(seed=0, options={"decks": [[*order, turned]], "start_outcome": len(dealt) - 1})
 
 
 def play_names(env: AECEnv, names: str) -> None:
@@ -306,7 +306,7 @@ def play_names(env: AECEnv, names: str) -> None:
 
 def test_redrawn_hands_keep_what_the_play_has_shown() -> None:
     """A trump given to the big joker, a trump refused to it, a suit refused; over 2,000 worlds."""
-    env = AECEnv(GAME, GAME.options({"length": "single", "hand_size": 4}))
+    env = AECEnv(GAME.bind({"length": "single", "hand_size": 4}))
     deal_to(env, ["BJ AH 2C 3C", "9S 2D 3D 4D", "2H 3H 4H 5H", "4S 3S AS LJ"], "6S")
     play_names(env, "bid 0, bid 0, bid 0, bid 0, play BJ, play 9S, play 5H, play LJ, play 2C, play 2D")
     worlds = seated_world(env, 0, 2000)
@@ -324,7 +324,7 @@ def test_redrawn_hands_keep_what_the_play_has_shown() -> None:
 
 
 def test_the_drawn_table_cries_out_at_a_led_big_joker() -> None:
-    env = AECEnv(GAME, GAME.options({"length": "single", "hand_size": 4}), render_mode="ansi")
+    env = AECEnv(GAME.bind({"length": "single", "hand_size": 4}), render_mode="ansi")
     deal_to(env, ["BJ AH 2C 3C", "9S 2D 3D 4D", "2H 3H 4H 5H", "4S 3S AS LJ"], "6S")
     play_names(env, "bid 0, bid 0, bid 0, bid 0")
     assert "shake" not in str(env.render())
@@ -336,7 +336,7 @@ def test_the_drawn_table_cries_out_at_a_led_big_joker() -> None:
 
 
 def test_redrawn_hands_keep_a_rainbow_bids_distribution() -> None:
-    env = AECEnv(GAME, GAME.options({"length": "single", "hand_size": 8}))
+    env = AECEnv(GAME.bind({"length": "single", "hand_size": 8}))
     rainbow = "2C 3C 2D 3D 2H 3H 2S LJ"
     deal_to(env, [rainbow, "4C 5C 6C 7C 8C 9C TC JC", "4D 5D 6D 7D 8D 9D TD JD", "KC AC KD AD KH AH KS AS"], "6S")
     play_names(env, "rainbow, bid 0, bid 0")
@@ -352,13 +352,13 @@ def test_redrawn_hands_keep_a_rainbow_bids_distribution() -> None:
 
 def test_the_observation_shows_voids_and_the_trump_bound_but_not_to_forgetful_tables() -> None:
     for history in ("full", "last_trick"):
-        env = AECEnv(GAME, GAME.options({"length": "single", "hand_size": 4, "history": history}))
+        env = AECEnv(GAME.bind({"length": "single", "hand_size": 4, "history": history}))
         deal_to(env, ["BJ AH 2C 3C", "9S 2D 3D 4D", "2H 3H 4H 5H", "4S 3S AS LJ"], "6S")
         play_names(
             env, "bid 0, bid 0, bid 0, bid 0, play BJ, play 9S, play 5H, play LJ, play 2C, play 2D, play 2H, play 3S"
         )
         play_names(env, "play 4S")  # it has won the second trick; seat 0 is next
-        shown = env.engine.observe(np.zeros(1, np.int64), np.array([0]))[0].view(GAME.observation_dtype(env.options))[0]
+        shown = env.engine.observe(np.zeros(1, np.int64), np.array([0]))[0].view(GAME.observation_dtype)[0]
         played = [[name for name in cards.NAMES if shown["played"][seat, cards.card_number(name)]] for seat in range(4)]
         if history == "full":
             assert shown["void"].tolist() == [[0] * 5, [1, 0, 0, 0, 0], [1, 0, 0, 1, 0], [1, 0, 0, 0, 0]]
@@ -373,14 +373,14 @@ def test_the_observation_shows_voids_and_the_trump_bound_but_not_to_forgetful_ta
 
 
 def test_a_small_table_costs_no_more_than_it_needs() -> None:
-    sizes = [GAME.state_dtype(GAME.options({"num_players": players})).itemsize for players in range(1, 55)]
+    sizes = [GAME.bind({"num_players": players}).state_dtype.itemsize for players in range(1, 55)]
     assert np.diff(sizes).tolist() == [39] * 53
     assert sizes[3] == 168
-    assert GAME.cards_drawn(GAME.options({"length": "single", "hand_size": 3})) == 13
+    assert GAME.bind({"length": "single", "hand_size": 3}).cards_drawn == 13
     page = (GAME.folder / "README.md").read_text("utf-8")
     for players in (1, 4, 10, 11, 37, 54):
-        options = GAME.options({"num_players": players})
-        observation = GAME.observation_dtype(options).itemsize
+        game = GAME.bind({"num_players": players})
+        observation = game.observation_dtype.itemsize
         assert f"| {players} | {sizes[players - 1]} | {observation} | {observation // 2} |" in page
 
 
@@ -400,11 +400,11 @@ def test_a_small_table_costs_no_more_than_it_needs() -> None:
 )
 def test_options_that_cannot_be_are_refused_in_a_sentence(given: dict[str, Any], says: str) -> None:
     with pytest.raises(OptionError, match=says):
-        GAME.options(given)
+        GAME.bind(given)
 
 
 def test_options_take_the_pages_words() -> None:
-    assert GAME.options({"first_dealer": "random", "hand_size": "largest"}) == GAME.options({})
+    assert GAME.bind({"first_dealer": "random", "hand_size": "largest"}) == GAME.bind({})
 
 
 # --- §5
@@ -417,12 +417,12 @@ BOT_ORDER = [("bot:duck", "random", 0.0), ("bot:count", "bot:duck", 0.05), ("bot
 def test_each_bot_beats_the_one_before_it(better: str, worse: str, least: float) -> None:
     """One seat of the better among three of the other, over 1,000 full games: at least `least` thousand points above
     the mean."""
-    options = GAME.options({})
-    tables = Tables(GAME, options, 1000, seed=12, autoreset=False)
+    game = GAME.bind({})
+    tables = BatchEnv(game, 1000, seed=12, autoreset=False)
     tables.reset()
     who = np.ones((1000, 4), np.int64)
     who[np.arange(1000), np.arange(1000) % 4] = 0
     keys = np.arange(1000).astype(np.uint64)
-    returns, _ = play_out(tables, [agent(better, GAME, options), agent(worse, GAME, options)], who, keys)
+    returns, _ = play_out(tables, [agent(better, game), agent(worse, game)], who, keys)
     mine = returns[who == 0]
     assert mine.mean() - 4 * mine.std() / 1000**0.5 > least

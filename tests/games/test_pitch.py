@@ -22,10 +22,10 @@ from backalley.agents.registry import agent
 from backalley.benchmarks.evaluate import evaluate
 from backalley.envs.core import rng
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import OVER
 from backalley.envs.core.kernel import COMPILED
 from backalley.envs.core.options import OptionError
-from backalley.envs.core.vector import Tables
+from backalley.envs.core.parts import OVER
+from backalley.envs.core.vector import BatchEnv
 from backalley.envs.pitch import bot
 from backalley.envs.pitch.game import GAME
 from backalley.envs.pitch.hands import (
@@ -286,7 +286,7 @@ agreed = {
 @settings(max_examples=60 if COMPILED else 4, deadline=None)
 @given(st.fixed_dictionaries({}, optional=agreed), st.integers(0, 2**31))
 def test_partners_play_as_the_rules_are_told_a_second_time(given: dict[str, Any], seed: int) -> None:
-    played_with_a_referee(AECEnv(GAME, GAME.options(given)), seed)
+    played_with_a_referee(AECEnv(GAME.bind(given)), seed)
 
 
 ALONE = """
@@ -301,8 +301,8 @@ choices = [
 ]
 for number, given in enumerate(choices):
     for players in (3, 4, 6, 7):
-        options = GAME.options({"target": 7, **given, "teams": "solo", "num_players": players})
-        played_with_a_referee(AECEnv(GAME, options), 10 * number + players)
+        options = GAME.bind({"target": 7, **given, "teams": "solo", "num_players": players})
+        played_with_a_referee(AECEnv(GAME_AND_OPTIONS), 10 * number + players)
 print("done")
 """
 
@@ -325,7 +325,7 @@ def opened(seed: int = 3, **given: Any) -> AECEnv:
 
 def observation(env: AECEnv, seat: int) -> Any:
     flat = env.engine.observe(np.zeros(1, np.int64), np.array([seat]))
-    return flat.view(GAME.observation_dtype(env.options)).reshape(-1)[0]
+    return flat.view(GAME.observation_dtype).reshape(-1)[0]
 
 
 def worlds_of(env: AECEnv, seat: int, count: int) -> npt.NDArray[Any]:
@@ -384,7 +384,7 @@ def test_a_seat_sees_its_hand_and_all_that_has_been_laid_open(given: dict[str, A
 @pytest.mark.parametrize("given", [{}, {"joker": "below_jack"}, {"must_trump_when_void": True}])
 def test_imagined_hands_hold_nothing_that_a_seat_has_shown_to_lack(given: dict[str, Any]) -> None:
     env, shown_voids = opened(**given), 0
-    pack = set(range(GAME.deck_size(env.options)))
+    pack = set(range(GAME.deck_size))
     for seed in range(12 if COMPILED else 1):
         for number, referee in enumerate(followed(env, seed)):
             if number % 3:
@@ -435,7 +435,7 @@ def test_unseen_cards_are_as_likely_in_every_place_that_may_hold_them() -> None:
 
 def test_a_card_is_in_play_six_times_out_of_thirteen() -> None:
     size = 4096 if COMPILED else 64
-    tables = Tables(GAME, GAME.options(), size, seed=11)
+    tables = BatchEnv(GAME.bind(), size, seed=11)
     tables.reset()
     dealt = np.bitwise_or.reduce(tables.engine.batch.state["hand"], axis=1)
     in_play = (dealt[:, None] >> np.arange(52)) & 1
@@ -451,15 +451,15 @@ def test_a_card_is_in_play_six_times_out_of_thirteen() -> None:
     [({}, 46, 18), ({"joker": "low_trump"}, 47, 18), ({"teams": "solo", "num_players": 7}, 46, 36)],
 )
 def test_how_likely_none_of_some_cards_is_in_play(given: dict[str, Any], unseen: int, dealt: int) -> None:
-    options = GAME.options(given)
+    game = GAME.bind(given)
     for cards in range(13):
         expected = math.comb(unseen - cards, dealt) / math.comb(unseen, dealt)
-        assert bot.none_out(options, cards) == pytest.approx(expected, rel=1e-12)
+        assert bot.none_out(game.options, cards) == pytest.approx(expected, rel=1e-12)
     if not given:
         printed = [0.608696, 0.365217, 0.215810, 0.125471, 0.071698]
-        assert [bot.none_out(options, cards) for cards in range(1, 6)] == pytest.approx(printed, abs=5e-7)
+        assert [bot.none_out(game.options, cards) for cards in range(1, 6)] == pytest.approx(printed, abs=5e-7)
     if "joker" in given:
-        assert [bot.none_out(options, cards) for cards in range(1, 4)] == pytest.approx(
+        assert [bot.none_out(game.options, cards) for cards in range(1, 4)] == pytest.approx(
             [0.617021, 0.375578, 0.225347], abs=5e-7
         )
 
@@ -467,29 +467,29 @@ def test_how_likely_none_of_some_cards_is_in_play(given: dict[str, Any], unseen:
 def test_before_a_deal_the_side_that_lacks_less_is_likelier_to_win() -> None:
     env = opened()
     state = env.engine.batch.state
-    outlook = GAME.outlook
-    assert outlook is not None
+    leaf_value = GAME.leaf_value
+    assert leaf_value is not None
     found = []
     for mine in (-10, 0, 10, 21, 25):
         state[0].score[:] = (mine, 10)
-        gains = [outlook(env.options, state[0], seat) for seat in range(4)]
+        gains = [leaf_value(env.options, state[0], seat) for seat in range(4)]
         assert sum(gains) == pytest.approx(0)
         assert gains[0] == gains[2]
         found.append(gains[0])
     assert found[2] == pytest.approx(0)
     assert found[0] < found[1] < 0 < found[3] == found[4] < 1
-    assert outlook(GAME.options({"mode": "hand"}), state[0], 0) == 0
+    assert leaf_value(GAME.bind({"mode": "hand"}), state[0], 0) == 0
 
 
 @pytest.mark.skipif(not COMPILED, reason="hundreds of games")
 @pytest.mark.slow
 def test_the_outlook_is_what_comes_of_the_scores() -> None:
-    """Over games of `book` with itself, the mean outlook before the deals of each tenth is near the mean of what was
+    """Over games of `book` with itself, the mean leaf_value before the deals of each tenth is near the mean of what was
     won."""
-    options = GAME.options()
-    tables = Tables(GAME, options, 1024, seed=2, autoreset=False)
-    player, outlook = agent("bot:book", GAME, options), GAME.outlook
-    assert outlook is not None
+    game = GAME.bind()
+    tables = BatchEnv(game, 1024, seed=2, autoreset=False)
+    player, leaf_value = agent("bot:book", game), GAME.leaf_value
+    assert leaf_value is not None
     turn, batch = tables.reset(), tables.engine.batch
     keys = np.arange(1024, dtype=np.uint64)
     seen, hoped = np.full(1024, -1), [[] for _ in range(1024)]  # type: ignore[var-annotated]
@@ -497,7 +497,7 @@ def test_the_outlook_is_what_comes_of_the_scores() -> None:
     while (live := np.flatnonzero(turn.seat >= 0)).size:
         for row in live[batch.state["hand_index"][live] != seen[live]]:
             seen[row] = batch.state["hand_index"][row]
-            hoped[row].append(outlook(options, batch.state[row], 0))
+            hoped[row].append(leaf_value(game.options, batch.state[row], 0))
         turn = tables.step(player.act(view_of(tables.engine, live, keys)), live)
         won[live] += turn.reward[live, 0]
     pairs = np.array([(hope, won[row]) for row in range(1024) for hope in hoped[row]])
@@ -519,9 +519,9 @@ def test_the_outlook_is_what_comes_of_the_scores() -> None:
     ],
 )
 def test_the_better_player_wins(better: str, worse: str, given: dict[str, Any], deals: int) -> None:
-    options = GAME.options(given)
-    players = [agent(better, GAME, options), agent(worse, GAME, options)]
-    assert evaluate(GAME, options, players, deals=deals, seed=1).differences[0].high < 0
+    game = GAME.bind(given)
+    players = [agent(better, game), agent(worse, game)]
+    assert evaluate(game, players, deals=deals, seed=1).differences[0].high < 0
 
 
 def test_book_bids_no_two_that_an_opposing_dealer_can_take() -> None:
@@ -551,9 +551,9 @@ def test_book_bids_no_two_that_an_opposing_dealer_can_take() -> None:
 )
 def test_options_that_cannot_be_are_refused_in_a_sentence(given: dict[str, Any], says: str) -> None:
     with pytest.raises(OptionError, match=says):
-        GAME.options(given)
+        GAME.bind(given)
 
 
 def test_partners_are_two_sides_and_the_lonely_one_each() -> None:
-    assert GAME.sides_of(GAME.options()) == (0, 1, 0, 1)
-    assert GAME.sides_of(GAME.options({"teams": "solo", "num_players": 5})) == (0, 1, 2, 3, 4)
+    assert GAME.sides_of(GAME.bind()) == (0, 1, 0, 1)
+    assert GAME.sides_of(GAME.bind({"teams": "solo", "num_players": 5})) == (0, 1, 2, 3, 4)

@@ -16,9 +16,9 @@ from backalley.agents.registry import agent
 from backalley.benchmarks.evaluate import evaluate
 from backalley.envs.core import rng
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import OVER
 from backalley.envs.core.kernel import COMPILED
 from backalley.envs.core.options import OptionError
+from backalley.envs.core.parts import OVER
 from backalley.envs.core.pokerhands import strengths
 from backalley.envs.poker_duel import bot, tune
 from backalley.envs.poker_duel.chances import CHANCES
@@ -58,7 +58,7 @@ def card_set(cards: Any) -> int:
 
 def observation(env: AECEnv, seat: int) -> Any:
     flat = env.engine.observe(np.zeros(1, np.int64), np.array([seat]))
-    return flat.view(GAME.observation_dtype(env.options)).reshape(-1)[0]
+    return flat.view(GAME.observation_dtype).reshape(-1)[0]
 
 
 @pytest.mark.parametrize("skip_forced", [False, True])
@@ -240,7 +240,7 @@ def test_blotto_mixes_its_three_orders() -> None:
     orders = {"high": 0, "swapped low": 0, "swapped high": 0}
     for _ in range(count):
         cards = card_set(dice.permutation(52)[:HAND])
-        shown = np.zeros(1, GAME.observation_dtype(env.options))
+        shown = np.zeros(1, GAME.observation_dtype)
         shown["phase"][0, 0] = 1
         shown["unassigned"][0] = [(cards >> card) & 1 for card in range(52)]
         low, middle, high = bot.greedy_split(env.options, cards)
@@ -280,9 +280,9 @@ def test_the_best_five_are_the_best_of_all_five(ace_low_straight: bool) -> None:
     ],
 )
 def test_the_better_player_wins(better: str, worse: str, given: dict[str, Any]) -> None:
-    options = GAME.options(given)
-    players = [agent(better, GAME, options), agent(worse, GAME, options)]
-    difference = evaluate(GAME, options, players, deals=3_000, seed=1).differences[0]
+    game = GAME.bind(given)
+    players = [agent(better, game), agent(worse, game)]
+    difference = evaluate(game, players, deals=3_000, seed=1).differences[0]
     assert difference.high < 0
 
 
@@ -304,13 +304,13 @@ def test_the_table_of_chances_can_be_measured_again() -> None:
     short = tune.fictitious_play(rounds=25, deals=4_000, seed=5)
     assert short.shape == CHANCES.shape
     ends = np.zeros((3, SLOTS + 1, tune.GRADES))
-    options = GAME.options()
+    game = GAME.bind()
     for split, chances, found in (
         (tune.STRONG, short, ends[0]),
         (tune.STRONG, CHANCES, ends[1]),
         (tune.GREEDY, CHANCES, ends[2]),
     ):
-        tune.play(options, chances, np.uint64(17), 20_000, split, found, *np.zeros((2, 3, SLOTS + 1, tune.GRADES)))
+        tune.play(game.options, chances, np.uint64(17), 20_000, split, found, *np.zeros((2, 3, SLOTS + 1, tune.GRADES)))
     assert tune.points(ends[0], ends[2]) > 3.1
     assert tune.points(ends[1], ends[2]) > 3.2
 
@@ -326,4 +326,4 @@ def test_the_table_of_chances_can_be_measured_again() -> None:
 )
 def test_options_that_cannot_be_are_refused_in_a_sentence(given: dict[str, Any], says: str) -> None:
     with pytest.raises(OptionError, match=says):
-        GAME.options(given)
+        GAME.bind(given)

@@ -20,10 +20,11 @@ from backalley.agents.base import view_of
 from backalley.agents.match import play_out
 from backalley.agents.registry import agent
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import OVER, game
+from backalley.envs.core.catalogue import game
 from backalley.envs.core.kernel import COMPILED, kernel
-from backalley.envs.core.vector import Tables
-from backalley.envs.twenty_one import hands, odds, sight
+from backalley.envs.core.parts import OVER
+from backalley.envs.core.vector import BatchEnv
+from backalley.envs.twenty_one import hands, observation, odds
 from backalley.envs.twenty_one.bank import BANKER_SHARE, BANKER_SHARE_IN_BACK_PASSING
 from backalley.envs.twenty_one.game import BACK_PASS, BET_MIN, BET_POT, DEAL, HIT, STAND, TRADE
 from backalley.envs.twenty_one.table import (
@@ -37,7 +38,7 @@ from backalley.envs.twenty_one.table import (
     STOOD,
     ends_bank,
 )
-from tests.house import label, marks, random_action
+from tests.cases import label, marks, random_action
 
 GAME = game("twenty_one")
 MANY = 20_000 if COMPILED else 200
@@ -107,19 +108,19 @@ def check_table(options: Any, state: Any, moved: int, mask: npt.NDArray[np.int8]
 @settings(max_examples=300 if COMPILED else 20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(choices, st.integers(0, 2**32))
 def test_money_is_whole_and_conserved_after_every_action(chosen: dict[str, Any], seed: int) -> None:
-    options = GAME.options(chosen)
-    env = AECEnv(GAME, options)
+    game = GAME.bind(chosen)
+    env = AECEnv(game)
     env.reset(seed=seed)
     random, batch = np.random.default_rng(seed), env.engine.batch
-    returns = np.zeros(options.num_players)
+    returns = np.zeros(game.options.num_players)
     while not any(env.terminations.values()) and not any(env.truncations.values()):
         seat = int(batch.seat[0])
         env.step(random_action(env, random))
         returns += batch.reward[0]
-        check_table(options, batch.state[0], seat, batch.mask[0])
+        check_table(game.options, batch.state[0], seat, batch.mask[0])
     if batch.state[0]["seat"] == OVER:
-        unit = (options.num_players - 1) * options.bankroll or options.initial_deposit
-        gained = batch.state[0]["purse"] - options.bankroll
+        unit = (game.options.num_players - 1) * game.options.bankroll or game.options.initial_deposit
+        gained = batch.state[0]["purse"] - game.options.bankroll
         assert np.allclose(returns, gained / unit, rtol=1e-4, atol=1e-5)
 
 
@@ -129,8 +130,8 @@ def test_money_is_whole_and_conserved_after_every_action(chosen: dict[str, Any],
 def test_without_bankrolls_no_amount_passes_what_a_float_holds(seed: int) -> None:
     """Everybody bets the pot whenever he can, and takes cards until he is bust, so that it doubles: money stops at
     2**53."""
-    options = GAME.options({"bankroll": "none", "num_players": 2, "force_back_pass_round": 0, "max_rounds": 1000})
-    env = AECEnv(GAME, options)
+    game = GAME.bind({"bankroll": "none", "num_players": 2, "force_back_pass_round": 0, "max_rounds": 1000})
+    env = AECEnv(game)
     env.reset(seed=seed)
     state, most = env.engine.batch.state[0], 0
     for _ in range(3000):
@@ -150,13 +151,13 @@ def all_hands(size: int) -> Any:
 
 
 def test_two_card_hands_are_worth_what_the_page_says() -> None:
-    options = GAME.options()
+    game = GAME.bind()
     found: Counter[Any] = Counter()
     fifteens = 0
     for hand in all_hands(2):
-        royal = hands.is_royal(options, hand, 2)
-        found["royal" if royal else int(hands.best_total(options, hand, 2))] += 1
-        fifteens += int(hands.is_fifteen(options, hand, 2))
+        royal = hands.is_royal(game.options, hand, 2)
+        found["royal" if royal else int(hands.best_total(game.options, hand, 2))] += 1
+        fifteens += int(hands.is_fifteen(game.options, hand, 2))
     by_total = {
         21: 24,
         20: 26,
@@ -179,16 +180,14 @@ def test_two_card_hands_are_worth_what_the_page_says() -> None:
 
 
 def test_chances_of_a_seven_and_of_five_figures() -> None:
-    assert Fraction(sum(hands.first_card_trades(GAME.options(), card, False) for card in range(32)), 32) == Fraction(
-        1, 8
-    )
+    assert Fraction(sum(hands.first_card_trades(GAME.bind(), card, False) for card in range(32)), 32) == Fraction(1, 8)
     figures = sum(hands.is_five_figures(np.array([card] * 5, np.uint8), 5) for card in range(32))
     assert Fraction(math.comb(figures, 5), math.comb(32, 5)) == Fraction(99, 25172)
 
 
 def test_back_passing_triggers_with_five_cards_of_32() -> None:
     """Every card as the banker's, dealt by the rules themselves."""
-    env = AECEnv(GAME, GAME.options({"num_players": 2}))
+    env = AECEnv(GAME.bind({"num_players": 2}))
     found: Counter[str] = Counter()
     for card in range(32):
         env.reset(options={"decks": [[(card + 1) % 32, card]]})
@@ -202,15 +201,15 @@ def test_back_passing_triggers_with_five_cards_of_32() -> None:
         assert float((1 - trigger) ** rounds) == pytest.approx(chance, abs=5e-7)
 
 
-def play(options: Any, episodes: int, seed: int, policy: Any) -> Tables:
+def play(options: Any, episodes: int, seed: int, policy: Any) -> BatchEnv:
     """Play `episodes` tables to their end, `policy(records, mask)` deciding for every seat."""
-    tables = Tables(GAME, options, episodes, seed=seed, autoreset=False)
+    tables = BatchEnv(game, episodes, seed=seed, autoreset=False)
     tables.reset()
     rows = np.arange(episodes)
     returns = np.zeros((episodes, tables.num_seats))
     while len(rows):
-        records = tables.turn.observation[rows].copy().view(GAME.observation_dtype(options)).reshape(len(rows))
-        turn = tables.step(policy(records, tables.turn.action_mask[rows]), rows)
+        records = tables.time_step.observation[rows].copy().view(game.observation_dtype).reshape(len(rows))
+        turn = tables.step(policy(records, tables.time_step.action_mask[rows]), rows)
         returns[rows] += turn.reward[rows]
         rows = rows[turn.seat[rows] >= 0]
     tables.returns = returns  # type: ignore[attr-defined]
@@ -223,10 +222,10 @@ def test_banks_end_by_the_king_once_for_four_eights() -> None:
             [mask[:, action] > 0 for action in (BACK_PASS, STAND, BET_MIN)], [BACK_PASS, STAND, BET_MIN], HIT
         )
 
-    options = GAME.options(
+    game = GAME.bind(
         {"num_players": 2, "bankroll": "none", "initial_deposit": 1000, "force_back_pass_round": 0, "max_rounds": 1000}
     )
-    state = play(options, MANY, 3, policy).engine.batch.state
+    state = play(game.options, MANY, 3, policy).engine.batch.state
     kings, eights = int((state["result"] == ENDED_BY_KING).sum()), int((state["result"] == CASHED).sum())
     assert kings + eights == MANY, "with least bets nothing else ends a bank"
     assert abs(kings / MANY - 0.2) < 5 * math.sqrt(0.16 / MANY)
@@ -276,9 +275,7 @@ def test_the_rules_play_out_as_the_odds_say() -> None:
     """Two seats that draw to 15 and 16 in the game itself, without trades, lose and win what the exact calculation
     says."""
     trades = {f"trade_{name}": False for name in ("seven", "eight_after_seven", "five_figures", "fifteen")}
-    options = GAME.options(
-        {"num_players": 2, "episode": "fixed_rounds", "initial_deposit": 1, "bankroll": "none", **trades}
-    )
+    game = GAME.bind({"num_players": 2, "episode": "fixed_rounds", "initial_deposit": 1, "bankroll": "none", **trades})
 
     def policy(records: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
         wanted = np.where(records["phase"][:, BANKER] > 0, 16, 15)
@@ -287,7 +284,7 @@ def test_the_rules_play_out_as_the_odds_say() -> None:
         return np.select([mask[:, DEAL] > 0, mask[:, HIT] > 0], [DEAL, playing], BET_MIN)
 
     episodes = 10 * MANY
-    returns = play(options, episodes, 5, policy).returns[:, 1]  # type: ignore[attr-defined]
+    returns = play(game.options, episodes, 5, policy).returns[:, 1]  # type: ignore[attr-defined]
     assert set(np.unique(returns)) == {-1.0, 1.0}
     error = math.sqrt(1 / episodes)
     assert abs(returns.mean() - answer(16, 15)) < 5 * error
@@ -309,7 +306,7 @@ def chi_squared(found: Counter[Any], expected: float, kinds: int) -> float:
 
 
 def opened(decks: list[list[str]], actions: list[int], **options: Any) -> AECEnv:
-    env = AECEnv(GAME, GAME.options({"num_players": 2, **options}))
+    env = AECEnv(GAME.bind({"num_players": 2, **options}))
     env.reset(options={"decks": decks})
     for action in actions:
         env.step(action)
@@ -359,7 +356,7 @@ def sorted_points(hand: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def test_cards_seen_in_the_discards_before_a_shuffle_lie_in_no_older_hand() -> None:
-    env = AECEnv(GAME, GAME.options({"num_players": 2}))
+    env = AECEnv(GAME.bind({"num_players": 2}))
     env.reset(options={"decks": [["7C", "9C", "7D", "7S"], ["7D", "7S", "7C"]]})
     env.engine.batch.state[0]["stock_size"] = 4  # the rest of the pack is out of play
     for action in (DEAL, TRADE, TRADE, TRADE):
@@ -393,10 +390,10 @@ def self_contradictions(options: Any, states: Any, found: npt.NDArray[np.int64])
     for row in range(states.shape[0]):
         state = states[row]
         for seat in range(options.num_players):
-            size = sight.hidden_places(options, state, seat, places, unseen, origins, marks)
-            found[row] += sight.contradictions(options, state, seat, places, marks, size)
+            size = observation.hidden_places(options, state, seat, places, unseen, origins, marks)
+            found[row] += observation.contradictions(options, state, seat, places, marks, size)
             for index in range(size):
-                found[row] += int(int(state.cleared[seat, sight.card_at(state, places[index])]) > origins[index])
+                found[row] += int(int(state.cleared[seat, observation.card_at(state, places[index])]) > origins[index])
 
 
 POSITIONS: list[dict[str, Any]] = [
@@ -424,13 +421,13 @@ POSITIONS: list[dict[str, Any]] = [
 )
 def test_a_true_position_never_contradicts_what_seats_are_held_to_know(options: dict[str, Any]) -> None:
     """Over random play; a position that did would be mended in vain."""
-    tables = Tables(GAME, GAME.options(options), 1000 if COMPILED else 5, seed=9)
+    tables = BatchEnv(GAME.bind(options), 1000 if COMPILED else 5, seed=9)
     random, found = np.random.default_rng(9), np.zeros(tables.num_envs, np.int64)
     turn = tables.reset()
     for _ in range(120):
         turn = tables.step((turn.action_mask * random.random(turn.action_mask.shape)).argmax(1))
         self_contradictions(tables.engine.options, tables.engine.batch.state, found)
-        assert not found.any(), GAME.table_str(GAME.options(options), tables.engine.batch.state[found.argmax()], None)
+        assert not found.any(), GAME.table_str(GAME.bind(options), tables.engine.batch.state[found.argmax()], None)
 
 
 @pytest.mark.slow
@@ -439,7 +436,7 @@ def test_a_true_position_never_contradicts_what_seats_are_held_to_know(options: 
 )
 def test_redrawn_worlds_never_contradict_the_round(options: dict[str, Any]) -> None:
     """Eight seats that take cards whenever they can within 20: large closed hands, and shuffles in mid-round."""
-    env = AECEnv(GAME, GAME.options({"num_players": 8, "trade_five_figures": False, **options}))
+    env = AECEnv(GAME.bind({"num_players": 8, "trade_five_figures": False, **options}))
     random, batch = np.random.default_rng(4), env.engine.batch
     largest = shuffles = 0
     for seed in range(12 if COMPILED else 2):
@@ -506,11 +503,11 @@ def test_a_seat_does_not_see_others_cards_in_text() -> None:
 )
 def test_options_that_contradict_each_other_are_sentences(chosen: dict[str, Any], says: str) -> None:
     with pytest.raises(backalley.OptionError, match=says):
-        GAME.options(chosen)
+        GAME.bind(chosen)
 
 
 def test_none_is_a_word_for_no_bankroll_and_no_forcing() -> None:
-    chosen = GAME.options({"bankroll": "none", "force_back_pass_round": "none", "banker": "2"})
+    chosen = GAME.bind({"bankroll": "none", "force_back_pass_round": "none", "banker": "2"})
     assert (chosen.bankroll, chosen.force_back_pass_round, chosen.banker) == (0, 0, 2)
 
 
@@ -522,7 +519,7 @@ def test_an_endless_evening_is_truncated() -> None:
         "episode": "session",
         "banks": 100,
     }
-    env = AECEnv(GAME, GAME.options({"num_players": 2, **endless}))
+    env = AECEnv(GAME.bind({"num_players": 2, **endless}))
     env.reset(seed=0)
     steps = 0
     while not any(env.truncations.values()):
@@ -540,10 +537,10 @@ def test_a_search_takes_the_banker_to_keep_what_dp_bots_leave_him(earliest: int,
     end."""
     if not COMPILED:
         pytest.skip("The rules are the same uncompiled, and thousands of banks take long.")
-    options = GAME.options({"back_pass_earliest_round": earliest})
+    game = GAME.bind({"back_pass_earliest_round": earliest})
     tables, dp, banks = (
-        Tables(GAME, options, 5000, seed=3, autoreset=False),
-        agent("bot:dp", GAME, options),
+        BatchEnv(game, 5000, seed=3, autoreset=False),
+        agent("bot:dp", game),
         np.arange(5000),
     )
     tables.reset()
@@ -557,7 +554,7 @@ def test_a_search_takes_the_banker_to_keep_what_dp_bots_leave_him(earliest: int,
         purses[new] += state["purse"][new, 0]
         taken[new] += 1
         tables.step(dp.act(view_of(tables.engine, rows, keys)), rows)
-        rows = rows[tables.turn.seat[rows] >= 0]
+        rows = rows[tables.time_step.seat[rows] >= 0]
     gained = taken * state["purse"][:, 0] - purses
     assert gained.sum() / pots.sum() == pytest.approx(share, abs=0.05)
 
@@ -571,12 +568,12 @@ def test_each_bot_beats_the_one_before(better: str, worse: str) -> None:
     errors."""
     if not COMPILED:
         pytest.skip("The rules are the same uncompiled, and thousands of banks take long.")
-    options = GAME.options()
-    agents = [agent(better, GAME, options), agent(worse, GAME, options)]
+    game = GAME.bind()
+    agents = [agent(better, game), agent(worse, game)]
     deals = 5_000
     gained = np.zeros(deals)
     for seat in range(4):
-        tables = Tables(GAME, options, deals, seed=1, autoreset=False)
+        tables = BatchEnv(game, deals, seed=1, autoreset=False)
         tables.reset()
         who = np.ones((deals, 4), np.int64)
         who[:, seat] = 0

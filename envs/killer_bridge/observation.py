@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import cards, tricks
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.record import field
-from backalley.envs.core.tricks import NO_TRUMP
-from backalley.envs.killer_bridge.hands import (
+from ..core import cards, tricks
+from ..core.kernel import kernel
+from ..core.record import field
+from ..core.tricks import NO_TRUMP
+from .hands import (
     BOARD,
     NO_BID,
     NO_CARD,
@@ -30,7 +30,7 @@ from backalley.envs.killer_bridge.hands import (
 )
 
 if TYPE_CHECKING:
-    from backalley.envs.killer_bridge.game import Options, State
+    from .game import Options, State
 
 WIDE_TABLE = 10  # players above which an observation lists cards instead of having a number for each (§2)
 UNKNOWN_TRUMP = 15  # the highest trump that a seat of which nothing is known may hold: the big joker (§2)

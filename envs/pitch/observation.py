@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import cards, tricks
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.record import field
-from backalley.envs.pitch.hands import ANY_CARD, BIDDING, HAND, NOBODY, NUM_POINTS, Joker, after, num_sides, side_of
+from ..core import cards, tricks
+from ..core.kernel import kernel
+from ..core.record import field
+from .hands import ANY_CARD, BIDDING, HAND, NOBODY, NUM_POINTS, Joker, after, num_sides, side_of
 
 if TYPE_CHECKING:
-    from backalley.envs.pitch.game import Options, State
+    from .game import Options, State
 
 MOST_PIPS = 80  # of a whole pack (§1.4)
 MOST_SHOWN = 127  # scores further from nought are shown as this

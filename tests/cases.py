@@ -14,8 +14,10 @@ import pytest
 
 from backalley.envs.core import options as option_rules
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import OVER, Game, game, game_names
+from backalley.envs.core.base import Game
+from backalley.envs.core.catalogue import game, game_names
 from backalley.envs.core.options import OptionError
+from backalley.envs.core.parts import OVER
 
 ONLY = os.environ.get("BACKALLEY_ONLY")
 """Names of games, comma-separated, to which a run of the generic tests is narrowed; all by default."""
@@ -25,8 +27,8 @@ GAMES = [game(name) for name in (ONLY.split(",") if ONLY else game_names())]
 
 def alternatives(game: Game, name: str) -> list[Any]:
     """Values of one option other than its default: every choice, both ends of a range, a step beside the default."""
-    kind, note = option_rules.declared(game.Options)[name]
-    default = game.Options._field_defaults[name]  # type: ignore[attr-defined]
+    kind, note = option_rules.declared(game.type.Options)[name]
+    default = game.type.Options._field_defaults[name]  # type: ignore[attr-defined]
     if typing.get_origin(kind) is tuple:
         found: list[Any] = [tuple(reversed(default))]
     elif isinstance(kind, type) and issubclass(kind, IntEnum):
@@ -45,7 +47,7 @@ def alternatives(game: Game, name: str) -> list[Any]:
 def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:
     """The defaults, every alternative alone, and some random mixtures that the game allows."""
     sets: list[dict[str, Any]] = [{}]
-    names = list(option_rules.declared(game.Options))
+    names = list(option_rules.declared(game.type.Options))
     sets += [{name: value} for name in names for value in alternatives(game, name)]
     random = np.random.default_rng(sum(game.name.encode()))
     for _ in range(mixed):
@@ -60,7 +62,7 @@ def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:
 
 def _allowed(game: Game, given: dict[str, Any]) -> bool:
     try:
-        game.options(given)
+        game.bind(given)
     except OptionError:
         return False
     return True
@@ -73,8 +75,7 @@ def label(given: dict[str, Any]) -> str:
 
 def marks(game: Game, given: Mapping[str, Any]) -> list[pytest.MarkDecorator]:
     """`slow` where options change the shape of a record, so that all the game's kernels are compiled anew."""
-    chosen, default = game.options(given), game.options()
-    shapes = [(game.state_dtype(options), game.observation_dtype(options)) for options in (chosen, default)]
+    shapes = [(one.state_dtype, one.observation_dtype) for one in (game.type.bind(given), game.type.bind())]
     return [] if shapes[0] == shapes[1] else [pytest.mark.slow]
 
 
@@ -82,7 +83,7 @@ def cases(game: Game) -> Iterator[Any]:
     """The option sets as a test's parameters; those with one option changed are slow, since they are many."""
     for given in option_sets(game):
         slow = [pytest.mark.slow] if len(given) == 1 else marks(game, given)
-        yield pytest.param(game, given, id=f"{game.name}[{label(given)}]", marks=slow)
+        yield pytest.param(game.bind(given), id=f"{game.name}[{label(given)}]", marks=slow)
 
 
 CASES = [case for game in GAMES for case in cases(game)]
@@ -93,10 +94,10 @@ def random_action(env: AECEnv, random: np.random.Generator) -> int:
     return int(random.choice(np.flatnonzero(env.engine.batch.mask[0])))
 
 
-def play_digest(game: Game, given: dict[str, Any], seed: int, episodes: int, most: int = 10**9) -> str:
+def play_digest(game: Game, seed: int, episodes: int, most: int = 10**9) -> str:
     """A digest of all that random play shows: states, masks, observations of every seat, rewards; of `most` decisions
     an episode."""
-    env = AECEnv(game, game.options(given))
+    env = AECEnv(game)
     random = np.random.default_rng(seed)
     digest = hashlib.sha256()
     batch, seats = env.engine.batch, np.arange(env.engine.num_seats)
@@ -110,7 +111,7 @@ def play_digest(game: Game, given: dict[str, Any], seed: int, episodes: int, mos
             digest.update(batch.mask.tobytes() + batch.raw.tobytes())
             digest.update(env.engine.observe(np.zeros_like(seats), seats).tobytes())
             for bot in game.bots.values():
-                action = bot.act(env.options, batch.observation[0], batch.mask[0], np.uint64(random.integers(2**63)))
+                action = bot.act(game.options, batch.observation[0], batch.mask[0], np.uint64(random.integers(2**63)))
                 assert batch.mask[0, action], f"{bot.name} chose {action}, which is not legal"
                 digest.update(str(int(action)).encode())
             env.step(random_action(env, random))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import rng
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.record import field
-from backalley.envs.twenty_one.hands import (
+from ..core import rng
+from ..core.kernel import kernel
+from ..core.record import field
+from .hands import (
     MOST_CARDS,
     NUM_CARDS,
     TARGET,
@@ -22,7 +22,7 @@ from backalley.envs.twenty_one.hands import (
     is_royal,
     low_total,
 )
-from backalley.envs.twenty_one.table import (
+from .table import (
     ACT,
     DECISION_PHASES,
     EVERYBODY,
@@ -40,7 +40,7 @@ from backalley.envs.twenty_one.table import (
 )
 
 if TYPE_CHECKING:
-    from backalley.envs.twenty_one.game import Options, State
+    from .game import Options, State
 
 LOGARITHMS = np.array([math.log1p(coins) for coins in range(4096)])
 """Of everyday amounts; a table is several times as fast as the function."""

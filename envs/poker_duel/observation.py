@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import pokerhands, rng
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.record import field
-from backalley.envs.poker_duel.hands import (
+from ..core import pokerhands, rng
+from ..core.kernel import kernel
+from ..core.record import field
+from .hands import (
     ARRANGE,
     HAND,
     PACK,
@@ -29,7 +29,7 @@ from backalley.envs.poker_duel.hands import (
 )
 
 if TYPE_CHECKING:
-    from backalley.envs.poker_duel.game import Options, State
+    from .game import Options, State
 
 
 class Observation:

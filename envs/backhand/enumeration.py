@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.backhand import series
-from backalley.envs.core.base import FaceUp
-from backalley.envs.core.kernel import kernel
+from ..core.kernel import kernel
+from ..core.parts import Enumeration
+from . import series
 
 
 @kernel
@@ -54,5 +54,5 @@ def dealer_key(options: Any, state: series.DealerState) -> int:
     return packed
 
 
-FACE_UP = FaceUp(deck, next_card, kind, key)
-WITH_DEALER = FaceUp(deck, next_card, kind, dealer_key)
+ENUMERATION = Enumeration(deck, next_card, kind, key)
+WITH_DEALER = Enumeration(deck, next_card, kind, dealer_key)

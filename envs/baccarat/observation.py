@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.baccarat.coup import (
+from ..core import rng
+from ..core.kernel import kernel
+from ..core.record import field
+from .coup import (
     BANK,
     BANKER_TURN,
     BETTING,
@@ -25,12 +28,9 @@ from backalley.envs.baccarat.coup import (
     side_of,
     two_cards,
 )
-from backalley.envs.core import rng
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.record import field
 
 if TYPE_CHECKING:
-    from backalley.envs.baccarat.game import Options, State
+    from .game import Options, State
 
 
 class Observation:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.bezique.declarations import NUM_KINDS, declared, entry, member, members, most_points
-from backalley.envs.bezique.hands import take
-from backalley.envs.bezique.pack import DRAWING, MOST_DEALS, NONE, NUM_CARDS, NUM_TYPES, STOCK, TRICKS, TurnUp
-from backalley.envs.core import rng
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.record import field
+from ..core import rng
+from ..core.kernel import kernel
+from ..core.record import field
+from .declarations import NUM_KINDS, declared, entry, member, members, most_points
+from .hands import take
+from .pack import DRAWING, MOST_DEALS, NONE, NUM_CARDS, NUM_TYPES, STOCK, TRICKS, TurnUp
 
 # Where a seat sees a card, in the order by which copies are numbered anew
 _MINE, _LED, _TAKEN, _PILES, _TURN_UP, _TOP, _LAID, _HIDDEN = 0, 1, 2, 4, 6, 7, 8, 9

@@ -18,15 +18,16 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from backalley.agents.base import Agent
-from backalley.agents.match import advance
-from backalley.agents.registry import agent as agent_of
 from backalley.envs.core import rng
 from backalley.envs.core.aec import RENDER_MODES
 from backalley.envs.core.base import Game
-from backalley.envs.core.base import game as game_of
+from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.render import table_text
-from backalley.envs.core.vector import Tables
+from backalley.envs.core.vector import BatchEnv
+
+from .base import Agent
+from .match import advance
+from .registry import agent as agent_of
 
 Opponent = str | Agent | Sequence[str | Agent]
 
@@ -39,10 +40,8 @@ class SeatTables:
     """B tables at each of which one seat is the caller's and agents play the others. Not reset by itself: see
     `begin`."""
 
-    def __init__(
-        self, game: Game, options: Any, num_envs: int, seat: int | str, opponent: Opponent, num_threads: int = 1
-    ) -> None:
-        self.tables = Tables(game, options, num_envs, num_threads=num_threads, autoreset=False)
+    def __init__(self, game: Game, num_envs: int, seat: int | str, opponent: Opponent, num_threads: int = 1) -> None:
+        self.tables = BatchEnv(game, num_envs, num_threads=num_threads, autoreset=False)
         seats = self.tables.num_seats
         if seat != "random" and not (isinstance(seat, (int, np.integer)) and 0 <= seat < seats):
             raise ValueError(
@@ -55,7 +54,7 @@ class SeatTables:
                 f"{len(named)} opponents were given; {game.name} has "
                 f"{seats - 1} other seats: give one agent, or {seats - 1}."
             )
-        self.agents = [agent_of(one, game, options) if isinstance(one, str) else one for one in named]
+        self.agents = [agent_of(one, game) if isinstance(one, str) else one for one in named]
         self.seat = np.zeros(num_envs, np.int64)
         self._who = np.zeros((num_envs, seats), np.int64)
         self._keys = np.zeros(num_envs, np.uint64)
@@ -89,8 +88,8 @@ class SeatTables:
 
     def step(self, actions: npt.ArrayLike, rows: npt.NDArray[np.int64]) -> None:
         """Play the caller's actions and then the others' until the caller is to act again or the game is over."""
-        turn = self.tables.step(actions, rows)
-        self._gained[rows] += turn.reward[rows]
+        time_step = self.tables.step(actions, rows)
+        self._gained[rows] += time_step.reward[rows]
         advance(self.tables, self.agents, self._who, rows, self._keys, self._gained)
 
     def collect(self) -> npt.NDArray[np.float64]:
@@ -103,7 +102,7 @@ class SeatTables:
     @property
     def over(self) -> npt.NDArray[np.bool_]:
         """Tables whose episode has ended [B]."""
-        ended: npt.NDArray[np.bool_] = self.tables.turn.seat < 0
+        ended: npt.NDArray[np.bool_] = self.tables.time_step.seat < 0
         return ended
 
     def observe(self, rows: npt.NDArray[np.int64] | None = None) -> npt.NDArray[Any]:
@@ -124,7 +123,7 @@ class LegalDiscrete(gymnasium.spaces.Discrete):
         return super().sample(mask=mask, probability=probability)
 
 
-class SingleEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
+class GymnasiumEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
     """One seat of a game. A step plays the caller's action and the other seats' answers; the reward is the seat's gain
     until it acts again.
 
@@ -136,7 +135,6 @@ class SingleEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
     def __init__(
         self,
         game: Game,
-        options: Any,
         *,
         seat: int | str = 0,
         opponent: Opponent = "bot",
@@ -146,9 +144,9 @@ class SingleEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
         left."""
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode is {render_mode!r}; it takes {', '.join(map(repr, RENDER_MODES))} or None.")
-        self._seats = SeatTables(game, options, 1, seat, opponent)
-        self.game, self.options, self.render_mode = game, options, render_mode
-        low, high = game.observation_bounds(options)
+        self._seats = SeatTables(game, 1, seat, opponent)
+        self.game, self.render_mode = game, render_mode
+        low, high = game.observation_bounds
         self.observation_space = gymnasium.spaces.Box(low, high, dtype=low.dtype.type)
         self.action_space = LegalDiscrete(game.num_actions)
         self._row = np.zeros(1, np.int64)
@@ -164,24 +162,30 @@ class SingleEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
         return self._seats.observe()[0], self._info()
 
     def _info(self) -> dict[str, Any]:
-        mask = self._seats.tables.turn.action_mask[0].copy()
+        mask = self._seats.tables.time_step.action_mask[0].copy()
         self.action_space.legal = mask  # type: ignore[attr-defined]
         told: dict[str, Any] = {"action_mask": mask, "seat": int(self._seats.seat[0])}
         if self._seats.over[0] and self.game.info is not None:
-            told |= self.game.info(self.options, self._seats.tables.engine.batch.state[0], told["seat"])
+            told |= self.game.info(self._seats.tables.engine.batch.state[0], told["seat"])
         return told
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions are legal now [A], where MaskablePPO looks for it."""
-        legal: npt.NDArray[np.bool_] = self._seats.tables.turn.action_mask[0].astype(bool)
+        legal: npt.NDArray[np.bool_] = self._seats.tables.time_step.action_mask[0].astype(bool)
         return legal
 
     def step(self, action: Any) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Observation, reward, terminated, truncated, info."""
         self._seats.step(np.asarray(action).reshape(1), self._row)
-        turn = self._seats.tables.turn
+        time_step = self._seats.tables.time_step
         reward = float(self._seats.collect()[0])
-        return self._seats.observe()[0], reward, bool(turn.terminated[0]), bool(turn.truncated[0]), self._info()
+        return (
+            self._seats.observe()[0],
+            reward,
+            bool(time_step.terminated[0]),
+            bool(time_step.truncated[0]),
+            self._info(),
+        )
 
     def render(self) -> str | None:
         """The table from this seat's view: text in mode "ansi", printed in mode "human"."""
@@ -194,11 +198,11 @@ class SingleEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
         return text
 
 
-class SingleVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[Any]]):
-    """B copies of `SingleEnv` in one call. Finished ones start anew in the same step; `infos["final_obs"]` has their
+class GymnasiumVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[Any]]):
+    """B copies of `GymnasiumEnv` in one call. Finished ones start anew in the same step; `infos["final_obs"]` has their
     last observations.
 
-    Row i with seed `s` plays as `SingleEnv` with seed `s + i`.
+    Row i with seed `s` plays as `GymnasiumEnv` with seed `s + i`.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}  # noqa: RUF012 (Gymnasium's own form)
@@ -206,16 +210,15 @@ class SingleVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDA
     def __init__(
         self,
         game: Game,
-        options: Any,
         num_envs: int,
         *,
         seat: int | str = 0,
         opponent: Opponent = "bot",
         num_threads: int = 1,
     ) -> None:
-        self._seats = SeatTables(game, options, num_envs, seat, opponent, num_threads)
+        self._seats = SeatTables(game, num_envs, seat, opponent, num_threads)
         self.num_envs = num_envs
-        low, high = game.observation_bounds(options)
+        low, high = game.observation_bounds
         self.single_observation_space = gymnasium.spaces.Box(low, high, dtype=low.dtype.type)
         self.single_action_space = LegalDiscrete(game.num_actions)
         self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
@@ -235,11 +238,11 @@ class SingleVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDA
         return self._seats.observe(), self._info()
 
     def _info(self) -> dict[str, Any]:
-        return {"action_mask": self._seats.tables.turn.action_mask.copy(), "seat": self._seats.seat.copy()}
+        return {"action_mask": self._seats.tables.time_step.action_mask.copy(), "seat": self._seats.seat.copy()}
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions are legal now [B, A]."""
-        legal: npt.NDArray[np.bool_] = self._seats.tables.turn.action_mask.astype(bool)
+        legal: npt.NDArray[np.bool_] = self._seats.tables.time_step.action_mask.astype(bool)
         return legal
 
     def step(
@@ -247,9 +250,9 @@ class SingleVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDA
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
         """Observations, rewards, terminated, truncated and infos, each of B rows."""
         self._seats.step(actions, self._all)
-        turn = self._seats.tables.turn
+        time_step = self._seats.tables.time_step
         over = self._seats.over
-        reward, terminated, truncated = self._seats.collect(), turn.terminated & over, turn.truncated & over
+        reward, terminated, truncated = self._seats.collect(), time_step.terminated & over, time_step.truncated & over
         rows = np.flatnonzero(over)
         last = self._seats.observe(rows)
         if len(rows):
@@ -267,15 +270,15 @@ class SingleVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDA
         self._seats.tables.close()
 
 
-def make_single(
+def make_gymnasium(
     game: str, *, seat: int | str = 0, opponent: Opponent = "bot", render_mode: str | None = None, **options: Any
-) -> SingleEnv:
+) -> GymnasiumEnv:
     """Gymnasium's entry point for one table; every other keyword is an option of the game."""
     found = game_of(game)
-    return SingleEnv(found, found.options(options), seat=seat, opponent=opponent, render_mode=render_mode)
+    return GymnasiumEnv(found.bind(options), seat=seat, opponent=opponent, render_mode=render_mode)
 
 
-def make_single_vec(
+def make_gymnasium_vec(
     game: str,
     num_envs: int = 1,
     *,
@@ -284,13 +287,11 @@ def make_single_vec(
     num_threads: int = 1,
     render_mode: str | None = None,
     **options: Any,
-) -> SingleVectorEnv:
+) -> GymnasiumVectorEnv:
     """Gymnasium's entry point for a batch."""
     found = game_of(game)
     if render_mode is not None:
         raise ValueError(
             f"A batch of tables has no render_mode, and {render_mode!r} was given; make one environment to draw it."
         )
-    return SingleVectorEnv(
-        found, found.options(options), num_envs, seat=seat, opponent=opponent, num_threads=num_threads
-    )
+    return GymnasiumVectorEnv(found.bind(options), num_envs, seat=seat, opponent=opponent, num_threads=num_threads)

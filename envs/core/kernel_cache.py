@@ -1,0 +1,117 @@
+"""Where machine code is kept, so that it is never that of an older text.
+
+Numba's own cache looks only at the file a function stands in: edit `tricks.py`, and the cached kernels of a game that
+calls it would keep running the old rule. So the cache folder of a kernel is named after a digest of its file and of all
+files that it imports, directly or not: those of this package, and of a game outside it those beside that game.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numba
+import numpy as np
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+"""The folder that holds envs/, agents/ and the others: `backalley` itself, or the checkout."""
+_FOLDERS = ("envs", "agents", "benchmarks", "training")
+_NAME = __name__.partition(".")[0]
+_INSTALLED = {"site-packages", "dist-packages"}
+_KEPT_DAYS = 30
+
+
+@functools.cache
+def imported_files(path: Path) -> tuple[Path, ...]:
+    """The files of this package, and those beside a file of another, that `path` imports: absolutely or relatively, at
+    its top, inside functions and under `TYPE_CHECKING` alike."""
+    found: dict[Path, None] = {}
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            wanted = [(0, alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            wanted = [(node.level, node.module or "", alias.name) for alias in node.names]
+        else:
+            continue
+        for level, module, name in wanted:
+            for root, parts in _places(path, level, module):
+                for place in (root.joinpath(*parts), root.joinpath(*parts, name)):
+                    for file in (place.with_suffix(".py"), place / "__init__.py"):
+                        if file.is_file() and file != path:
+                            found[file.resolve()] = None
+    return tuple(found)
+
+
+def _places(path: Path, level: int, module: str) -> Iterator[tuple[Path, list[str]]]:
+    """Folders, and the path below them, where the module of an import in `path` may lie."""
+    parts = module.split(".") if module else []
+    if level:
+        yield path.parents[level - 1], parts
+    elif parts[0] == _NAME:
+        yield _PACKAGE, parts[1:]
+    elif not path.is_relative_to(_PACKAGE / "envs"):
+        for root in {
+            Path(entry).resolve() for entry in sys.path if entry and path.is_relative_to(Path(entry).resolve())
+        }:
+            own = path.relative_to(root).parts[0]
+            if parts[0] == own.removesuffix(".py") or root.name not in _INSTALLED:
+                yield root, parts
+
+
+@functools.cache
+def source_digest(*paths: Path) -> str:
+    """A digest of source files, of all files that they import, directly or not (see `imported_files`), of what
+    compiles them, and of Numba's and NumPy's versions."""
+    compiling = {Path(__file__).resolve().with_name(name) for name in ("kernel.py", "specialise.py", "numba_repair.py")}
+    known, waiting = {*paths, *compiling}, [*paths]
+    while waiting:
+        new = set(imported_files(waiting.pop())) - known
+        known |= new
+        waiting += new
+    digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
+    for file in sorted(known):
+        digest.update(str(file).encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def cache_root() -> Path:
+    """The folder that holds the caches: `$BACKALLEY_CACHE`, or `backalley` in the user's cache folder."""
+    named = os.environ.get("BACKALLEY_CACHE")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return (Path(base) if base else Path.home() / ".cache") / "backalley"
+
+
+@functools.cache
+def writable_root() -> Path:
+    """`cache_root()`, rid of caches that nobody has used for a month; a temporary folder where it cannot be written."""
+    root = cache_root()
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        if not os.access(root, os.W_OK):
+            raise PermissionError(root)
+        for folder in root.iterdir():
+            if folder.is_dir() and time.time() - folder.stat().st_mtime > _KEPT_DAYS * 86400:
+                shutil.rmtree(folder, ignore_errors=True)
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="backalley-kernels-"))
+    return root
+
+
+@functools.cache
+def cache_folder(*paths: Path) -> str:
+    """Where the machine code of kernels of these source files is kept, for the present text of all that they are made
+    of."""
+    folder = writable_root() / source_digest(*paths)
+    folder.mkdir(exist_ok=True)
+    os.utime(folder)
+    return str(folder)

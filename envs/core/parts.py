@@ -1,0 +1,64 @@
+"""The parts that a game's declaration is put together from, and the two numbers that every rule knows.
+
+This file imports nothing of the package: the machine code of rules and bots depends on the text of all that they
+import, and should outlive a change to anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+CHANCE = -1
+"""`state.seat` while the engine has to shuffle a pack and call `deal`."""
+OVER = -2
+"""`state.seat` after the last action of an episode."""
+
+
+class Kernels(NamedTuple):
+    """A game's rules as compiled functions, in the form that drivers take.
+
+    The engine clears what a kernel fills: `mask`, `out` and, before `step` and `deal`, nothing but `state.reward`
+    before each action.
+    """
+
+    start: Callable[..., None]
+    """`start(options, state, start_outcome)`: begin an episode in a zeroed state; `start_outcome` is uniform in
+    `range(num_start_outcomes(options))`."""
+    deal: Callable[..., None]
+    """`deal(options, state, deck)`: chance has shuffled; `deck[0]` is the first card dealt."""
+    legal: Callable[..., None]
+    """`legal(options, state, mask)`: write 1 for each legal action of `state.seat`."""
+    step: Callable[..., None]
+    """`step(options, state, action)`: play a legal action; add what each seat gains to `state.reward`."""
+    observe: Callable[..., None]
+    """`observe(options, state, seat, out)`: what `seat` may know, seats turned so that 0 is that seat."""
+    determinize: Callable[..., None]
+    """`determinize(options, state, seat, key)`: redraw all that `seat` cannot see, from its knowledge and the key
+    alone."""
+
+
+class Bot(NamedTuple):
+    """A rule-based player: a kernel `act(options, observation, mask, key) -> action` that sees an Observation record,
+    never a State."""
+
+    name: str
+    act: Callable[..., int]
+    doc: str
+    fast: bool = True
+    """Whether it decides fast enough (a few microseconds) for a search to play games out with it by the thousand."""
+
+
+class Enumeration(NamedTuple):
+    """What an exact solver has to know of a game where all is public but the order of the cards not yet dealt. All four
+    are kernels."""
+
+    deck: Callable[..., Any]
+    """`deck(state)`: the pack in the order of dealing, as an array that may be written to."""
+    next_card: Callable[..., int]
+    """`next_card(state)`: how many of its cards have been dealt. Rules take cards from there, one after another."""
+    kind: Callable[..., int]
+    """`kind(card)`: a number below 63, the same for cards that the rules never tell apart."""
+    key: Callable[..., int]
+    """`key(options, state)`: a non-negative number, the same for two positions only where play goes on alike in
+    both."""

@@ -1,0 +1,49 @@
+"""Drivers: functions that call a game's kernels by names which are filled in for each game, and kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+from .kernel import COMPILED, compiled, plain, source
+
+
+def template(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function that calls kernels by names which `specialise` has yet to fill in. By itself it cannot be
+    called."""
+    return function
+
+
+def specialise(
+    templates: Sequence[Callable[..., Any]], names: Mapping[str, Callable[..., Any]], *, keep: bool = True
+) -> dict[str, Callable[..., Any]]:
+    """The templates compiled with the kernels `names` in the places of those names, by the templates' own names.
+
+    Templates work in arrays that their callers hold and make none, so they go without Numba's count of references
+    (*measured*: handing a batch's arrays from function to function under that count took nine tenths of a small game's
+    time). They may call one another. Their machine code is kept on disk like any kernel's, since the kernels are part
+    of it (*measured*: hundredths of a second to load, against seconds to link a game's kernels anew in each process).
+    Templates that call each other in a circle need `keep=False`: Numba keeps each function apart, and such code was
+    seen to crash when only a part of it was still kept.
+    """
+    kernels = sorted(names.items())
+    words = " ".join(f"{name}={plain(kernel).__module__}.{plain(kernel).__qualname__}" for name, kernel in kernels)
+    mark = hashlib.sha256(words.encode()).hexdigest()[:12]
+    sources = sorted({source(part) for part in [*templates, *names.values()]})
+    scope: dict[str, Any] = {}
+    for part in templates:
+        scope |= part.__globals__
+    scope |= names
+    made = {}
+    for part in templates:
+        copy = FunctionType(part.__code__, scope, part.__name__)
+        # Of a name that no other choice of kernels has, or machine code of two choices could be mistaken for one
+        # another.
+        copy.__qualname__ = f"{part.__name__}_{mark}"
+        copy.__module__ = __name__
+        made[part.__name__] = scope[part.__name__] = (
+            compiled(copy, *sources, keep=keep, arrays=False) if COMPILED else copy
+        )
+    return made
