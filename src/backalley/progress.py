@@ -26,8 +26,8 @@ _MOST_BAR, _LEAST_BAR = 16, 4
 class Progress:
     """How far the work named `what` has come. Call it with the work done and all work, in any unit, and some words.
 
-    Until it is first called, the wait is for compiling. The pace that the time left is reckoned from is measured from the
-    first call on; work that starts over (`done` falls) is timed anew.
+    Until it is first called, the wait is for compiling. The pace that the time left is reckoned from is measured from
+    the first call on; work that starts over (`done` falls) is timed anew.
     """
 
     def __init__(self, what: str) -> None:
@@ -75,7 +75,7 @@ class Progress:
         room -= len(what) + 1 if what else 0
         bar = max(min(_MOST_BAR, room), 1)
         words = cut(self.words, room - bar - 1)
-        row = [Text(what)] if what else []
+        row: list[Text | ProgressBar] = [Text(what)] if what else []
         row += [ProgressBar(self.total, min(self.done, self.total), width=bar), Text(share), Text(left)]
         row += [Text(words)] if words else []
         grid = Table.grid(padding=(0, 1, 0, 0), pad_edge=False)
