@@ -1,15 +1,16 @@
-"""The rule-based players of Buffalo Bayou Backhand; what they count is `backhand/counting.py`."""
+"""The rule-based players of Buffalo Bayou Backhand; how they play a hand is `backhand_series/players.py`."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from ..backhand import counting
-from ..backhand.counting import Stakes
+from ..backhand_series import counting, players
+from ..backhand_series.counting import Stakes
 from ..core.kernel import kernel
 from ..core.parts import Bot
-from .game import Observation, Options
+from .observation import Observation
+from .state import Options
 
 
 @kernel
@@ -23,22 +24,22 @@ def stakes(options: Options, observation: Observation) -> Stakes:
 @kernel
 def book(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """The book play of the series."""
-    only = counting.only_action(mask)
-    return only if only >= 0 else counting.book(observation, stakes(options, observation))
+    only = players.only_action(mask)
+    return only if only >= 0 else players.book(observation, stakes(options, observation))
 
 
 @kernel
 def counter(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """One card ahead."""
-    only = counting.only_action(mask)
-    return only if only >= 0 else counting.counter(observation, mask, stakes(options, observation))
+    only = players.only_action(mask)
+    return only if only >= 0 else players.counter(observation, mask, stakes(options, observation))
 
 
 @kernel
 def planner(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """To the end of the hand."""
-    only = counting.only_action(mask)
-    return only if only >= 0 else counting.planner(options, observation, mask, stakes(options, observation))
+    only = players.only_action(mask)
+    return only if only >= 0 else players.planner(options, observation, mask, stakes(options, observation))
 
 
 BOTS = (

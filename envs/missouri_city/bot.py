@@ -1,16 +1,17 @@
-"""The rule-based players of Missouri City Backhand; what they count is `backhand/counting.py`."""
+"""The rule-based players of Missouri City Backhand; how they play a hand is `backhand_series/players.py`."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from ..backhand import counting
-from ..backhand.counting import Numbers, Stakes
-from ..backhand.series import Method, Verdict
+from ..backhand_series import counting, players
+from ..backhand_series.counting import Numbers, Stakes
+from ..backhand_series.state import Method, Verdict
 from ..core.kernel import kernel
 from ..core.parts import Bot
-from .game import Observation, Options
+from .observation import Observation
+from .state import Options
 
 OPPONENT = 1
 
@@ -48,10 +49,8 @@ def finished(observation: Observation, chances: Numbers) -> bool:
         if observation.method[OPPONENT, number]:
             method = number + 1
     if method != 0 and observation.verdict[OPPONENT, Verdict.WIN - 1] == 1:
-        player_total, total = (
-            int(np.int64(observation.player_total[OPPONENT])),
-            int(np.int64(observation.total[OPPONENT])),
-        )
+        player_total = int(np.int64(observation.player_total[OPPONENT]))
+        total = int(np.int64(observation.total[OPPONENT]))
         chances[counting.place(method, player_total, total)] = 1.0
     return method != Method.NONE
 
@@ -59,25 +58,25 @@ def finished(observation: Observation, chances: Numbers) -> bool:
 @kernel
 def book(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """The book play of the series, for its own hand alone."""
-    only = counting.only_action(mask)
-    return only if only >= 0 else counting.book(observation, own_stakes(options, observation))
+    only = players.only_action(mask)
+    return only if only >= 0 else players.book(observation, own_stakes(options, observation))
 
 
 @kernel
 def counter(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """One card ahead, against the opponent's hand as it ended; a hand that goes on is taken for an unsuccessful one."""
-    only = counting.only_action(mask)
+    only = players.only_action(mask)
     if only >= 0:
         return only
     chances = np.zeros(counting.PLACES)
     finished(observation, chances)
-    return counting.counter(observation, mask, stakes(options, observation, chances))
+    return players.counter(observation, mask, stakes(options, observation, chances))
 
 
 @kernel
 def planner(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """To the end of the hand, against the opponent's hand as it ended or against the chances of what it may become."""
-    only = counting.only_action(mask)
+    only = players.only_action(mask)
     if only >= 0:
         return only
     chances = np.zeros(counting.PLACES)
@@ -91,7 +90,7 @@ def planner(options: Options, observation: Observation, mask: npt.NDArray[np.int
             counting.is_push_hand(observation, OPPONENT),
             chances,
         )
-    return counting.planner(options, observation, mask, stakes(options, observation, chances))
+    return players.planner(options, observation, mask, stakes(options, observation, chances))
 
 
 BOTS = (

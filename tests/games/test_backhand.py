@@ -1,8 +1,10 @@
-"""What vectors cannot say of the Backhand series: chances, and how far a deck is used."""
+"""What vectors cannot say of the Backhand series: chances, how far a deck is used, and what its games share."""
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 import backalley
 from backalley.agents.registry import agent
 from backalley.benchmarks.evaluate import evaluate
-from backalley.envs.core.catalogue import game as game_of
+from backalley.envs.core.catalogue import game_names, games_root
 from backalley.envs.core.engine import Engine
 from backalley.envs.core.kernel import COMPILED
 from backalley.envs.core.parts import OVER
@@ -30,17 +32,17 @@ def random_actions(mask: npt.NDArray[np.int8], dice: np.random.Generator) -> npt
 def random_returns(name: str, episodes: int, **options: Any) -> npt.NDArray[np.float64]:
     """Seat 0's returns over at least `episodes` episodes of uniformly random legal play, whole batches of first
     episodes."""
-    tables = backalley.make_vec(f"{name}-v0", num_envs=min(episodes, 20_000), seed=7, autoreset=False, **options)
+    batch = backalley.make_vec(f"{name}-v0", num_envs=min(episodes, 20_000), seed=7, autoreset=False, **options)
     dice, found = np.random.default_rng(7), []
-    tables.reset()
+    batch.reset()
     while sum(map(len, found)) < episodes:
-        live, returns = np.arange(tables.num_envs), np.zeros(tables.num_envs)
+        live, returns = np.arange(batch.num_envs), np.zeros(batch.num_envs)
         while len(live):
-            turn = tables.step(random_actions(tables.time_step.action_mask[live], dice), live)
-            returns[live] += turn.reward[live, 0]
-            live = live[~turn.terminated[live]]
+            step = batch.step(random_actions(batch.time_step.action_mask[live], dice), live)
+            returns[live] += step.reward[live, 0]
+            live = live[~step.terminated[live]]
         found.append(returns)
-        tables.restart(np.arange(tables.num_envs))
+        batch.restart(np.arange(batch.num_envs))
     return np.concatenate(found)
 
 
@@ -62,7 +64,7 @@ def test_random_play_of_missouri_city_favours_nobody_by_colour() -> None:
 def test_the_deck_never_runs_out(name: str, ace_rule: str) -> None:
     """Packs stacked with the aces and the cards of 7 and more on top, every push hand pushed: at most 45 cards (two
     seats), 40 (one)."""
-    engine = Engine(game_of(name), game_of(name).options({"ace_rule": ace_rule}), 1)
+    engine = Engine(backalley.game(name, ace_rule=ace_rule), 1)
     dice = np.random.default_rng(3)
     high = [card for card in range(52) if card % 13 >= 5]
     low = [card for card in range(52) if card % 13 < 5]
@@ -82,15 +84,38 @@ def test_the_deck_never_runs_out(name: str, ace_rule: str) -> None:
     assert most <= (45 if name == "missouri_city" else 40)
 
 
+def test_the_shared_folder_is_no_game() -> None:
+    assert (games_root() / "backhand_series" / "rules.py").is_file()
+    assert "backhand_series" not in game_names()
+
+
+def test_the_shared_folder_cites_paragraphs_that_the_pages_have() -> None:
+    headings, cited = set(), set()
+    for name in SERIES:
+        page = (games_root() / name / "README.md").read_text("utf-8")
+        headings |= set(re.findall(r"^#+ .*?(§[\d.]+\d|§\d)", page, re.MULTILINE))
+    for path in (games_root() / "backhand_series").glob("*.py"):
+        cited |= set(re.findall(r"§\d+(?:\.\d+)*", path.read_text("utf-8")))
+    assert {"§1.2", "§2.3", "§3.4"} <= cited <= headings
+
+
+@pytest.mark.parametrize("record", ["state_dtype", "observation_dtype"])
+def test_no_games_record_begins_with_all_of_anothers(record: str) -> None:
+    """Numba would take the longer one for a subtype, and run on it what it compiled for the shorter one."""
+    for one, other in itertools.permutations(SERIES, 2):
+        short, long = (getattr(backalley.game(name), record) for name in (one, other))
+        assert short.descr != long.descr[: len(short.descr)], f"{other}'s {record} begins with all of {one}'s"
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="hundreds of thousands of deals")
 @pytest.mark.parametrize("name", SERIES)
 def test_every_bot_beats_random_play_and_the_last_one_beats_all(name: str) -> None:
     """On the same decks, by more than the 95 % interval."""
-    found = game_of(name)
-    *others, last = (f"bot:{bot}" for bot in found.bots)
+    game = backalley.game(name)
+    *others, last = (f"bot:{bot}" for bot in game.bots)
     pairs = [("random", bot, 20_000) for bot in (*others, last)] + [(bot, last, 300_000) for bot in others]
     for weaker, stronger, deals in pairs:
-        line_up = [agent(spec, found) for spec in (weaker, stronger)]
-        difference = evaluate(found, line_up, deals=deals, seed=1).differences[0]
+        line_up = [agent(spec, game) for spec in (weaker, stronger)]
+        difference = evaluate(game, line_up, deals=deals, seed=1).differences[0]
         assert difference.low > 0, f"{stronger} less {weaker}: {difference}"

@@ -3,24 +3,24 @@ matter."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from ..core.kernel import kernel
 from ..core.parts import Enumeration
-from . import series
+from .rules import is_push_hand
+from .state import SHOW_CARDS, TEN, DealerState, HandOptions, HandState
+from .stub import value
 
 
 @kernel
-def deck(state: series.HandState) -> npt.NDArray[np.int8]:
+def deck(state: HandState) -> npt.NDArray[np.int8]:
     """The pack in the order of dealing."""
     return state.deck
 
 
 @kernel
-def next_card(state: series.HandState) -> int:
+def next_card(state: HandState) -> int:
     """How many cards have been dealt."""
     return int(state.next_card)
 
@@ -28,29 +28,29 @@ def next_card(state: series.HandState) -> int:
 @kernel
 def kind(card: int) -> int:
     """Cards of one value are alike."""
-    return series.value(card) - 1
+    return value(card) - 1
 
 
 @kernel
-def key(options: Any, state: series.HandState) -> int:
+def key(options: HandOptions, state: HandState) -> int:
     """What the rest of a single hand depends on: the stub's cards by value, the total, the draws made, and whether it
     may be pushed.
 
     The player total of the next draw is the present total.
     """
     packed = 0
-    for number in range(series.TEN):
+    for number in range(TEN):
         packed = packed * 17 + int(state.left[number])
     packed = packed * 32 + int(state.total[0])
-    return (packed * 4 + int(state.draws[0])) * 2 + int(series.is_push_hand(state, 0))
+    return (packed * 4 + int(state.draws[0])) * 2 + int(is_push_hand(state, 0))
 
 
 @kernel
-def dealer_key(options: Any, state: series.DealerState) -> int:
+def dealer_key(options: HandOptions, state: DealerState) -> int:
     """The same against a dealer: the show cards still to be used, too."""
     packed = key(options, state)
-    for place in range(series.SHOW_CARDS):
-        packed = packed * 11 + (series.value(int(state.show[place])) if place >= int(state.draws[0]) else 0)
+    for place in range(SHOW_CARDS):
+        packed = packed * 11 + (value(int(state.show[place])) if place >= int(state.draws[0]) else 0)
     return packed
 
 

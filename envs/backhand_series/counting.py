@@ -16,40 +16,33 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.kernel import kernel
-from .series import (
+from .dealer import dealer_total
+from .observation import DealerObservation, HandObservation
+from .state import (
     ACE,
-    BACKHAND,
-    HIT,
     LIMIT,
     MAX_DRAWS,
     PLAY_FROM,
-    PUSH,
     PUSH_FROM,
     SHOW_CARDS,
-    STAND,
     TEN,
     AceRule,
-    DealerObservation,
-    HandObservation,
     HandOptions,
     HandType,
     Method,
-    dealer_total,
 )
 
 Counts = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
 
-# The places of won hands, from the best down, MC 3.4: five cards by total, stood hands by total, pushes by player total
-# and last card, backhands by player total and last card. Only a stood hand's place is a simplification: MC 3.5 has no
+# The places of won hands, from the best down, §3.4: five cards by total, stood hands by total, pushes by player total
+# and last card, backhands by player total and last card. Only a stood hand's place is a simplification: §3.5 has no
 # single order.
 STOOD = LIMIT + 1
 PUSHED = STOOD + LIMIT + 1
 PUSH_CARDS = LIMIT - PUSH_FROM
 CALLED = PUSHED + (LIMIT - PUSH_FROM) * PUSH_CARDS
 PLACES = CALLED + (LIMIT - PLAY_FROM + 1) * TEN
-
-BOOK_HITS_TO = 13  # the rules page's book plays hits totals up to it
 
 
 class Stakes(NamedTuple):
@@ -71,7 +64,7 @@ class Stakes(NamedTuple):
 
 @kernel
 def place(method: int, player_total: int, total: int) -> int:
-    """The place of a won hand among all won hands; less is better. MC 3.4"""
+    """The place of a won hand among all won hands; less is better. §3.4"""
     if method == Method.FIVE_CARDS:
         return total
     if method == Method.STAND:
@@ -235,82 +228,3 @@ def result_chances(
                     chances[after] += reached * stub[drawn]
                 elif after <= LIMIT:
                     live[rung + 1, after] += reached * stub[drawn]
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Players
-
-
-@kernel
-def only_action(mask: npt.NDArray[np.int8]) -> int:
-    """The one legal action, or -1 where there is a choice."""
-    found = -1
-    for action in range(len(mask)):
-        if mask[action]:
-            if found >= 0:
-                return -1
-            found = action
-    return found
-
-
-@kernel
-def book(observation: HandObservation, stakes: Stakes) -> int:
-    """Hits to 13, then calls backhand where more than half of the stub passes 21 and most of that half beats the
-    dealer; pushes unless half of the stub would play the push home."""
-    stub = count_stub(observation)
-    total, draws = int(np.int64(observation.total[0])), int(np.int64(observation.draws[0]))
-    passing, beating = 0, 0
-    for drawn in range(ACE, TEN + 1):
-        if total + drawn > LIMIT:
-            passing += stub[drawn]
-            if total > dealer_total(stakes.show[draws], drawn, stakes.cap):
-                beating += stub[drawn]
-    if is_push_hand(observation, 0):
-        return HIT if 2 * passing < stub[0] else PUSH
-    if total == LIMIT:
-        return BACKHAND
-    return BACKHAND if total > BOOK_HITS_TO and 2 * passing > stub[0] and 2 * beating > passing else HIT
-
-
-@kernel
-def counter(observation: HandObservation, mask: npt.NDArray[np.int8], stakes: Stakes) -> int:
-    """The best expectation over the next card alone; a hand that goes on counts half way between the best end and the
-    worst."""
-    stub = count_stub(observation)
-    total, draws = int(np.int64(observation.total[0])), int(np.int64(observation.draws[0]))
-    goes_on = (stakes.loss + stakes.won[0]) / 2
-    if mask[PUSH]:
-        return HIT if push_hit_worth(stub, stakes, total) > goes_on else PUSH
-    hit, call = 0.0, 0.0
-    for drawn in range(ACE, TEN + 1):
-        if total + drawn > LIMIT:
-            hit += stub[drawn] * stakes.loss
-            call += stub[drawn] * end_worth(stakes, draws, total, drawn, Method.BACKHAND)
-        else:
-            hit += stub[drawn] * (stakes.won[total + drawn] if draws == MAX_DRAWS - 1 else goes_on)
-            call += stub[drawn] * stakes.loss
-    return best_of(mask, hit / stub[0], call / stub[0], stakes.won[STOOD + total])
-
-
-@kernel
-def planner(options: HandOptions, observation: HandObservation, mask: npt.NDArray[np.int8], stakes: Stakes) -> int:
-    """The best expectation over all the cards that the hand may still draw."""
-    stub = count_stub(observation)
-    total, draws = int(np.int64(observation.total[0])), int(np.int64(observation.draws[0]))
-    if mask[PUSH]:
-        return HIT if push_hit_worth(stub, stakes, total) > replacement_worth(options, stub, stakes) else PUSH
-    worth = np.empty((MAX_DRAWS, LIMIT + 1))
-    ladder(stub, stakes, draws, total, worth, np.empty((MAX_DRAWS, LIMIT + 1), np.bool_))
-    hit, call = worths(stub, stakes, draws, total, worth)
-    return best_of(mask, hit, call, stakes.won[STOOD + total])
-
-
-@kernel
-def best_of(mask: npt.NDArray[np.int8], hit: float, call: float, stand: float) -> int:
-    """The legal action of the greatest worth; hit before backhand before stand where they are level."""
-    action, best = HIT, hit
-    if mask[BACKHAND] and call > best:
-        action, best = BACKHAND, call
-    if mask[STAND] and stand > best:
-        action = STAND
-    return action

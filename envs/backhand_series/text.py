@@ -1,0 +1,66 @@
+"""Actions and tables in words. `names` are the names of a game's hands, by seat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeGuard
+
+from ..core import cards
+from .state import ACTION_NAMES, HAND_SIZE, DealerState, HandOptions, HandState, HandType, Method, Verdict
+
+
+def action_str(options: HandOptions, action: int) -> str:
+    """`hit`, `backhand`, `push`, `stand`."""
+    return ACTION_NAMES[action]
+
+
+def has_dealer(state: HandState) -> TypeGuard[DealerState]:
+    """Whether there is a dealer hand on the table."""
+    return hasattr(state, "show")
+
+
+def piles(names: Sequence[str], options: HandOptions, state: HandState) -> Mapping[str, Sequence[int]]:
+    """Hands by their seats' `names`, discards (replaced aces and pushed hands, in the order dealt), stub (next card
+    first), show cards."""
+    dealt = [int(card) for card in state.deck[: state.next_card]]
+    found: dict[str, list[int]] = {}
+    if has_dealer(state):
+        found["show"] = [int(card) for card in state.show] if dealt else []
+    for player, name in enumerate(names):
+        size = 2 + int(state.draws[player]) if state.initial_value[player] else 0
+        found[name] = [int(card) for card in state.cards[player, :size]]
+    held = {card for pile in found.values() for card in pile}
+    found["discards"] = [card for card in dealt if card not in held]
+    found["stub"] = [int(card) for card in state.deck[state.next_card :]] if dealt else []
+    return found
+
+
+def table_str(names: Sequence[str], options: HandOptions, state: HandState, seat: int | None) -> str:
+    """The table in text, one line a place. A seat sees all but the stub's order; None sees that too."""
+    lying = piles(names, options, state)
+    width = max(len(name) for name in lying)
+    lines = []
+    for name, pile in lying.items():
+        shown = cards.card_names(pile) if name != "stub" or seat is None else f"{len(pile)} cards"
+        words = _hand_words(state, names.index(name)) if name in names else ""
+        lines.append(f"{name:{width}}  {shown:{3 * HAND_SIZE}} {words}".rstrip())
+    return "\n".join(lines)
+
+
+def _hand_words(state: HandState, player: int) -> str:
+    """What a hand is worth and how it ended, in words."""
+    if not state.initial_value[player]:
+        return ""
+    words = [f"total {state.total[player]}"]
+    if state.draws[player]:
+        words.append(f"player total {state.player_total[player]}")
+        if has_dealer(state):
+            words.append(f"dealer total {state.dealer_total[player]}")
+    elif not state.method[player]:
+        words.append(f"{HandType(state.hand_type[player]).name.lower()} hand")
+    if state.method[player]:
+        words.append(
+            f"{Method(state.method[player]).name.lower().replace('_', ' ')}: "
+            f"{Verdict(state.verdict[player]).name.lower()}"
+        )
+    return ", ".join(words)
