@@ -39,7 +39,7 @@ def test_a_playthrough_that_no_longer_holds_is_a_sentence(harm: str, tmp_path: P
     assert list(replay(path))
     if harm == "move":
         seat, name = kept["moves"][0].split(": ")
-        named = (game.action_str(game.bind(), action) for action in range(game.num_actions))
+        named = (game.action_str(action) for action in range(game.num_actions))
         other = next(found for found in named if found != name)
         kept["moves"][0] = f"{seat}: {other}"
     elif harm == "shown":

@@ -18,7 +18,7 @@ from tests.cases import CASES, random_action
 
 def check_position(env: AECEnv, random: np.random.Generator) -> None:
     """All that must hold at a decision."""
-    game, batch = env.game, env.options, env.engine.batch
+    game, batch = env.game, env.engine.batch
     seat = int(batch.seat[0])
     assert 0 <= seat < env.engine.num_seats
     assert batch.mask[0].any(), "a seat is to act and has no legal action"
@@ -43,7 +43,7 @@ def check_position(env: AECEnv, random: np.random.Generator) -> None:
 
 def check_hidden(env: AECEnv, viewer: int, shown: np.ndarray[Any, Any], random: np.random.Generator) -> None:
     """Redrawing what a seat cannot see changes nothing that it sees, and depends on nothing that it cannot see."""
-    game, batch = env.game, env.options, env.engine.batch
+    game, batch = env.game, env.engine.batch
     seat, key = np.array([viewer]), np.array([random.integers(2**63)], np.uint64)
     world = batch.state.copy()
     env.engine.determinize(world, seat, key)
