@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,30 +11,28 @@ from ..core.cards import count_bits
 from ..core.kernel import kernel
 from ..core.parts import Bot
 from . import declarations, endgame
-from .declarations import (
+from .declarations import JACK_OF_DIAMONDS, QUEEN_OF_SPADES
+from .observation import Observation
+from .pack import beats
+from .prospects import NOTHING, Prospects, Reading, beaters_of, mean_gain, read, scored_bits, shown, trump_of, weigh_all
+from .state import (
+    ACE,
     BEZIQUE,
+    BRISQUES,
     DECLARE_SEVEN,
     DOUBLE_BEZIQUE,
+    DRAWING,
     IN_BEZIQUE,
-    JACK_OF_DIAMONDS,
     MARRIAGE,
     NO_DECLARATION,
-    QUEEN_OF_SPADES,
+    NUM_CARDS,
+    NUM_TYPES,
     SEQUENCE,
+    SEVEN,
+    TEN,
+    Options,
     Reuse,
 )
-from .outlook import (
-    NOTHING,
-    Outlook,
-    Reading,
-    beaters_of,
-    look_out,
-    mean_gain,
-    read,
-    scored_bits,
-    shown,
-)
-from .pack import ACE, BRISQUES, DRAWING, NUM_CARDS, NUM_TYPES, SEVEN, TEN, beats
 
 _HURRY = 4  # with so many tricks left in which to declare, a marriage no longer goes before its sequence
 # Rule of thumb for the last eight tricks, in steps of rank:
@@ -43,19 +41,13 @@ _LAST_TRUMP = 10  # keeping a trump
 
 
 @kernel
-def trump_of(observation: Any) -> int:
-    """The suit of trumps."""
-    return int(np.int64(observation.trump[1] + 2 * observation.trump[2] + 3 * observation.trump[3]))
-
-
-@kernel
-def in_last_eight(observation: Any) -> bool:
+def in_last_eight(observation: Observation) -> bool:
     """Whether both hands are known."""
     return int(observation.trick) >= DRAWING and not int(observation.declaring)
 
 
 @kernel
-def best_declaration(options: Any, observation: Any, mask: npt.NDArray[np.int8]) -> int:
+def best_declaration(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> int:
     """The declaration that scores most; but while there is time for both, a marriage before its sequence and one
     bezique before the double, since the other way round bars them (§1.6). NO_DECLARATION if there is none."""
     trump, best, chosen = trump_of(observation), NOTHING, NO_DECLARATION
@@ -71,7 +63,7 @@ def best_declaration(options: Any, observation: Any, mask: npt.NDArray[np.int8])
 
 
 @kernel
-def in_single_bezique(observation: Any) -> bool:
+def in_single_bezique(observation: Observation) -> bool:
     """Whether one of my cards has scored in a bezique: a second would bar the double (§1.6)."""
     scored = 0
     for slot in range(2):
@@ -127,11 +119,11 @@ WEIGHTS = Weights()
 
 
 @kernel
-def keeping(reading: Reading, outlook: Outlook, weights: Weights, card: int) -> float:
+def keeping(reading: Reading, prospects: Prospects, weights: Weights, card: int) -> float:
     """What giving up a card of mine (an entry of `reading.mine`) costs."""
     kind, slot, scored = card & NUM_TYPES - 1, card >> 5 & 1, card >> 6
     rank = kind & 7
-    cost: float = weights.reach * outlook.worth[2 * kind + slot]
+    cost: float = weights.reach * prospects.worth[2 * kind + slot]
     if kind >> 3 != reading.trump:
         return cost + weights.plain * rank + (weights.ace if rank == ACE else weights.ten if rank == TEN else 0.0)
     if rank == SEVEN and scored == 0:
@@ -140,12 +132,12 @@ def keeping(reading: Reading, outlook: Outlook, weights: Weights, card: int) -> 
 
 
 @kernel
-def winning_gain(reading: Reading, outlook: Outlook, weights: Weights) -> float:
+def winning_gain(reading: Reading, prospects: Prospects, weights: Weights) -> float:
     """What winning the next trick is worth beside its brisques: a declaration, the open card, the opponent's
     silence."""
-    value, top = weights.ready * outlook.ready + weights.deny, reading.top
+    value, top = weights.ready * prospects.ready + weights.deny, reading.top
     if top != NOTHING and reading.total > 0:
-        value += weights.top * (outlook.gain[top] - mean_gain(reading, outlook)) + weights.spoil * table_worth(
+        value += weights.top * (prospects.gain[top] - mean_gain(reading, prospects)) + weights.spoil * table_worth(
             reading.trump, top
         )
     return value
@@ -153,8 +145,8 @@ def winning_gain(reading: Reading, outlook: Outlook, weights: Weights) -> float:
 
 @kernel
 def taken_by_opponent(reading: Reading, weights: Weights, kind: int) -> float:
-    """A rough chance that the opponent takes a card that I lead: that he can, by what he is known to hold and by what
-    is unseen, and that he wants to."""
+    """A rough chance that the opponent takes a card that I lead: that they can, by what they are known to hold and by
+    what is unseen, and that they want to."""
     wanted = weights.eager if BRISQUES >> kind & 1 else weights.idle
     beaters = beaters_of(reading.trump, kind)
     if reading.theirs & beaters:
@@ -166,11 +158,11 @@ def taken_by_opponent(reading: Reading, weights: Weights, kind: int) -> float:
 
 
 @kernel
-def choose_card(options: Any, observation: Any, mask: npt.NDArray[np.int8], weights: Weights) -> int:
+def choose_card(options: Options, observation: Observation, mask: npt.NDArray[np.int8], weights: Weights) -> int:
     """The card to play while there is a stock."""
     reading = read(options, observation)
-    outlook = look_out(options, reading, int(observation.trick))
-    prize = winning_gain(reading, outlook, weights)
+    prospects = weigh_all(options, reading, int(observation.trick))
+    prize = winning_gain(reading, prospects, weights)
     best, chosen = -1e9, NOTHING
     for index in range(reading.held):
         entry = int(reading.mine[index])
@@ -187,7 +179,7 @@ def choose_card(options: Any, observation: Any, mask: npt.NDArray[np.int8], weig
         value = (
             (1.0 - 2.0 * lost) * weights.brisque * brisques
             + (1.0 - lost) * prize
-            - keeping(reading, outlook, weights, entry)
+            - keeping(reading, prospects, weights, entry)
         )
         if value > best:
             best, chosen = value, card
@@ -207,7 +199,7 @@ def played_as(mask: npt.NDArray[np.int8], kind: int, slot: int) -> int:
 
 
 @kernel
-def play_last(observation: Any, mask: npt.NDArray[np.int8]) -> int:
+def play_last(observation: Observation, mask: npt.NDArray[np.int8]) -> int:
     """A card for the last eight tricks without looking ahead: lead what cannot be beaten, brisques first, or else the
     least; take a trick with a brisque where that is safe, as cheaply as possible otherwise; give away as little as
     possible."""
@@ -237,7 +229,7 @@ def play_last(observation: Any, mask: npt.NDArray[np.int8]) -> int:
 
 
 @kernel
-def act_greedy(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+def act_greedy(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """Declare at once, take brisques as cheaply as possible, otherwise throw what the table values least."""
     if mask[NO_DECLARATION]:
         return best_declaration(options, observation, mask)
@@ -258,7 +250,7 @@ def act_greedy(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: 
 
 
 @kernel
-def act_planner(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+def act_planner(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """Declare at once, weigh each card by what it may still complete, play the last eight tricks by rule of thumb."""
     if mask[NO_DECLARATION]:
         return best_declaration(options, observation, mask)
@@ -268,7 +260,7 @@ def act_planner(options: Any, observation: Any, mask: npt.NDArray[np.int8], key:
 
 
 @kernel
-def act_strong(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+def act_strong(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """As `planner`, but solve the last eight tricks."""
     if mask[NO_DECLARATION]:
         return best_declaration(options, observation, mask)

@@ -6,41 +6,47 @@ in which it has scored, so it is 0 for a card in the closed hand. Declarations a
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import Any
-
 from ..core.cards import count_bits
 from ..core.kernel import kernel
-from .hands import held_types
-from .pack import (
+from .drawing import held_types
+from .state import (
     ACE,
+    BEZIQUE,
+    BEZIQUE_POINTS,
     BRISQUE_POINTS,
+    DECLARE_SEVEN,
+    DOUBLE_BEZIQUE,
+    DOUBLE_BEZIQUE_POINTS,
     DRAWING,
+    FOUR,
+    FOUR_POINTS,
+    FOUR_RANKS,
+    IN_BEZIQUE,
+    IN_DOUBLE,
+    IN_FOUR,
+    IN_MARRIAGE,
+    IN_SEQUENCE,
+    IN_SEVEN,
     JACK,
     KING,
+    MARRIAGE,
+    MARRIAGE_POINTS,
+    NO_DECLARATION,
     NONE,
     NUM_BRISQUES,
     QUEEN,
+    ROYAL_MARRIAGE_POINTS,
+    ROYAL_SEQUENCE_POINTS,
+    SEQUENCE,
+    SEVEN_POINTS,
     TRICK_24,
     TRICK_24_POINTS,
+    Options,
+    Quartet,
+    Reuse,
+    State,
     TurnUp,
 )
-
-# Actions 64-79: declare seven; marriage C, D, H, S; bezique; double bezique; four J, Q, K, A; sequence C, D, H, S;
-# nothing (§3)
-DECLARE_SEVEN, MARRIAGE, BEZIQUE, DOUBLE_BEZIQUE, FOUR, SEQUENCE, NO_DECLARATION = 64, 65, 69, 70, 71, 75, 79
-
-# Kinds, as bits of `scored`, and as columns of an observation in this order (§1.5)
-IN_SEVEN, IN_MARRIAGE, IN_SEQUENCE, IN_BEZIQUE, IN_DOUBLE, IN_FOUR = 1, 2, 4, 8, 16, 32
-NUM_KINDS = 6
-
-SEVEN_POINTS = 10  # §1.5, as all points below
-MARRIAGE_POINTS, ROYAL_MARRIAGE_POINTS = 20, 40
-BEZIQUE_POINTS, DOUBLE_BEZIQUE_POINTS = 40, 500
-FOUR_POINTS = (40, 60, 80, 100)  # jacks, queens, kings, aces
-ALL_FOURS_POINTS = sum(FOUR_POINTS)
-FOUR_RANKS = (3, 4, 5, 7)
-ROYAL_SEQUENCE_POINTS = 250
 
 QUEEN_OF_SPADES, JACK_OF_DIAMONDS = 3 * 8 + QUEEN, 1 * 8 + JACK
 BEZIQUE_TYPES = 1 << QUEEN_OF_SPADES | 1 << JACK_OF_DIAMONDS
@@ -48,21 +54,6 @@ FOUR_TYPES = 0x01010101  # the sevens; shifted by a rank
 JACKS, QUEENS = FOUR_TYPES << JACK, FOUR_TYPES << QUEEN
 _PATTERN_BITS = 10  # two for each of up to five types, see `copies`
 FOUR_CLUBS = 1 << JACK | 1 << QUEEN | 1 << KING | 1 << ACE
-
-
-class Quartet(IntEnum):
-    """§1.5: what four of a kind are."""
-
-    ONE_OF_EACH_SUIT = 0
-    ANY = 1
-
-
-class Reuse(IntEnum):
-    """§1.6: how often a card may be declared."""
-
-    CLASS = 0
-    FREE = 1
-    ONCE = 2
 
 
 @kernel
@@ -80,7 +71,7 @@ def kind_of(action: int) -> int:
 
 
 @kernel
-def points(options: Any, trump: int, action: int) -> int:
+def points(options: Options, trump: int, action: int) -> int:
     """What a declaration scores; `trump` is the suit of trumps. §1.5"""
     if action >= SEQUENCE:
         return ROYAL_SEQUENCE_POINTS if action - SEQUENCE == trump else int(options.plain_sequence)
@@ -128,7 +119,7 @@ def eligible(reuse: int, scored: int, kind: int) -> bool:
 
 
 @kernel
-def eligible_types(options: Any, state: Any, seat: int, kind: int) -> tuple[int, int]:
+def eligible_types(options: Options, state: State, seat: int, kind: int) -> tuple[int, int]:
     """The types of which a seat holds the first, and the second copy, fit to score in a kind: two sets."""
     first, second = 0, 0
     for index in range(int(state.held[seat])):
@@ -158,7 +149,7 @@ def quartets_of(types: int) -> int:
 
 
 @kernel
-def declarable(options: Any, state: Any, seat: int) -> int:
+def declarable(options: Options, state: State, seat: int) -> int:
     """What a seat can declare with the cards it holds, the seven of trumps apart: bit `action - DECLARE_SEVEN` for
     each. §1.5, §1.6
 
@@ -179,7 +170,7 @@ def declarable(options: Any, state: Any, seat: int) -> int:
 
 
 @kernel
-def marriages(options: Any, state: Any, seat: int) -> int:
+def marriages(options: Options, state: State, seat: int) -> int:
     """The marriages a seat can declare."""
     first, second = eligible_types(options, state, seat, IN_MARRIAGE)
     pairs, found = pairs_of(first | second), 0
@@ -189,7 +180,7 @@ def marriages(options: Any, state: Any, seat: int) -> int:
 
 
 @kernel
-def sequences(options: Any, state: Any, seat: int) -> int:
+def sequences(options: Options, state: State, seat: int) -> int:
     """The sequences a seat can declare; those of plain suits only where they score."""
     first, second = eligible_types(options, state, seat, IN_SEQUENCE)
     runs, found = runs_of(first | second), 0
@@ -200,7 +191,7 @@ def sequences(options: Any, state: Any, seat: int) -> int:
 
 
 @kernel
-def quartets(options: Any, state: Any, seat: int) -> int:
+def quartets(options: Options, state: State, seat: int) -> int:
     """The fours of a kind a seat can declare."""
     first, second = eligible_types(options, state, seat, IN_FOUR)
     complete, found = quartets_of(first | second), 0
@@ -214,7 +205,7 @@ def quartets(options: Any, state: Any, seat: int) -> int:
 
 
 @kernel
-def beziques(options: Any, state: Any, seat: int) -> int:
+def beziques(options: Options, state: State, seat: int) -> int:
     """Bezique and double bezique, where a seat can declare them."""
     found = 0
     first, second = eligible_types(options, state, seat, IN_BEZIQUE)
@@ -228,7 +219,7 @@ def beziques(options: Any, state: Any, seat: int) -> int:
 
 
 @kernel
-def undeclared(options: Any, state: Any, seat: int, found: int) -> int:
+def undeclared(options: Options, state: State, seat: int, found: int) -> int:
     """Those of the declarations `found` for which a set of cards remains that has not been declared. §1.6"""
     kept = 0
     for action in range(MARRIAGE, NO_DECLARATION):
@@ -243,7 +234,7 @@ def undeclared(options: Any, state: Any, seat: int, found: int) -> int:
 
 
 @kernel
-def copies(options: Any, state: Any, seat: int, action: int) -> int:
+def copies(options: Options, state: State, seat: int, action: int) -> int:
     """The pattern of the cards that a legal declaration takes: those with the most earlier scorings, of equals the
     lower copy. §1.6"""
     if options.reuse == Reuse.FREE:
@@ -264,7 +255,7 @@ def copies(options: Any, state: Any, seat: int, action: int) -> int:
 
 
 @kernel
-def copies_of_any_quartet(state: Any, action: int, first: int, second: int) -> int:
+def copies_of_any_quartet(state: State, action: int, first: int, second: int) -> int:
     """Four cards of a rank, whatever their suits: the most earlier scorings, then lower copies, then lower numbers.
     §1.5, §1.6"""
     pattern = 0
@@ -282,7 +273,7 @@ def copies_of_any_quartet(state: Any, action: int, first: int, second: int) -> i
 
 
 @kernel
-def copies_free(options: Any, state: Any, seat: int, action: int) -> int:
+def copies_free(options: Options, state: State, seat: int, action: int) -> int:
     """Under `reuse: free`, of the sets not yet declared the one with the most earlier scorings, then with the fewest
     second copies, then of the lowest numbers; 0 where every set has been declared. §1.6"""
     size = members(action)
@@ -311,7 +302,7 @@ def copies_free(options: Any, state: Any, seat: int, action: int) -> int:
 
 
 @kernel
-def well_formed(options: Any, action: int, pattern: int) -> bool:
+def well_formed(options: Options, action: int, pattern: int) -> bool:
     """Whether a pattern has the right number of cards: one of each type, but all four of a double bezique, and any four
     of a quartet where `quartet: any` holds."""
     if action == DOUBLE_BEZIQUE:
@@ -331,14 +322,14 @@ def entry(action: int, pattern: int) -> int:
 
 
 @kernel
-def declared(state: Any, number: int) -> tuple[int, int]:
+def declared(state: State, number: int) -> tuple[int, int]:
     """The action and the pattern of a declaration that `state.declared` keeps."""
     kept = int(state.declared[number])
     return DECLARE_SEVEN + (kept >> _PATTERN_BITS), kept & (1 << _PATTERN_BITS) - 1
 
 
 @kernel
-def was_declared(state: Any, action: int, pattern: int) -> bool:
+def was_declared(state: State, action: int, pattern: int) -> bool:
     """Under `reuse: free`, whether this very set of cards has been declared."""
     found = False
     for number in range(int(state.num_declared)):
@@ -347,7 +338,7 @@ def was_declared(state: Any, action: int, pattern: int) -> bool:
 
 
 @kernel
-def scorings(state: Any, card: int) -> int:
+def scorings(state: State, card: int) -> int:
     """Under `reuse: free`, in how many declarations a card has scored, its seven apart."""
     count = 0
     for number in range(int(state.num_declared)):
@@ -359,7 +350,7 @@ def scorings(state: Any, card: int) -> int:
 
 
 @kernel
-def fresh_seven(state: Any, seat: int) -> int:
+def fresh_seven(state: State, seat: int) -> int:
     """A seat's seven of trumps that has not scored yet, of two the lower copy; NONE if it has none. §1.5"""
     for index in range(int(state.held[seat])):
         card = int(state.hand[seat, index])
@@ -369,7 +360,7 @@ def fresh_seven(state: Any, seat: int) -> int:
 
 
 @kernel
-def most_points(options: Any) -> int:
+def most_points(options: Options) -> int:
     """A bound on one seat's points in a deal. §3"""
     sequence = max(ROYAL_SEQUENCE_POINTS, options.plain_sequence)
     if options.reuse == Reuse.FREE:
@@ -377,7 +368,7 @@ def most_points(options: Any) -> int:
     else:
         marriages = 2 * (ROYAL_MARRIAGE_POINTS + 3 * MARRIAGE_POINTS)
         beziques = BEZIQUE_POINTS + DOUBLE_BEZIQUE_POINTS
-        quartets = 2 * ALL_FOURS_POINTS
+        quartets = 2 * sum(FOUR_POINTS)
         declared = marriages + beziques + quartets + 2 * (ROYAL_SEQUENCE_POINTS + 3 * options.plain_sequence)
     sevens = (3 if options.turn_up == TurnUp.TAKEN_FIRST else 2) * SEVEN_POINTS
     last = TRICK_24_POINTS if options.last_trick == TRICK_24 else options.last_trick

@@ -14,7 +14,10 @@ import numpy.typing as npt
 
 from ..core.cards import count_bits
 from ..core.kernel import kernel
-from .pack import BRISQUE_POINTS, BRISQUES, HAND, NUM_TYPES, TRICK_24, Endgame, beats
+from .observation import Observation
+from .pack import beats
+from .prospects import NOTHING, shown, trump_of
+from .state import BRISQUE_POINTS, BRISQUES, HAND, NUM_TYPES, TRICK_24, Endgame, Options
 
 _ENTRIES = 1 << 13  # of the transposition table: 64 KiB
 _ENTRY_BITS = (1 << 17) - 1  # of a position: who leads, and both hands
@@ -132,7 +135,7 @@ def lowest(cards: int) -> int:
     _ALLOWED,  # its answers still to be tried
     _WORST,  # its best answer so far, as the leader's value
     _POINTS,  # what the leader gains by the trick under trial
-    _LOST,  # whether he loses it, so that the other leads next
+    _LOST,  # whether the leader loses it, so that the other leads next
 ) = range(16)
 _COLUMNS = 16
 
@@ -305,16 +308,12 @@ def best_reply(at: Position, my_size: int, their_size: int, led: int) -> tuple[i
 
 
 @kernel
-def solve(options: Any, observation: Any) -> tuple[int, int]:
+def solve(options: Options, observation: Observation) -> tuple[int, int]:
     """The type of card that the seat to act plays best, and the points still to come for it less those for the other,
     from an observation of the last eight tricks (`observation.trick` is 24 or more, and it is the seat's turn)."""
     mine, theirs = np.zeros(HAND, np.int64), np.zeros(HAND, np.int64)
-    my_size, their_size, led, trump = 0, 0, -1, 0
-    for suit in range(4):
-        trump += suit * int(observation.trump[suit])
+    my_size, their_size, led = 0, 0, shown(observation.led)
     for kind in range(NUM_TYPES):
-        if int(observation.led[kind]):
-            led = kind
         for _ in range(int(observation.hand[kind, 0]) + int(observation.hand[kind, 1])):
             mine[my_size] = kind
             my_size += 1
@@ -322,12 +321,12 @@ def solve(options: Any, observation: Any) -> tuple[int, int]:
             theirs[their_size] = kind
             their_size += 1
     last = 0 if options.last_trick == TRICK_24 else options.last_trick
-    at = position(options.endgame == Endgame.CLASSIC, last, trump, mine, my_size, theirs, their_size)
-    return best_lead(at, my_size, their_size) if led < 0 else best_reply(at, my_size, their_size, led)
+    at = position(options.endgame == Endgame.CLASSIC, last, trump_of(observation), mine, my_size, theirs, their_size)
+    return best_lead(at, my_size, their_size) if led == NOTHING else best_reply(at, my_size, their_size, led)
 
 
 @kernel
-def play(options: Any, observation: Any, mask: npt.NDArray[np.int8]) -> int:
+def play(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> int:
     """The action that `solve` finds, for the seat to act in the last eight tricks."""
     kind, _ = solve(options, observation)
     return 2 * kind if mask[2 * kind] else 2 * kind + 1

@@ -10,32 +10,16 @@ import numpy.typing as npt
 from ..core import rng
 from ..core.kernel import kernel
 from ..core.record import field
-from .declarations import NUM_KINDS, declared, entry, member, members, most_points
-from .hands import take
-from .pack import DRAWING, MOST_DEALS, NONE, NUM_CARDS, NUM_TYPES, STOCK, TRICKS, TurnUp
+from .declarations import declared, entry, member, members, most_points
+from .drawing import in_last_eight, take, top_shown
+from .state import IN_PILE, MOST_DEALS, NONE, NUM_CARDS, NUM_KINDS, NUM_TYPES, STOCK, TRICKS, Options, State
 
 # Where a seat sees a card, in the order by which copies are numbered anew
 _MINE, _LED, _TAKEN, _PILES, _TURN_UP, _TOP, _LAID, _HIDDEN = 0, 1, 2, 4, 6, 7, 8, 9
 
 
 @kernel
-def top_shown(options: Any, state: Any) -> int:
-    """The top card of the stock where both see it, or NONE. Under `taken_first` it lies below the turn-up until trick 1
-    is drawn. §1.3"""
-    covered = options.turn_up == TurnUp.TAKEN_FIRST and int(state.turn_up) != NONE
-    if not options.stock_top_open or covered or int(state.stock_left) == 0:
-        return NONE
-    return int(state.stock[STOCK - int(state.stock_left)])
-
-
-@kernel
-def in_last_eight(state: Any) -> bool:
-    """Whether the stock is used up and drawn: from now on everybody knows every card. §1.4"""
-    return int(state.trick) >= DRAWING and not int(state.declaring)
-
-
-@kernel
-def most_hundreds(options: Any) -> int:
+def most_hundreds(options: Options) -> int:
     """Up to how many hundreds an observation counts the points of earlier deals: as far as one deal can carry beyond
     the target. Totals get higher only where both have reached it on the same points."""
     return int(min((options.target + most_points(options)) // 100, 255))
@@ -86,7 +70,7 @@ class Observation:
 
 
 @kernel
-def observe(options: Any, state: Any, seat: int, out: Observation) -> None:
+def observe(options: Options, state: State, seat: int, out: Observation) -> None:
     """What a seat may know. §4"""
     other = 1 - seat
     show_mine(state, seat, out)
@@ -114,7 +98,7 @@ def observe(options: Any, state: Any, seat: int, out: Observation) -> None:
 
 
 @kernel
-def show_mine(state: Any, seat: int, out: Observation) -> None:
+def show_mine(state: State, seat: int, out: Observation) -> None:
     """The observer's own cards, of two copies the lower first. §4"""
     previous = NONE
     for index in range(int(state.held[seat])):
@@ -127,8 +111,8 @@ def show_mine(state: Any, seat: int, out: Observation) -> None:
 
 
 @kernel
-def show_other(options: Any, state: Any, other: int, out: Observation) -> None:
-    """The other's cards: those that lie face up, those known to be in his hand, in the last eight tricks all. §4"""
+def show_other(options: Options, state: State, other: int, out: Observation) -> None:
+    """The other's cards: those that lie face up, those known to be in its hand, in the last eight tricks all. §4"""
     for kind in range(NUM_TYPES):
         out.opponent_hand[kind] = state.known[other, kind]
     everything = int(in_last_eight(state))
@@ -160,7 +144,7 @@ def mark(out: npt.NDArray[np.uint8], card: int) -> None:
 
 
 @kernel
-def determinize(options: Any, state: Any, seat: int, key: np.uint64) -> None:
+def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
     """A world drawn evenly from all that agree with what `seat` knows: its own cards, every card played, laid down,
     turned up or drawn openly, and in the last eight tricks therefore everything. §4
 
@@ -187,11 +171,11 @@ def determinize(options: Any, state: Any, seat: int, key: np.uint64) -> None:
 
 
 @kernel
-def _see(state: Any, seat: int, top_open: bool, places: npt.NDArray[np.int64]) -> None:
+def _see(state: State, seat: int, top_open: bool, places: npt.NDArray[np.int64]) -> None:
     """Where the seat sees each card."""
     for card in range(NUM_CARDS):
         pile = int(state.won[card])
-        places[card] = _PILES + pile - 1 if pile else _HIDDEN
+        places[card] = _PILES + pile - IN_PILE if pile else _HIDDEN
     for index in range(2):
         if int(state.taken[index]) != NONE:
             places[int(state.taken[index])] = _TAKEN + index
@@ -210,7 +194,7 @@ def _see(state: Any, seat: int, top_open: bool, places: npt.NDArray[np.int64]) -
 
 
 @kernel
-def _swap_copies(state: Any, kind: int) -> None:
+def _swap_copies(state: State, kind: int) -> None:
     """The two copies of a type change their numbers, wherever they lie."""
     _swap_entries(state.scored, kind)
     _swap_entries(state.won, kind)
@@ -251,7 +235,7 @@ def _swapped(card: int, kind: int) -> int:
 
 
 @kernel
-def _unplaced(state: Any, other: int, places: npt.NDArray[np.int64], pool: npt.NDArray[np.int64]) -> int:
+def _unplaced(state: State, other: int, places: npt.NDArray[np.int64], pool: npt.NDArray[np.int64]) -> int:
     """The types, ascending, of the cards that the seat cannot place; gives their number."""
     size = 0
     for kind in range(NUM_TYPES):
@@ -272,7 +256,7 @@ def _next_copy(places: npt.NDArray[np.int64], kind: int) -> int:
 
 @kernel
 def _refill_hand(
-    state: Any, other: int, places: npt.NDArray[np.int64], pool: npt.NDArray[np.int64], count: int
+    state: State, other: int, places: npt.NDArray[np.int64], pool: npt.NDArray[np.int64], count: int
 ) -> None:
     """The other's hand: what lies face up, what is known to be in it, and the first `count` of the pool."""
     state.hand[other, :] = NONE

@@ -1,33 +1,88 @@
-"""The table in text, and where every card lies."""
+"""Cards, actions and the table in text, and where every card lies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-from .observation import in_last_eight, top_shown
-from .pack import NONE, NUM_CARDS, STOCK, SUITS, card_name, type_name
+from .drawing import in_last_eight, top_shown
+from .state import (
+    BEZIQUE,
+    DECLARE_SEVEN,
+    DOUBLE_BEZIQUE,
+    FOUR,
+    IN_PILE,
+    MARRIAGE,
+    NO_DECLARATION,
+    NONE,
+    NUM_CARDS,
+    SEQUENCE,
+    STOCK,
+    TRICKS,
+    Options,
+    State,
+)
 
+RANKS = "789JQKTA"
+SUITS = "CDHS"
+COPIES = "ab"
 _KINDS = ("seven", "marriage", "sequence", "bezique", "double", "four")
 
 
-def piles(options: Any, state: Any) -> Mapping[str, Sequence[int]]:
+def type_name(kind: int) -> str:
+    """`QS`: a card as it is seen at the table, where its two copies cannot be told apart."""
+    return RANKS[kind & 7] + SUITS[kind >> 3]
+
+
+def card_name(card: int) -> str:
+    """`QSa`, `QSb`: a card with its copy."""
+    return type_name(card >> 1) + COPIES[card & 1]
+
+
+NUMBERS = {card_name(card).lower(): card for card in range(NUM_CARDS)}
+
+
+def card_number(name: str) -> int:
+    """The number of a card's name, in either case. Raises ValueError in a sentence when there is no such card."""
+    try:
+        return NUMBERS[name.strip().lower()]
+    except KeyError:
+        raise ValueError(
+            f"There is no card {name!r}; a card is a rank of {RANKS}, a "
+            f"suit of {SUITS} and its copy, a or b, such as QSa or 7Cb."
+        ) from None
+
+
+def action_str(options: Options, action: int) -> str:
+    """`play QSa`, `declare seven`, `declare marriage S`, `declare four A`, `no declaration`."""
+    if action < DECLARE_SEVEN:
+        return f"play {card_name(action)}"
+    if action >= SEQUENCE:
+        return "no declaration" if action == NO_DECLARATION else f"declare sequence {SUITS[action - SEQUENCE]}"
+    if action >= FOUR:
+        return f"declare four {'JQKA'[action - FOUR]}"
+    named = {DECLARE_SEVEN: "declare seven", BEZIQUE: "declare bezique", DOUBLE_BEZIQUE: "declare double bezique"}
+    return named.get(action, f"declare marriage {SUITS[(action - MARRIAGE) & 3]}")
+
+
+def piles(options: Options, state: State) -> Mapping[str, Sequence[int]]:
     """Where every card of the pack lies."""
     won = state.won.tolist()
     found = {f"hand of seat {seat}": _hand(state, seat) for seat in range(2)}
-    found |= {f"pile of seat {seat}": [card for card in range(NUM_CARDS) if won[card] == 1 + seat] for seat in range(2)}
+    found |= {
+        f"pile of seat {seat}": [card for card in range(NUM_CARDS) if won[card] == IN_PILE + seat] for seat in range(2)
+    }
     found["stock"] = state.stock[STOCK - int(state.stock_left) :].tolist()
     found["turn-up"] = [card for card in (int(state.turn_up),) if card != NONE]
     found["led"] = [card for card in (int(state.led),) if card != NONE]
     return found
 
 
-def _hand(state: Any, seat: int) -> list[int]:
+def _hand(state: State, seat: int) -> list[int]:
     held: list[int] = state.hand[seat][: int(state.held[seat])].tolist()
     return held
 
 
-def table_str(options: Any, state: Any, seat: int | None) -> str:
+def table_str(options: Options, state: State, seat: int | None) -> str:
     """The table as `seat` sees it (None: everything). Copies are told apart only in one's own hand, where actions name
     them."""
     top = (
@@ -37,7 +92,7 @@ def table_str(options: Any, state: Any, seat: int | None) -> str:
     )
     lines = [
         f"Trumps {SUITS[int(state.trump)]}   turn-up {_card(int(state.turn_up), seat)}   "
-        f"stock {int(state.stock_left)}, top {_card(top, seat)}   trick {min(int(state.trick) + 1, 32)}"
+        f"stock {int(state.stock_left)}, top {_card(top, seat)}   trick {min(int(state.trick) + 1, TRICKS)}"
     ]
     for owner in range(2):
         role = " (dealer)" if int(state.dealer) == owner else ""
@@ -51,7 +106,7 @@ def table_str(options: Any, state: Any, seat: int | None) -> str:
     return "\n".join(lines)
 
 
-def _cards_of(options: Any, state: Any, owner: int, seat: int | None) -> list[str]:
+def _cards_of(options: Options, state: State, owner: int, seat: int | None) -> list[str]:
     """A seat's closed hand and the cards that lie in front of it."""
     held = _hand(state, owner)
     laid = [card for card in held if int(state.scored[card])]

@@ -10,18 +10,17 @@ import numpy as np
 import pytest
 
 from backalley.envs.bezique import endgame
-from backalley.envs.bezique.game import GAME
 from backalley.envs.bezique.pack import beats
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.parts import OVER
 from tests.cases import random_action
-from tests.games.test_bezique import table
+from tests.games.bezique import GAME, table
 
 
 def brute(env: AECEnv, state: Any) -> int:
     """The value of a position of the last eight tricks for the seat to act, by the rules alone: points to come, less
     the other's."""
-    options, seat = env.options, int(state["seat"][0])
+    options, seat = env.game.options, int(state["seat"][0])
     mask = np.zeros(GAME.num_actions, np.int8)
     GAME.kernels.legal(options, state[0], mask)
     best = -(10**6)
@@ -58,10 +57,10 @@ def test_the_solver_agrees_with_the_rules_played_out(given: dict[str, Any]) -> N
         env.reset(seed=seed)
         while env.engine.batch.seat[0] != OVER:
             if int(env.engine.batch.state[0].trick) >= 28:
-                kind, value = endgame.solve(env.options, observed(env))
+                kind, value = endgame.solve(env.game.options, observed(env))
                 state = env.engine.batch.state.copy()
                 assert value == brute(env, state)
-                action = endgame.play(env.options, observed(env), env.engine.batch.mask[0])
+                action = endgame.play(env.game.options, observed(env), env.engine.batch.mask[0])
                 assert action >> 1 == kind
                 assert env.engine.batch.mask[0, action]
                 checked += 1
@@ -126,10 +125,10 @@ def test_playing_by_the_solver_wins_what_it_promises() -> None:
         while int(state.trick) < 24 or int(state.declaring):
             env.step(random_action(env, random))
         seat = int(state.seat)
-        _, promised = endgame.solve(env.options, observed(env))
+        _, promised = endgame.solve(env.game.options, observed(env))
         before = (
             state.score[seat] - state.score[1 - seat] + 10 * (int(state.brisques[seat]) - int(state.brisques[1 - seat]))
         )
         while env.engine.batch.seat[0] != OVER:
-            env.step(endgame.play(env.options, observed(env), env.engine.batch.mask[0]))
+            env.step(endgame.play(env.game.options, observed(env), env.engine.batch.mask[0]))
         assert int(state.score[seat] - state.score[1 - seat] - before) == promised

@@ -1,15 +1,14 @@
-"""Hands, kept in ascending order, and what the other seat knows of them (§1.3, §4)."""
+"""Cards on their way: from the stock into a hand, kept in ascending order, and from the hand to the table; what each
+seat knows of the other's, and of the stock (§1.3, §4)."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..core.kernel import kernel
-from .pack import NONE, STOCK
+from .state import DRAWING, NONE, STOCK, Options, State, TurnUp
 
 
 @kernel
-def take(state: Any, seat: int, card: int) -> None:
+def take(state: State, seat: int, card: int) -> None:
     """Put a card into a hand."""
     place = int(state.held[seat])
     while place > 0 and int(state.hand[seat, place - 1]) > card:
@@ -20,7 +19,7 @@ def take(state: Any, seat: int, card: int) -> None:
 
 
 @kernel
-def drop(state: Any, seat: int, card: int) -> None:
+def drop(state: State, seat: int, card: int) -> None:
     """Take a card out of a hand."""
     last = int(state.held[seat]) - 1
     place = 0
@@ -34,7 +33,7 @@ def drop(state: Any, seat: int, card: int) -> None:
 
 
 @kernel
-def reveal(state: Any, seat: int, card: int) -> None:
+def reveal(state: State, seat: int, card: int) -> None:
     """A card leaves the closed hand before all eyes: if the other seat knew of one like it there, this is taken to be
     the one. §4"""
     kind = card >> 1
@@ -43,7 +42,7 @@ def reveal(state: Any, seat: int, card: int) -> None:
 
 
 @kernel
-def take_openly(state: Any, seat: int, card: int) -> None:
+def take_openly(state: State, seat: int, card: int) -> None:
     """Take a card that both see. One that has scored, a seven come back, lies face up again. §1.5"""
     take(state, seat, card)
     if int(state.scored[card]) == 0:
@@ -51,7 +50,7 @@ def take_openly(state: Any, seat: int, card: int) -> None:
 
 
 @kernel
-def held_types(state: Any, seat: int) -> int:
+def held_types(state: State, seat: int) -> int:
     """The types of the cards of a seat, as a set."""
     found = 0
     for index in range(int(state.held[seat])):
@@ -60,7 +59,7 @@ def held_types(state: Any, seat: int) -> int:
 
 
 @kernel
-def draw_stock(state: Any, seat: int, openly: bool) -> None:
+def draw_stock(state: State, seat: int, openly: bool) -> None:
     """A seat draws the top card of the stock."""
     top = STOCK - int(state.stock_left)
     card = int(state.stock[top])
@@ -73,7 +72,23 @@ def draw_stock(state: Any, seat: int, openly: bool) -> None:
 
 
 @kernel
-def draw_turn_up(state: Any, seat: int) -> None:
+def draw_turn_up(state: State, seat: int) -> None:
     """A seat draws the turn-up, or the seven that lies there."""
     take_openly(state, seat, int(state.turn_up))
     state.turn_up = NONE
+
+
+@kernel
+def top_shown(options: Options, state: State) -> int:
+    """The top card of the stock where both see it, or NONE. Under `taken_first` it lies below the turn-up until trick 1
+    is drawn. §1.3"""
+    covered = options.turn_up == TurnUp.TAKEN_FIRST and int(state.turn_up) != NONE
+    if not options.stock_top_open or covered or int(state.stock_left) == 0:
+        return NONE
+    return int(state.stock[STOCK - int(state.stock_left)])
+
+
+@kernel
+def in_last_eight(state: State) -> bool:
+    """Whether the stock is used up and drawn: from now on everybody knows every card. §1.4"""
+    return int(state.trick) >= DRAWING and not int(state.declaring)

@@ -3,7 +3,7 @@ chance (§5)."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,17 +11,23 @@ import numpy.typing as npt
 from ..core.cards import count_bits
 from ..core.kernel import kernel
 from . import declarations
-from .declarations import (
+from .declarations import JACK_OF_DIAMONDS, QUEEN_OF_SPADES
+from .observation import Observation
+from .state import (
+    ALL_TYPES,
     DOUBLE_BEZIQUE,
     DOUBLE_BEZIQUE_POINTS,
+    DRAWING,
+    HAND,
     IN_BEZIQUE,
-    JACK_OF_DIAMONDS,
     MARRIAGE,
     NO_DECLARATION,
+    NUM_CARDS,
     NUM_KINDS,
-    QUEEN_OF_SPADES,
+    NUM_TYPES,
+    Options,
+    TurnUp,
 )
-from .pack import ALL_TYPES, DRAWING, HAND, NUM_CARDS, NUM_TYPES, TurnUp
 
 NOTHING = -1
 """The type of a card that is not there."""
@@ -43,7 +49,7 @@ class Reading(NamedTuple):
     theirs: int
     """The types of which I know the opponent to hold a card."""
     closed: int
-    """How many of his cards I do not know."""
+    """How many of the opponent's cards I do not know."""
     once: int
     """The types of which I cannot place one card, or two."""
     twice: int
@@ -68,17 +74,22 @@ def shown(row: npt.NDArray[np.uint8]) -> int:
 
 
 @kernel
-def read(options: Any, observation: Any) -> Reading:
+def trump_of(observation: Observation) -> int:
+    """The suit of trumps."""
+    return int(np.int64(observation.trump[1] + 2 * observation.trump[2] + 3 * observation.trump[3]))
+
+
+@kernel
+def read(options: Options, observation: Observation) -> Reading:
     """An observation, read."""
     mine = np.empty(HAND, np.int64)
-    trump = int(np.int64(observation.trump[1] + 2 * observation.trump[2] + 3 * observation.trump[3]))
     held, known, theirs, once, twice = 0, 0, 0, 0, 0
     for kind in range(NUM_TYPES):
         for slot in range(2):
             if observation.hand[kind, slot]:
                 mine[held] = kind | slot << 5 | scored_bits(observation, kind, slot) << 6
                 held += 1
-        his = int(
+        its = int(
             np.int64(
                 observation.opponent_hand[kind]
                 + observation.opponent_laid[kind, 0]
@@ -89,11 +100,11 @@ def read(options: Any, observation: Any) -> Reading:
         table = int(
             np.int64(observation.gone[kind] + observation.turn_up[kind] + observation.top[kind] + observation.led[kind])
         )
-        unseen = 2 - own - his - table
-        theirs |= int(his > 0) << kind
+        unseen = 2 - own - its - table
+        theirs |= int(its > 0) << kind
         once |= int(unseen > 0) << kind
         twice |= int(unseen > 1) << kind
-        known += his
+        known += its
     total = count_bits(once) + count_bits(twice)
     stock = int(np.int64(observation.stock))
     one, two = chances(total, stock)
@@ -101,7 +112,7 @@ def read(options: Any, observation: Any) -> Reading:
     if options.turn_up == TurnUp.TAKEN_FIRST and int(observation.trick) == 0:
         top = shown(observation.turn_up)
     return Reading(
-        trump,
+        trump_of(observation),
         shown(observation.led),
         top,
         mine,
@@ -118,7 +129,7 @@ def read(options: Any, observation: Any) -> Reading:
 
 
 @kernel
-def scored_bits(observation: Any, kind: int, slot: int) -> int:
+def scored_bits(observation: Observation, kind: int, slot: int) -> int:
     """The kinds in which a card of mine has scored, as bits."""
     bits = 0
     for column in range(NUM_KINDS):
@@ -146,7 +157,7 @@ def chance_to_draw(reading: Reading, kind: int) -> float:
     return max(chance, _AT_LEAST) if kind == reading.top else chance
 
 
-class Outlook(NamedTuple):
+class Prospects(NamedTuple):
     """What cards are good for in declarations, in points."""
 
     worth: npt.NDArray[np.float64]
@@ -158,7 +169,7 @@ class Outlook(NamedTuple):
 
 
 @kernel
-def look_out(options: Any, reading: Reading, trick: int) -> Outlook:
+def weigh_all(options: Options, reading: Reading, trick: int) -> Prospects:
     """Weigh every declaration within reach: its points times the chance to complete it. A card of it that I hold once
     is worth as much as would be lost without it; a card that is missing would gain as much as is lost for want of
     it."""
@@ -179,11 +190,11 @@ def look_out(options: Any, reading: Reading, trick: int) -> Outlook:
     scale = 1.0 - 0.5**left if left > 0 else 0.0
     worth *= scale
     gain *= scale
-    return Outlook(worth, gain, ready * scale)
+    return Prospects(worth, gain, ready * scale)
 
 
 @kernel
-def fitting(options: Any, reading: Reading, use: int) -> tuple[int, int]:
+def fitting(options: Options, reading: Reading, use: int) -> tuple[int, int]:
     """The types of which I hold a first, and a second copy, fit to score in a kind of declaration: two sets."""
     first, second = 0, 0
     for index in range(reading.held):
@@ -204,7 +215,7 @@ def weigh(
     action: int,
     points: int,
 ) -> float:
-    """Add one declaration to the outlook; gives its points if it is complete."""
+    """Add one declaration to the prospects; gives its points if it is complete."""
     size, whole, missing = declarations.members(action), 1.0, 0
     for index in range(size):
         kind = declarations.member(action, index)
@@ -225,7 +236,7 @@ def weigh(
 
 @kernel
 def weigh_double(
-    options: Any,
+    options: Options,
     reading: Reading,
     worth: npt.NDArray[np.float64],
     gain: npt.NDArray[np.float64],
@@ -256,11 +267,11 @@ def weigh_double(
 
 
 @kernel
-def mean_gain(reading: Reading, outlook: Outlook) -> float:
+def mean_gain(reading: Reading, prospects: Prospects) -> float:
     """What a card that nobody sees adds on average."""
     total = 0.0
     for kind in range(NUM_TYPES):
-        total += ((reading.once >> kind & 1) + (reading.twice >> kind & 1)) * outlook.gain[kind]
+        total += ((reading.once >> kind & 1) + (reading.twice >> kind & 1)) * prospects.gain[kind]
     return total / max(reading.total, 1)
 
 

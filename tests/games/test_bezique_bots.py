@@ -1,0 +1,90 @@
+"""Bezique's bots."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backalley.agents.rule_based import BotAgent, RandomAgent
+from backalley.benchmarks.evaluate import evaluate
+from backalley.envs.bezique.state import (
+    BEZIQUE,
+    DOUBLE_BEZIQUE,
+    IN_BEZIQUE,
+    MARRIAGE,
+    SEQUENCE,
+)
+from backalley.envs.bezique.text import card_number
+from tests.games.bezique import GAME, holding
+
+JUNK = [card for card in range(64) if (card >> 1) & 7 in (1, 2)]  # eights and nines make no declaration
+
+
+def shown_to(state: Any, seat: int, options: Any) -> tuple[Any, Any]:
+    """Observation and mask of a state."""
+    seen, mask = np.zeros(1, GAME.observation_dtype)[0], np.zeros(GAME.num_actions, np.int8)
+    GAME.kernels.observe(options, state, seat, seen)
+    GAME.kernels.legal(options, state, mask)
+    return seen, mask
+
+
+def evaluated(names: list[str], deals: int, **given: Any) -> Any:
+    """By how much the second agent does better than the first, on the same decks from both sides."""
+    game = GAME.bind(given)
+    agents = [RandomAgent() if name == "random" else BotAgent(game, name) for name in names]
+    return evaluate(game, agents, deals=deals, seed=1).differences[0]
+
+
+@pytest.mark.slow
+def test_each_bot_beats_the_weaker() -> None:
+    for names in itertools.pairwise(["random", *GAME.bots]):
+        difference = evaluated(list(names), 1500)
+        assert difference.low > 0, f"{names}: {difference}"
+
+
+def test_search_plays_out_with_the_strongest_fast_bot() -> None:
+    assert GAME.playout_bot.name == "planner"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"turn_up": "taken_first", "seven_rule": "trick", "quartet": "any", "stock_top_open": False},
+        {
+            "melds_face_up": False,
+            "seven_is_declaration": False,
+            "reuse": "once",
+            "endgame": "classic",
+            "plain_sequence": 0,
+        },
+        {"mode": "match", "target": 300, "last_trick": "trick_24", "declare_at_trick_24": False},
+    ],
+)
+def test_the_bots_play_under_every_rule(given: dict[str, Any]) -> None:
+    """An action that is not legal would raise."""
+    for names in (["random", "planner"], ["random", "strong"]):
+        assert evaluated(names, 150, **given).low > 0
+
+
+def test_bots_know_what_bars_what() -> None:
+    """One bezique before the double, not two; a marriage before its sequence, and at the end the most points at once
+    (§1.6)."""
+    game = GAME.bind()
+    pair = [card_number(name) for name in ("JDa", "JDb", "QSa", "QSb")]
+    run = [card_number(name) for name in ("AHa", "THa", "KHa", "QHa", "JHa")]
+    for cards, trick, scored, wanted in (
+        (pair, 5, [], BEZIQUE),
+        (pair, 5, [pair[0], pair[2]], DOUBLE_BEZIQUE),
+        (pair, 22, [], DOUBLE_BEZIQUE),
+        (run, 5, [], MARRIAGE + 2),
+        (run, 22, [], SEQUENCE + 2),
+    ):
+        state = holding([*cards, *JUNK[: 7 - len(cards)]], trump=2)
+        state.declaring, state.trick, state.turn_up = 1, trick, card_number("AHb")
+        state.scored[scored] = IN_BEZIQUE
+        for bot in GAME.bots.values():
+            assert bot.act(game.options, *shown_to(state, 0, game.options), np.uint64(0)) == wanted
