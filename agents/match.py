@@ -108,40 +108,40 @@ def play_deals(
     deck: Deck,
     start_outcomes: int,
     limit: int,
-    rotations: npt.NDArray[np.int64],
-    seating: npt.NDArray[np.int64],
+    which: npt.NDArray[np.int64],
+    seatings: npt.NDArray[np.int64],
     streams: npt.NDArray[np.uint64],
     keys: npt.NDArray[np.uint64],
     returns: npt.NDArray[np.float64],
     decisions: npt.NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Play deal after deal, in each seating of `rotations`, on the one table of `batch`.
+    """Play deal after deal, in the seatings numbered `which`, on the one table of `batch`.
 
     Agent `one` acts by the kernel ITS, any other by OTHERS. Gives (-1, 0), or the seating and the action where an agent
     named an action that is not legal; the table is left as it was then.
     """
     for number in range(streams.shape[0]):
-        for rotation in rotations:
+        for seating in which:
             batch.stream[0] = streams[number]
             begin(options, batch, start_outcomes, 0)
             deal_out(options, batch, deck, 0)
             show(options, batch, 0)
             ended = batch.seat[0] < 0
             while not ended:
-                key = rng.fork(keys[number, rotation], int(batch.decisions[0]))
-                if seating[rotation, batch.seat[0]] == one:
+                key = rng.fork(keys[number, seating], int(batch.decisions[0]))
+                if seatings[seating, batch.seat[0]] == one:
                     action = ITS(options, batch.observation[0], batch.mask[0], key)
                 else:
                     action = OTHERS(options, batch.observation[0], batch.mask[0], key)
                 if action < 0 or action >= batch.mask.shape[1] or batch.mask[0, action] == 0:
-                    return rotation, action
+                    return seating, action
                 apply(options, batch, 0, action)
                 deal_out(options, batch, deck, 0)
                 ended = report(batch, limit, 0)
                 show(options, batch, 0)
                 for seat in range(returns.shape[2]):
-                    returns[number, rotation, seat] += batch.reward[0, seat]
-            decisions[number, rotation] = batch.decisions[0]
+                    returns[number, seating, seat] += batch.reward[0, seat]
+            decisions[number, seating] = batch.decisions[0]
     return -1, 0
 
 
@@ -157,15 +157,15 @@ _Part = tuple[int, Any, Any, npt.NDArray[np.int64]]
 """An agent's number, its kernel, that of any other, and the seatings where no third sits."""
 
 
-def _groups(seating: npt.NDArray[np.int64]) -> list[tuple[list[int], list[int]]]:
+def _groups(seatings: npt.NDArray[np.int64]) -> list[tuple[list[int], list[int]]]:
     """The seatings [R, N] in groups that have no more than two different agents, where that is possible: agents and
-    seatings of each."""
+    numbers of seatings of each."""
     groups: list[tuple[list[int], list[int]]] = []
-    for number, row in enumerate(seating.tolist()):
-        for cast, rotations in groups:
+    for number, row in enumerate(seatings.tolist()):
+        for cast, numbers in groups:
             if len({*cast, *row}) <= 2:
                 cast[:] = sorted({*cast, *row})
-                rotations.append(number)
+                numbers.append(number)
                 break
         else:
             groups.append((sorted(set(row)), [number]))
@@ -175,24 +175,24 @@ def _groups(seating: npt.NDArray[np.int64]) -> list[tuple[list[int], list[int]]]
 class Match:
     """Agents at one game's table: whole episodes, each deal in each of R seatings.
 
-    `seating` [R, N] says which agent (an index of `agents`) sits where. `compiled` tells whether episodes run wholly in
-    machine code: each agent then brings a `kernel` (see `rule_based.KernelAgent`), and no seating has more than two
-    different ones.
+    `seatings` [R, N] says which agent (an index of `agents`) sits where. `compiled` tells whether episodes run wholly
+    in machine code: each agent then brings a `kernel` (see `rule_based.KernelAgent`), and no seating has more than
+    two different ones.
     """
 
     def __init__(
-        self, game: Game, agents: Sequence[Agent], seating: npt.NDArray[np.int64], *, num_threads: int = 1
+        self, game: Game, agents: Sequence[Agent], seatings: npt.NDArray[np.int64], *, num_threads: int = 1
     ) -> None:
         self.game, self.agents = game, list(agents)
-        self.seating = np.ascontiguousarray(seating, np.int64)
+        self.seatings = np.ascontiguousarray(seatings, np.int64)
         self.num_threads = max(1, num_threads)
-        groups = _groups(self.seating)
+        groups = _groups(self.seatings)
         kernels = [getattr(agent, "kernel", None) for agent in agents]
         self.compiled = None not in kernels and all(len(cast) <= 2 for cast, _ in groups)
         self._parts: list[_Part] = []
         if self.compiled:
             self._parts = [
-                (cast[0], kernels[cast[0]], kernels[cast[-1]], np.array(rotations)) for cast, rotations in groups
+                (cast[0], kernels[cast[0]], kernels[cast[-1]], np.array(numbers)) for cast, numbers in groups
             ]
         self._engines = [Engine(game, 1) for _ in range(self.num_threads if self.compiled else 0)]
         self._decks = [engine.fresh_deck() for engine in self._engines]
@@ -202,7 +202,7 @@ class Match:
 
     def link(self) -> None:
         """Compile what will be needed; `play` does so by itself, but a caller may want to time it apart."""
-        deals, seats = len(self.seating), self.seating.shape[1]
+        deals, seats = len(self.seatings), self.seatings.shape[1]
         if self.compiled and not self._entries:
             empty = (
                 np.zeros(0, np.uint64),
@@ -213,9 +213,9 @@ class Match:
             self._entries = [bind(_driver(self.game, *part[1:3]), *self._args(part, 0, *empty)) for part in self._parts]
 
     def _args(self, part: _Part, thread: int, *arrays: npt.NDArray[Any]) -> tuple[Any, ...]:
-        engine, (one, _, _, rotations) = self._engines[thread], part
+        engine, (one, _, _, which) = self._engines[thread], part
         fixed = (one, self.game.options, engine.batch, self._decks[thread], engine.start_outcomes, engine.limit)
-        return (*fixed, rotations, self.seating, *arrays)
+        return (*fixed, which, self.seatings, *arrays)
 
     def play(
         self, streams: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]
@@ -226,7 +226,7 @@ class Match:
         Gives returns [D, R, N], by seat, and decisions [D, R]. Raises IllegalAction when an agent names an action that
         is not legal.
         """
-        returns = np.zeros((len(streams), *self.seating.shape))
+        returns = np.zeros((len(streams), *self.seatings.shape))
         decisions = np.zeros(keys.shape, np.int64)
         if self.compiled:
             self.link()
@@ -239,25 +239,25 @@ class Match:
 
     def _play_compiled(self, thread: int, *arrays: npt.NDArray[Any]) -> None:
         for part, entry in zip(self._parts, self._entries, strict=True):
-            rotation, action = entry(*self._args(part, thread, *arrays))
-            if rotation >= 0:
+            seating, action = entry(*self._args(part, thread, *arrays))
+            if seating >= 0:
                 engine = self._engines[thread]
-                agent = self.agents[self.seating[rotation, engine.batch.seat[0]]]
+                agent = self.agents[self.seatings[seating, engine.batch.seat[0]]]
                 raise IllegalAction(f"The agent {agent.name}: {engine.refuse(0, action)}")
 
     def _play_views(self, *arrays: npt.NDArray[Any]) -> None:
         """Let agents act through views, on as many tables at once as there is room for."""
-        rotations = len(self.seating)
-        at_once = max(1, min(_MOST_TABLES // rotations, len(arrays[0])))
-        if self._tables is None or self._tables.num_envs < at_once * rotations:
-            self._tables = BatchEnv(self.game, at_once * rotations, num_threads=self.num_threads, autoreset=False)
+        num_seatings = len(self.seatings)
+        at_once = max(1, min(_MOST_TABLES // num_seatings, len(arrays[0])))
+        if self._tables is None or self._tables.num_envs < at_once * num_seatings:
+            self._tables = BatchEnv(self.game, at_once * num_seatings, num_threads=self.num_threads, autoreset=False)
         room = self._tables.num_envs
-        who, table_keys = np.resize(self.seating, (room, self.seating.shape[1])), np.zeros(room, np.uint64)
+        who, table_keys = np.resize(self.seatings, (room, self.seatings.shape[1])), np.zeros(room, np.uint64)
         for low in range(0, len(arrays[0]), at_once):
             streams, keys, returns, decisions = (array[low : low + at_once] for array in arrays)
             rows = np.arange(keys.size)
             table_keys[rows] = keys.reshape(-1)
-            self._tables.engine.batch.stream[rows] = np.repeat(streams, rotations)
+            self._tables.engine.batch.stream[rows] = np.repeat(streams, num_seatings)
             self._tables.restart(rows)
             gained, made = play_out(self._tables, self.agents, who, table_keys)
             returns[:] = gained[rows].reshape(returns.shape)

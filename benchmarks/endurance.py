@@ -1,4 +1,4 @@
-"""Millions of random decisions with the house's promises checked at each step: `python -m
+"""Millions of random decisions with every promise of the games checked at each step: `python -m
 backalley.benchmarks.endurance [GAME ...]`.
 
 At every decision of every table: somebody is to act and has a legal action, masks are of 0 and 1, and observations keep
@@ -113,10 +113,10 @@ def main(games: Sequence[str], decisions: int, seed: int, path: Path | None) -> 
     """Play GAMES, by default all, at random and check every promise."""
     if path:
         results.check_place(path)
+    chosen = [backalley.game(name) for name in games or backalley.game_names()]
     found = []
-    for name in games or backalley.game_names():
-        game = backalley.game(name)
-        found.append(endure(game.bind(), decisions, seed))
+    for game in chosen:
+        found.append(endure(game, decisions, seed))
         click.echo(
             "{game}: {decisions:,} decisions, {episodes:,} episodes, {seconds} s: every promise kept.".format(
                 **found[-1]
@@ -125,7 +125,8 @@ def main(games: Sequence[str], decisions: int, seed: int, path: Path | None) -> 
     if path:
         words = " ".join([*games, f"--decisions {decisions} --seed {seed} --json {path.as_posix()}"])
         command = f"python -m backalley.benchmarks.endurance {words}"
-        results.write(path, {"kind": "endurance", "command": command, "games": found, **results.stamp()})
+        stamp = results.stamp(__file__, *chosen)
+        results.write(path, {"kind": "endurance", "command": command, "games": found, **stamp})
 
 
 if __name__ == "__main__":

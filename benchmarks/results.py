@@ -1,35 +1,29 @@
-"""Numbers on disk: JSON with the machine and the commit they come from, and unfinished work that a later run goes on
-with."""
+"""Numbers on disk: JSON with the machine and the sources they come from."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import io
 import json
 import os
 import platform
 import subprocess
-import time
-import zipfile
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
-from rich.console import Console
-from rich.table import Table
 
 import backalley
 from backalley.envs.core import durable
+from backalley.envs.core.base import Game
+from backalley.envs.core.kernel_cache import with_imports
 from backalley.envs.core.workers import cores
 
 _ROOT = Path(__file__).resolve().parents[1]
-_WIDTH = 160
-_SAVE_SECONDS = 20.0
 
 
 def machine() -> dict[str, Any]:
@@ -73,20 +67,45 @@ def _git(*words: str) -> str | None:
         return None
 
 
-def stamp() -> dict[str, Any]:
-    """What every file of results carries: version, commit, date (UTC), machine."""
+def stamp(measuring: str, *games: Game) -> dict[str, Any]:
+    """What every file of results carries: version, commit, digest of the sources, date (UTC), machine. `measuring` is
+    the `__file__` of the module that does the work."""
     return {
         "version": backalley.__version__,
         "commit": commit(),
+        "sources": sources(measuring, *(game.type.module for game in games)),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine(),
     }
 
 
+@functools.cache
+def sources(measuring: str, *modules: str) -> str:
+    """A digest of the sources that a figure follows from: the file that measures it, the modules of the games, and
+    every file that these import, directly or not (as the kernel cache reads imports; the same on every machine).
+
+    Two results with the same digest were made by the same code, whatever their commits; a comment counts as code.
+    """
+    files = [measuring, *(getattr(sys.modules[module], "__file__", None) for module in modules)]
+    known = with_imports(*(Path(file).resolve() for file in files if file))  # a notebook's own game has no file
+    digest = hashlib.sha256()
+    for name, path in sorted((_name(path), path) for path in known):
+        digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _name(path: Path) -> str:
+    """A file's place in this package; that of a game outside it goes by its folder."""
+    return (path.relative_to(_ROOT if path.is_relative_to(_ROOT) else path.parents[1])).as_posix()
+
+
 def write(path: Path, payload: Mapping[str, Any]) -> None:
-    """Write `payload` as JSON, wholly or not at all. Raises OSError, and ValueError for a number that is not finite."""
+    """Write `payload` as JSON, wholly or not at all. The work that was kept for it (`durable.Unfinished`) is dropped
+    unless it says `"complete": False`. Raises OSError, and ValueError for a number that is not finite."""
     text = json.dumps(payload, indent=1, ensure_ascii=False, allow_nan=False, default=_plain)
     durable.write_file(path, text.encode() + b"\n")
+    if payload.get("complete", True):
+        durable.unfinished_beside(path).unlink(missing_ok=True)
 
 
 def _plain(value: Any) -> Any:
@@ -103,66 +122,3 @@ def check_place(path: Path) -> None:
         raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} to; make it first.")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise PermissionError(f"{path} cannot be written; name another file or change its permissions.")
-
-
-def _sources() -> str:
-    """A digest of all code that could decide what is played."""
-    digest = hashlib.sha256()
-    for path in sorted(path for folder in ("envs", "agents", "benchmarks") for path in (_ROOT / folder).rglob("*.py")):
-        digest.update(str(path.relative_to(_ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-class Unfinished:
-    """What a long command has done so far, in a file beside the one it is going to write.
-
-    `task` says what is being done, as JSON can hold it; work of any other task, or by other sources, is left aside.
-    Without a `path` nothing is kept.
-    """
-
-    def __init__(self, path: Path | None, task: Mapping[str, Any]) -> None:
-        self.path = None if path is None else path.with_name(path.name + ".unfinished")
-        self._task = "" if path is None else json.dumps({**task, "sources": _sources()}, sort_keys=True)
-        self._saved = time.monotonic()
-
-    def load(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays of the last `save` for this same task, or none."""
-        if self.path is None:
-            return {}
-        try:
-            with open(self.path, "rb") as file, np.load(file, allow_pickle=False) as kept:
-                if str(kept["task"]) != self._task:
-                    return {}
-                return {name: kept[name] for name in kept.files if name != "task"}
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-            return {}
-
-    def save(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Keep these arrays. Raises OSError."""
-        if self.path is not None:
-            buffer = io.BytesIO()
-            np.savez(buffer, allow_pickle=False, **{**arrays, "task": np.array(self._task)})
-            durable.write_file(self.path, buffer.getvalue())
-        self._saved = time.monotonic()
-
-    def save_at_times(self, arrays: Callable[[], Mapping[str, npt.NDArray[Any]]]) -> None:
-        """Keep what `arrays()` gives, if the last time is long enough ago."""
-        if self.path is not None and time.monotonic() - self._saved > _SAVE_SECONDS:
-            self.save(arrays())
-
-    def drop(self) -> None:
-        """The work is finished."""
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
-
-
-def table_text(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """A table as plain text; the first `left` columns stand to the left, the numbers to the right."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
-    for number, name in enumerate(head):
-        table.add_column(name, justify="left" if number < left else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    out = io.StringIO()
-    Console(file=out, width=_WIDTH, color_system=None, markup=False, highlight=False).print(table)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())

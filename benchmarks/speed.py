@@ -30,12 +30,15 @@ from backalley.agents.rule_based import random_legal
 from backalley.agents.search import SearchAgent
 from backalley.envs.core import rng
 from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import Game
+from backalley.envs.core.base import Game, GameType
+from backalley.envs.core.catalogue import game as game_of
+from backalley.envs.core.durable import Unfinished
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.vector import BatchEnv
 from backalley.envs.core.workers import cores
 
 from . import results
+from .tabular import Figures, Tabular
 
 TABLES = (1, 64, 1024, 4096, 16384)
 FLOOR_TABLES = 4096
@@ -231,7 +234,7 @@ def measure(
 
 
 @dataclass(frozen=True)
-class Speeds:
+class Speeds(Tabular):
     """What `speed` measured, game by game."""
 
     games: list[dict[str, Any]]
@@ -248,7 +251,7 @@ class Speeds:
         return len(self.games) == self.planned
 
     def to_json(self) -> dict[str, Any]:
-        """The table as `results.write` takes it."""
+        """The figures as `results.write` takes them."""
         floors = {"tables": FLOOR_TABLES, "threads": 1, "aec_decisions_per_second": AEC_FLOOR}
         facts = {
             "kind": "speed",
@@ -259,11 +262,21 @@ class Speeds:
         }
         return {**facts, "games": self.games, **self.stamp}
 
-    def table(self) -> str:
+    def records(self) -> list[dict[str, Any]]:
+        """A row for each number of tables and threads, and one for the AEC loop and the search: decisions (or games
+        that a search plays out) a second."""
+        found = []
+        for game in self.games:
+            name = {"game": game["game"]}
+            found += [{**name, "what": "batch", **entry} for entry in game["batch"]]
+            found += [{**name, "what": what, "tables": 1, "threads": 1, **game[what]} for what in ("aec", "playouts")]
+        return found
+
+    def figures(self) -> Figures:
         """Decisions a second in millions, the AEC loop's and a search's playouts in thousands, seconds to the first
         step; `!` marks a figure below its floor."""
         if not self.games:
-            return "Nothing was measured."
+            return Figures("Nothing was measured.", [], [])
         columns = [(entry["threads"], entry["tables"]) for entry in self.games[0]["batch"]]
         head = [
             "game",
@@ -279,21 +292,25 @@ class Speeds:
         ]
         machine = self.stamp["machine"]
         floors = " or ".join(f"{floor / 1e6:g} million" for floor in sorted({game["floor"] for game in self.games}))
-        return (
-            f"Random legal play on {machine['processor']}, Python {machine['python']}, Numba {machine['numba']}\n\n"
-            f"{results.table_text(head, rows)}\n\n"
-            "Columns `tables x threads` are millions of decisions a second, "
-            "medians of several repetitions; the waits are seconds from\n"
-            "make_vec to the end of the first step in a new process. "
-            "Playouts are a search's, on one core. ! marks less than\n"
-            f"the game's floor ({floors}) at {FLOOR_TABLES:,} tables on "
-            f"one thread, or {AEC_FLOOR:,} in the AEC loop.{self._busy()}"
+        return Figures(
+            f"Random legal play on {machine['processor']}, Python {machine['python']}, Numba {machine['numba']}",
+            head,
+            rows,
+            [
+                "Columns `tables x threads` are millions of decisions a second, medians of several repetitions; the "
+                "waits are seconds from",
+                "make_vec to the end of the first step in a new process. Playouts are a search's, on one core. ! marks "
+                "less than",
+                f"the game's floor ({floors}) at {FLOOR_TABLES:,} tables on one thread, or {AEC_FLOOR:,} in the AEC "
+                "loop.",
+                *self._busy(),
+            ],
         )
 
-    def _busy(self) -> str:
+    def _busy(self) -> list[str]:
         if self.load is None or self.load < _QUIET:
-            return ""
-        return f"\nThe machine was busy (load {self.load:.1f} before the start): a quiet one gives higher figures."
+            return []
+        return [f"The machine was busy (load {self.load:.1f} before the start): a quiet one gives higher figures."]
 
 
 def _batch_cells(game: Mapping[str, Any]) -> Iterable[str]:
@@ -317,7 +334,7 @@ def _wait_cells(game: Mapping[str, Any]) -> list[str]:
 
 
 def speed(
-    games: Sequence[Game],
+    games: Sequence[str | GameType | Game],
     *,
     tables: Sequence[int] = TABLES,
     seconds: float = SECONDS,
@@ -325,32 +342,32 @@ def speed(
     progress: Callable[[int, int], None] | None = None,
     keep: Path | None = None,
 ) -> Speeds:
-    """Measure games. `progress` is called with the games done and all games.
+    """Measure games, by name or bound to their options. `progress` is called with the games done and all games.
 
-    Ctrl-C ends the measuring and gives what is finished; with `keep`, the file that the figures will be written to,
-    that is kept beside it and the same call goes on from there (on the same machine only).
+    Ctrl-C ends the measuring and gives what is finished; with `keep`, the file that the figures will be written to
+    (`results.write`), that is kept beside it until then and the same call goes on from there (on the same machine
+    only). Raises ValueError where unfinished work of another task lies beside `keep`.
     """
-    stamp, load = results.stamp(), os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    chosen = [[game.id, game.option_values] for game in games]
+    chosen = [game_of(game) for game in games]
+    stamp, load = results.stamp(__file__, *chosen), os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     task = {
-        "speed of": chosen,
+        "speed of": [[game.id, game.option_values] for game in chosen],
         "tables": list(tables),
         "seconds": seconds,
         "repeats": repeats,
         "machine": stamp["machine"],
     }
-    unfinished = results.Unfinished(keep, task)
+    unfinished = Unfinished(keep, task, stamp["sources"])
     done: list[dict[str, Any]] = json.loads(str(unfinished.load().get("games", "[]")))
     try:
-        for number, game in enumerate(games):
+        for number, game in enumerate(chosen):
             if number < len(done):
                 continue
             if progress:
-                progress(number, len(games))
+                progress(number, len(chosen))
             done.append(measure(game, tables=tables, seconds=seconds, repeats=repeats))
             unfinished.save({"games": np.array(json.dumps(done))})
-        unfinished.drop()
     except KeyboardInterrupt:
         if not done:
             raise
-    return Speeds(done, len(games), load, stamp)
+    return Speeds(done, len(chosen), load, stamp)

@@ -37,9 +37,18 @@ class Estimate(NamedTuple):
         """Half the length of the interval."""
         return (self.high - self.low) / 2
 
+    @property
+    def percent(self) -> Estimate:
+        """A share in hundredths."""
+        return Estimate(*(100 * value for value in self))
+
     def to_json(self) -> dict[str, float]:
         """`mean`, `low`, `high`."""
         return self._asdict()
+
+    def columns(self, name: str) -> dict[str, float]:
+        """`name`, `name_low`, `name_high`, for a row of a data frame."""
+        return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
 
 
 @functools.lru_cache(maxsize=1024)
@@ -132,8 +141,8 @@ def duplicate_gain(returns: Floats) -> float | None:
     The variance that the mean of D * R independent games would have, R seatings each equally often, over the variance
     that the mean of D deals has. Below 1 the same decks do harm. None where all deals give the same.
     """
-    rotations = returns.shape[1]
-    return _ratio(float(returns.var(0, ddof=1).sum()) / rotations**2, float(returns.mean(1).var(ddof=1)))
+    seatings = returns.shape[1]
+    return _ratio(float(returns.var(0, ddof=1).sum()) / seatings**2, float(returns.mean(1).var(ddof=1)))
 
 
 def pairing_gain(first: Floats, second: Floats) -> float | None:
@@ -141,9 +150,9 @@ def pairing_gain(first: Floats, second: Floats) -> float | None:
     return _ratio(float(first.var(ddof=1) + second.var(ddof=1)), float((second - first).var(ddof=1)))
 
 
-def _ratio(independent: float, clustered: float) -> float | None:
+def _ratio(independent: float, by_deals: float) -> float | None:
     """None where the denominator is nothing but rounding."""
-    return independent / clustered if clustered > 1e-12 * max(independent, 1e-12) else None
+    return independent / by_deals if by_deals > 1e-12 * max(independent, 1e-12) else None
 
 
 def deals_for(precision: float, pilot: Floats) -> int:

@@ -17,22 +17,18 @@ import numpy.typing as npt
 
 from backalley.agents.base import Agent
 from backalley.agents.match import Match
-from backalley.envs.core.base import Game
+from backalley.envs.core.base import Game, GameType
+from backalley.envs.core.catalogue import game as game_of
+from backalley.envs.core.durable import Unfinished
 from backalley.envs.core.workers import cores
 
 from . import results, stats
-from .evaluate import (
-    MOST_DEALS,
-    Progress,
-    Sample,
-    decimals,
-    num_sides_of,
-    options_text,
-    play,
-    players,
-    seatings,
-)
+from .evaluate import Progress, check_deals, check_seed, dismiss, identities, line_up
+from .report import decimals, options_text
+from .sample import Sample, play
+from .seating import seatings
 from .stats import Estimate, Floats
+from .tabular import Figures, Tabular
 
 DEALS = 2048
 ANCHOR_RATING = 1000.0
@@ -52,13 +48,15 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Table:
-    """What a tournament found; everything but `seconds` and the stamp follows from game, agents, deals and seed."""
+class Ranking(Tabular):
+    """What a tournament found. Everything but `seconds` and the stamp follows from game, agents, deals and seed."""
 
     game: str
     options: dict[str, Any]
     changed: dict[str, Any]
     agents: list[str]
+    notes: list[str]
+    """What a reader should know of each agent, in a sentence; mostly nothing."""
     standings: list[Standing]
     ratings: list[Estimate]
     """Elo ratings, the anchor's being 1,000."""
@@ -72,12 +70,13 @@ class Table:
     command: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The table as `results.write` takes it."""
+        """The ranking as `results.write` takes it."""
         return {
             "kind": "tournament",
             "command": self.command,
             "game": self.game,
             "options": self.options,
+            "changed_options": self.changed,
             "seed": self.seed,
             "deals": self.deals,
             "sides": self.sides,
@@ -100,36 +99,55 @@ class Table:
             **self.stamp,
         }
 
-    def table(self) -> str:
-        """The table as text: best first, ratings, and each row's mean return against each column."""
+    def records(self) -> list[dict[str, Any]]:
+        """A row for each agent against each other: mean return and win share, with the ends of their intervals."""
+        return [
+            {
+                "game": self.game,
+                "deals": self.deals,
+                "seed": self.seed,
+                "agent": self.agents[one.agent],
+                "rating": self.ratings[one.agent].mean,
+                "against": self.agents[one.against],
+                **one.mean_return.columns("mean_return"),
+                **one.win_share.columns("win_share"),
+            }
+            for one in self.standings
+        ]
+
+    def figures(self) -> Figures:
+        """Best first: ratings, and each row's mean return against each column."""
         order = sorted(range(len(self.agents)), key=lambda agent: -self.ratings[agent].mean)
         found = {(one.agent, one.against): one.mean_return for one in self.standings}
         digits = decimals(list(found.values()))
         rows = []
         for place, agent in enumerate(order, start=1):
             rating = self.ratings[agent]
-            cells = [_cell(found.get((agent, other)), digits) for other in order]
             rows.append(
                 [
                     f"{place}  {self.agents[agent]}",
                     f"{rating.mean:.0f}",
                     f"{rating.low:.0f} to {rating.high:.0f}",
-                    *cells,
+                    *(_cell(found.get((agent, other)), digits) for other in order),
                 ]
             )
-        head = ["agent", "Elo", "95 % interval", *(f"against {place}" for place in range(1, len(order) + 1))]
         alone = (
             ""
             if self.sides == 2
             else f" Each row's agent sits alone, in every seat in turn, against {self.sides - 1} of the column's."
         )
-        return (
-            f"{self.game}{options_text(self.changed)}: every pairing "
-            f"on the same {self.deals:,} deals, seed {self.seed}\n\n"
-            f"{results.table_text(head, rows)}\n\n"
-            f"Mean returns ± 95 %.{alone} Ratings by maximum likelihood from win shares, {self.agents[self.anchor]} = "
-            f"{ANCHOR_RATING:.0f};\ntheir intervals come from {_RESAMPLES:,} resamples of the deals. "
-            f"{self.decisions:,} decisions in {self.seconds:.2f} s."
+        return Figures(
+            f"{self.game}{options_text(self.changed)}: every pairing on the same {self.deals:,} deals, "
+            f"seed {self.seed}",
+            ["agent", "Elo", "95 % interval", *(f"against {place}" for place in range(1, len(order) + 1))],
+            rows,
+            [
+                *(f"{name}: {note}" for name, note in zip(self.agents, self.notes, strict=True) if note),
+                f"Mean returns ± 95 %.{alone} Ratings by maximum likelihood from win shares, "
+                f"{self.agents[self.anchor]} = {ANCHOR_RATING:.0f};",
+                f"their intervals come from {_RESAMPLES:,} resamples of the deals. "
+                f"{self.decisions:,} decisions in {self.seconds:.2f} s.",
+            ],
         )
 
 
@@ -138,46 +156,50 @@ def _cell(gain: Estimate | None, digits: int) -> str:
 
 
 def tournament(
-    game: Game,
-    agents: Sequence[Agent],
+    game: str | GameType | Game,
+    agents: Sequence[Agent | str | Path | Any],
     *,
     deals: int = DEALS,
     seed: int = 0,
     num_threads: int = 1,
     progress: Progress | None = None,
     keep: Path | None = None,
-) -> Table:
-    """Every agent against every other on the same `deals` decks.
+) -> Ranking:
+    """Every agent against every other on the same `deals` decks; game and agents are given as to `evaluate`.
 
     The anchor of the ratings is the first rule-based bot among the agents, or the first agent. Ctrl-C raises
-    KeyboardInterrupt; with `keep`, the file that the table will be written to, what was played is kept beside it, and
-    the same call goes on from there. Raises ValueError in a sentence.
+    KeyboardInterrupt; with `keep`, the file that the ranking will be written to (`results.write`), what was played is
+    kept beside it until then, and the same call goes on from there. Raises ValueError in a sentence.
     """
-    sides = num_sides_of(game)
+    game = game_of(game)
+    sides = game.num_sides
     if sides == 1:
         raise ValueError(f"{game.name} has one seat, so nobody plays against anybody; compare agents with evaluate.")
     if len(agents) < 2:
         raise ValueError(f"A tournament needs 2 agents or more; {len(agents)} was given.")
-    if not 2 <= deals <= MOST_DEALS:
-        raise ValueError(f"deals is {deals}; an interval needs 2 or more, and {MOST_DEALS:,} are the most.")
-    if seed < 0:
-        raise ValueError(f"The seed is {seed}; it must be a whole number of 0 or more.")
+    check_deals(deals)
+    check_seed(seed)
+    players = line_up(game, agents, num_threads)
     pairings = [
         (one, other)
-        for one in range(len(agents))
-        for other in range(len(agents))
+        for one in range(len(players))
+        for other in range(len(players))
         if (one < other if sides == 2 else one != other)
     ]
+    stamp = results.stamp(__file__, game)
     task = {
         "tournament of": game.id,
         "options": game.option_values,
-        "agents": players(agents),
+        "agents": identities(players),
         "seed": seed,
         "deals": deals,
     }
-    unfinished = results.Unfinished(keep, task)
-    samples = _samples(game, agents, pairings, deals, seed, num_threads, progress, unfinished)
-    anchor = next((number for number, agent in enumerate(agents) if agent.name.startswith("bot:")), 0)
+    unfinished = Unfinished(keep, task, stamp["sources"])
+    try:
+        samples = _samples(game, players, pairings, deals, seed, num_threads, progress, unfinished)
+    finally:
+        dismiss(players, agents)
+    anchor = next((number for number, player in enumerate(players) if player.name.startswith("bot:")), 0)
     standings, shares = [], []
     for (one, other), sample in zip(pairings, samples, strict=True):
         won = stats.win_shares(sample.returns, game.sides)
@@ -185,12 +207,12 @@ def tournament(
         for place, agent, against in [(0, one, other), (1, other, one)][: 2 if sides == 2 else 1]:
             gain, share = (sample.of_agent(place, values).mean(1) for values in (sample.returns, won))
             standings.append(Standing(agent, against, stats.mean_interval(gain), stats.share_interval(share)))
-    unfinished.drop()
-    return Table(
+    return Ranking(
         game=game.id,
         options=game.option_values,
         changed=game.changed_options,
-        agents=[agent.name for agent in agents],
+        agents=[player.name for player in players],
+        notes=[getattr(player, "note", "") for player in players],
         standings=standings,
         ratings=ratings(np.stack(shares, 1), pairings, sides, anchor, seed),
         anchor=anchor,
@@ -199,7 +221,7 @@ def tournament(
         seed=seed,
         decisions=sum(sample.decisions for sample in samples),
         seconds=sum(sample.seconds for sample in samples),
-        stamp=results.stamp(),
+        stamp=stamp,
     )
 
 
@@ -211,12 +233,12 @@ def _samples(
     seed: int,
     num_threads: int,
     progress: Progress | None,
-    unfinished: results.Unfinished,
+    unfinished: Unfinished,
 ) -> list[Sample]:
     """What each pairing played, in the order of `pairings`."""
-    seating = seatings(game, 2)
+    seated = seatings(game, 2)
     kept = unfinished.load()
-    samples = [Sample.from_arrays(seating, _named(kept, number)) for number in range(len(pairings))]
+    samples = [Sample.from_arrays(seated, _named(kept, number)) for number in range(len(pairings))]
 
     def arrays() -> dict[str, npt.NDArray[Any]]:
         return {
@@ -230,7 +252,7 @@ def _samples(
 
     try:
         for pairing, sample in zip(pairings, samples, strict=True):
-            match = Match(game, [agents[agent] for agent in pairing], seating, num_threads=num_threads or cores())
+            match = Match(game, [agents[agent] for agent in pairing], seated, num_threads=num_threads or cores())
             try:
                 play(match, sample, deals, seed, on_batch)
             finally:

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 import backalley
 from backalley.benchmarks import speed as speeds
+from backalley.benchmarks.exact import Solution
 from backalley.cli import command_line, main
 from backalley.envs.core import playthrough
 from backalley.envs.core.base import Game
@@ -246,14 +247,14 @@ def test_speed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_solve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    solution = types.SimpleNamespace(table=lambda: "value 1", to_json=lambda: {"value": 1})
-    monkeypatch.setattr("backalley.agents.exact.solve", lambda game, **rest: solution)
+    solution = Solution("kuhn-v0", {}, {}, 0.5, -0.25, 9, 1, 0.1, {"machine": "this"})
+    monkeypatch.setattr("backalley.benchmarks.exact.solve", lambda game, **rest: solution)
     result = run("solve", "kuhn", "--option", "first=1", "--json", str(tmp_path / "found.json"))
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("value 1\n")
+    assert "best    +0.500000000              0.750000000" in result.stdout
     found = json.loads((tmp_path / "found.json").read_text("utf-8"))
-    assert found["value"] == 1
-    assert "machine" in found
+    assert found["best_return"] == 0.5
+    assert found["machine"] == "this"
     assert again(result)[:4] == ["solve", "kuhn-v0", "--option", "first=1"]
 
 

@@ -15,11 +15,11 @@ from backalley.benchmarks import endurance
 from backalley.benchmarks.endurance import BrokenPromise, endure
 from tests import kuhn
 
-OPTIONS: Any = kuhn.GAME.bind()
+KUHN = kuhn.GAME.bind()
 
 
 def test_it_counts_what_it_played() -> None:
-    found = endure(kuhn.GAME, OPTIONS, 10 * endurance.TABLES - 1)
+    found = endure(KUHN, 10 * endurance.TABLES - 1)
     assert found["decisions"] == 10 * endurance.TABLES
     assert found["decisions"] / found["episodes"] == pytest.approx(2.25, abs=0.15)
 
@@ -36,12 +36,12 @@ def test_it_counts_what_it_played() -> None:
 )
 def test_a_broken_promise_is_a_sentence(change: dict[str, Any], says: str) -> None:
     with pytest.raises(BrokenPromise, match=f"kuhn-v0, seed 0.* {says}"):
-        endure(dataclasses.replace(kuhn.GAME, **change), OPTIONS, 10 * endurance.TABLES)
+        endure(dataclasses.replace(kuhn.GAME, **change).bind(), 10 * endurance.TABLES)
 
 
 def test_returns_that_do_not_sum_to_nothing_are_noticed() -> None:
     with pytest.raises(BrokenPromise, match=r"sum to 0\.5 instead of 0"):
-        endurance.hold_returns(kuhn.GAME, OPTIONS, np.array([[1.0, -1.0], [1.0, -0.5]]), "here")
+        endurance.hold_returns(KUHN, np.array([[1.0, -1.0], [1.0, -0.5]]), "here")
 
 
 def test_the_command_writes_what_it_found(tmp_path: Path) -> None:

@@ -16,9 +16,13 @@ import pytest
 from backalley.agents.base import Agent, View
 from backalley.agents.match import Match
 from backalley.agents.rule_based import KernelAgent, RandomAgent
-from backalley.benchmarks import evaluate as evaluation
 from backalley.benchmarks import results, stats
-from backalley.benchmarks.evaluate import Report, Sample, evaluate, seatings
+from backalley.benchmarks import sample as samples
+from backalley.benchmarks.evaluate import evaluate
+from backalley.benchmarks.report import PILOT, Report
+from backalley.benchmarks.report import report as report_of
+from backalley.benchmarks.sample import Sample
+from backalley.benchmarks.seating import seatings
 from backalley.benchmarks.tournament import ratings, tournament
 from backalley.envs.core.base import Game
 from backalley.envs.core.engine import IllegalAction
@@ -63,16 +67,24 @@ class Viewed:
         return self._agent.act(view)
 
 
+KUHN = kuhn.GAME.bind()
+
+
 def kuhn_agents() -> list[Agent]:
-    return [KernelAgent("bet", always_bet, kuhn.GAME, kuhn.Options()), RandomAgent()]
+    return [KernelAgent("bet", always_bet, KUHN), RandomAgent()]
 
 
-def table(seats: int) -> Any:
-    return high_card.GAME.bind({"seats": seats})
+def table(seats: int, sides: tuple[int, ...] | None = None) -> Game:
+    """High card with so many seats; `sides` says who are partners."""
+    game = high_card.GAME if sides is None else dataclasses.replace(high_card.GAME, sides=lambda options: sides)
+    return game.bind({"seats": seats})
+
+
+PARTNERS = (0, 1, 0, 1)
 
 
 def high_agents(seats: int) -> list[Agent]:
-    return [KernelAgent("high", stay_high, high_card.GAME, table(seats)), RandomAgent()]
+    return [KernelAgent("high", stay_high, table(seats)), RandomAgent()]
 
 
 def told(report: Report) -> str:
@@ -85,47 +97,46 @@ def told(report: Report) -> str:
 
 def played(game: Game, agents: list[Agent], deals: int, num_threads: int = 1, seed: int = 5) -> Sample:
     sample = Sample(seatings(game, len(agents)))
-    match = Match(game, agents, sample.seating, num_threads=num_threads)
-    evaluation.play(match, sample, deals, seed, lambda: None)
+    match = Match(game, agents, sample.seatings, num_threads=num_threads)
+    samples.play(match, sample, deals, seed, lambda: None)
     match.close()
     return sample
 
 
 def test_seatings_of_partners() -> None:
-    partners = dataclasses.replace(high_card.GAME, sides=lambda options: (0, 1, 0, 1))
-    assert seatings(partners, table(4), 2).tolist() == [[0, 1, 0, 1], [1, 0, 1, 0]]
-    assert seatings(partners, table(4), 4).tolist() == seatings(high_card.GAME, table(4), 4).tolist()
+    partners = table(4, PARTNERS)
+    assert seatings(partners, 2).tolist() == [[0, 1, 0, 1], [1, 0, 1, 0]]
+    assert seatings(partners, 4).tolist() == seatings(table(4), 4).tolist()
     with pytest.raises(
         ValueError, match="has 4 seats under these options, and 3 agents were given; give 2, or 4, one for each seat"
     ):
-        seatings(partners, table(4), 3)
+        seatings(partners, 3)
 
 
 def test_partners_share_the_win() -> None:
-    partners = dataclasses.replace(high_card.GAME, sides=lambda options: (0, 1, 0, 1))
-    report = evaluate(partners, table(4), high_agents(4), deals=64)
+    report = evaluate(table(4, PARTNERS), high_agents(4), deals=64)
     assert sum(one.win_share.mean for one in report.agents) == pytest.approx(1.0)
     assert "Win share is per side held; chance is 50 %." in report.table()
 
 
 def test_seatings() -> None:
-    assert seatings(kuhn.GAME, kuhn.Options(), 2).tolist() == [[0, 1], [1, 0]]
-    assert seatings(high_card.GAME, table(1), 3).tolist() == [[0], [1], [2]]
-    assert seatings(high_card.GAME, table(3), 2).tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-    around = seatings(high_card.GAME, table(3), 3)
+    assert seatings(KUHN, 2).tolist() == [[0, 1], [1, 0]]
+    assert seatings(table(1), 3).tolist() == [[0], [1], [2]]
+    assert seatings(table(3), 2).tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    around = seatings(table(3), 3)
     assert [sorted(column) for column in around.T.tolist()] == [[0, 1, 2]] * 3  # each seat is everybody's once
     assert [sorted(row) for row in around.tolist()] == [[0, 1, 2]] * 3
     with pytest.raises(ValueError, match="has 2 seats under these options, and 1 agent was given; give 2"):
-        seatings(kuhn.GAME, kuhn.Options(), 1)
+        seatings(KUHN, 1)
     with pytest.raises(ValueError, match="3 agents were given; give 2, or 4, one for each seat"):
-        seatings(high_card.GAME, table(4), 3)
+        seatings(table(4), 3)
 
 
 def test_an_exact_value_is_met() -> None:
     # Betting always: opening, a call meets the better card half the time and a fold gives 1, so 1/2 on average. Second,
     # after a pass (1/2) the same, and a bet is called with even chances: 1/4. Over both seats 3/8. Won are the folds
     # and half the showdowns: 1/2 + 1/4 when opening, 1/2 * 3/4 + 1/2 * 1/2 when second, on average 11/16.
-    report = evaluate(kuhn.GAME, kuhn.Options(), kuhn_agents(), deals=20_000)
+    report = evaluate(KUHN, kuhn_agents(), deals=20_000)
     error = report.agents[0].mean_return.half_width / 1.96
     assert error < 0.01
     assert report.agents[0].mean_return.mean == pytest.approx(3 / 8, abs=4 * error)
@@ -151,7 +162,7 @@ def exact_against_a_field() -> float:
 
 
 def test_one_against_a_field() -> None:
-    report = evaluate(high_card.GAME, table(3), high_agents(3), deals=20_000, seed=3)
+    report = evaluate(table(3), high_agents(3), deals=20_000, seed=3)
     mean, error = report.agents[0].mean_return.mean, report.agents[0].mean_return.half_width / 1.96
     assert mean == pytest.approx(exact_against_a_field(), abs=4 * error)
     assert report.agents[1].mean_return.mean == pytest.approx(-mean / 2)  # the field shares what the one loses
@@ -160,10 +171,10 @@ def test_one_against_a_field() -> None:
 
 def test_a_deal_has_the_same_cards_in_every_seating() -> None:
     agents = high_agents(3)[:1] * 2
-    sample = played(high_card.GAME, table(3), agents, 200)
+    sample = played(table(3), agents, 200)
     assert np.all(sample.returns == sample.returns[:, :1])  # the same players with the same cards, whoever is called A
     assert len(np.unique(sample.returns[:, 0], axis=0)) > 10
-    report = evaluation.report(high_card.GAME, table(3), agents, sample, planned=200, seed=5)
+    report = report_of(table(3), agents, sample, planned=200, seed=5, stamp={})
     assert report.agents[0].mean_return.mean == pytest.approx(0, abs=1e-12)
     assert report.duplicate_gain is None
     assert "no luck left" in report.table()
@@ -199,13 +210,12 @@ def test_one_seat_compares_agents_on_the_same_decks() -> None:
     assert evaluate(game, agents[:1], deals=10).duplicate_gain is None
 
 
-def test_the_interval_is_that_of_clusters_not_of_single_games() -> None:
+def test_the_interval_is_over_deals_not_over_single_games() -> None:
     agents, deals = kuhn_agents(), 64
     means, errors, naive = [], [], []
     for seed in range(300):
-        sample = played(kuhn.GAME, kuhn.Options(), agents, deals, seed=seed)
-        deals = sample.of_agent(0, sample.returns).mean(1)
-        interval = stats.mean_interval(deals)
+        sample = played(KUHN, agents, deals, seed=seed)
+        interval = stats.mean_interval(sample.of_agent(0, sample.returns).mean(1))
         means.append(interval.mean)
         errors.append(interval.half_width / stats.t_critical(deals - 1))
         naive.append(sample.of_agent(0, sample.returns).std(ddof=1) / np.sqrt(2 * deals))
@@ -215,9 +225,9 @@ def test_the_interval_is_that_of_clusters_not_of_single_games() -> None:
 
 
 def test_the_same_bytes_for_any_threads_batches_and_route(monkeypatch: pytest.MonkeyPatch) -> None:
-    cases: list[tuple[Game, Any, list[Agent]]] = [
-        (kuhn.GAME, kuhn.Options(), kuhn_agents()),
-        (high_card.GAME, table(3), high_agents(3)),
+    cases: list[tuple[Game, list[Agent]]] = [
+        (KUHN, kuhn_agents()),
+        (table(3), high_agents(3)),
     ]
     for game, agents in cases:
         expected = told(evaluate(game, agents, deals=300, seed=9))
@@ -225,8 +235,8 @@ def test_the_same_bytes_for_any_threads_batches_and_route(monkeypatch: pytest.Mo
         assert told(evaluate(game, [Viewed(agent) for agent in agents], deals=300, seed=9)) == expected
         assert told(evaluate(game, [Viewed(agents[0]), agents[1]], deals=300, seed=9, num_threads=2)) == expected
         with monkeypatch.context() as patch:
-            patch.setattr(evaluation, "_FIRST_BATCH", 7)
-            patch.setattr(evaluation, "_LARGEST_BATCH", 7)
+            patch.setattr(samples, "_FIRST_BATCH", 7)
+            patch.setattr(samples, "_LARGEST_BATCH", 7)
             patch.setattr("backalley.agents.match._MOST_TABLES", 10)
             assert told(evaluate(game, agents, deals=300, seed=9)) == expected
             assert told(evaluate(game, [Viewed(agent) for agent in agents], deals=300, seed=9)) == expected
@@ -235,7 +245,7 @@ def test_the_same_bytes_for_any_threads_batches_and_route(monkeypatch: pytest.Mo
 
 def test_matches_are_compiled_where_no_seating_has_three_different_agents() -> None:
     def compiled(seats: int, agents: list[Agent]) -> bool:
-        return Match(high_card.GAME, table(seats), agents, seatings(high_card.GAME, table(seats), len(agents))).compiled
+        return Match(table(seats), agents, seatings(table(seats), len(agents))).compiled
 
     one, other = high_agents(3)
     assert compiled(3, [one, other])
@@ -254,12 +264,12 @@ def test_three_different_agents_play_through_views() -> None:
 
 def test_evaluation_draws_other_packs_than_seeds_do() -> None:
     seen = []
-    original = evaluation.deal_keys
+    original = samples.deal_keys
     try:
-        evaluation.deal_keys = lambda *given: (original(*given), seen.append((given[3].copy(), given[4].copy())))  # type: ignore[assignment]
-        played(kuhn.GAME, kuhn.Options(), kuhn_agents(), 500, seed=0)
+        samples.deal_keys = lambda *given: (original(*given), seen.append((given[3].copy(), given[4].copy())))  # type: ignore[assignment]
+        played(KUHN, kuhn_agents(), 500, seed=0)
     finally:
-        evaluation.deal_keys = original
+        samples.deal_keys = original
     streams, keys = (np.concatenate([part[place].reshape(-1) for part in seen]) for place in range(2))
     everything = {*streams.tolist(), *keys.tolist()}
     assert len(everything) == 500 + 1000
@@ -267,13 +277,13 @@ def test_evaluation_draws_other_packs_than_seeds_do() -> None:
 
 
 def test_precision_decides_how_many_deals_are_played() -> None:
-    report = evaluate(kuhn.GAME, kuhn.Options(), kuhn_agents(), precision=0.02)
+    report = evaluate(KUHN, kuhn_agents(), precision=0.02)
     assert report.complete
     assert report.agents[0].mean_return.half_width == pytest.approx(0.02, rel=0.1)
     assert f"A pilot of 256 deals put {report.deals:,} deals to a half-width of 0.02" in report.table()
-    again = evaluate(kuhn.GAME, kuhn.Options(), kuhn_agents(), deals=report.deals)
+    again = evaluate(KUHN, kuhn_agents(), deals=report.deals)
     assert again.agents == report.agents
-    assert evaluate(kuhn.GAME, kuhn.Options(), kuhn_agents(), precision=5.0).deals == evaluation.PILOT
+    assert evaluate(KUHN, kuhn_agents(), precision=5.0).deals == PILOT
 
 
 @pytest.mark.parametrize(
@@ -288,15 +298,15 @@ def test_precision_decides_how_many_deals_are_played() -> None:
 )
 def test_wrong_numbers_are_told_in_sentences(wrong: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        evaluate(kuhn.GAME, kuhn.Options(), kuhn_agents(), **wrong)
+        evaluate(KUHN, kuhn_agents(), **wrong)
 
 
 def test_an_agent_that_breaks_the_rules_is_named() -> None:
-    agents = [RandomAgent(), KernelAgent("cheat", out_of_range, kuhn.GAME, kuhn.Options())]
+    agents = [RandomAgent(), KernelAgent("cheat", out_of_range, KUHN)]
     with pytest.raises(IllegalAction, match=r"The agent cheat: Seat 1 \(player_1\) cannot play 2"):
-        evaluate(kuhn.GAME, kuhn.Options(), agents, deals=10)
+        evaluate(KUHN, agents, deals=10)
     with pytest.raises(IllegalAction, match="cannot play 2"):
-        evaluate(kuhn.GAME, kuhn.Options(), [Viewed(agent) for agent in agents], deals=10)
+        evaluate(KUHN, [Viewed(agent) for agent in agents], deals=10)
 
 
 def interrupt_after(deals: int) -> Any:
@@ -308,7 +318,7 @@ def interrupt_after(deals: int) -> Any:
 
 
 def test_interruption_reports_what_is_finished_and_goes_on_later(tmp_path: Path) -> None:
-    game, agents, path = kuhn.GAME, kuhn.Options(), kuhn_agents(), tmp_path / "found.json"
+    game, agents, path = KUHN, kuhn_agents(), tmp_path / "found.json"
     whole = told(evaluate(game, agents, deals=3000))
     stopped = evaluate(game, agents, deals=3000, progress=interrupt_after(16), keep=path)
     assert not stopped.complete
@@ -320,35 +330,46 @@ def test_interruption_reports_what_is_finished_and_goes_on_later(tmp_path: Path)
     kept = list(tmp_path.iterdir())
     assert [file.name for file in kept] == ["found.json.unfinished"]
 
-    other = Sample.from_arrays(
-        stopped_seating := seatings(game, 2), results.Unfinished(path, {"another": "task"}).load()
-    )
-    assert other.deals == 0
-    assert np.array_equal(other.seating, stopped_seating)
+    with pytest.raises(ValueError, match=r"found\.json\.unfinished holds unfinished work of another task .*kuhn-v0"):
+        evaluate(game, agents, deals=3000, seed=1, keep=path)
+    assert list(tmp_path.iterdir()) == kept
 
     begun: list[int] = []
     resumed = evaluate(game, agents, deals=3000, progress=lambda done, planned: begun.append(done), keep=path)
     assert begun[0] > stopped.deals
     assert told(resumed) == whole
-    assert not list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == kept, "nothing is lost before the report is on disk"
+    results.write(path, stopped.to_json())
+    assert sorted(tmp_path.iterdir()) == sorted([path, *kept])
+    results.write(path, resumed.to_json())
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_work_of_other_sources_is_left_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "found.json"
+    evaluate(KUHN, kuhn_agents(), deals=3000, progress=interrupt_after(16), keep=path)
+    monkeypatch.setattr(results, "sources", lambda *files: "others")
+    begun: list[int] = []
+    evaluate(KUHN, kuhn_agents(), deals=3000, progress=lambda done, planned: begun.append(done), keep=path)
+    assert begun[0] == 16
 
 
 def test_damaged_unfinished_work_is_left_aside(tmp_path: Path) -> None:
     path = tmp_path / "found.json"
-    evaluate(kuhn.GAME, kuhn.Options(), kuhn_agents(), deals=3000, progress=interrupt_after(16), keep=path)
+    evaluate(KUHN, kuhn_agents(), deals=3000, progress=interrupt_after(16), keep=path)
     file = tmp_path / "found.json.unfinished"
     file.write_bytes(file.read_bytes()[:-40])
-    report = evaluate(kuhn.GAME, kuhn.Options(), kuhn_agents(), deals=50, keep=path)
+    report = evaluate(KUHN, kuhn_agents(), deals=50, keep=path)
     assert report.deals == 50
 
 
 def test_results_are_written_whole_with_machine_and_commit(tmp_path: Path) -> None:
-    report = evaluate(kuhn.GAME, kuhn.Options(), kuhn_agents(), deals=50)
+    report = evaluate(KUHN, kuhn_agents(), deals=50)
     path = tmp_path / "found.json"
     results.write(path, report.to_json())
     found = json.loads(path.read_text("utf-8"))
     assert found["agents"][0]["mean_return"] == report.agents[0].mean_return.to_json()
-    assert {"version", "commit", "date", "machine"} <= set(found)
+    assert {"version", "commit", "sources", "date", "machine"} <= set(found)
     assert found["machine"]["cores"] >= 1
     with pytest.raises(ValueError, match="not JSON compliant"):
         results.write(path, {"number": float("nan")})
@@ -365,7 +386,7 @@ def test_a_place_that_cannot_be_written_is_refused_beforehand(tmp_path: Path) ->
 
 
 def test_tournament_of_two_seats(tmp_path: Path) -> None:
-    game = high_card.GAME, table(2)
+    game = table(2)
     agents: list[Agent] = [
         RandomAgent(),
         KernelAgent("bot:high", stay_high, game),
@@ -390,20 +411,21 @@ def test_tournament_of_two_seats(tmp_path: Path) -> None:
     assert begun[0] > 700
     assert resumed.standings == found.standings
     assert resumed.ratings == found.ratings
-    assert not list(tmp_path.iterdir())
-    assert json.loads(json.dumps(found.to_json()))["anchor"] == {"agent": 1, "rating": 1000.0}
+    results.write(path, resumed.to_json())
+    assert list(tmp_path.iterdir()) == [path]
+    assert json.loads(path.read_text("utf-8"))["anchor"] == {"agent": 1, "rating": 1000.0}
 
 
 def test_tournament_of_three_seats_tries_both_as_the_one_alone() -> None:
-    found = tournament(high_card.GAME, table(3), high_agents(3), deals=400)
+    found = tournament(table(3), high_agents(3), deals=400)
     assert [(one.agent, one.against) for one in found.standings] == [(0, 1), (1, 0)]
     assert found.standings[0].mean_return.low > 0 > found.standings[1].mean_return.high
     assert found.ratings[0].low > found.ratings[1].high or found.standings[0].win_share.mean < 1 / 3
     assert "sits alone" in found.table()
     with pytest.raises(ValueError, match="has one seat"):
-        tournament(high_card.GAME, table(1), high_agents(1))
+        tournament(table(1), high_agents(1))
     with pytest.raises(ValueError, match="needs 2 agents or more"):
-        tournament(high_card.GAME, table(3), high_agents(3)[:1])
+        tournament(table(3), high_agents(3)[:1])
 
 
 def test_rating_intervals_cover_the_truth() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -12,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-import backalley
-from backalley.agents.exact import Unsolvable, openings, solve
+from backalley.benchmarks import results
+from backalley.benchmarks.enumeration import openings
+from backalley.benchmarks.exact import Unsolvable, solve
 from backalley.envs.core.base import GameType
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.options import option
@@ -172,7 +174,7 @@ def test_a_toy_game_has_the_value_that_fractions_give(seats: int, split: int, th
 def test_openings_cover_every_way_the_cards_can_fall_once() -> None:
     game = dataclasses.replace(TOY, enumeration_split=2).bind()
     shares: dict[tuple[int, ...], float] = {}
-    for chance, cards in openings(game.bind()):
+    for chance, cards in openings(game):
         kinds = tuple(PACK[card] for card in cards)
         assert kinds not in shares
         shares[kinds] = chance
@@ -184,11 +186,12 @@ def test_openings_cover_every_way_the_cards_can_fall_once() -> None:
 
 def test_a_game_with_hidden_cards_is_refused_in_a_sentence() -> None:
     with pytest.raises(Unsolvable, match="kuhn cannot be solved by enumeration"):
-        solve(KUHN.bind())
+        solve(KUHN)
 
 
 def test_work_that_was_kept_is_gone_on_with(tmp_path: Path) -> None:
-    game, keep = dataclasses.replace(TOY, enumeration_split=2).bind(), tmp_path / "work.json"
+    game, path = dataclasses.replace(TOY, enumeration_split=2).bind(), tmp_path / "found.json"
+    kept = tmp_path / "found.json.unfinished"
 
     class Stop(Exception):
         pass
@@ -198,23 +201,27 @@ def test_work_that_was_kept_is_gone_on_with(tmp_path: Path) -> None:
             raise Stop
 
     with pytest.raises(Stop):
-        solve(game, keep=keep, progress=stop)
+        solve(game, keep=path, progress=stop)
+    with pytest.raises(ValueError, match="holds unfinished work of another task"):
+        solve(game.bind({"seats": 1}), keep=path)
     seen: list[int] = []
-    found = solve(game, keep=keep, progress=lambda done, total: seen.append(done))
+    found = solve(game, keep=path, progress=lambda done, total: seen.append(done))
     assert seen
     assert min(seen) > len(list(openings(game))) // 2
     assert found.best_return == pytest.approx(float(by_hand(2, best=True)), abs=1e-12)
-    with pytest.raises(ValueError, match="holds no work on toy-v0 under these options"):
-        solve(game.bind({"seats": 1}), keep=keep)
-    keep.write_text("{")
-    with pytest.raises(ValueError, match="holds no work"):
-        solve(game, keep=keep)
+    assert kept.exists(), "nothing is lost before the solution is on disk"
+    results.write(path, found.to_json())
+    assert list(tmp_path.iterdir()) == [path]
+    assert json.loads(path.read_text("utf-8"))["best_return"] == found.best_return
+    kept.write_text("{")  # damaged: there is nothing in it to lose
+    seen.clear()
+    assert solve(game, keep=path, progress=lambda done, total: seen.append(done)).best_return == found.best_return
+    assert len(seen) > 1
 
 
 @pytest.mark.slow
 def test_backhand_has_its_published_value() -> None:
     """The rules' figures: best play wins with probability 0.572722038, random play with 0.345877721."""
-    game = backalley.game("backhand")
-    best, drifting = solve(game.bind()).even_money
+    best, drifting = solve("backhand").even_money
     assert best == pytest.approx(0.572722038, abs=5e-10)
     assert drifting == pytest.approx(0.345877721, abs=5e-10)

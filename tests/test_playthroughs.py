@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from backalley.envs.core.base import Game
 from backalley.envs.core.playthrough import PlaythroughError, record, replay
 from tests.cases import GAMES, marks
 
@@ -23,8 +24,8 @@ def test_playthrough(path: Path) -> None:
 
 
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
-def test_every_game_has_playthroughs_and_a_bots(game: object) -> None:
-    names = [path.name for path in (game.type.folder / "playthroughs").glob("*.json")]  # type: ignore[attr-defined]
+def test_every_game_has_playthroughs_and_a_bots(game: Game) -> None:
+    names = [path.name for path in (game.type.folder / "playthroughs").glob("*.json")]
     assert len(names) >= 3, "freeze at least three games: random, a bot's, and one under other options"
     assert any("random" not in name for name in names)
     assert any("-" in name.split("_seed")[0] for name in names)
@@ -33,7 +34,7 @@ def test_every_game_has_playthroughs_and_a_bots(game: object) -> None:
 @pytest.mark.parametrize("harm", ["move", "shown", "returns", "truncated", "version", "foreign", "missing"])
 def test_a_playthrough_that_no_longer_holds_is_a_sentence(harm: str, tmp_path: Path) -> None:
     game = GAMES[0]
-    kept = record(game.bind(), seed=5)
+    kept = record(game, seed=5)
     path = tmp_path / "kept.json"
     path.write_text(json.dumps(kept))
     assert list(replay(path))

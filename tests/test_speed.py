@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import backalley
+from backalley.benchmarks import results
 from backalley.benchmarks import speed as speeds
 from backalley.benchmarks.speed import Pace, aec_pace, batch_pace, draw, episode_length, first_step, measure, speed
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.vector import BatchEnv
 from tests import kuhn
 
-KUHN = (kuhn.GAME, kuhn.Options())
+KUHN = kuhn.GAME.bind()
 
 
 def test_actions_are_drawn_uniformly_from_the_legal_ones_and_anew_each_time() -> None:
@@ -72,7 +73,7 @@ def test_every_decision_of_the_batch_is_counted_once(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(BatchEnv, "step", step)
     monkeypatch.setattr(speeds, "_pace", pace)
     for size in (1, 100, 1000):
-        batch_pace(*KUHN, size, 1)
+        batch_pace(KUHN, size, 1)
         assert counted[-1] == sum(stepped) > 0
 
 
@@ -93,16 +94,16 @@ def test_only_decisions_of_the_aec_loop_are_counted(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(AECEnv, "step", step)
     monkeypatch.setattr(speeds, "_pace", pace)
-    aec_pace(*KUHN)
+    aec_pace(KUHN)
 
 
 def test_length_of_an_episode() -> None:
     # Two decisions, or three after pass and bet, which comes one time in four; the error of 256 episodes is 0.027.
-    assert episode_length(*KUHN) == pytest.approx(2.25, abs=0.12)
+    assert episode_length(KUHN) == pytest.approx(2.25, abs=0.12)
 
 
 def test_tables_are_spread_over_an_episode() -> None:
-    play = speeds._RandomPlay(*KUHN, 400, 1)
+    play = speeds._RandomPlay(KUHN, 400, 1)
     assert np.all(play.tables.engine.batch.decisions == 0)
     play.stagger(4)
     decisions = play.tables.engine.batch.decisions
@@ -114,7 +115,7 @@ def test_tables_are_spread_over_an_episode() -> None:
 def test_speeds_of_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
     waits = {"cold": {"import": 0.5, "first_step": 9.0}, "warm": {"import": 0.5, "first_step": 1.0}}
     monkeypatch.setattr(speeds, "first_step", lambda game: waits)
-    found = measure(*KUHN, tables=(1, 300), seconds=0.01, repeats=3)
+    found = measure(KUHN, tables=(1, 300), seconds=0.01, repeats=3)
     assert json.loads(json.dumps(found)) == found
     assert {(entry["tables"], entry["threads"]) for entry in found["batch"]} >= {(1, 1), (300, 1)}
     assert all(
@@ -151,7 +152,7 @@ def test_figures_below_a_floor_are_marked(monkeypatch: pytest.MonkeyPatch) -> No
 def test_interruption_keeps_the_games_that_are_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     calls: list[int] = []
 
-    def measured(game: Any, options: Any, **rest: Any) -> dict[str, Any]:
+    def measured(game: Any, **rest: Any) -> dict[str, Any]:
         calls.append(1)
         if len(calls) == 2:
             raise KeyboardInterrupt
@@ -165,11 +166,11 @@ def test_interruption_keeps_the_games_that_are_done(monkeypatch: pytest.MonkeyPa
     resumed = speed([KUHN, KUHN], keep=path)
     assert resumed.complete
     assert [game["aec"]["median"] for game in resumed.games] == [1, 3]
-    assert not list(tmp_path.iterdir())
+    results.write(path, resumed.to_json())
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.slow
 def test_a_second_process_finds_the_machine_code_of_the_first() -> None:
-    game = backalley.game("backhand")
-    waits = first_step(game.bind())
+    waits = first_step(backalley.game("backhand"))
     assert waits["warm"]["first_step"] < 0.7 * waits["cold"]["first_step"]

@@ -24,7 +24,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from backalley.agents.gymnasium_env import GymnasiumEnv
 from backalley.agents.learned import one_thread
 from backalley.agents.rule_based import RandomAgent
-from backalley.benchmarks import results
+from backalley.benchmarks import results, tabular
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game as game_of
 
@@ -72,7 +72,7 @@ def measure(
         "torch": torch.__version__,
         "floor": FLOOR,
         **{name: _summary(taken) for name, taken in turns.items()},
-        **results.stamp(),
+        **results.stamp(__file__, found),
     }
     result["ratio"] = result["backalley"]["samples_per_second"] / result["sb3_defaults"]["samples_per_second"]
     result["ratio_of_processor_time"] = (
@@ -97,7 +97,7 @@ def table(found: Mapping[str, Any]) -> str:
                 f"{side['samples_per_cpu_second']:,.0f}",
             ]
         )
-    text = results.table_text(["trainer", "samples/s", "turns", "per processor second"], rows)
+    text = tabular.text(["trainer", "samples/s", "turns", "per processor second"], rows)
     return f"{found['game']}: {found['ratio']:.1f} times as fast (the floor is {found['floor']:.0f})\n\n{text}"
 
 

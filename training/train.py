@@ -31,8 +31,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from backalley.agents.base import Agent
 from backalley.agents.learned import PolicyAgent, one_thread
 from backalley.agents.rule_based import RandomAgent
-from backalley.benchmarks import results
-from backalley.benchmarks.evaluate import Report, evaluate
+from backalley.benchmarks import results, tabular
+from backalley.benchmarks.evaluate import evaluate
+from backalley.benchmarks.report import Report
 from backalley.benchmarks.stats import Estimate
 from backalley.envs.core import durable
 from backalley.envs.core.base import Game, GameType
@@ -236,7 +237,9 @@ def _reopen(folder: Path, named: str | Game | GameType | None, budget: Budget) -
             f"The run in {folder} learns {game.name}-v{version}, and the rules here are {game.id}; begin a new run."
         )
     config = config_rules.parse(config_rules.read(folder / CONFIG_FILE), str(folder / CONFIG_FILE))
-    stamp = {name: facts[name] for name in ("version", "commit", "date", "machine", "torch") if name in facts}
+    stamp = {
+        name: facts[name] for name in ("version", "commit", "sources", "date", "machine", "torch") if name in facts
+    }
     return Run(folder, game, config=config, budget=budget, stamp=stamp, **kept)
 
 
@@ -299,7 +302,7 @@ def _trainer(run: Run, console: Console) -> Trainer:
         run.game, run.config, seed=run.seed, folder=run.folder, device=run.device, precision=run.precision
     )
     run.precision = trainer.precision
-    run.stamp = run.stamp or results.stamp() | {"torch": torch.__version__}
+    run.stamp = run.stamp or results.stamp(__file__, run.game) | {"torch": torch.__version__}
     run.write()
     found = checkpoint.latest(run.folder)
     if found:
@@ -451,23 +454,23 @@ def results_table(reports: Sequence[Report]) -> str:
     same decks."""
     first = reports[0]
     head = f"{first.agents[0].name} at {first.game}, {first.deals:,} deals"
-    if len(first.seating[0]) == 1:
+    if len(first.seatings[0]) == 1:
         leads = [Estimate(-one.mean, -one.high, -one.low) for one in first.differences]
         rows = [
             [one.name, _interval(one.mean_return, 1), _interval(lead, 1)]
             for one, lead in zip(first.agents[1:], leads, strict=True)
         ]
         own = [[first.agents[0].name, _interval(first.agents[0].mean_return, 1), ""]]
-        table = results.table_text(["agent", "mean return", "the policy's lead"], own + rows)
+        table = tabular.text(["agent", "mean return", "the policy's lead"], own + rows)
         return f"{head} played by each agent, seed {first.seed}\n\n{table}"
-    head += f" in {len(first.seating)} seatings each, seed {first.seed}"
+    head += f" in {len(first.seatings)} seatings each, seed {first.seed}"
     rows = []
     for report in reports:
         mine, other = report.agents
         rows.append([other.name, _interval(mine.mean_return, 1), _interval(mine.win_share, 100) + " %"])
     sides = len(set(first.sides))
     note = f"Win share: chance is {100 / sides:.3g} %; ties count in parts."
-    return f"{head}\n\n{results.table_text(['opponent', 'mean return', 'win share'], rows)}\n\n{note}"
+    return f"{head}\n\n{tabular.text(['opponent', 'mean return', 'win share'], rows)}\n\n{note}"
 
 
 def _interval(estimate: Estimate, times: float) -> str:

@@ -1,4 +1,5 @@
-"""Files and folders that are either wholly on disk or not there at all, whatever interrupts their writing.
+"""Files and folders that are either wholly on disk or not there at all, whatever interrupts their writing; and
+unfinished work that a later run goes on with.
 
 Everything is written beside its place, flushed to the disk, and renamed: a full disk, Ctrl-C, `kill -9` or a power cut
 leaves the former file or folder as it was.
@@ -6,14 +7,24 @@ leaves the former file or folder as it was.
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import shutil
-from collections.abc import Mapping
+import time
+import zipfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 PARTIAL = ".partial"
 """The ending of what is still being written; such leftovers may be deleted at any time."""
 _PREVIOUS = ".previous"
+_UNFINISHED = ".unfinished"
+_SAVE_SECONDS = 20.0
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -60,6 +71,55 @@ def recover(folder: Path) -> None:
     previous = folder.with_name(folder.name + _PREVIOUS)
     if previous.exists() and not folder.exists():
         os.rename(previous, folder)
+
+
+class Unfinished:
+    """What a long command has done so far, as arrays in a file beside the one it is going to write.
+
+    `task` says what is being done, as JSON can hold it, and `sources` is a digest of the code that does it. Without a
+    `path` nothing is kept.
+    """
+
+    def __init__(self, path: Path | None, task: Mapping[str, Any], sources: str) -> None:
+        self.path = None if path is None else unfinished_beside(path)
+        self._task, self._sources = json.dumps(task, sort_keys=True), sources
+        self._saved = time.monotonic()
+
+    def load(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays of the last `save`; none where nothing was kept, or what was is damaged or of other sources, and
+        so of no more use. Raises ValueError in a sentence for the work of another task, which is not ours to lose."""
+        if self.path is None:
+            return {}
+        try:
+            with open(self.path, "rb") as file, np.load(file, allow_pickle=False) as kept:
+                arrays = {name: kept[name] for name in kept.files}
+            task, sources = str(arrays.pop("task")), str(arrays.pop("sources"))
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return {}
+        if task != self._task:
+            raise ValueError(
+                f"{self.path} holds unfinished work of another task ({task}); name another file, or delete that one."
+            )
+        return arrays if sources == self._sources else {}
+
+    def save(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Keep these arrays. Raises OSError."""
+        if self.path is not None:
+            buffer = io.BytesIO()
+            about = {"task": np.array(self._task), "sources": np.array(self._sources)}
+            np.savez(buffer, allow_pickle=False, **{**arrays, **about})
+            write_file(self.path, buffer.getvalue())
+        self._saved = time.monotonic()
+
+    def save_at_times(self, arrays: Callable[[], Mapping[str, npt.NDArray[Any]]]) -> None:
+        """Keep what `arrays()` gives, if the last time is long enough ago."""
+        if self.path is not None and time.monotonic() - self._saved > _SAVE_SECONDS:
+            self.save(arrays())
+
+
+def unfinished_beside(path: Path) -> Path:
+    """Where work is kept until `path` can be written."""
+    return path.with_name(path.name + _UNFINISHED)
 
 
 def _write(path: Path, data: bytes) -> None:

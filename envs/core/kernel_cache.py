@@ -66,16 +66,22 @@ def _places(path: Path, level: int, module: str) -> Iterator[tuple[Path, list[st
                 yield root, parts
 
 
+def with_imports(*paths: Path) -> set[Path]:
+    """These files, and all that they import, directly or not (see `imported_files`)."""
+    known, waiting = {*paths}, [*paths]
+    while waiting:
+        new = set(imported_files(waiting.pop())) - known
+        known |= new
+        waiting += new
+    return known
+
+
 @functools.cache
 def source_digest(*paths: Path) -> str:
     """A digest of source files, of all files that they import, directly or not (see `imported_files`), of what
     compiles them, and of Numba's and NumPy's versions."""
     compiling = {Path(__file__).resolve().with_name(name) for name in ("kernel.py", "specialise.py", "numba_repair.py")}
-    known, waiting = {*paths, *compiling}, [*paths]
-    while waiting:
-        new = set(imported_files(waiting.pop())) - known
-        known |= new
-        waiting += new
+    known = compiling.union(with_imports(*paths))
     digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
     for file in sorted(known):
         digest.update(str(file).encode() + b"\0" + file.read_bytes() + b"\0")

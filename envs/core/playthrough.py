@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 import click
 import numpy as np
 
-from . import rng
+from . import durable, rng
 from .aec import AECEnv
 from .base import Game
 from .catalogue import game as game_of
@@ -185,9 +184,7 @@ def make(name: str, seed: int, bot: str | None, given: tuple[str, ...], out: Pat
     stem = re.sub(r"[\[\] ]", "", "_".join(words)).replace(",", "-")
     path = out or game.type.folder / "playthroughs" / f"{stem}.json"
     path.parent.mkdir(exist_ok=True)
-    beside = path.with_suffix(".partial")
-    beside.write_text(json.dumps(record(game, seed, bot), indent=1) + "\n", "utf-8")
-    os.replace(beside, path)
+    durable.write_file(path, (json.dumps(record(game, seed, bot), indent=1) + "\n").encode())
     list(replay(path))
     click.echo(path.name)
 

@@ -196,13 +196,13 @@ def main() -> None:
 @main.command()
 def games() -> None:
     """List the games. Seats, actions and observation size are those of the default options."""
-    from backalley.benchmarks import results
+    from backalley.benchmarks import tabular
 
     rows = []
     for game in backalley.games():
         numbers = (game.num_seats, game.num_actions, game.observation_size)
         rows.append([game.id, game.title, ", ".join(game.bots), *map(str, numbers)])
-    click.echo(results.table_text(["game", "title", "bots", "seats", "actions", "observation"], rows, left=3))
+    click.echo(tabular.text(["game", "title", "bots", "seats", "actions", "observation"], rows, left=3))
     _again(command_line("games"))
 
 
@@ -454,21 +454,16 @@ def speed(
 @json_option
 def solve(game: str, given: dict[str, str], threads: int, path: Path | None) -> None:
     """Solve GAME exactly. Only games that hide nothing but the order of the stub can be solved."""
-    from backalley.agents.exact import solve as run
+    from backalley.benchmarks.exact import solve as run
 
     found = _game(game, given)
     _check_place(path)
-    # Work in progress is kept beside the results, and the same command goes on from there.
-    keep = None if path is None else path.with_name(path.name + ".unfinished")
     with _progress("openings") as progress:
-        solution = run(found, num_threads=threads, progress=progress, keep=keep)
-    from backalley.benchmarks import results
-
+        solution = run(found, num_threads=threads, progress=progress, keep=path)
     line = command_line("solve", found.id, given=given, json=path)
+    solution = dataclasses.replace(solution, command=line)
     click.echo(solution.table())
-    _write(path, {"kind": "solution", "command": line, **solution.to_json(), **results.stamp()})
-    if keep is not None:
-        keep.unlink(missing_ok=True)
+    _write(path, solution.to_json())
     _again(line)
 
 

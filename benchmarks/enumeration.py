@@ -1,4 +1,4 @@
-"""Exact values of face-up games with one seat, or two with opposite interests: expectimax over all orders of the pack.
+"""Expectimax over all orders of the pack, for games that hide nothing but that order: the kernels of the exact solver.
 
 Chance is enumerated through the game's own kernels. To find what an action leads to, the solver plays it on a copy of
 the state whose stub starts with chosen cards; where the rules took more cards than were chosen, it tries every kind of
@@ -7,20 +7,12 @@ card for the next one. So no rule is written a second time here. Positions with 
 
 from __future__ import annotations
 
-import json
-import math
-import threading
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import durable
 from backalley.envs.core.base import Game
 from backalley.envs.core.engine import kernel_names
 from backalley.envs.core.kernel import bind, kernel
@@ -31,13 +23,8 @@ MAX_DEPTH = 64
 """Room for nested positions."""
 MAX_CHOSEN = 16
 """Room for cards that one deal or action takes."""
-_SMALLEST, _LARGEST = 1 << 20, 1 << 28
-_EMPTY = -1
+EMPTY = -1
 FULL = -1
-
-
-class Unsolvable(ValueError):
-    """A game that this solver cannot take, or that is too large for it."""
 
 
 class Memory(NamedTuple):
@@ -66,7 +53,7 @@ def memory(game: Game, slots: int) -> Memory:
     assert game.type.enumeration is not None
     kinds = np.array([game.type.enumeration.kind(card) for card in range(game.deck_size)], np.int64)
     return Memory(
-        keys=np.full(slots, _EMPTY, np.int64),
+        keys=np.full(slots, EMPTY, np.int64),
         values=np.zeros((slots, 2)),
         used=np.zeros(1, np.int64),
         state=np.zeros(MAX_DEPTH, game.state_dtype),
@@ -83,7 +70,7 @@ def find(keys: npt.NDArray[np.int64], key: int) -> int:
     last = keys.shape[0] - 1
     mixed = (key ^ (key >> 29)) * 0x2545F4914F6CDD1D
     slot = ((mixed >> 32) ^ mixed) & last
-    while keys[slot] not in (_EMPTY, key):
+    while keys[slot] not in (EMPTY, key):
         slot = (slot + 1) & last
     return int(slot)
 
@@ -196,6 +183,15 @@ def solve_from(options: Any, store: Memory, start_outcome: int, leading: npt.NDA
     return found
 
 
+def linked(game: Game, store: Memory, leading: npt.NDArray[np.int64]) -> Callable[..., tuple[float, float]]:
+    """`solve_from` for this game, compiled for arguments of these kinds."""
+    face = game.type.enumeration
+    assert face is not None
+    names = {**kernel_names(game.type), "DECK": face.deck, "NEXT_CARD": face.next_card, "KEY": face.key}
+    made = specialise([value, try_out, outcome, solve_from], names, keep=False)["solve_from"]
+    return bind(made, game.options, store, 0, leading)
+
+
 def openings(game: Game) -> Iterator[tuple[float, list[int]]]:
     """Every way in which the first `split` cards of the pack can fall, by kinds: its probability and cards that stand
     for it."""
@@ -216,167 +212,3 @@ def openings(game: Game) -> Iterator[tuple[float, list[int]]]:
                 yield from extend([*leading, left[0]], chance * len(left) / (pack - len(leading)))
 
     return extend([], 1.0)
-
-
-@dataclass(frozen=True)
-class Solution:
-    """What `solve` found. Returns are those of seat 0, in the game's rewards; `even_money` reads them as chances."""
-
-    game: str
-    options: dict[str, Any]
-    best_return: float
-    random_return: float
-    positions: int
-    openings: int
-    seconds: float
-
-    @property
-    def even_money(self) -> tuple[float, float]:
-        """The returns as winning chances, for games that end at +1, 0 or -1 (a tie counts half): best and random
-        play."""
-        return (1 + self.best_return) / 2, (1 + self.random_return) / 2
-
-    @property
-    def lines(self) -> list[tuple[str, str]]:
-        """Names and values to print."""
-        return [
-            ("expected return, best play", f"{self.best_return:+.9f}"),
-            ("expected return, random play", f"{self.random_return:+.9f}"),
-            ("wins (a tie counts half), best play", f"{self.even_money[0]:.9f}"),
-            ("wins (a tie counts half), random play", f"{self.even_money[1]:.9f}"),
-            ("positions solved", f"{self.positions:,}"),
-            ("openings", f"{self.openings:,}"),
-            ("seconds", f"{self.seconds:.1f}"),
-        ]
-
-    def table(self) -> str:
-        """The figures as aligned text."""
-        width = max(len(name) for name, _ in self.lines)
-        return "\n".join(f"{name:<{width}}  {shown}" for name, shown in self.lines)
-
-    def to_json(self) -> dict[str, Any]:
-        """The figures for a JSON file."""
-        return asdict(self)
-
-
-class _Kept:
-    """Solved groups of openings on disk, so that a run that was stopped goes on where it was."""
-
-    def __init__(self, game: Game, path: Path | None) -> None:
-        self.path = path
-        self._head = {
-            "format": "backalley solution in work 1",
-            "game": game.id,
-            "options": game.option_values,
-        }
-        self.groups: dict[str, list[float]] = {}
-        if path is None or not path.is_file():
-            return
-        try:
-            found = json.loads(path.read_text("utf-8"))
-            self.groups = {
-                str(name): [float(one), float(other), int(used)]
-                for name, (one, other, used) in found.pop("groups").items()
-            }
-        except (ValueError, KeyError, AttributeError, TypeError):
-            found = None
-        if found != self._head:
-            raise ValueError(f"{path} holds no work on {game.id} under these options; name another file, or delete it.")
-
-    def add(self, name: str, result: tuple[float, float, int]) -> None:
-        """Keep one more group."""
-        self.groups[name] = list(result)
-        if self.path is not None:
-            durable.write_file(self.path, json.dumps({**self._head, "groups": self.groups}).encode())
-
-
-def solve(
-    game: Game,
-    *,
-    num_threads: int = 1,
-    progress: Callable[[int, int], None] | None = None,
-    keep: Path | None = None,
-) -> Solution:
-    """The exact expected return of seat 0 under best play (of both seats, where there are two) and under random play.
-
-    `progress(done, all)` is called after every group of openings. With `keep`, solved groups are kept in that file, and
-    a later call with the same file goes on from them. Raises Unsolvable for a game with hidden cards.
-    """
-    if game.type.enumeration is None:
-        raise Unsolvable(
-            f"{game.name} cannot be solved by enumeration: its players hold hidden cards, or its pack is too large."
-        )
-    began = time.perf_counter()
-    start_outcomes = game.num_start_outcomes
-    # Openings with the same cards in another order lead to many of the same positions, so they share a memory.
-    groups: dict[tuple[int, ...], list[tuple[float, int, npt.NDArray[np.int64]]]] = {}
-    for chance, leading in openings(game):
-        kinds = tuple(sorted(int(game.type.enumeration.kind(card)) for card in leading))
-        groups.setdefault(kinds, []).extend(
-            (chance / start_outcomes, start_outcome, np.array(leading, np.int64))
-            for start_outcome in range(start_outcomes)
-        )
-    kept = _Kept(game, keep)
-    total = sum(len(group) for group in groups.values())
-    waiting = iter([(str(kinds), group) for kinds, group in groups.items() if str(kinds) not in kept.groups])
-    stores = [memory(game, _SMALLEST) for _ in range(num_threads)]
-    names = {
-        **kernel_names(game.type),
-        "DECK": game.type.enumeration.deck,
-        "NEXT_CARD": game.type.enumeration.next_card,
-        "KEY": game.type.enumeration.key,
-    }
-    linked = specialise([value, try_out, outcome, solve_from], names, keep=False)["solve_from"]
-    entry = bind(linked, game.options, stores[0], 0, next(iter(groups.values()))[0][2])
-    lock, stopped = threading.Lock(), threading.Event()
-    done = sum(len(group) for kinds, group in groups.items() if str(kinds) in kept.groups)
-
-    def one_group(store: Memory, group: list[tuple[float, int, npt.NDArray[np.int64]]]) -> tuple[float, float, int]:
-        store.keys[:] = _EMPTY
-        store.used[0] = 0
-        best, drifting = [], []
-        for chance, start_outcome, leading in group:
-            store.state[0] = np.zeros((), store.state.dtype)
-            one, other = entry(game.options, store, start_outcome, leading)
-            best.append(chance * one)
-            drifting.append(chance * other)
-        return math.fsum(best), math.fsum(drifting), int(store.used[0])
-
-    def work(thread: int) -> None:
-        nonlocal done
-        while True:
-            with lock:
-                name, group = next(waiting, ("", []))
-            if not group or stopped.is_set():
-                return
-            result = one_group(stores[thread], group)
-            while result[2] == FULL:
-                slots = 4 * len(stores[thread].keys)
-                if slots > _LARGEST:
-                    raise Unsolvable(
-                        f"{game.name} has more than {_LARGEST:,} positions "
-                        "after one opening; that is too many to solve."
-                    )
-                stores[thread] = memory(game, slots)
-                result = one_group(stores[thread], group)
-            with lock:
-                kept.add(name, result)
-                done += len(group)
-                if progress is not None:
-                    progress(done, total)
-
-    with ThreadPoolExecutor(num_threads) as pool:
-        try:
-            for finished in [pool.submit(work, thread) for thread in range(num_threads)]:
-                finished.result()
-        finally:
-            stopped.set()  # Ctrl-C ends the others after the group they are at
-    return Solution(
-        game=game.id,
-        options=game.option_values,
-        best_return=math.fsum(best for best, _, _ in kept.groups.values()),
-        random_return=math.fsum(drifting for _, drifting, _ in kept.groups.values()),
-        positions=int(sum(used for _, _, used in kept.groups.values())),
-        openings=total,
-        seconds=time.perf_counter() - began,
-    )

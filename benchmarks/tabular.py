@@ -1,0 +1,97 @@
+"""Tables of results for people: as text, as HTML where a notebook shows them, as a pandas DataFrame."""
+
+from __future__ import annotations
+
+import html
+import importlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+
+class Figures(NamedTuple):
+    """A table, and what stands above and below it. Its first `left` columns stand to the left, numbers to the right."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+    left: int = 1
+
+
+class Tabular:
+    """A report: `figures` and `records` are all that one has to bring."""
+
+    def figures(self) -> Figures:
+        """The report as people read it."""
+        raise NotImplementedError
+
+    def records(self) -> list[dict[str, Any]]:
+        """The report as plain numbers: a dictionary for each row of `to_dataframe()`."""
+        raise NotImplementedError
+
+    def table(self) -> str:
+        """The report as text."""
+        shown = self.figures()
+        return "\n\n".join(
+            part
+            for part in (shown.title, text(shown.head, shown.rows, left=shown.left), "\n".join(shown.notes))
+            if part
+        )
+
+    def _repr_html_(self) -> str:
+        """The report as notebooks show it."""
+        shown = self.figures()
+        parts = [_paragraph(shown.title), _html_table(shown), *map(_paragraph, shown.notes)]
+        return "\n".join(part for part in parts if part)
+
+    def to_dataframe(self) -> Any:
+        """The report as a pandas DataFrame, a row for each of `records()`. Raises ModuleNotFoundError in a sentence
+        where pandas is not installed."""
+        try:
+            pandas = importlib.import_module("pandas")
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError(
+                "to_dataframe() needs pandas, which is not installed: pip install pandas. "
+                "records() gives the same rows as dictionaries.",
+                name="pandas",
+            ) from None
+        return pandas.DataFrame.from_records(self.records())
+
+
+def text(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """A table as aligned text; the first `left` columns stand to the left, the numbers to the right."""
+    lines = [head, *rows]
+    if not head:
+        return ""
+    widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
+    aligned = (
+        "  ".join(
+            cell.ljust(width) if number < left else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    )
+    return "\n".join(line.rstrip() for line in aligned)
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """A table as a page has it."""
+    lines = [head, ["---" if number < left else "---:" for number in range(len(head))], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _html_table(shown: Figures) -> str:
+    def line(tag: str, cells: Sequence[str]) -> str:
+        sides = ["left" if number < shown.left else "right" for number in range(len(cells))]
+        made = (
+            f'<{tag} style="text-align: {side}">{html.escape(cell)}</{tag}>'
+            for cell, side in zip(cells, sides, strict=True)
+        )
+        return f"<tr>{''.join(made)}</tr>"
+
+    body = "\n".join(line("td", row) for row in shown.rows)
+    return f"<table>\n<thead>{line('th', shown.head)}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+
+
+def _paragraph(words: str) -> str:
+    return f"<p>{html.escape(words).replace(chr(10), '<br>')}</p>" if words else ""
