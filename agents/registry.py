@@ -17,6 +17,9 @@ def agent(spec: str, game: Game, *, num_threads: int = 0) -> Agent:
 
     Raises ValueError in a sentence.
     """
+    if not isinstance(spec, str | Path):  # interim
+        return spec
+    spec = str(spec)
     if spec == "random":
         return RandomAgent()
     if spec == "bot" or spec.startswith("bot:"):
