@@ -9,23 +9,26 @@ import numpy.typing as npt
 from ..core import rng
 from ..core.kernel import kernel
 from ..core.parts import Bot
-from .coup import (
+from .bets import bet_on
+from .coup import banker_draws
+from .observation import Observation
+from .state import (
     BANK,
     BANKER_TURN,
     BETTING,
     DRAW,
-    DRAWS,
     NO_BET,
+    NUM_LEVELS,
     PLAYER,
     SHOWN,
     STAND,
     STOOD,
     TIE,
+    BankerRule,
     BankerSees,
     Mode,
+    Options,
 )
-from .game import Options
-from .observation import Observation
 
 # From `odds.py`, eight packs, for each reading of the Banker's table (§6.1): how often each side comes, and by how many
 # millionths that changes when one card of value 0-9 is taken out.
@@ -66,27 +69,27 @@ def which(row: npt.NDArray[np.uint8]) -> int:
 
 
 @kernel
-def bet_on(options: Options, side: int, largest: bool) -> int:
+def stake_on(options: Options, side: int, largest: bool) -> int:
     """The largest or the smallest stake on a side."""
     best = 0
-    for level in range(1, 4):
+    for level in range(1, NUM_LEVELS):
         stake = options.stakes[level]
         if stake > 0 and (stake > options.stakes[best]) == largest:
             best = level
-    return 1 + 3 * best + side
+    return bet_on(best, side)
 
 
 @kernel
 def by_the_table(options: Options, observation: Observation) -> bool:
-    """§1.3: whether the Banker's table draws."""
-    return bool((DRAWS[which(observation.total)] >> which(observation.third)) & 1)
+    """§1.3: whether the Banker's table draws, read as casinos read it."""
+    return banker_draws(BankerRule.THIRD_CARD, which(observation.total), which(observation.third), 0)
 
 
 @kernel
 def backer(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """The smallest stake on BANK; draws to a five; the Banker's table."""
     if observation.phase[BETTING]:
-        return bet_on(options, BANK, False)
+        return stake_on(options, BANK, False)
     if observation.phase[BANKER_TURN]:
         return DRAW if by_the_table(options, observation) else STAND
     return DRAW if mask[DRAW] and which(observation.total) <= 5 else STAND
@@ -120,8 +123,8 @@ def counted_bet(options: Options, observation: Observation, mask: npt.NDArray[np
     if worth > most:
         best, most = TIE, worth
     if most > 0.0:
-        return bet_on(options, best, True)
-    return NO_BET if mask[NO_BET] else bet_on(options, best, False)
+        return stake_on(options, best, True)
+    return NO_BET if mask[NO_BET] else stake_on(options, best, False)
 
 
 @kernel
@@ -144,7 +147,7 @@ def banker_chance(options: Options, observation: Observation) -> int:
 
 @kernel
 def counter(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """Bets by the count; on a five, what helps his own bet; in chemin de fer, the equilibrium."""
+    """Bets by the count; on a five, what helps the bettor's own bet; in chemin de fer, the equilibrium."""
     if observation.phase[BETTING]:
         return counted_bet(options, observation, mask)
     if observation.phase[SHOWN]:

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
 from ..core import rng
 from ..core.kernel import kernel
 from ..core.record import field
-from .coup import (
+from .bets import level_of, side_of
+from .coup import cards_used, place_value, two_cards
+from .state import (
     BANK,
     BANKER_TURN,
     BETTING,
     COUP,
     NATURAL,
     NO_BET,
+    NUM_LEVELS,
+    NUM_SIDES,
     PLAYER,
     PLAYER_TURN,
     SHOWN,
     STOOD,
     BankerSees,
     Mode,
+    Options,
+    State,
     most_coups,
-    place_value,
-    side_of,
-    two_cards,
 )
-
-if TYPE_CHECKING:
-    from .game import Options, State
 
 
 class Observation:
@@ -42,7 +40,9 @@ class Observation:
     my_turn: int = field("u1", doc="1 when I am to act")
     hand: npt.NDArray[np.uint8] = field("u1", (2, 10), "values of the two cards I look at: the hand I handle")
     total: npt.NDArray[np.uint8] = field("u1", 10, "their total")
-    third: npt.NDArray[np.uint8] = field("u1", 11, "value of the Player's third card, 10 where he stood; all 0 before")
+    third: npt.NDArray[np.uint8] = field(
+        "u1", 11, "value of the Player's third card, 10 where the Player stood; all 0 before"
+    )
     remaining: npt.NDArray[np.uint8] = field(
         "u1",
         10,
@@ -50,9 +50,11 @@ class Observation:
         high=lambda o: max(1, 16 * o.decks),
     )
     bet: npt.NDArray[np.uint8] = field(
-        "u1", lambda o: (o.num_bettors, 4), "each seat's bet of this coup, as far as it shows: none, PLAYER, BANK, TIE"
+        "u1",
+        lambda o: (o.num_bettors, 1 + NUM_SIDES),
+        "each seat's bet of this coup, as far as it shows: none, PLAYER, BANK, TIE",
     )
-    stake: npt.NDArray[np.uint8] = field("u1", lambda o: (o.num_bettors, 4), "and its level")
+    stake: npt.NDArray[np.uint8] = field("u1", lambda o: (o.num_bettors, NUM_LEVELS), "and its level")
     participant: npt.NDArray[np.uint8] = field(
         "u1", lambda o: (o.num_bettors,), "who handles the Player hand, once bets are placed"
     )
@@ -74,13 +76,12 @@ def hand_of(options: Options, state: State, seat: int) -> int:
 @kernel
 def seen_places(options: Options, state: State, seat: int) -> int:
     """§4: which of the coup's six places a seat has seen, as bits."""
-    drew = int(state.player_drew)
     if state.phase == BETTING:
         return 0
     if state.phase == SHOWN:
-        return (1 << (4 + drew + int(state.banker_drew))) - 1
+        return (1 << cards_used(state)) - 1
     hand = hand_of(options, state, seat)
-    third = 1 << 4 if state.phase == BANKER_TURN and drew else 0
+    third = 1 << 4 if state.phase == BANKER_TURN and state.player_drew else 0
     if hand < 0 or (hand == BANK and options.banker_sees == BankerSees.TOTAL):
         return third
     return 0b101 << hand | third
@@ -88,7 +89,7 @@ def seen_places(options: Options, state: State, seat: int) -> int:
 
 @kernel
 def bet_shows(options: Options, state: State, seat: int, who: int) -> bool:
-    """§4: whether `seat` knows the bet of `who`: his own, and all once they are placed."""
+    """§4: whether `seat` knows the bet of `who`: its own, and all once they are placed."""
     if state.phase != BETTING:
         return True
     return who < state.seat and (who == seat or options.bets_public)
@@ -130,7 +131,7 @@ def observe_bets(options: Options, state: State, seat: int, out: Observation) ->
         if bet_shows(options, state, seat, who):
             out.bet[index, 0 if bet == NO_BET else 1 + side_of(bet)] = 1
             if bet != NO_BET:
-                out.stake[index, (bet - 1) // 3] = 1
+                out.stake[index, level_of(bet)] = 1
         out.participant[index] = int(who == state.participant)
         out.bank[index] = int(who == state.banker)
 
@@ -221,14 +222,14 @@ def gather_unseen(options: Options, state: State, seen: int, unseen: npt.NDArray
 def redraw_bets(options: Options, state: State, seat: int, key: np.uint64) -> np.uint64:
     """Bets placed unseen become any the table allows."""
     levels = 0
-    for level in range(4):
+    for level in range(NUM_LEVELS):
         levels += int(options.stakes[level] > 0)
     for who in range(options.num_bettors):
         if who != seat and who < state.seat:
             if options.allow_no_bet:
-                key, bet = rng.below(key, 3 * levels + 1)
+                key, bet = rng.below(key, NUM_SIDES * levels + 1)
             else:
-                key, bet = rng.below(key, 3 * levels)
+                key, bet = rng.below(key, NUM_SIDES * levels)
                 bet += 1
             state.bets[who] = bet
     return key

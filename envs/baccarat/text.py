@@ -1,11 +1,12 @@
-"""Baccarat in words: the table as a seat may see it, and where every card lies."""
+"""Baccarat in words: cards, actions, the table as a seat may see it, and where every card lies."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from ..core import cards
-from .coup import (
+from .bets import level_of, side_of
+from .coup import two_cards, value
+from .observation import bet_shows, hand_of, seen_places
+from .state import (
     BANK,
     BETTING,
     COUP,
@@ -14,18 +15,28 @@ from .coup import (
     SHOWN,
     STAND,
     Mode,
+    Options,
     Reshuffle,
+    State,
     most_coups,
     pack_size,
-    two_cards,
-    value,
 )
-from .observation import bet_shows, hand_of, seen_places
 
-if TYPE_CHECKING:
-    from .game import Options
+SIDE_NAMES = ("player", "bank", "tie")
 
-SIDES = ("player", "bank", "tie")
+
+def card_name(card: int) -> str:
+    """`9C` in the first pack, `9C.2` in the second."""
+    pack, face = divmod(card, 52)
+    return cards.card_name(face) + (f".{pack + 1}" if pack else "")
+
+
+def card_number(name: str) -> int:
+    """The number of a card's name. Raises ValueError in a sentence."""
+    face, dot, pack = name.strip().partition(".")
+    if dot and not (pack.isdigit() and int(pack) > 0):
+        raise ValueError(f"There is no card {name!r}; after the dot stands the number of its pack, such as 9C.2.")
+    return cards.card_number(face) + 52 * (int(pack) - 1 if dot else 0)
 
 
 def action_str(options: Options, action: int) -> str:
@@ -35,19 +46,19 @@ def action_str(options: Options, action: int) -> str:
         return "no bet"
     if action >= STAND:
         return "stand" if action == STAND else "draw"
-    level, side = divmod(action - 1, 3)
+    level, side = level_of(action), side_of(action)
     stake = options.stakes[level]
-    return f"{SIDES[side]} {stake}" if stake else f"{SIDES[side]} level {level + 1}"
+    return f"{SIDE_NAMES[side]} {stake}" if stake else f"{SIDE_NAMES[side]} level {level + 1}"
 
 
-def hand_places(state: Any, hand: int) -> list[int]:
+def hand_places(state: State, hand: int) -> list[int]:
     """Where in the shoe a hand's cards lie."""
     first, drew = int(state.first), (int(state.player_drew), int(state.banker_drew))
     places = [first + hand, first + hand + 2]
     return places + ([first + 4 + hand * drew[0]] if drew[hand] else [])
 
 
-def piles(options: Options, state: Any) -> dict[str, list[int]]:
+def piles(options: Options, state: State) -> dict[str, list[int]]:
     """Where every card lies. `rest` are cards that this coup could not come to; with `decks` inf there are none."""
     shoe, first = state.shoe.tolist(), int(state.first)
     places = [hand_places(state, hand) if state.phase != BETTING else [] for hand in (PLAYER, BANK)]
@@ -61,7 +72,7 @@ def piles(options: Options, state: Any) -> dict[str, list[int]]:
     return found
 
 
-def table_str(options: Options, state: Any, seat: int | None) -> str:
+def table_str(options: Options, state: State, seat: int | None) -> str:
     """The bets, the hands as far as they show, and the coup before. Which pack a card is from is not shown."""
     lines = [_head(options, state)]
     if state.winner and state.phase != SHOWN:
@@ -87,7 +98,7 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
     return "\n".join(lines)
 
 
-def _head(options: Options, state: Any) -> str:
+def _head(options: Options, state: State) -> str:
     packs = f"{options.decks} packs" if options.decks > 1 else "one pack" if options.decks else "packs without end"
     number = min(int(state.coup) + (state.phase != SHOWN), most_coups(options))
     of = "the shoe" if options.num_coups == 0 else str(options.num_coups)
@@ -95,16 +106,16 @@ def _head(options: Options, state: Any) -> str:
     return f"{packs}, coup {number} of {of}{left}"
 
 
-def _won(state: Any) -> str:
+def _won(state: State) -> str:
     return ("the Player hand wins", "the Banker hand wins", "a tie")[int(state.winner) - 1]
 
 
-def _notes(state: Any, who: int) -> str:
+def _notes(state: State, who: int) -> str:
     notes = ["has the bank"] * int(who == state.banker) + ["handles the Player hand"] * int(who == state.participant)
     return f" ({', '.join(notes)})" if notes else ""
 
 
-def _bet(options: Options, state: Any, seat: int | None, who: int) -> str:
+def _bet(options: Options, state: State, seat: int | None, who: int) -> str:
     if state.phase == BETTING and who >= state.seat:
         return "has not bet"
     if seat is not None and not bet_shows(options, state, seat, who):
@@ -116,7 +127,7 @@ def _hand(faces: list[int]) -> str:
     return f"{cards.card_names(faces)} = {sum(value(face) for face in faces) % 10}"
 
 
-def _hand_line(options: Options, state: Any, seat: int | None, hand: int) -> str:
+def _hand_line(options: Options, state: State, seat: int | None, hand: int) -> str:
     seen = 0b111111 if seat is None else seen_places(options, state, seat)
     places = hand_places(state, hand)
     shown = [(seen >> (place - int(state.first))) & 1 for place in places]

@@ -10,19 +10,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import backalley
 from backalley.agents.match import play_out
 from backalley.agents.rule_based import BotAgent
-from backalley.envs.baccarat import bot, coup, odds
-from backalley.envs.baccarat.coup import BANK, DRAW, PLAYER, STAND, TIE
-from backalley.envs.baccarat.game import GAME
+from backalley.envs.baccarat import bets, bot, coup, odds, text
+from backalley.envs.baccarat.state import BANK, BANKER_TURN, DRAW, NATURAL, PLAYER, STAND, STOOD, TIE, BankerRule
 from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.base import Game
+from backalley.envs.core.catalogue import game_type
 from backalley.envs.core.kernel import COMPILED
 from backalley.envs.core.options import OptionError
 from backalley.envs.core.parts import OVER
 from tests.cases import label, marks
 from tests.test_rules import check_returns, play
+
+GAME = game_type("baccarat").bind()
 
 enumerates = pytest.mark.skipif(not COMPILED, reason="a million coups")
 
@@ -60,7 +64,7 @@ def test_every_coup_counted(decks: Any) -> None:
 
 @enumerates
 def test_how_long_coups_are_and_how_often_naturals_come() -> None:
-    tally = odds.odds(GAME.bind()).tally
+    tally = odds.odds(GAME).tally
     cards = tally.sum(axis=(0, 3, 4, 5))
     shares = np.array([cards[0, 0], cards[0, 1] + cards[1, 0], cards[1, 1]]) / tally.sum()
     assert shares == pytest.approx([0.378868, 0.303444, 0.317687], abs=5e-7)
@@ -82,23 +86,21 @@ def test_the_three_readings_of_the_bankers_table(
     rule: str, chances: tuple[float, ...], gains: tuple[float, ...]
 ) -> None:
     game = GAME.bind({"banker_rule": rule})
-    found = odds.odds(game.options)
+    found = odds.odds(game)
     assert [float(found.share(side)) for side in (PLAYER, BANK, TIE)] == pytest.approx(chances, abs=5e-7)
-    assert [float(odds.bet_value(game.options, found, side)) for side in (PLAYER, BANK)] == pytest.approx(
-        gains, abs=5e-7
-    )
+    assert [float(odds.bet_value(game, found, side)) for side in (PLAYER, BANK)] == pytest.approx(gains, abs=5e-7)
 
 
 @enumerates
 @pytest.mark.parametrize("decks", FIVES)
 def test_drawing_or_standing_on_a_five(decks: Any) -> None:
     game = GAME.bind({"decks": decks})
-    found = {five: odds.odds(game.options, five) for five in (DRAW, STAND)}
+    found = {five: odds.odds(game, five) for five in (DRAW, STAND)}
     values = []
     for five in (DRAW, STAND):
         player, bank, tie = (int(count) for count in found[five].tally[..., 1].reshape(3, -1).sum(1))
         values.append((player - bank) / (player + bank + tie))
-    assert (*values, float(odds.bet_value(game.options, found[STAND], PLAYER))) == pytest.approx(FIVES[decks], abs=5e-7)
+    assert (*values, float(odds.bet_value(game, found[STAND], PLAYER))) == pytest.approx(FIVES[decks], abs=5e-7)
     if decks == 8:
         shares = [float(found[STAND].share(side)) for side in (PLAYER, BANK, TIE)]
         assert shares == pytest.approx([0.446432, 0.461645, 0.091923], abs=5e-7)
@@ -110,14 +112,14 @@ def test_chemin_by_totals_is_kemeny_and_snells() -> None:
     best = found.equilibrium()
     assert best.value == Fraction(-679568, 53094899)
     assert best.draws == Fraction(9, 11)
-    assert best.mixed == (6, -1, coup.STOOD)
+    assert best.mixed == (6, -1, STOOD)
     assert best.mixed_draws == Fraction(859, 2288)
     assert found.value(Fraction(1)) == Fraction(-66016, 4826809)
     assert found.value(Fraction(0)) == Fraction(-74176, 4826809)
     assert len(found.seen) == 88
     for (points, _, third), draws in best.answers.items():
-        if (points, third) != (6, coup.STOOD):
-            assert draws == coup.banker_draws(coup.BankerRule.THIRD_CARD, points, third, 0), (
+        if (points, third) != (6, STOOD):
+            assert draws == coup.banker_draws(BankerRule.THIRD_CARD, points, third, 0), (
                 "the source's table is the equilibrium's"
             )
 
@@ -136,19 +138,19 @@ def test_chemin_by_cards(decks: int, draw: float, stand: float) -> None:
     assert all(found.value(Fraction(k, 50)) <= best.value for k in range(51))
     if decks == 8:
         assert best.draws == Fraction(163305, 201968)
-        assert (best.mixed, best.mixed_draws) == ((0, 6, coup.STOOD), Fraction(490310615, 774749248))
+        assert (best.mixed, best.mixed_draws) == ((0, 6, STOOD), Fraction(490310615, 774749248))
         assert best.value == Fraction(-1059778909061461, 82154663322498585)
 
 
-def bankers_chance(options: Any, seen: tuple[int, int, int]) -> Fraction:
+def bankers_chance(game: Game, seen: tuple[int, int, int]) -> Fraction:
     """How likely the bot draws, shown this."""
-    observation = np.zeros(1, GAME.observation_dtype)[0]
+    observation = np.zeros(1, game.observation_dtype)[0]
     low, high, third = seen
     observation["total"][(low + max(high, 0)) % 10] = 1
     observation["third"][third] = 1
     if high >= 0:
         observation["hand"][0, low] = observation["hand"][1, high] = 1
-    return Fraction(int(bot.banker_chance(options, observation)), bot.MILLION)
+    return Fraction(int(bot.banker_chance(game.options, observation)), bot.MILLION)
 
 
 @enumerates
@@ -159,12 +161,12 @@ def bankers_chance(options: Any, seen: tuple[int, int, int]) -> Fraction:
 def test_the_bot_of_chemin_can_hardly_be_exploited(decks: Any, sees: str, most: float) -> None:
     """What either side gains by answering the bot as well as possible, over what the equilibrium gives it."""
     game = GAME.bind({"mode": "chemin", "decks": decks, "banker_sees": sees})
-    found = odds.chemin(game.options)
+    found = odds.chemin(game)
     value = found.equilibrium().value
     draws = Fraction(bot.FIVE_BY_TOTALS if sees == "total" else bot.FIVE_BY_CARDS, bot.MILLION)
     assert 0 <= float(value - found.value(draws)) < most
     lines = found.lines()
-    chances = [bankers_chance(game.options, seen) for seen in found.seen]
+    chances = [bankers_chance(game, seen) for seen in found.seen]
     answered = [(1 - chance) * line[0] + chance * line[1] for chance, line in zip(chances, lines, strict=True)]
     replies = [(found.decided + sum(a + b * five for a, b in answered)) / Fraction(found.total) for five in (0, 1)]
     assert 0 <= float(max(replies) - value) < most
@@ -176,13 +178,13 @@ def test_the_bot_of_chemin_can_hardly_be_exploited(decks: Any, sees: str, most: 
 )
 def test_the_bots_count_is_what_removing_a_card_does(rule: str) -> None:
     game = GAME.bind({"banker_rule": rule})
-    whole, counts = odds.odds(game.options), odds.full_counts(game.options)
+    whole, counts = odds.odds(game), odds.full_counts(game)
     for side in (PLAYER, BANK, TIE):
         assert bot.COMES[game.options.banker_rule][side] == pytest.approx(float(whole.share(side)), abs=5.1e-8)
     for value in range(10):
         left = counts.copy()
         left[value] -= 1
-        without = odds.odds(game.options, counts=left)
+        without = odds.odds(game, counts=left)
         for side in (PLAYER, BANK, TIE):
             change = float(without.share(side) - whole.share(side)) * 1e6
             assert bot.REMOVED[game.options.banker_rule][side][value] == pytest.approx(change, abs=0.051)
@@ -197,16 +199,16 @@ def test_dealt_coups_come_as_often_as_enumeration_says(given: dict[str, Any]) ->
     if not COMPILED:
         pytest.skip("a million coups")
     size, one = 4096, "num_coups" not in given
-    tables = backalley.make_vec("baccarat-v0", num_envs=size, seed=3, mode="punto_banco", autoreset=one, **given)
-    tables.reset()
+    batch = backalley.make_vec("baccarat-v0", num_envs=size, seed=3, mode="punto_banco", autoreset=one, **given)
+    batch.reset()
     wins = np.zeros(3, np.int64)
     for _ in range(250):
-        tables.step(np.full(size, 1 + PLAYER))
+        step = batch.step(np.full(size, bets.bet_on(0, PLAYER)))
         if one:  # finished tables start anew, so the reward tells who won
-            reward = np.sign(tables.time_step.reward[:, 0])
+            reward = np.sign(step.reward[:, 0])
             wins += [(reward > 0).sum(), (reward < 0).sum(), (reward == 0).sum()]
         else:
-            wins += np.bincount(tables.engine.batch.state["winner"] - 1, minlength=3)
+            wins += np.bincount(batch.engine.batch.state["winner"] - 1, minlength=3)
     exact = odds.odds(GAME.bind({"decks": given.get("decks", 8)}))
     trials = size * 250
     assert wins.sum() == trials
@@ -263,9 +265,11 @@ def test_a_rotating_bank_gains_what_the_others_and_the_house_do_not() -> None:
         backed = [
             bet
             for who, bet in enumerate(state["bets"].tolist())
-            if bet and who != state["banker"] and coup.side_of(bet) == BANK
+            if bet and who != state["banker"] and bets.side_of(bet) == BANK
         ]
-        owed = 0.05 * sum(coup.stake_of(env.options, bet) for bet in backed) if state["winner"] == 1 + BANK else 0.0
+        owed = (
+            0.05 * sum(bets.stake_of(env.game.options, bet) for bet in backed) if state["winner"] == 1 + BANK else 0.0
+        )
         commissions += owed > 0
         assert state["units"].sum() == pytest.approx(-owed, abs=1e-4)
     assert commissions > 20
@@ -295,7 +299,7 @@ def test_worlds_redrawn_at_a_five_are_even_over_what_is_possible() -> None:
     left = np.array([16, 4, 3, 3, 4, 4, 4, 4, 4, 4])
     exact = np.zeros((10, 10))
     for one, two in itertools.product(range(10), repeat=2):
-        if (one + two) % 10 < coup.NATURAL:
+        if (one + two) % 10 < NATURAL:
             exact[one, two] = left[one] * (left[two] - (one == two))
     trials = 40_000 if COMPILED else 500
     found = np.zeros((10, 10))
@@ -345,14 +349,14 @@ def test_the_banker_infers_the_players_total_from_what_he_did(
     if "stands" in given:
         env.step(STAND)
     state = env.engine.batch.state[0]
-    assert (state["phase"], state["seat"]) == (coup.BANKER_TURN, BANK)
+    assert (state["phase"], state["seat"]) == (BANKER_TURN, BANK)
     worlds = imagined(env, BANK)
     assert totals_of(worlds, PLAYER) == player
     assert totals_of(worlds, BANK) == {6}
     own = worlds["shoe"][:, [1, 3]]
     assert (len(np.unique(own, axis=0)) == 1) == ("banker_sees" not in given)
     if state["player_drew"]:
-        assert set(worlds["shoe"][:, 4].tolist()) == {coup.card_number("9S")}
+        assert set(worlds["shoe"][:, 4].tolist()) == {text.card_number("9S")}
 
 
 @pytest.mark.slow
@@ -364,8 +368,8 @@ def test_bystanders_know_the_five_and_bets_not_their_own_are_hidden_until_all_ar
         for other in range(3):
             assert len(set(worlds["bets"][:, other].tolist())) == (13 if other < seat else 1)
         if seat > 0:
-            assert set(imagined(env, 0)["bets"][:, 0].tolist()) == {GAME.action_number(env.options, "bank 5")}
-        env.step(GAME.action_number(env.options, bet))
+            assert set(imagined(env, 0)["bets"][:, 0].tolist()) == {GAME.action_number("bank 5")}
+        env.step(GAME.action_number(bet))
     assert env.engine.batch.seat[0] == 1
     for viewer in range(3):
         worlds = imagined(env, viewer)
@@ -391,10 +395,10 @@ def test_cards_of_earlier_coups_stay_where_they_lie_and_never_come_again() -> No
 
 
 def returns_of(name: str, episodes: int, **given: Any) -> Any:
-    tables = backalley.make_vec("baccarat-v0", num_envs=episodes, seed=1, autoreset=False, **given)
-    tables.reset()
-    who = np.zeros((episodes, tables.num_seats), np.int64)
-    return play_out(tables, [BotAgent(GAME, tables.options, name)], who, np.arange(episodes).astype(np.uint64))[0]
+    batch = backalley.make_vec("baccarat-v0", num_envs=episodes, seed=1, autoreset=False, **given)
+    batch.reset()
+    who = np.zeros((episodes, batch.num_seats), np.int64)
+    return play_out(batch, [BotAgent(batch.game, name)], who, np.arange(episodes).astype(np.uint64))[0]
 
 
 @pytest.mark.slow
@@ -431,8 +435,17 @@ def test_the_counter_knows_what_a_tables_rules_make_of_the_bets(given: dict[str,
     compulsory."""
     env = AECEnv(GAME.bind(given))
     env.reset(seed=0)
-    action = bot.counter(env.options, env.engine.batch.observation[0], env.engine.batch.mask[0], np.uint64(0))
-    assert GAME.action_str(env.options, action) == bet
+    action = bot.counter(env.game.options, env.engine.batch.observation[0], env.engine.batch.mask[0], np.uint64(0))
+    assert env.game.action_str(action) == bet
+
+
+def test_odds_ask_for_the_right_game_in_a_sentence() -> None:
+    with pytest.raises(ValueError, match=r'no bets in mode "chemin": ask for odds\.chemin'):
+        odds.odds(GAME.bind(mode="chemin"))
+    with pytest.raises(OptionError, match="leave them out"):
+        odds.chemin(GAME.bind(num_bettors=2))
+    told = CliRunner().invoke(odds.main, ["packs=8"])
+    assert (told.exit_code, "no option 'packs'" in told.output) == (1, True), told.output
 
 
 @pytest.mark.parametrize(
@@ -456,9 +469,9 @@ def test_options_that_contradict_each_other_are_sentences(given: dict[str, Any],
 
 
 def test_cards_are_named_by_face_and_pack() -> None:
-    assert [coup.card_name(card) for card in (7, 52 + 7, 415)] == ["9C", "9C.2", "AS.8"]
-    assert all(coup.card_number(coup.card_name(card)) == card for card in range(624))
-    assert coup.card_number(" 9c.1 ") == 7
+    assert [text.card_name(card) for card in (7, 52 + 7, 415)] == ["9C", "9C.2", "AS.8"]
+    assert all(text.card_number(text.card_name(card)) == card for card in range(624))
+    assert text.card_number(" 9c.1 ") == 7
     for bad in ("9C.", "9C.0", "9C.x", "9X"):
         with pytest.raises(ValueError, match="There is no card"):
-            coup.card_number(bad)
+            text.card_number(bad)
