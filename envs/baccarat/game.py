@@ -2,23 +2,30 @@
 drawing is by rule.
 
 At a betting table the bettor who handles the Player hand may choose on a five; in chemin de fer two seats play the
-hands against each other. The rules are README.md; the § marks below are its paragraphs.
+hands against each other. The rules are README.md.
 """
 
 from __future__ import annotations
 
 from ..core.base import GameType
 from ..core.parts import Kernels
-from . import VERSION, bets, rules, text
+from . import VERSION, bets, observation, rules, text
 from .bot import BOTS
-from .observation import Observation, determinize, observe
+from .observation import Observation
 from .state import NUM_ACTIONS, Options, State, check, pack_size, shoe_size
 
 GAME = GameType(
     name="baccarat",
     version=VERSION,
     title="Baccarat",
-    kernels=Kernels(rules.start, rules.deal, rules.legal, rules.step, observe, determinize),
+    kernels=Kernels(
+        start=rules.start,
+        deal=rules.deal,
+        legal=rules.legal,
+        step=rules.step,
+        observe=observation.observe,
+        determinize=observation.determinize,
+    ),
     Options=Options,
     State=State,
     Observation=Observation,
