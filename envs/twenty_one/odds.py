@@ -143,11 +143,12 @@ def standing(ends: Numbers) -> Numbers:
     return 2.0 * won - 1.0
 
 
-def _play(stand: Numbers, punter_threshold: int | None, fresh: float | None) -> Answer:
-    """All hands, those with most cards first, for a punter who can also have a fresh hand for those of TRADED."""
+def _play(stand: Numbers, pack: Whole, punter_threshold: int | None, fresh: float | None) -> Answer:
+    """All hands, those with most cards first, for a punter who draws from `pack` [7] and can also have a fresh hand for
+    those of TRADED. Hands that the pack does not hold have numbers without a meaning."""
     hit, value = np.zeros_like(stand), np.zeros_like(stand)
     for hand in range(len(stand) - 1, -1, -1):
-        left = PACK - ALL.held[hand]
+        left = np.maximum(pack - ALL.held[hand], 0)
         following = [1.0 if after == ROYAL else -1.0 if after == BUST else value[after] for after in ALL.next[hand]]
         hit[hand] = np.dot(left, following) / left.sum()
         stands = stand[hand] >= hit[hand] if punter_threshold is None else ALL.best[hand] >= punter_threshold
@@ -164,15 +165,19 @@ def answer(
     """The worth of all hands for a punter who draws until he has a total himself; None: for the best answer to the
     banker.
 
-    `banker_card` is the kind of the banker's first card, if it is known. With `trades` both trade the hands of TRADED;
-    what a new hand is worth then depends on itself, and is found by repetition.
+    `banker_card` is the kind of the banker's first card, if it is known: the punter cannot draw that card. With
+    `trades` both trade the hands of TRADED; what a new hand is worth then depends on itself, and is found by
+    repetition.
     """
     stand = standing(draw_until(banker_threshold, ALL.held, first=banker_card, trades=trades))
-    found = _play(stand, punter_threshold, None)
+    pack = PACK.copy()
+    if banker_card is not None:
+        pack[banker_card] -= 1
+    found = _play(stand, pack, punter_threshold, None)
     fresh = 0.0
     while trades and abs(fresh - found.value[0]) > 1e-9:
         fresh = float(found.value[0])
-        found = _play(stand, punter_threshold, fresh)
+        found = _play(stand, pack, punter_threshold, fresh)
     return found
 
 
