@@ -30,7 +30,7 @@ def alternatives(game: Game, name: str) -> list[Any]:
     kind, note = option_rules.declared(game.type.Options)[name]
     default = game.type.Options._field_defaults[name]  # type: ignore[attr-defined]
     if typing.get_origin(kind) is tuple:
-        found: list[Any] = [tuple(reversed(default))]
+        found: list[Any] = [tuple(reversed(option_rules.as_dict(game.type.Options())[name]))]
     elif isinstance(kind, type) and issubclass(kind, IntEnum):
         found = [member.name.lower() for member in kind]
     elif kind is bool:

@@ -27,6 +27,7 @@ class Option:
     high: float | None = None
     words: tuple[tuple[str, int], ...] = ()
     fill: float | None = None
+    parts: int = 1
 
 
 def option(
@@ -36,13 +37,15 @@ def option(
     high: float | None = None,
     words: Mapping[str, int] | None = None,
     fill: float | None = None,
+    parts: int = 1,
 ) -> Option:
     """Describe an option; `low` and `high` (inclusive) bound a number, or each number of a tuple.
 
     `words` are names that a number may also be given by (`"inf"` for 0). `fill` makes a tuple that is given too short
-    as long as it has to be.
+    as long as it has to be. With `parts` of 1000 a fraction is given and shown, 0.07, and the tuple of options holds
+    whole thousandths, 70: what kernels reckon with is exact.
     """
-    return Option(doc, low, high, tuple((words or {}).items()), fill)
+    return Option(doc, low, high, tuple((words or {}).items()), fill, parts)
 
 
 class OptionError(ValueError):
@@ -75,6 +78,8 @@ def choices(options_class: type, name: str) -> str:
         low = "" if note.low is None else f"{note.low:g}"
         high = "" if note.high is None else f"{note.high:g}"
         span = f"{low}..{high}" if high else f"{low} or more"
+        if note.parts > 1:
+            span += f" in steps of {1 / note.parts:g}"
     if typing.get_origin(kind) is tuple:
         length = len(typing.get_args(kind))
         count = str(length) if note.fill is None else f"1 to {length}"
@@ -95,7 +100,7 @@ def parse(game: str, options_class: type, given: Mapping[str, Any]) -> Any:
 
 def _value(game: str, options_class: type, name: str, value: Any) -> Any:
     kind, note = declared(options_class)[name]
-    result = _convert(kind, _plainly(kind, note, value))
+    result = _convert(kind, _plainly(kind, note, value), note.parts)
     if result is None or not _within(result, note):
         raise OptionError(f"{game} option {name} is {value!r}; it takes {choices(options_class, name)}.")
     return result
@@ -112,15 +117,15 @@ def _plainly(kind: type, note: Option, value: Any) -> Any:
     return [*items, *[note.fill] * missing] if missing > 0 else value
 
 
-def _convert(kind: type, value: Any) -> Any:
-    """`value` as `kind`, or None where it is no such thing. Strings are read too, since command lines have nothing
-    else."""
+def _convert(kind: type, value: Any, parts: int) -> Any:
+    """`value` as `kind`, a fraction as so many whole `parts`, or None where it is no such thing. Strings are read too,
+    since command lines have nothing else."""
     if typing.get_origin(kind) is tuple:
-        parts = typing.get_args(kind)
+        kinds = typing.get_args(kind)
         items = value.strip("()[] ").split(",") if isinstance(value, str) else value
-        if not isinstance(items, (list, tuple)) or len(items) != len(parts):
+        if not isinstance(items, (list, tuple)) or len(items) != len(kinds):
             return None
-        converted = tuple(_convert(part, item) for part, item in zip(parts, items, strict=True))
+        converted = tuple(_convert(one, item, parts) for one, item in zip(kinds, items, strict=True))
         return None if None in converted else converted
     if issubclass(kind, IntEnum):
         return _choice(kind, value)
@@ -130,6 +135,8 @@ def _convert(kind: type, value: Any) -> Any:
         return bool(value) if isinstance(value, (bool, int)) and value in (0, 1) else None
     if isinstance(value, bool):
         return None
+    if parts > 1:
+        return _in_parts(_convert(float, value, 1), parts)
     if isinstance(value, str):
         try:
             value = int(value) if kind is int else float(value)
@@ -138,6 +145,14 @@ def _convert(kind: type, value: Any) -> Any:
     if kind is int:
         return int(value) if hasattr(value, "__index__") else None
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
+
+
+def _in_parts(fraction: float | None, parts: int) -> int | None:
+    """A fraction as a whole number of parts, or None where it is none."""
+    if fraction is None:
+        return None
+    whole = round(fraction * parts)
+    return whole if math.isclose(whole / parts, fraction, rel_tol=1e-12) else None
 
 
 def _choice(kind: type[IntEnum], value: Any) -> IntEnum | None:
@@ -158,8 +173,14 @@ def _within(value: Any, note: Option) -> bool:
     if any(isinstance(number, (bool, IntEnum)) for number in numbers):
         return True
     return all(
-        (note.low is None or number >= note.low) and (note.high is None or number <= note.high) for number in numbers
+        (note.low is None or number >= note.low) and (note.high is None or number <= note.high)
+        for number in (shown(number, note) for number in numbers)
     )
+
+
+def shown(number: Any, note: Option) -> Any:
+    """A number that the tuple of options holds, as it is given and shown: thousandths as a fraction."""
+    return number / note.parts if note.parts > 1 else number
 
 
 def plain(options: Any) -> Any:
@@ -171,11 +192,11 @@ def as_dict(options: Any) -> dict[str, Any]:
     """Options as JSON-friendly names and values: choices by their lower-case names."""
     found = {}
     owner: type = type(options)
-    for name, (kind, _) in declared(owner).items():
+    for name, (kind, note) in declared(owner).items():
         value = getattr(options, name)
         if isinstance(kind, type) and issubclass(kind, IntEnum):
             value = kind(value).name.lower()
-        found[name] = list(value) if isinstance(value, tuple) else value
+        found[name] = [shown(item, note) for item in value] if isinstance(value, tuple) else shown(value, note)
     return found
 
 

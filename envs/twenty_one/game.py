@@ -80,6 +80,8 @@ RUNNING = -3
 """`state.seat` within a step, while the rules run on by themselves."""
 MOST_DECISIONS = 4000  # of an episode, which is truncated then (§3)
 MOST_TRADES = 127  # that `state.trades` counts
+WHOLE = 1000
+"""`options.bet_fractions` are so many parts of the whole: thousandths, so that shares of money are exact (§3)."""
 
 
 class Options(NamedTuple):
@@ -152,9 +154,9 @@ class Options(NamedTuple):
         int, option("rounds after which a bank ends and the pot is the banker's", low=1, high=1000)
     ] = 40
     bet_fractions: Annotated[
-        tuple[float, float, float],
-        option("bets a quarter, half and pot, as shares of the most one can bet", low=0.001, high=1.0),
-    ] = (0.25, 0.5, 1.0)
+        tuple[int, int, int],
+        option("bets a quarter, half and pot, as shares of the most one can bet", low=0.001, high=1.0, parts=WHOLE),
+    ] = (250, 500, 1000)
     reward: Annotated[Reward, option("what each seat gained is told at the end, or after every round")] = Reward.EPISODE
 
 
@@ -435,11 +437,9 @@ def bet_size(options: Options, state: State, seat: int, action: int) -> int:
 
 
 @kernel
-def share(most: int, fraction: float) -> int:
+def share(most: int, thousandths: int) -> int:
     """A share of the most one can bet, rounded up to whole coins. §3"""
-    exact = most * fraction
-    coins = int(exact)
-    return min(most, coins + int(coins < exact))
+    return (most * thousandths + WHOLE - 1) // WHOLE  # below 2**63, since no money passes 2**53
 
 
 @kernel

@@ -104,7 +104,7 @@ def limit(options: Options, state: State, seat: int) -> int:
 @kernel
 def round_cap(options: Options) -> int:
     """The round after which a bank ends. §1.8, §1.9"""
-    return options.rounds if options.episode == Episode.FIXED_ROUNDS else options.max_rounds
+    return min(options.rounds, options.max_rounds) if options.episode == Episode.FIXED_ROUNDS else options.max_rounds
 
 
 @kernel

@@ -10,8 +10,8 @@ import pytest
 
 from backalley.envs.twenty_one import odds
 
-# An enumeration in plain Python. A hand is a tuple of kinds. How a hand ends is a dict of chances by its total, with -1 for
-# a bust, "royal", and "traded" for a hand that is begun anew.
+# An enumeration in plain Python. A hand is a tuple of kinds. How a hand ends is a dict of chances by its total, with -1
+# for a bust, "royal", and "traded" for a hand that is begun anew.
 
 Hand = tuple[str, ...]
 Ends = dict[int | str, float]
