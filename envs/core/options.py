@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -144,12 +145,12 @@ def _convert(kind: type, value: Any, parts: int) -> Any:
             return None
     if kind is int:
         return int(value) if hasattr(value, "__index__") else None
-    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
+    return float(value) if isinstance(value, (int, float)) and abs(value) <= sys.float_info.max else None
 
 
 def _in_parts(fraction: float | None, parts: int) -> int | None:
     """A fraction as a whole number of parts, or None where it is none."""
-    if fraction is None:
+    if fraction is None or not math.isfinite(fraction * parts):
         return None
     whole = round(fraction * parts)
     return whole if math.isclose(whole / parts, fraction, rel_tol=1e-12) else None

@@ -1,41 +1,43 @@
-"""The money of Twenty-One: deposits, pay-outs, how rounds and banks end, and rewards (§1.3, §1.7, §1.8, §3)."""
+"""The bank of Twenty-One: deposits, pay-outs, how rounds and banks end, and rewards (§1.3, §1.7, §1.8, §1.9, §3)."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from ..core.kernel import kernel
 from ..core.parts import CHANCE, OVER
-from .hands import BUST, TARGET, best_total
-from .stock import show_hand
-from .table import (
+from .bets import limit
+from .state import (
     BROKEN,
+    BUST,
     BUSTED,
     CAPPED,
     CASHED,
+    EIGHT,
     ENDED_BY_KING,
+    KING_OF_HEARTS,
+    LARGEST_MONEY,
     NEW_BANKER,
     NEW_ROUND,
     ROYAL,
     SHUFFLE,
+    TARGET,
     Breaker,
     Episode,
+    Options,
     Reward,
-    limit,
-    round_cap,
+    State,
 )
-
-if TYPE_CHECKING:
-    from .game import Options, State
+from .stock import show_hand
+from .valuation import best_total
 
 BANKER_SHARE, BANKER_SHARE_IN_BACK_PASSING = 0.75, 0.85
-"""Of the pot that he will take home, as found where `bot:dp` plays in all seats (§7)."""
+"""Of the pot that the banker will take home, as found where `bot:dp` plays in all seats (§7)."""
 
 
 @kernel
 def open_bank(options: Options, state: State) -> None:
-    """§1.3: the banker puts his deposit into the pot, and all cards are shuffled."""
+    """§1.3: the banker puts the deposit into the pot, and all cards are shuffled."""
     banker = int(state.banker)
     state.purse[banker] = int(state.purse[banker]) - options.initial_deposit
     state.pot = options.initial_deposit
@@ -57,7 +59,7 @@ def live_stakes(options: Options, state: State) -> int:
 
 @kernel
 def pay(options: Options, state: State, seat: int, amount: int) -> None:
-    """§1.7: a punter wins; if the pot is empty after the round, he may have broken it. §1.8"""
+    """§1.7: a punter wins, and may have broken the pot if it is empty after the round. §1.8"""
     state.purse[seat] = int(state.purse[seat]) + amount
     if options.breaker == Breaker.LAST_WINNER or amount >= int(state.largest):
         state.breaker = seat
@@ -88,13 +90,20 @@ def settle(options: Options, state: State) -> None:
 
 @kernel
 def banker_total(options: Options, state: State) -> int:
-    """§1.6: the total that punters have to pass: any does if the banker is bust, none if he has a royal."""
+    """§1.6: the total that punters have to pass: any does if the banker is bust, none with a royal."""
     banker = int(state.banker)
     if state.status[banker] == BUSTED:
         return BUST
     if state.status[banker] == ROYAL:
         return TARGET
     return best_total(options, state.cards[banker], int(state.count[banker]))
+
+
+@kernel
+def ends_bank(card: int) -> bool:
+    """Whether a card that counts in Back Passing is one that ends the bank, at once or after the round: KH or an eight.
+    §1.4"""
+    return card == KING_OF_HEARTS or card & 7 == EIGHT
 
 
 @kernel
@@ -123,6 +132,12 @@ def end_round(options: Options, state: State) -> None:
         end_bank(options, state, CAPPED)
     else:
         state.phase = NEW_ROUND
+
+
+@kernel
+def round_cap(options: Options) -> int:
+    """The round after which a bank ends. §1.8, §1.9"""
+    return min(options.rounds, options.max_rounds) if options.episode == Episode.FIXED_ROUNDS else options.max_rounds
 
 
 @kernel
@@ -171,7 +186,7 @@ def answer(options: Options, state: State, seat: int, takes: bool) -> None:
 
 @kernel
 def end_episode(options: Options, state: State) -> None:
-    """§3: everybody is told what he has gained."""
+    """§3: all seats are told what they have gained."""
     pay_rewards(options, state)
     state.seat = OVER
 
@@ -192,6 +207,12 @@ def pay_rewards(options: Options, state: State) -> None:
 def reward_unit(options: Options) -> int:
     """§3: what a reward of 1 stands for: all that the others have, or without bankrolls the deposit."""
     return (options.num_players - 1) * options.bankroll if options.bankroll > 0 else options.initial_deposit
+
+
+def reward_range(options: Options) -> tuple[float, float]:
+    """§3: no seat can lose more than its bankroll, or credit, nor win more than all the others'."""
+    each = options.bankroll or LARGEST_MONEY // options.num_players
+    return -each / reward_unit(options), (options.num_players - 1) * each / reward_unit(options)
 
 
 @kernel

@@ -8,23 +8,31 @@ import numpy.typing as npt
 from ..core.kernel import kernel
 from ..core.parts import Bot
 from . import odds
-from .game import (
+from .observation import Observation, money, money_scale
+from .state import (
+    ACE,
     BACK_PASS,
+    BANKER,
     BET_HALF,
     BET_MIN,
     BET_POT,
     BET_QUARTER,
+    CHANTAL,
     DEAL,
+    DECLARE,
     DECLINE_BANK,
+    FIFTEEN,
     HIT,
+    MOST_CARDS,
+    NEW_BANKER,
+    NUM_CARDS,
     STAND,
+    STOOD,
     TAKE_BANK,
+    TARGET,
     TRADE,
     Options,
 )
-from .hands import ACE, CHANTAL, FIFTEEN, MOST_CARDS, NUM_CARDS, TARGET
-from .observation import Observation, money, money_scale
-from .table import BANKER, DECLARE, NEW_BANKER, STOOD
 
 Mask = npt.NDArray[np.int8]
 
@@ -37,7 +45,7 @@ _ANSWERS = (
     odds.answer(BANKER_STANDS, banker_card=odds.EIGHT_KIND, trades=True),
 )
 STANDING, HITTING, WORTH = (np.array(tables) for tables in zip(*_ANSWERS, strict=True))
-"""[2, 254] what each composition is worth for a punter who stands, takes a card, or does the best he can, against a
+"""[2, 254] what each composition is worth for a punter who stands, takes a card, or does the best thing, against a
 banker who stands on 16: in ordinary rounds, and in the final round. The first column of WORTH is a new hand's (§6)."""
 NEXT, KIND_OF = odds.ALL.next, odds.KIND_OF
 

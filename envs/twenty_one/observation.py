@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,36 +10,26 @@ import numpy.typing as npt
 from ..core import rng
 from ..core.kernel import kernel
 from ..core.record import field
-from .hands import (
-    MOST_CARDS,
-    NUM_CARDS,
-    TARGET,
-    best_total,
-    first_card_trades,
-    is_fifteen,
-    is_five_figures,
-    is_royal,
-    low_total,
-)
-from .table import (
+from .bank import ends_bank, round_cap
+from .bets import limit
+from .state import (
     ACT,
     DECISION_PHASES,
     EVERYBODY,
     LARGEST_MONEY,
+    MOST_CARDS,
     NEW_BANKER,
+    NUM_CARDS,
     NUM_STATUSES,
     STOOD,
+    TARGET,
     Episode,
-    ends_bank,
-    limit,
-    must_stop_at_21,
-    round_cap,
-    royal_counts,
-    sees,
+    Options,
+    State,
 )
-
-if TYPE_CHECKING:
-    from .game import Options, State
+from .stock import sees
+from .trades import first_card_trades, is_fifteen, is_five_figures
+from .valuation import best_total, is_royal, low_total, must_stop_at_21, royal_counts
 
 LOGARITHMS = np.array([math.log1p(coins) for coins in range(4096)])
 """Of everyday amounts; a table is several times as fast as the function."""
@@ -56,7 +45,7 @@ WORSENING = 16
 
 
 class Observation:
-    """§2: what one seat may know now. Of fields over the seats, index 0 is the observer and 1 the seat to his left.
+    """§2: what one seat may know now. Of fields over the seats, index 0 is the observer and 1 the next to the left.
     Money is log1p(coins) / log1p(all money), and without bankrolls log1p(coins) / log1p(2**53), negative for debts."""
 
     hand: npt.NDArray[np.float32] = field("f4", NUM_CARDS, "1 for each of my cards")

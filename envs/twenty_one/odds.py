@@ -15,16 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .hands import (
-    BUST,
-    CHANTAL,
-    CHANTAL_EXTRA,
-    FIFTEEN,
-    FIGURES_TRADED,
-    NUM_CARDS,
-    POINTS,
-    TARGET,
-)
+from .state import BUST, CHANTAL, CHANTAL_EXTRA, FIFTEEN, FIGURES_TRADED, NUM_CARDS, POINTS, TARGET
 
 Numbers = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
@@ -137,7 +128,7 @@ class Answer(NamedTuple):
 
 
 def standing(ends: Numbers) -> Numbers:
-    """[254] what it is worth to stand against a banker who ends so [254, ENDS]. He wins level totals. §1.6"""
+    """[254] what it is worth to stand against a banker who ends so [254, ENDS]. Level totals are the banker's. §1.6"""
     below = np.cumsum(ends[:, : TARGET + 1], axis=1)
     won = ends[:, BUST_END] + below[np.arange(len(ALL.best)), np.maximum(ALL.best - 1, 0)]
     return 2.0 * won - 1.0
@@ -162,8 +153,7 @@ def _play(stand: Numbers, pack: Whole, punter_threshold: int | None, fresh: floa
 def answer(
     banker_threshold: int, punter_threshold: int | None = None, *, banker_card: int | None = None, trades: bool = False
 ) -> Answer:
-    """The worth of all hands for a punter who draws until he has a total himself; None: for the best answer to the
-    banker.
+    """The worth of all hands for a punter who draws to a total too; None: for the best answer to the banker.
 
     `banker_card` is the kind of the banker's first card, if it is known: the punter cannot draw that card. With
     `trades` both trade the hands of TRADED; what a new hand is worth then depends on itself, and is found by
@@ -196,7 +186,7 @@ def _main() -> None:
     for name, best in (
         ("without trades", answer(16)),
         ("with trades", answer(16, trades=True)),
-        ("with trades, his eight announced", answer(16, banker_card=EIGHT_KIND, trades=True)),
+        ("with trades, an eight announced", answer(16, banker_card=EIGHT_KIND, trades=True)),
     ):
         worth = ", ".join(f"{kind} {value:+.4f}" for kind, value in first_cards(best).items())
         print(f"best answer to a banker who draws to 16, {name}: {best.value[0]:+.6f}; first cards: {worth}")

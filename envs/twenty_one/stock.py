@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+import numpy as np
 import numpy.typing as npt
 
 from ..core.kernel import kernel
-from .hands import NUM_CARDS
-from .table import EVERYBODY, WAIT, sees
-
-if TYPE_CHECKING:
-    from .game import Options, State
+from .state import EVERYBODY, NUM_CARDS, WAIT, Options, State
 
 
 @kernel
@@ -27,7 +22,7 @@ def clear_round(state: State) -> None:
 
 
 @kernel
-def lay_pack(state: State, deck: npt.NDArray[Any]) -> None:
+def lay_pack(state: State, deck: npt.NDArray[np.int64]) -> None:
     """Take up all cards and lay the shuffled pack ready."""
     state.cards[:] = 0
     state.count[:] = 0
@@ -47,7 +42,7 @@ def lay_pack(state: State, deck: npt.NDArray[Any]) -> None:
 
 
 @kernel
-def restock(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
+def restock(options: Options, state: State, deck: npt.NDArray[np.int64]) -> None:
     """§1.4: the discards become the stock. Who knew a card to be among them knows that nobody holds it from an earlier
     time."""
     state.shuffles = int(state.shuffles) + 1
@@ -108,3 +103,9 @@ def show_hand(state: State, seat: int) -> None:
     """§2: a hand is turned up."""
     for index in range(int(state.count[seat])):
         state.known[int(state.cards[seat, index])] = EVERYBODY
+
+
+@kernel
+def sees(state: State, seat: int, card: int) -> bool:
+    """Whether a seat knows where a card lies. §2"""
+    return (int(state.known[card]) >> seat) & 1 == 1

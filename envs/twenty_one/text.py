@@ -1,21 +1,51 @@
-"""The table of Twenty-One in text, and where every card lies."""
+"""Twenty-One in words: cards, actions, and the table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
 
-from .hands import card_name, totals
-from .table import NEW_BANKER, sees
+from .state import NEW_BANKER, RANKS, SUITS, Options, State
+from .stock import sees
+from .valuation import totals
 
-if TYPE_CHECKING:
-    from .game import Options
-
+ACTIONS = (
+    "stand",
+    "hit",
+    "bet min",
+    "bet quarter",
+    "bet half",
+    "bet pot",
+    "trade",
+    "deal",
+    "back pass",
+    "take bank",
+    "decline bank",
+)
 _STATUS = ("waits", "to act", "stands", "bust", "Royal Black Jack", "out")
 _RESULTS = ("", "ended by the king of hearts", "cashed by the banker", "broken", "ended by its last round")
 
 
-def piles(options: Options, state: Any) -> dict[str, list[int]]:
+def card_name(card: int) -> str:
+    """`QS`, `TD`."""
+    return RANKS[card & 7] + SUITS[card >> 3]
+
+
+def card_number(name: str) -> int:
+    """The number of a card's name, in either case. Raises ValueError in a sentence when there is no such card."""
+    text = name.strip().upper()
+    if len(text) != 2 or text[0] not in RANKS or text[1] not in SUITS:
+        raise ValueError(
+            f"There is no card {name!r}; a card is a rank of {RANKS} and a suit of {SUITS}, such as QS or TD."
+        )
+    return SUITS.index(text[1]) * 8 + RANKS.index(text[0])
+
+
+def action_str(options: Options, action: int) -> str:
+    """`hit`, `bet quarter`."""
+    return ACTIONS[action]
+
+
+def piles(options: Options, state: State) -> dict[str, list[int]]:
     """Where every card of the pack lies."""
     found = {
         f"hand of seat {seat}": state.cards[seat, : int(state.count[seat])].tolist()
@@ -26,7 +56,7 @@ def piles(options: Options, state: Any) -> dict[str, list[int]]:
     return found
 
 
-def table_str(options: Options, state: Any, seat: int | None) -> str:
+def table_str(options: Options, state: State, seat: int | None) -> str:
     """Pot, stakes and purses, and the cards that `seat` sees (None: all of them); the others as `--`."""
     lying = piles(options, state)
     lines = [_bank_line(options, state)]
@@ -53,7 +83,7 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
     return "\n".join(lines)
 
 
-def _bank_line(options: Options, state: Any) -> str:
+def _bank_line(options: Options, state: State) -> str:
     words = [
         (
             f"bank {int(state.bank) + (int(state.result) == 0 or state.pot > 0)}, "
@@ -71,5 +101,5 @@ def _bank_line(options: Options, state: Any) -> str:
     return ", ".join(words)
 
 
-def _cards(state: Any, cards: Iterable[int], seat: int | None) -> str:
+def _cards(state: State, cards: Iterable[int], seat: int | None) -> str:
     return " ".join(card_name(card) if seat is None or sees(state, seat, card) else "--" for card in cards)

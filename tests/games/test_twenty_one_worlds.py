@@ -1,0 +1,235 @@
+"""What a seat of Twenty-One cannot see, and the worlds redrawn from what it knows (§2)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.catalogue import game
+from backalley.envs.core.kernel import COMPILED, kernel
+from backalley.envs.core.parts import OVER
+from backalley.envs.core.vector import BatchEnv
+from backalley.envs.twenty_one import observation
+from backalley.envs.twenty_one.bank import ends_bank
+from backalley.envs.twenty_one.state import (
+    BACK_PASS,
+    BANKER,
+    BET_MIN,
+    BUST,
+    CHANTAL,
+    DEAL,
+    ENDED_BY_KING,
+    HIT,
+    POINTS,
+    PUNTERS,
+    STAND,
+    STOOD,
+    TRADE,
+)
+from backalley.envs.twenty_one.text import card_number
+from backalley.envs.twenty_one.valuation import best_total, is_royal, low_total
+from tests.cases import label, marks, random_action
+
+GAME = game("twenty_one")
+MANY = 20_000 if COMPILED else 200
+
+
+def worlds(env: AECEnv, viewer: int, count: int, seed: int) -> npt.NDArray[Any]:
+    """Many redrawn worlds of one table."""
+    states = np.repeat(env.engine.batch.state[:1], count)
+    keys = np.random.default_rng(seed).integers(2**63, size=count).astype(np.uint64)
+    env.engine.determinize(states, np.full(count, viewer), keys)
+    return states
+
+
+def chi_squared(found: Counter[Any], expected: float, kinds: int) -> float:
+    return sum((count - expected) ** 2 / expected for count in found.values()) + (kinds - len(found)) * expected
+
+
+def opened(decks: list[list[str]], actions: list[int], **options: Any) -> AECEnv:
+    env = AECEnv(GAME.bind({"num_players": 2, **options}))
+    env.reset(options={"decks": decks})
+    for action in actions:
+        env.step(action)
+    return env
+
+
+def test_a_silent_banker_has_any_card_that_ends_no_bank() -> None:
+    env = opened([["TS", "9C"]], [BACK_PASS])
+    drawn = worlds(env, 1, MANY, 1)
+    found = Counter(drawn["cards"][:, 0, 0].tolist())
+    assert set(found) == {card for card in range(32) if not ends_bank(card)} - {card_number("TS")}
+    # 26 kinds: with 25 degrees of freedom 67 is passed once in 100,000 fair runs
+    assert chi_squared(found, MANY / 26, 26) < 67
+
+
+def test_before_back_passing_the_banker_has_any_card() -> None:
+    env = opened([["TS", "9C"]], [DEAL])
+    assert len(set(worlds(env, 1, max(MANY, 2000), 1)["cards"][:, 0, 0].tolist())) == 31
+
+
+def test_closed_hands_are_any_that_the_course_of_the_round_allows() -> None:
+    """A punter who took a third card and stood: no royal and no 21 in two cards, not bust in three. All such hands
+    equally often."""
+    env = opened([["8S", "9C", "JC", "QC"]], [DEAL, BET_MIN, HIT, STAND])
+    options, mine = env.game.options, card_number("9C")
+    allowed = set()
+    for hand in itertools.permutations([card for card in range(32) if card != mine], 3):
+        cards = np.array(hand, np.uint8)
+        if best_total(options, cards, 2) not in (21, BUST) and low_total(options, cards, 3) <= 21:
+            allowed.add(hand)
+    drawn = worlds(env, 0, MANY, 2)
+    found = Counter(map(tuple, drawn["cards"][:, 1, :3].tolist()))
+    assert set(found) <= allowed
+    assert (drawn["cards"][:, 0, 0] == mine).all()
+    by_value = Counter(sorted_points(hand) for hand in allowed)
+    seen = Counter(sorted_points(hand) for hand in found.elements())
+    kinds = [kind for kind, count in by_value.items() if count * MANY / len(allowed) >= 20]
+    squares = sum(
+        (seen[kind] - by_value[kind] * MANY / len(allowed)) ** 2 / (by_value[kind] * MANY / len(allowed))
+        for kind in kinds
+    )
+    assert squares < len(kinds) + 5 * math.sqrt(2 * len(kinds)) + 10
+
+
+def sorted_points(hand: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(-1 if card == CHANTAL else int(POINTS[card & 7]) for card in hand))
+
+
+def test_cards_seen_in_the_discards_before_a_shuffle_lie_in_no_older_hand() -> None:
+    env = AECEnv(GAME.bind({"num_players": 2}))
+    env.reset(options={"decks": [["7C", "9C", "7D", "7S"], ["7D", "7S", "7C"]]})
+    env.engine.batch.state[0]["stock_size"] = 4  # the rest of the pack is out of play
+    for action in (DEAL, TRADE, TRADE, TRADE):
+        env.step(action)
+    state = env.engine.batch.state[0]
+    assert (state["shuffles"], state["stock_size"]) == (1, 3)
+    assert set(worlds(env, 1, 200, 3)["cards"][:, 0, 0].tolist()) == {card_number("9C")}
+    orders = Counter(map(tuple, worlds(env, 1, 200, 3)["stock"][:, 1:3].tolist()))
+    assert len(orders) == 2
+
+
+def test_who_stood_before_the_king_of_hearts_may_hold_21() -> None:
+    """The bank is offered to a seat whose closed hand stood by itself: nobody has seen whether on 21."""
+    env = opened([["TS", "9C", "AS", "KH"]], [BACK_PASS, BET_MIN, HIT], back_pass_trigger="any_card", episode="session")
+    assert env.engine.batch.state[0]["result"] == ENDED_BY_KING
+    drawn = worlds(env, 0, 500, 4)
+    best = {int(best_total(env.game.options, hand, 2)) for hand in drawn["cards"][:, 1, :2].copy()}
+    assert 21 in best
+    assert len(best) > 5
+
+
+@kernel
+def self_contradictions(options: Any, states: Any, found: npt.NDArray[np.int64]) -> None:
+    """For each true position [n] and each seat, how far it is from what `determinize` holds that the seat knows."""
+    places, unseen, origins, marks = (
+        np.empty(32, np.int64),
+        np.empty(32, np.int64),
+        np.empty(32, np.int64),
+        np.empty(32, np.int64),
+    )
+    for row in range(states.shape[0]):
+        state = states[row]
+        for seat in range(options.num_players):
+            size = observation.hidden_places(options, state, seat, places, unseen, origins, marks)
+            found[row] += observation.contradictions(options, state, seat, places, marks, size)
+            for index in range(size):
+                found[row] += int(int(state.cleared[seat, observation.card_at(state, places[index])]) > origins[index])
+
+
+POSITIONS: list[dict[str, Any]] = [
+    {"num_players": 4},
+    {
+        "num_players": 2,
+        "auto_stand_21": False,
+        "decline_opening_bet": True,
+        "chantal_is_ace": True,
+        "royal_after_trade": False,
+    },
+    {
+        "num_players": 2,
+        "episode": "session",
+        "reshuffle": "when_empty",
+        "back_pass_trigger": "any_card",
+        "force_back_pass_round": 2,
+    },
+    {"num_players": 8, "episode": "session", "reshuffle": "when_empty", "back_pass_trigger": "first_card_after_trades"},
+]
+
+
+@pytest.mark.parametrize(
+    "options", [pytest.param(given, id=label(given), marks=marks(GAME, given)) for given in POSITIONS]
+)
+def test_a_true_position_never_contradicts_what_seats_are_held_to_know(options: dict[str, Any]) -> None:
+    """Over random play; a position that did would be mended in vain."""
+    game = GAME.bind(options)
+    tables = BatchEnv(game, 1000 if COMPILED else 5, seed=9)
+    random, found = np.random.default_rng(9), np.zeros(tables.num_envs, np.int64)
+    turn = tables.reset()
+    for _ in range(120):
+        turn = tables.step((turn.action_mask * random.random(turn.action_mask.shape)).argmax(1))
+        self_contradictions(tables.engine.options, tables.engine.batch.state, found)
+        assert not found.any(), game.table_str(tables.engine.batch.state[found.argmax()], None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options", [{}, {"reshuffle": "when_empty", "auto_stand_21": False}, {"back_pass_trigger": "any_card"}]
+)
+def test_redrawn_worlds_never_contradict_the_round(options: dict[str, Any]) -> None:
+    """Eight seats that take cards whenever they can within 20: large closed hands, and shuffles in mid-round."""
+    env = AECEnv(GAME.bind({"num_players": 8, "trade_five_figures": False, **options}))
+    random, batch = np.random.default_rng(4), env.engine.batch
+    largest = shuffles = 0
+    for seed in range(12 if COMPILED else 2):
+        env.reset(seed=seed)
+        while batch.seat[0] != OVER:
+            state, mask = batch.state[0], batch.mask[0]
+            for viewer in range(8):
+                for world in worlds(env, viewer, 2, seed):
+                    assert sorted(card for pile in env.game.piles(world).values() for card in pile) == list(range(32))
+                    check_closed_hands(env.game.options, world, viewer)
+            largest = max(largest, int(state["count"].max()))
+            shuffles = max(shuffles, int(state["shuffles"]))
+            seat = int(batch.seat[0])
+            low = int(low_total(env.game.options, state["cards"][seat], int(state["count"][seat])))
+            wish = [HIT] if low <= 12 else [STAND, HIT]
+            env.step(next((action for action in [DEAL, *wish] if mask[action]), None) or random_action(env, random))
+    assert not COMPILED or (largest >= 6 and shuffles >= 1)
+
+
+def check_closed_hands(options: Any, state: Any, viewer: int) -> None:
+    banker = int(state["banker"])
+    for who in range(options.num_players):
+        if who == viewer or state["status"][who] not in (1, STOOD):
+            continue
+        hand, count = state["cards"][who], int(state["count"][who])
+        assert low_total(options, hand, count) <= 21
+        assert not is_royal(options, hand, min(count, 2))
+        if who == banker or options.auto_stand_21:
+            assert all(best_total(options, hand, held) != 21 for held in range(2, count))
+    if (
+        state["back_passing"]
+        and not state["final_round"]
+        and state["phase"] in (PUNTERS, BANKER)
+        and options.back_pass_trigger != 0
+    ):
+        assert not ends_bank(int(state["cards"][banker, 0]))
+
+
+def test_a_seat_does_not_see_others_cards_in_text() -> None:
+    env = opened([["TS", "9C", "8D"]], [DEAL, BET_MIN])
+    mine, other, all_cards = (env.game.table_str(env.engine.batch.state[0], seat) for seat in (1, 0, None))
+    assert "TS 8D = 18" in mine
+    assert "9C" not in mine
+    assert "-- --" in other
+    assert "9C = 9" in other
+    assert "TS 8D" in all_cards
+    assert "from the top" in all_cards
