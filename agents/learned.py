@@ -7,7 +7,7 @@ Two equal views get equal actions, whatever else is in the batch: rows go throug
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,13 @@ import numpy.typing as npt
 import torch
 
 from backalley.envs.core import rng
-from backalley.envs.core.base import Game
+from backalley.envs.core.base import Game, GameType
+from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.kernel import kernel
 
 from .base import View
 from .network import PolicyNetwork, masked
-from .policy_file import load_policy
+from .policy_file import PolicyFileError, game_of_policy, read_policy
 
 BLOCK = 64
 """Rows that go through the network at once; a shorter last block is filled up."""
@@ -109,15 +110,45 @@ class NetworkAgent:
 
 
 class PolicyAgent(NetworkAgent):
-    """A policy from disk. `metadata` is its JSON: what it plays and how it was made."""
+    """A policy from disk. `metadata` is its JSON: what it plays and how it was made; `note` says where it was trained
+    under other options than it is to play under."""
 
-    def __init__(self, folder: Path, game: Game, *, greedy: bool | None = None) -> None:
-        """`folder` is a policy's folder or that of a whole training run; whether to be greedy is as the policy says,
-        unless given.
+    def __init__(
+        self, folder: str | Path, game: str | Game | GameType | None = None, *, greedy: bool | None = None
+    ) -> None:
+        """`folder` is a policy's folder or that of a whole training run; the game is the one it was trained for, under
+        its options, and whether to be greedy is as the policy says, unless given.
 
-        Raises PolicyFileError in a sentence.
+        Raises PolicyFileError, UnknownGame or OptionError in a sentence.
         """
-        network, self.metadata = load_policy(folder, game)
-        super().__init__(
-            network.freeze(), self.metadata["name"], greedy=self.metadata["greedy"] if greedy is None else greedy
-        )
+        if not isinstance(folder, (str, Path)):
+            raise PolicyFileError(f"A policy is the path of a folder, and {folder!r} was given.")
+        self.game = game_of_policy(Path(folder)) if game is None else game_of(game)
+        network, self.metadata = read_policy(Path(folder), self.game)
+        greedy = self.metadata["greedy"] if greedy is None else greedy
+        super().__init__(network.freeze(), self.metadata["name"], greedy=greedy)
+        self.observation_type, self.observation_size = self.game.observation_base, self.game.observation_size
+        self.identity = self.metadata["weights"]["sha256"]
+        self.note = _note(self.metadata["options"], self.game.option_values)
+
+
+def load_policy(
+    folder: str | Path, game: str | Game | GameType | None = None, *, greedy: bool | None = None
+) -> PolicyAgent:
+    """The policy in a folder, ready to play: `policy.act(observation, action_mask)` in a loop of one's own, or as an
+    agent wherever one is asked for.
+
+    `folder` is a policy's folder or that of a whole training run. Game and options are those it was trained for unless
+    given, and so is whether it takes its likeliest action or draws (`greedy`). Raises PolicyFileError, UnknownGame or
+    OptionError in a sentence.
+    """
+    return PolicyAgent(folder, game, greedy=greedy)
+
+
+def _note(trained: Mapping[str, Any], played: Mapping[str, Any]) -> str:
+    """A sentence where a policy plays under other options than it was trained under; else nothing."""
+    others = [option for option in played if trained.get(option) != played[option]]
+    if not others:
+        return ""
+    then, now = (", ".join(f"{option}={options.get(option)}" for option in others) for options in (trained, played))
+    return f"It was trained under {then}, and plays under {now} here."

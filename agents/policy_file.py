@@ -21,13 +21,15 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from backalley.envs.core import durable
-from backalley.envs.core.base import Game
+from backalley.envs.core.base import Game, GameType
+from backalley.envs.core.catalogue import game_names, game_type, spelling
+from backalley.envs.core.options import OptionError
 
 from .network import PolicyNetwork
 
 FORMAT = 1
 JSON_FILE, WEIGHTS_FILE = "policy.json", "policy.safetensors"
-_KINDS = {"name": str, "game": str, "version": int, "options": dict, "greedy": bool, "actions": int}
+_KINDS = {"name": str, "game": str, "found_by": str, "version": int, "options": dict, "greedy": bool, "actions": int}
 _KINDS |= {"observation": list, "network": dict, "weights": dict, "made": dict}
 _MAX_WIDTH, _MAX_LAYERS = 65536, 64
 
@@ -73,6 +75,7 @@ def save_policy(
         "format": FORMAT,
         "name": name,
         "game": game.name,
+        "found_by": spelling(game.type),
         "version": game.version,
         "options": game.option_values,
         "greedy": greedy,
@@ -96,14 +99,14 @@ def find_policy(folder: Path) -> Path:
     raise PolicyFileError(f"There is no policy in {folder}: neither it nor {folder / 'policy'} has a {JSON_FILE}.")
 
 
-def load_policy(folder: Path, game: Game) -> tuple[PolicyNetwork, dict[str, Any]]:
-    """The network and the JSON of a policy that plays `game` under `options`.
+def read_policy(folder: Path, game: Game) -> tuple[PolicyNetwork, dict[str, Any]]:
+    """The network and the JSON of a policy that plays `game`.
 
-    The options may differ from those it was trained with as long as the observation's layout is the same. Raises
+    Its options may differ from those it was trained with as long as the observation's layout is the same. Raises
     PolicyFileError.
     """
     folder = find_policy(folder)
-    metadata = _read_metadata(folder)
+    metadata = read_metadata(folder)
     _check_game(folder, metadata, game)
     weights = _read_weights(folder, metadata)
     network = PolicyNetwork(observation_bound(game), game.num_actions, **metadata["network"])
@@ -122,12 +125,35 @@ def load_policy(folder: Path, game: Game) -> tuple[PolicyNetwork, dict[str, Any]
     return network, metadata
 
 
+def game_of_policy(folder: Path) -> Game:
+    """The game that a policy was trained for, under its options. Raises PolicyFileError.
+
+    Only this package's games and those registered are found: a file that somebody hands on must not say what Python
+    imports.
+    """
+    folder = find_policy(folder)
+    metadata = read_metadata(folder)
+    name = metadata["game"]
+    if name not in game_names():
+        hint = f" (it was {metadata['found_by']})" if metadata["found_by"] != name else ""
+        raise PolicyFileError(
+            f"The policy in {folder} plays {name}, which is no game of this package; name the game, too{hint}."
+        )
+    found = game_type(name)
+    _check_version(folder, metadata, found)
+    try:
+        return found.bind(metadata["options"])
+    except OptionError as error:
+        raise PolicyFileError(f"The policy in {folder} was trained under options that are none here: {error}") from None
+
+
 def _metadata_digest(metadata: dict[str, Any]) -> str:
     rest = {name: value for name, value in metadata.items() if name != "sha256"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
-def _read_metadata(folder: Path) -> dict[str, Any]:
+def read_metadata(folder: Path) -> dict[str, Any]:
+    """The JSON of the policy in `folder`, checked against its own digest. Raises PolicyFileError."""
     path = folder / JSON_FILE
     try:
         metadata = json.loads(path.read_bytes())
@@ -165,11 +191,7 @@ def _within(number: Any, limit: int) -> bool:
 def _check_game(folder: Path, metadata: dict[str, Any], game: Game) -> None:
     if metadata["game"] != game.name:
         raise PolicyFileError(f"The policy in {folder} plays {metadata['game']}, not {game.name}.")
-    if metadata["version"] != game.version:
-        made, now = f"{game.name}-v{metadata['version']}", game.id
-        raise PolicyFileError(
-            f"The policy in {folder} was trained on {made}, and the rules here are {now}; train it anew."
-        )
+    _check_version(folder, metadata, game)
     layout = observation_layout(game)
     if metadata["observation"] != layout or metadata["actions"] != game.num_actions:
         here, there = _names(layout), _names(metadata["observation"])
@@ -178,6 +200,14 @@ def _check_game(folder: Path, metadata: dict[str, Any], game: Game) -> None:
         raise PolicyFileError(
             f"The policy in {folder} reads another observation layout of {game.id} than these options give; "
             f"use the options it was trained with ({metadata['options']}), or train it anew.{which}"
+        )
+
+
+def _check_version(folder: Path, metadata: dict[str, Any], game: Game | GameType) -> None:
+    if metadata["version"] != game.version:
+        made, now = f"{game.name}-v{metadata['version']}", game.id
+        raise PolicyFileError(
+            f"The policy in {folder} was trained on {made}, and the rules here are {now}; train it anew."
         )
 
 

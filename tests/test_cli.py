@@ -6,7 +6,6 @@ import json
 import shlex
 import subprocess
 import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -272,49 +271,6 @@ def test_replay(tmp_path: Path) -> None:
     wrong = run("replay", str(path))
     assert wrong.exit_code == 2
     assert "were recorded" in wrong.stderr
-
-
-class Halt(Exception):
-    """Stands for the trainer's own."""
-
-
-def trainer(monkeypatch: pytest.MonkeyPatch, train: Any) -> None:
-    """Put another function in the place of the trainer, whose module would need torch."""
-    monkeypatch.setitem(sys.modules, "backalley.training.train", types.SimpleNamespace(train=train, Stopped=Halt))
-
-
-def test_train_hands_everything_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, Any] = {}
-
-    def train(game: str, options: dict[str, str], **rest: Any) -> Path:
-        asked.update(game=game, options=options, **rest)
-        return Path("runs/one")
-
-    trainer(monkeypatch, train)
-    result = run(
-        "train", "kuhn", "--seconds", "5", "--set", "ent=0.1", "--set", "lr=1e-3", "--option", "first=1", "--quiet"
-    )
-    assert result.exit_code == 0, result.output
-    assert asked["options"] == {"first": "1"}
-    assert asked["config_overrides"] == {"ent": "0.1", "lr": "1e-3"}
-    assert (asked["seconds"], asked["seed"], asked["quiet"], asked["resume"]) == (5.0, 0, True, None)
-    assert "Strength: backalley evaluate kuhn runs/one bot --option first=1" in result.output
-
-
-def test_stopped_training_and_missing_extras(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(*given: Any, **rest: Any) -> Path:
-        raise Halt("Stopped; go on with --resume runs/one.")
-
-    def lack(*given: Any, **rest: Any) -> Path:
-        raise ModuleNotFoundError("No module named 'torch'", name="torch")
-
-    trainer(monkeypatch, stop)
-    stopped = run("train", "kuhn")
-    assert (stopped.exit_code, stopped.stderr) == (130, "Stopped; go on with --resume runs/one.\n")
-    trainer(monkeypatch, lack)
-    lacking = run("train", "kuhn")
-    assert lacking.exit_code == 2
-    assert lacking.stderr == "Error: This needs torch, which is not installed: pip install 'backalley[train]'\n"
 
 
 def test_command_lines_are_quoted_for_a_shell() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +20,8 @@ from backalley.training.config import ConfigError
 from backalley.training.league import League
 from backalley.training.logs import CsvLog
 from backalley.training.measure import measure, table
-from backalley.training.train import Budget, TrainingError
-from tests.kuhn import GAME
+from backalley.training.run import Budget, TrainingError
+from tests import kuhn
 
 
 @pytest.mark.parametrize("name", game_names())
@@ -28,8 +29,7 @@ def test_every_game_has_its_own_file_and_practises_what_it_plays(name: str) -> N
     found = game(name)
     assert (config.CONFIGS / f"{name}.yaml").is_file()
     settings = config.load(found)
-    practice = found.bind(settings.options)
-    assert observation_layout(found, practice) == observation_layout(found.bind())
+    assert observation_layout(found.bind(settings.options)) == observation_layout(found)
     if found.num_seats == 1:
         assert settings.league.share == 0
 
@@ -40,13 +40,15 @@ def test_every_setting_stands_in_the_default_file_once() -> None:
         ("ppo", config.PPO),
         ("network", config.Network),
         ("league", config.LeagueSettings),
-        ("run", config.Run),
+        ("run", config.RunSettings),
     ):
         assert list(raw[name]) == list(option_rules.declared(section))
 
 
 def test_settings_survive_being_written() -> None:
-    settings = config.load(GAME, {"ppo.learning_rate": "1e-3", "network.precision": "float32", "run.greedy": "true"})
+    settings = config.load(
+        kuhn.GAME.bind(), overrides={"ppo.learning_rate": "1e-3", "network.precision": "float32", "run.greedy": "true"}
+    )
     assert config.parse(yaml.safe_load(yaml.safe_dump(settings.as_dict())), "text") == settings
     assert (settings.ppo.learning_rate, settings.run.greedy) == (0.001, True)
 
@@ -70,11 +72,22 @@ def test_a_wrong_file_ends_in_a_sentence(tmp_path: Path, text: str, sentence: st
 
 
 def test_budgets() -> None:
-    assert Budget(seconds=10).spent(5, 10**9) == 0.5
-    assert Budget(decisions=100).spent(1e9, 50) == 0.5
-    assert Budget(seconds=10, decisions=100).spent(9, 100) == 1
-    with pytest.raises(TrainingError, match="greater than 0"):
-        Budget(seconds=float("nan"))
+    assert Budget(seconds=10).progress(5, 10**9) == (5, 10)
+    assert Budget(decisions=100).progress(1e9, 50) == (50, 100)
+    both = Budget(seconds=10, decisions=100)
+    assert both.progress(9, 80) == (9, 10)
+    assert both.progress(7, 80) == (80, 100)
+    assert both.spent(9, 100)
+    assert not both.spent(9.9, 99)
+    assert Budget(np.float32(2), np.int64(3)) == Budget(2.0, 3)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, float("nan"), float("inf"), "5", True, [5]])
+def test_a_budget_that_is_none(wrong: Any) -> None:
+    with pytest.raises(TrainingError, match=r"seconds is .*; a budget is a number greater than 0\."):
+        Budget(seconds=wrong)
+    with pytest.raises(TrainingError, match=r"decisions is .*; a budget is a whole number greater than 0\."):
+        Budget(decisions=wrong if wrong != float("inf") else 5.0)  # type: ignore[arg-type]
 
 
 def test_the_league_meets_more_often_whom_it_beats_less() -> None:

@@ -14,7 +14,10 @@ from backalley.agents.rule_based import RandomAgent
 from backalley.benchmarks.evaluate import evaluate
 from backalley.envs.core.catalogue import game as game_of
 from backalley.training.train import train
-from tests.kuhn import BET, GAME
+from tests import kuhn
+from tests.kuhn import BET
+
+GAME = kuhn.GAME.bind()
 
 Strategy = dict[tuple[int, str], float]
 """The probability of a bet with a card after a history of passes and bets."""
@@ -23,7 +26,7 @@ Strategy = dict[tuple[int, str], float]
 def strategy(agent: NetworkAgent) -> Strategy:
     found = {}
     for card, history in itertools.product(range(3), ("", "p", "b", "pb")):
-        observation = np.zeros(1, GAME.observation_dtype(None))
+        observation = np.zeros(1, GAME.observation_dtype)
         observation["card"][0, card] = 1
         for place, move in enumerate(history):
             observation["bets"][0, place, "pb".index(move)] = 1
@@ -71,8 +74,8 @@ def test_the_yardstick() -> None:
 def test_kuhn_poker_is_nearly_solved(tmp_path: Path) -> None:
     """Self-play alone ends near equilibrium where entropy keeps it from cycling and the weights are averaged."""
     settings = {"ppo.entropy": 0.1, "ppo.averaging": 2, "network.width": 64, "league.share": 0}
-    run = train(GAME, out=tmp_path / "run", decisions=3_300_000, config_overrides=settings, quiet=True)
-    both = strategy(PolicyAgent(run, GAME.bind()))
+    run = train(GAME, out=tmp_path / "run", decisions=3_300_000, config_overrides=settings).folder
+    both = strategy(PolicyAgent(run, GAME))
     assert exploitability(both) < 0.06
     assert value(both, both) == pytest.approx(-1 / 18, abs=0.03)
 
@@ -82,7 +85,7 @@ def test_kuhn_poker_is_nearly_solved(tmp_path: Path) -> None:
     ("name", "errors"), [("missouri_city", 8), ("poker_duel", 20), ("backhand", 5), ("buffalo_bayou", 5)]
 )
 def test_a_short_run_beats_random_by_many_standard_errors(tmp_path: Path, name: str, errors: float) -> None:
-    run = train(name, out=tmp_path / "run", decisions=1_000_000, quiet=True)
+    run = train(name, out=tmp_path / "run", decisions=1_000_000).folder
     found = game_of(name)
     report = evaluate(found, [RandomAgent(), PolicyAgent(run, found)], deals=1024, seed=1)
     lead = report.differences[0]

@@ -25,8 +25,8 @@ from backalley.agents.policy_file import (
     JSON_FILE,
     WEIGHTS_FILE,
     PolicyFileError,
-    load_policy,
     observation_bound,
+    read_policy,
     save_policy,
 )
 from backalley.agents.registry import agent as agent_of
@@ -34,13 +34,12 @@ from backalley.envs.core import durable
 from backalley.envs.core.record import field
 from backalley.envs.core.vector import BatchEnv
 from tests import kuhn
-from tests.kuhn import GAME
 
-OPTIONS = GAME.bind()
+GAME = kuhn.GAME.bind()
 
 
 def network(seed: int = 0) -> PolicyNetwork:
-    made = PolicyNetwork(observation_bound(GAME, OPTIONS), GAME.num_actions, width=16, layers=2)
+    made = PolicyNetwork(observation_bound(GAME), GAME.num_actions, width=16, layers=2)
     made.initialise(torch.Generator().manual_seed(seed))
     with torch.no_grad():
         made.head.weight.mul_(100)
@@ -50,34 +49,34 @@ def network(seed: int = 0) -> PolicyNetwork:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     place = tmp_path / "policy"
-    save_policy(place, network(), GAME, OPTIONS, name="tester", greedy=False, made={"command": "by hand"})
+    save_policy(place, network(), GAME, name="tester", greedy=False, made={"command": "by hand"})
     return place
 
 
 def views(seed: int, count: int = 200) -> tuple[BatchEnv, npt.NDArray[np.uint64]]:
-    tables = BatchEnv(GAME, OPTIONS, count, seed=seed)
+    tables = BatchEnv(GAME, count, seed=seed)
     tables.reset()
     tables.step(np.arange(count) % 2)
     return tables, np.random.default_rng(seed).integers(0, 2**64, count, np.uint64)
 
 
 def test_a_policy_comes_back_as_it_was(folder: Path) -> None:
-    loaded, metadata = load_policy(folder, GAME, OPTIONS)
+    loaded, metadata = read_policy(folder, GAME)
     for name, tensor in network().state_dict().items():
         assert torch.equal(loaded.state_dict()[name], tensor)
     assert (metadata["game"], metadata["version"], metadata["options"]) == ("kuhn", 0, {"first": 0})
     assert metadata["made"]["command"] == "by hand"
-    assert [item["field"] for item in metadata["observation"]] == ["metadata", "bets"]
+    assert [item["field"] for item in metadata["observation"]] == ["card", "bets"]
     assert sorted(path.name for path in folder.iterdir()) == [JSON_FILE, WEIGHTS_FILE]
 
 
 def test_it_can_be_named_as_an_agent(folder: Path) -> None:
     for spec in (folder, folder.parent):
-        assert agent_of(str(spec), GAME, OPTIONS).name == "tester"
+        assert agent_of(str(spec), GAME).name == "tester"
 
 
 def test_actions_do_not_depend_on_the_rest_of_the_batch(folder: Path) -> None:
-    agent = PolicyAgent(folder, GAME, OPTIONS)
+    agent = PolicyAgent(folder, GAME)
     tables, keys = views(1)
     rows = np.arange(200)
     together = agent.act(view_of(tables.engine, rows, keys))
@@ -87,7 +86,7 @@ def test_actions_do_not_depend_on_the_rest_of_the_batch(folder: Path) -> None:
 
 
 def test_actions_are_drawn_with_the_networks_probabilities(folder: Path) -> None:
-    agent = PolicyAgent(folder, GAME, OPTIONS)
+    agent = PolicyAgent(folder, GAME)
     tables, _ = views(2, 1)
     chance = np.exp(agent.log_probabilities(tables.time_step.observation, tables.time_step.action_mask))[0, 1]
     assert 0.02 < chance < 0.98
@@ -100,8 +99,8 @@ def test_actions_are_drawn_with_the_networks_probabilities(folder: Path) -> None
 
 
 def test_a_greedy_policy_takes_the_likeliest_legal_action(tmp_path: Path) -> None:
-    save_policy(tmp_path / "p", network(), GAME, OPTIONS, name="greedy", greedy=True, made={})
-    agent = PolicyAgent(tmp_path / "p", GAME, OPTIONS)
+    save_policy(tmp_path / "p", network(), GAME, name="greedy", greedy=True, made={})
+    agent = PolicyAgent(tmp_path / "p", GAME)
     tables, keys = views(3)
     view = view_of(tables.engine, np.arange(200), keys)
     np.testing.assert_array_equal(
@@ -124,7 +123,7 @@ def test_observations_are_scaled_by_their_bounds() -> None:
 
 def refused(folder: Path, sentence: str, game: Any = GAME) -> None:
     with pytest.raises(PolicyFileError, match=sentence) as caught:
-        load_policy(folder, game, OPTIONS)
+        read_policy(folder, game)
     assert str(caught.value).endswith((".", "]"))
 
 
@@ -143,10 +142,10 @@ def test_every_flipped_byte_is_noticed(folder: Path) -> None:
             data[place] ^= 1
             (folder / name).write_bytes(data)
             with pytest.raises(PolicyFileError):
-                load_policy(folder, GAME, OPTIONS)
+                read_policy(folder, GAME)
             data[place] ^= 1
         (folder / name).write_bytes(data)
-    load_policy(folder, GAME, OPTIONS)
+    read_policy(folder, GAME)
 
 
 def edit(folder: Path, **changes: Any) -> None:
@@ -190,12 +189,12 @@ def test_another_layout_of_the_same_game_is_refused(folder: Path) -> None:
     class Wider(kuhn.Observation):
         pot: int = field("u1", doc="one number more", high=4)
 
-    refused(folder, "They differ in pot", dataclasses.replace(GAME, Observation=Wider))
+    refused(folder, "They differ in pot", dataclasses.replace(kuhn.GAME, Observation=Wider).bind())
 
 
 def test_foreign_files_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(PolicyFileError, match="no policy in"):
-        load_policy(tmp_path / "nowhere", GAME, OPTIONS)
+        read_policy(tmp_path / "nowhere", GAME)
     (folder / JSON_FILE).write_text('{"model": "something"}')
     refused(folder, "does not describe a policy")
     (folder / JSON_FILE).write_bytes(b"\x80\x04\x95pickle")
@@ -208,7 +207,7 @@ def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
     bad = network()
     with torch.no_grad():
         bad.head.bias[0] = float("nan")
-    save_policy(tmp_path / "p", bad, GAME, OPTIONS, name="bad", greedy=False, made={})
+    save_policy(tmp_path / "p", bad, GAME, name="bad", greedy=False, made={})
     refused(tmp_path / "p", "not finite")
 
 
@@ -237,8 +236,8 @@ def small_disk(limit: int) -> Iterator[None]:
 
 def test_a_full_disk_leaves_the_former_policy(folder: Path) -> None:
     with small_disk(1000), pytest.raises(OSError, match="too large"):
-        save_policy(folder, network(1), GAME, OPTIONS, name="newer", greedy=False, made={})
-    assert load_policy(folder, GAME, OPTIONS)[1]["name"] == "tester"
+        save_policy(folder, network(1), GAME, name="newer", greedy=False, made={})
+    assert read_policy(folder, GAME)[1]["name"] == "tester"
     assert [path.name for path in folder.parent.iterdir()] == ["policy"]
 
 
@@ -262,10 +261,10 @@ def test_an_interrupted_write_leaves_one_whole_policy(folder: Path, cut: int, mo
             patch.setattr(os, name, step(getattr(os, name)))
         patch.setattr(shutil, "rmtree", step(shutil.rmtree))
         with suppress(Killed):
-            save_policy(folder, network(1), GAME, OPTIONS, name="newer", greedy=False, made={})
-    assert load_policy(folder, GAME, OPTIONS)[1]["name"] in ("tester", "newer")
-    save_policy(folder, network(2), GAME, OPTIONS, name="third", greedy=False, made={})
-    assert load_policy(folder, GAME, OPTIONS)[1]["name"] == "third"
+            save_policy(folder, network(1), GAME, name="newer", greedy=False, made={})
+    assert read_policy(folder, GAME)[1]["name"] in ("tester", "newer")
+    save_policy(folder, network(2), GAME, name="third", greedy=False, made={})
+    assert read_policy(folder, GAME)[1]["name"] == "third"
     assert [path.name for path in folder.parent.iterdir()] == ["policy"]
 
 

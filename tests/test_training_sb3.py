@@ -25,9 +25,9 @@ from backalley.training.league import League
 from backalley.training.policy import TrunkPolicy
 from backalley.training.ppo import SelfPlayMaskablePPO
 from backalley.training.vec_env import SeatsVecEnv
-from tests.kuhn import GAME
+from tests import kuhn
 
-OPTIONS = GAME.bind()
+GAME = kuhn.GAME.bind()
 TABLES, STEPS = 16, 12
 
 
@@ -57,7 +57,7 @@ def weights_digest(model: SelfPlayMaskablePPO) -> str:
 
 def test_masks_reach_the_policy_before_every_choice() -> None:
     """Trap 1: SB3 asks for masks by `get_attr` and `env_method`, before the step."""
-    env = SeatsVecEnv(GAME, OPTIONS, TABLES)
+    env = SeatsVecEnv(GAME, TABLES)
     env.reset()
     assert is_masking_supported(env)
     assert env.get_attr("render_mode") == [None] * TABLES
@@ -74,7 +74,7 @@ def test_masks_reach_the_policy_before_every_choice() -> None:
 
 def test_observations_outlive_the_next_step() -> None:
     """Trap 2: SB3 stores an observation after the step that follows it."""
-    env = SeatsVecEnv(GAME, OPTIONS, TABLES)
+    env = SeatsVecEnv(GAME, TABLES)
     shown = env.reset()
     kept = shown.copy()
     after = np.asarray(env.step(np.ones(TABLES, np.int64))[0])
@@ -85,11 +85,11 @@ def test_observations_outlive_the_next_step() -> None:
 def test_the_buffer_holds_what_was_seen_and_done() -> None:
     """Traps 1 to 3 together: a rollout replayed on tables of its own shows the same observations, masks, seats and
     rewards."""
-    env = SeatsVecEnv(GAME, OPTIONS, TABLES, seed=5)
+    env = SeatsVecEnv(GAME, TABLES, seed=5)
     model = model_of(env, seed=5)
     model.start()
     streams = env.tables.engine.batch.stream
-    replay = BatchEnv(GAME, OPTIONS, TABLES, autoreset=True)
+    replay = BatchEnv(GAME, TABLES, autoreset=True)
     decks = np.random.SeedSequence([0x6C6561726E, 5]).spawn(2)[0]
     time_step = replay.reset(streams=decks.generate_state(TABLES, np.uint64).astype(np.uint64))
     np.testing.assert_array_equal(replay.engine.batch.stream, streams)
@@ -184,7 +184,7 @@ def test_a_gain_before_ones_first_decision_counts_nowhere() -> None:
 
 def test_the_cut_end_of_a_rollout_is_valued_by_each_seats_own_sight() -> None:
     """The critic is asked about what each waiting seat knows, not about what the seat to act knows."""
-    env = SeatsVecEnv(GAME, OPTIONS, TABLES, seed=1)
+    env = SeatsVecEnv(GAME, TABLES, seed=1)
     model = model_of(env, seed=1)
     model.iterate()
     last = model.rollout_buffer._last_values(np.full(TABLES, 9, np.float32))
@@ -201,7 +201,7 @@ def test_the_cut_end_of_a_rollout_is_valued_by_each_seats_own_sight() -> None:
 
 def test_other_tables_are_followed_after_set_env() -> None:
     """Trap 4: the buffer reads the tables that the model plays on now, not those it was made with."""
-    first, second = SeatsVecEnv(GAME, OPTIONS, TABLES, seed=0), SeatsVecEnv(GAME, OPTIONS, TABLES, seed=99)
+    first, second = SeatsVecEnv(GAME, TABLES, seed=0), SeatsVecEnv(GAME, TABLES, seed=99)
     model = model_of(first)
     model.iterate()
     model.set_env(second)
@@ -214,13 +214,13 @@ def test_other_tables_are_followed_after_set_env() -> None:
 def test_sb3s_own_save_and_load_keep_the_bond() -> None:
     """Trap 4 again, through SB3's files: after `load(env=new)` the buffer follows `new`, the weights are equal, counts
     go on."""
-    model = model_of(SeatsVecEnv(GAME, OPTIONS, TABLES))
+    model = model_of(SeatsVecEnv(GAME, TABLES))
     for _ in range(3):
         model.iterate()
     file = io.BytesIO()
     model.save(file)
     file.seek(0)
-    new = SeatsVecEnv(GAME, OPTIONS, TABLES, seed=4)
+    new = SeatsVecEnv(GAME, TABLES, seed=4)
     again = SelfPlayMaskablePPO.load(file, env=new)
     again.set_logger(Logger(None, []))
     assert again.rollout_buffer.source is new
@@ -237,7 +237,7 @@ def test_the_same_seed_gives_the_same_weights(precision: str) -> None:
     digests = []
     for seed in (3, 3, 4):
         with one_thread():
-            model = model_of(SeatsVecEnv(GAME, OPTIONS, TABLES, seed=seed), seed=seed, precision=precision)
+            model = model_of(SeatsVecEnv(GAME, TABLES, seed=seed), seed=seed, precision=precision)
             np.random.rand(seed)  # noqa: NPY002 (whatever else draws from the global generators must not matter)
             torch.rand(seed)
             for _ in range(3):
@@ -249,10 +249,10 @@ def test_the_same_seed_gives_the_same_weights(precision: str) -> None:
 
 def test_bytes_stay_bytes() -> None:
     """Trap 7: observations keep their own type in the buffer, and a mask takes one byte an action, not four."""
-    model = model_of(SeatsVecEnv(GAME, OPTIONS, TABLES))
+    model = model_of(SeatsVecEnv(GAME, TABLES))
     model.iterate()
     buffer = model.rollout_buffer
-    assert buffer.observations.dtype == GAME.observation_base(OPTIONS) == np.uint8
+    assert buffer.observations.dtype == GAME.observation_base == np.uint8
     assert buffer.action_masks.nbytes == STEPS * TABLES * GAME.num_actions
     batch = next(buffer.get(32))
     assert batch.observations.dtype == torch.uint8
@@ -279,7 +279,7 @@ def test_many_actions_and_sharp_logits() -> None:
 
 def test_infos_are_one_reused_list_of_nothing() -> None:
     """Trap 9: SB3 walks `infos` at every step."""
-    env = SeatsVecEnv(GAME, OPTIONS, TABLES)
+    env = SeatsVecEnv(GAME, TABLES)
     env.reset()
     first, second = (env.step(np.ones(TABLES, np.int64))[3] for _ in range(2))
     assert first is second
@@ -313,18 +313,18 @@ def test_bfloat16_and_float32_agree() -> None:
 def test_an_episode_cut_short_goes_on_in_the_critics_eyes() -> None:
     """A limit of decisions is no end of the game: what each seat still expects there counts, and the next episode does
     not."""
-    short = dataclasses.replace(GAME, max_decisions=lambda options: 1)
-    env = SeatsVecEnv(short, OPTIONS, TABLES)
+    short = dataclasses.replace(kuhn.GAME, max_decisions=lambda options: 1).bind()
+    env = SeatsVecEnv(short, TABLES)
     model = model_of(env, learning_rate=0.0)
     model.gae_lambda = model.rollout_buffer.gae_lambda = 0.0
-    sights = []
+    seen = []
     step_wait = env.step_wait
 
     def watch() -> Any:
         played = step_wait()
         assert env.cut_off is not None
         np.testing.assert_array_equal(env.cut_off.rows, np.arange(TABLES))
-        sights.append(env.cut_off.observation[:, 0])
+        seen.append(env.cut_off.observation[:, 0])
         return played
 
     env.step_wait = watch  # type: ignore[method-assign]
@@ -333,7 +333,7 @@ def test_an_episode_cut_short_goes_on_in_the_critics_eyes() -> None:
     assert buffer.ended.all()
     assert (buffer.seat == 0).all()
     with torch.no_grad():
-        after = np.stack([model.policy.predict_values(torch.from_numpy(seen)).numpy()[:, 0] for seen in sights])
+        after = np.stack([model.policy.predict_values(torch.from_numpy(seen)).numpy()[:, 0] for seen in seen])
     np.testing.assert_allclose(buffer.all_advantages, after - buffer.all_values, atol=1e-6)
 
 
@@ -341,7 +341,7 @@ def test_league_decisions_are_no_samples() -> None:
     """Where a member sits, its own action is played, and neither its decisions nor its rewards are learned from."""
     agent = AlwaysBets()
     league = League([agent])
-    env = SeatsVecEnv(GAME, OPTIONS, TABLES, league=league, league_share=0.5)
+    env = SeatsVecEnv(GAME, TABLES, league=league, league_share=0.5)
     model = model_of(env)
     model.iterate()
     buffer = model.rollout_buffer
@@ -372,7 +372,7 @@ class AlwaysBets:
 
 
 def test_batches_are_of_one_size_and_hold_every_sample_once() -> None:
-    model = model_of(SeatsVecEnv(GAME, OPTIONS, TABLES))
+    model = model_of(SeatsVecEnv(GAME, TABLES))
     model.iterate()
     parts = list(model.rollout_buffer.get(50))
     sizes = [len(part.actions) for part in parts]

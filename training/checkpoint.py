@@ -80,5 +80,5 @@ def latest(run: Path) -> tuple[Arrays, dict[str, Any], list[str]] | None:
         except CheckpointError as error:
             complaints.append(str(error))
     if complaints:
-        raise CheckpointError(" ".join(complaints))
+        raise CheckpointError(f"{' '.join(complaints)} --restart begins the run anew, and its policy and log are lost.")
     return None

@@ -1,17 +1,17 @@
-"""Hyperparameters: one YAML per game over `configs/default.yaml`, then `--set section.name=value`; checked here, in
-sentences.
+"""Hyperparameters: one YAML per game over `configs/default.yaml`, then one's own by `--config FILE`, then
+`--set section.name=value`; checked here, in sentences.
 
 `default.yaml` names every setting once with its value and the reason for it; a game's own file holds only what differs.
 """
 
 from __future__ import annotations
 
+import difflib
+import functools
 from collections.abc import Mapping
 from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
-
-import yaml
 
 from backalley.envs.core import options as option_rules
 from backalley.envs.core.base import Game
@@ -105,46 +105,66 @@ class ConfigError(ValueError):
     """Hyperparameters that cannot be used; the sentence says where they stand, what was given and what is allowed."""
 
 
-def load(game: Game, overrides: Mapping[str, Any] | None = None) -> Config:
-    """The hyperparameters for a game: default.yaml, the game's own file if there is one, then `overrides` by dotted
-    names."""
-    raw = read(CONFIGS / DEFAULT)
+def load(game: Game, given: Mapping[str, Any] | None = None, overrides: Mapping[str, Any] | None = None) -> Config:
+    """The hyperparameters for a game: default.yaml, the game's own file if there is one, then the sections `given`,
+    then `overrides` by dotted names. Raises ConfigError."""
+    raw, where = read(CONFIGS / DEFAULT), DEFAULT
     own = CONFIGS / f"{game.name}.yaml"
-    where = DEFAULT
     if own.is_file():
-        raw, where = _merge(raw, read(own), own.name), own.name
+        raw, where = _merge(raw, read(own)), own.name
+    if given:
+        check_names(given, "--config")
+        raw, where = _merge(raw, given), "--config"
     config = parse(raw, where)
     if overrides:
-        for name, value in overrides.items():
-            raw = _set(raw, name, value)
-        config = parse(raw, "--set")
-    check_options(game, config)
-    return config
+        config = parse(functools.reduce(_set, overrides.items(), raw), "--set")
+    return config._replace(options=_practice_options(game, config))
 
 
 def read(path: Path) -> dict[str, Any]:
     """A YAML file's mapping. Raises ConfigError."""
+    import yaml  # comes with the extra `train`, and what is declared here is told of without it
+
     try:
         found = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path} cannot be read as YAML: {error}") from None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        raise ConfigError(f"{path} cannot be read as YAML: {' '.join(str(error).split())}") from None
     if not isinstance(found, dict):
         raise ConfigError(f"{path} must hold the sections {', '.join(_SECTIONS)} and options.")
+    check_names(found, str(path))
     return found
+
+
+def as_yaml(settings: Mapping[str, Any], head: str) -> bytes:
+    """Plain names and values as a file that `read` reads, under a line of comment."""
+    import yaml
+
+    return f"# {head}\n{yaml.safe_dump(dict(settings), sort_keys=False)}".encode()
+
+
+def settings() -> list[tuple[str, str]]:
+    """Every setting by its dotted name, with its meaning and what it takes."""
+    found = []
+    for name in names():
+        section, _, setting = name.partition(".")
+        note = option_rules.declared(_SECTIONS[section])[setting][1]
+        found.append((name, f"{note.doc}: {option_rules.choices(_SECTIONS[section], setting)}"))
+    return [*found, ("options.NAME", "an option of the game, for the practice tables alone")]
+
+
+def names() -> list[str]:
+    """The dotted names of all settings."""
+    return [f"{section}.{setting}" for section, kind in _SECTIONS.items() for setting in option_rules.declared(kind)]
 
 
 def parse(raw: Mapping[str, Any], where: str) -> Config:
     """A Config from complete names and values. Raises ConfigError."""
-    unknown = set(raw) - set(_SECTIONS) - {"options"}
-    if unknown:
-        raise ConfigError(
-            f"{where} has no section {sorted(map(str, unknown))[0]!r}; it has: {', '.join(_SECTIONS)}, options."
-        )
+    check_names(raw, where)
     parts = {}
     for name, kind in _SECTIONS.items():
-        given = raw.get(name)
-        if not isinstance(given, Mapping):
-            raise ConfigError(f"{where}: the section {name} is {given!r}; it must name its settings.")
+        given = raw.get(name, {})
         missing = [setting for setting in option_rules.declared(kind) if setting not in given]
         if missing:
             raise ConfigError(f"{where}: the section {name} lacks {', '.join(missing)}.")
@@ -152,35 +172,62 @@ def parse(raw: Mapping[str, Any], where: str) -> Config:
             parts[name] = option_rules.parse(f"{where}: {name}", kind, given)
         except OptionError as error:
             raise ConfigError(str(error)) from None
-    options = raw.get("options") or {}
-    if not isinstance(options, Mapping):
-        raise ConfigError(f"{where}: options is {options!r}; it must name options of the game.")
-    return Config(**parts, options=dict(options))
+    return Config(**parts, options=dict(raw.get("options") or {}))
 
 
-def check_options(game: Game, config: Config) -> None:
-    """Raise ConfigError where the practice options are none of the game's."""
+def check_names(raw: Mapping[str, Any], where: str) -> None:
+    """Raise ConfigError where a section or a setting is none of ours."""
+    for section, given in raw.items():
+        if section not in (*_SECTIONS, "options"):
+            have = ", ".join([*_SECTIONS, "options"])
+            raise ConfigError(f"{where} has no section {section!r}; it has: {have}.{_meant(str(section))}")
+        if section == "options" and given is None:
+            continue
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"{where}: the section {section} is {given!r}; it must name its settings.")
+        known = option_rules.declared(_SECTIONS[section]) if section != "options" else given
+        for setting in given:
+            if setting not in known:
+                meant = _meant(f"{section}.{setting}")
+                raise ConfigError(f"{where}: {section} has no setting {setting!r}; it has: {', '.join(known)}.{meant}")
+
+
+def _practice_options(game: Game, config: Config) -> dict[str, Any]:
+    """The practice options in plain names and values. Raises ConfigError where they are none of the game's."""
     try:
-        game.bind(config.options)
+        bound = game.bind(config.options)
     except OptionError as error:
         raise ConfigError(f"The practice options of {game.name} are wrong: {error}") from None
+    return {name: bound.option_values[name] for name in config.options}
 
 
-def _merge(base: Mapping[str, Any], over: Mapping[str, Any], where: str) -> dict[str, Any]:
-    merged = dict(base)
-    for name, value in over.items():
-        if name == "options" or not isinstance(value, Mapping) or not isinstance(merged.get(name), Mapping):
-            merged[name] = value
-        else:
-            merged[name] = {**merged[name], **value}
-    return merged
+def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with the settings of `over` in the place of its own, section by section."""
+    return {**base, **{name: {**(base.get(name) or {}), **(given or {})} for name, given in over.items()}}
 
 
-def _set(raw: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
-    section, dot, setting = name.partition(".")
-    if not dot or section not in (*_SECTIONS, "options"):
-        known = [f"{part}.{one}" for part, kind in _SECTIONS.items() for one in option_rules.declared(kind)]
+def _set(raw: Mapping[str, Any], change: tuple[str, Any]) -> dict[str, Any]:
+    name, value = change
+    section, _, setting = name.partition(".") if isinstance(name, str) else ("", "", "")
+    if not setting or (section != "options" and name not in names()):
+        have = ", ".join(names())
         raise ConfigError(
-            f"There is no setting {name!r}; settings are {', '.join(known)}, and options.NAME for the practice tables."
+            f"There is no setting {name!r}.{_meant(str(name))} Settings are {have}, and options.NAME for the practice "
+            "tables."
         )
     return {**raw, section: {**(raw.get(section) or {}), setting: value}}
+
+
+def _meant(name: str) -> str:
+    """` Did you mean ...?` where a name comes near one of ours; one without its section, or in a wrong one, is near."""
+    section, _, setting = name.rpartition(".")
+    near = [one for one in names() if one.partition(".")[2] == setting]
+    if not near and section in _SECTIONS:
+        known = option_rules.declared(_SECTIONS[section])
+        near = [f"{section}.{one}" for one in difflib.get_close_matches(setting, known, 1)]
+    if not near:
+        near = difflib.get_close_matches(name, _SECTIONS if not section else [], 1)
+    if not near and not section:
+        parts = {one.partition(".")[2]: one for one in names()}
+        near = [parts[one] for one in difflib.get_close_matches(name, parts, 1)]
+    return f" Did you mean {' or '.join(near)}?" if near else ""

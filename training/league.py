@@ -27,12 +27,8 @@ _FLOOR = 0.05
 
 
 def bots_of(game: Game) -> list[Agent]:
-    """A game's rule-based players, weakest first; none for a game without a `bot.py`."""
-    try:
-        names = list(game.bots)
-    except ModuleNotFoundError:
-        return []
-    return [BotAgent(game, name) for name in names]
+    """A game's rule-based players, weakest first."""
+    return [BotAgent(game, name) for name in game.bots]
 
 
 @dataclass

@@ -14,6 +14,8 @@ from torch.utils.tensorboard import SummaryWriter
 
 from backalley.envs.core import durable
 
+from .run import LOG_FILE, TENSORBOARD_FOLDER
+
 STEP = "decisions"
 
 
@@ -66,7 +68,7 @@ class TensorBoardLog(KVWriter):
 
 def run_logger(run: Path, start: int) -> Logger:
     """The logger of a run that begins, or goes on, at `start` decisions."""
-    return Logger(str(run), [CsvLog(run / "progress.csv", start), TensorBoardLog(run / "tensorboard", start)])
+    return Logger(str(run), [CsvLog(run / LOG_FILE, start), TensorBoardLog(run / TENSORBOARD_FOLDER, start)])
 
 
 def record(logger: Logger, values: Mapping[str, float]) -> None:

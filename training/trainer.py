@@ -16,7 +16,7 @@ import torch
 from backalley.agents.base import Agent
 from backalley.agents.learned import NetworkAgent
 from backalley.agents.network import BFLOAT16, FLOAT32, PolicyNetwork, best_precision
-from backalley.agents.policy_file import WEIGHTS_FILE, load_policy, observation_layout, save_policy, weights_of
+from backalley.agents.policy_file import WEIGHTS_FILE, observation_layout, read_policy, save_policy, weights_of
 from backalley.envs.core.base import Game
 
 from . import checkpoint
@@ -25,9 +25,9 @@ from .config import Config, ConfigError, Precision
 from .league import League, bots_of
 from .logs import record
 from .ppo import SelfPlayMaskablePPO
+from .run import LEAGUE_FOLDER
 from .vec_env import SeatsVecEnv, Tally
 
-LEAGUE_FOLDER = "league"
 _PRECISIONS = {Precision.FLOAT32: FLOAT32, Precision.BFLOAT16: BFLOAT16}
 
 
@@ -105,6 +105,10 @@ class Trainer:
         """Whether any table seats others than the learner."""
         return self.env.num_seats > 1 and round(self.config.ppo.tables * self.config.league.share) > 0
 
+    def begin(self) -> None:
+        """Take the tables into use, from new episodes."""
+        self.model.start()
+
     def step(self) -> None:
         """One rollout and one update; the learner joins its own past when it is time. Raises OSError where that cannot
         be written."""
@@ -159,7 +163,7 @@ class Trainer:
         self.league.add_past(self._past_agent(name))
 
     def _past_agent(self, name: str) -> Agent:
-        network, _ = load_policy(self.folder / LEAGUE_FOLDER / name, self.game)
+        network, _ = read_policy(self.folder / LEAGUE_FOLDER / name, self.game)
         network.precision = self.precision
         return NetworkAgent(network.to(self.model.device).freeze(), name, block=0)
 
@@ -186,12 +190,16 @@ class Trainer:
         self.env.tally = Tally()
 
     def summary(self) -> str:
-        """How it goes, in a few words: the latest scores against the league's members, or the mean return."""
+        """How it goes, in a few words: decisions, pace, and the latest scores against the league's bots or the mean
+        return."""
+        words = [f"{self.decisions:,} decisions", f"{self.samples / max(self.seconds, 1e-9):,.0f} samples/s"]
         count, total = self.env.tally.returns.get("", (0, 0.0))
         if self.has_league:
             bots = [member for member in self.league.members if not member.past and member.games]
-            return ", ".join(f"{member.agent.name} {100 * member.score:.0f} %" for member in bots)
-        return f"mean return {total / count:+.3f}" if count else ""
+            words += [f"{member.agent.name} {100 * member.score:.0f} %" for member in bots]
+        elif count:
+            words.append(f"mean return {total / count:+.3f}")
+        return ", ".join(words)
 
     # Checkpoints ------------------------------------------------------------------------------------------------------
 

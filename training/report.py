@@ -1,0 +1,90 @@
+"""What a finished run found: its final policy against every bot, as an object, as JSON and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from backalley.benchmarks.report import Report
+from backalley.benchmarks.stats import Estimate
+from backalley.benchmarks.tabular import Figures, Tabular
+from backalley.envs.core.base import Game
+
+
+@dataclass(frozen=True)
+class TrainingResult(Tabular):
+    """What `train` gives. `folder` and `policy` are both an agent's name wherever one is asked for."""
+
+    game: Game
+    folder: Path
+    """The run: settings, log, checkpoints."""
+    policy: Path
+    """The final policy."""
+    decisions: int
+    """Decisions made on the tables."""
+    samples: int
+    """Those of them that were learned from: all but those of league members."""
+    seconds: float
+    """Seconds of training, the compiling of the rules among them."""
+    reports: Sequence[Report]
+    """The final policy against random play and every bot, weakest first; in a game of one seat a single report of
+    all."""
+    command: str
+    """The line that trains the same weights again, to the bit on one machine."""
+    evaluation_command: str
+    """The line that plays the policy against the game's best bot."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as `results.write` takes it."""
+        return {
+            "kind": "training",
+            "command": self.command,
+            "decisions": self.decisions,
+            "samples": self.samples,
+            "seconds": self.seconds,
+            "reports": [report.to_json() for report in self.reports],
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row for each agent of each report."""
+        return [row for report in self.reports for row in report.records()]
+
+    def figures(self) -> Figures:
+        """Mean returns and win shares of the policy against each opponent, over the same decks."""
+        pace = self.samples / max(self.seconds, 1e-9)
+        notes = [
+            f"{self.decisions:,} decisions in {self.seconds:.0f} s of training, {pace:,.0f} samples a second.",
+            f"The policy is in {self.policy}. The same weights again: {self.command}",
+            f"Strength: {self.evaluation_command}",
+        ]
+        first = self.reports[0]
+        title = f"{first.agents[0].name} at {first.game}, {first.deals:,} deals"
+        if self.game.num_seats == 1:
+            title += f" played by each agent, seed {first.seed}"
+            return Figures(title, ["agent", "mean return", "the policy's lead"], _alone(first), notes)
+        title += f" in {len(first.seatings)} seatings each, seed {first.seed}"
+        chance = f"Win share: chance is {100 / self.game.num_sides:.3g} %; ties count in parts."
+        rows = [
+            [other.name, _points(mine.mean_return), _share(mine.win_share)]
+            for mine, other in (report.agents for report in self.reports)
+        ]
+        return Figures(title, ["opponent", "mean return", "win share"], rows, [chance, *notes])
+
+
+def _alone(report: Report) -> list[list[str]]:
+    """The rows of a game of one seat: the policy, and by how much it leads each other agent."""
+    own, *others = report.agents
+    rows = [[own.name, _points(own.mean_return), ""]]
+    for other, less in zip(others, report.differences, strict=True):
+        rows.append([other.name, _points(other.mean_return), _points(Estimate(-less.mean, -less.high, -less.low))])
+    return rows
+
+
+def _points(estimate: Estimate) -> str:
+    return f"{estimate.mean:+.4f} ± {estimate.half_width:.4f}"
+
+
+def _share(estimate: Estimate) -> str:
+    return f"{estimate.percent.mean:.1f} ± {estimate.percent.half_width:.1f} %"

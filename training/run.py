@@ -1,0 +1,361 @@
+"""A run on disk: what it follows from, in `run.json` and `config.yaml`, and the lock that keeps others out."""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+import operator
+import os
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from backalley.benchmarks import results
+from backalley.envs.core import durable
+from backalley.envs.core.base import Game, GameType
+from backalley.envs.core.catalogue import game_type, spelling
+from backalley.envs.core.options import OptionError
+
+from . import checkpoint
+from . import config as config_rules
+from .config import Config
+
+RUN_FILE, CONFIG_FILE, GIVEN_FILE = "run.json", "config.yaml", "given.yaml"
+EVALUATION_FILE, LOG_FILE = "evaluation.json", "progress.csv"
+POLICY_FOLDER, LEAGUE_FOLDER, TENSORBOARD_FOLDER = "policy", "league", "tensorboard"
+_FORMAT = 2
+
+
+class TrainingError(ValueError):
+    """A run that cannot begin or go on; the sentence says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When a run is finished: after so many seconds of training, so many decisions on the tables, or whichever comes
+    first."""
+
+    seconds: float | None = None
+    decisions: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None:
+            real = isinstance(self.seconds, numbers.Real) and not isinstance(self.seconds, bool)
+            if not real or not 0 < self.seconds < math.inf:
+                raise TrainingError(f"seconds is {self.seconds!r}; a budget is a number greater than 0.")
+            object.__setattr__(self, "seconds", float(self.seconds))
+        if self.decisions is not None:
+            whole = hasattr(self.decisions, "__index__") and not isinstance(self.decisions, bool)
+            if not whole or self.decisions <= 0:
+                raise TrainingError(f"decisions is {self.decisions!r}; a budget is a whole number greater than 0.")
+            object.__setattr__(self, "decisions", operator.index(self.decisions))
+
+    def progress(self, seconds: float, decisions: int) -> tuple[float, float]:
+        """How much is done and how much is to do, in the unit of the limit that comes nearer."""
+        limits = [(seconds, self.seconds), (decisions, self.decisions)]
+        return max(((done, limit) for done, limit in limits if limit), key=lambda pair: pair[0] / pair[1])
+
+    def spent(self, seconds: float, decisions: int) -> bool:
+        """Whether the run is finished."""
+        done, limit = self.progress(seconds, decisions)
+        return done >= limit
+
+
+@dataclass
+class Run:
+    """All that a run follows from."""
+
+    folder: Path
+    game: Game
+    config: Config
+    given: dict[str, Any]
+    """The settings of one's own file, section by section."""
+    given_file: str
+    """Where that file lies; empty where there is none."""
+    overrides: dict[str, Any]
+    """Settings by dotted names, which come last."""
+    seed: int
+    budget: Budget
+    device: str
+    precision: str = ""
+    stamp: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is anything on disk to go on with."""
+        return (self.folder / RUN_FILE).is_file()
+
+    def command(self, decisions: int | None = None) -> str:
+        """The line that does this run again; with `decisions`, one that ends at exactly the same weights on the same
+        machine."""
+        words = ["backalley", "train", spelling(self.game.type), *self._options()]
+        words += ["--config", self._config_file()] if self.given else []
+        for name, value in self.overrides.items():
+            words += ["--set", f"{name}={_word(value)}"]
+        words += ["--seed", str(self.seed)]
+        if decisions is not None:
+            words += ["--decisions", str(decisions)]
+        else:
+            words += ["--seconds", f"{self.budget.seconds:g}"] if self.budget.seconds else []
+            words += ["--decisions", str(self.budget.decisions)] if self.budget.decisions else []
+        if self.device != "cpu":
+            words += ["--device", self.device]
+        return shlex.join(words)
+
+    def _options(self) -> list[str]:
+        changed = self.game.changed_options.items()
+        return [word for name, value in changed for word in ("--option", f"{name}={_word(value)}")]
+
+    def _config_file(self) -> str:
+        """The file given, while it still says what it said; else the copy of it."""
+        with suppress(config_rules.ConfigError):
+            if self.given_file and config_rules.read(Path(self.given_file)) == self.given:
+                return self.given_file
+        return str(self.folder / GIVEN_FILE)
+
+    def resume_command(self) -> str:
+        """The line that goes on with this run."""
+        return shlex.join(["backalley", "train", spelling(self.game.type), "--resume", str(self.folder)])
+
+    def evaluation_command(self) -> str:
+        """The line that plays the final policy against the game's best bot."""
+        words = ["backalley", "evaluate", spelling(self.game.type), str(self.folder), "bot"]
+        return shlex.join([*words, *self._options()])
+
+    def write(self) -> None:
+        """Lay the run down; `run.json` last, so that it stands for a folder that is complete. Raises OSError."""
+        text = config_rules.as_yaml(self.config.as_dict(), f"Hyperparameters of this run; {RUN_FILE} has the rest.")
+        durable.write_file(self.folder / CONFIG_FILE, text)
+        if self.given:
+            text = config_rules.as_yaml(self.given, f"What --config gave; {CONFIG_FILE} has all settings.")
+            durable.write_file(self.folder / GIVEN_FILE, text)
+        facts = {
+            "format": _FORMAT,
+            "game": self.game.name,
+            "game_version": self.game.version,
+            "found_by": spelling(self.game.type),
+            "options": self.game.changed_options,
+            "config_file": self.given_file,
+            "overrides": self.overrides,
+            "seed": self.seed,
+            "seconds": self.budget.seconds,
+            "decisions": self.budget.decisions,
+            "device": self.device,
+            "precision": self.precision,
+            "command": self.command(),
+            **self.stamp,
+        }
+        results.write(self.folder / RUN_FILE, facts)
+
+    def clear(self) -> None:
+        """Take away all that came of the run, its checkpoints first: half cleared, it is not gone on with. Of a run
+        that never began nothing is left. Raises OSError."""
+        for name in (checkpoint.FOLDER, LEAGUE_FOLDER, POLICY_FOLDER, TENSORBOARD_FOLDER):
+            if (self.folder / name).exists():
+                shutil.rmtree(self.folder / name)
+        for name in (LOG_FILE, EVALUATION_FILE, *(() if self.begun else (CONFIG_FILE, GIVEN_FILE))):
+            (self.folder / name).unlink(missing_ok=True)
+
+
+# Beginning and reopening a run ----------------------------------------------------------------------------------------
+
+
+def begin(
+    game: Game,
+    *,
+    out: str | Path | None,
+    config: str | Path | None,
+    overrides: Mapping[str, Any] | None,
+    seed: int | None,
+    budget: Budget,
+    device: str,
+) -> Run:
+    """A new run; nothing is written yet. Raises TrainingError or ConfigError in a sentence."""
+    seed = _seed(0 if seed is None else seed)
+    if overrides is not None and not isinstance(overrides, Mapping):
+        raise TrainingError(f"config_overrides is {overrides!r}; it takes settings by name: {{'ppo.epochs': 2}}.")
+    given_file = "" if config is None else str(path_of("config", config))
+    given = config_rules.read(Path(given_file)) if given_file else {}
+    settings = config_rules.load(game, given, overrides)
+    if budget == Budget():
+        budget = Budget(seconds=settings.run.seconds)
+    new = Path("runs") / f"{game.name}-{seed}-{datetime.now():%Y%m%d-%H%M%S}"
+    folder = new if out is None else path_of("out", out)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        hint = f"; go on with the run there by --resume {folder}" if (folder / RUN_FILE).is_file() else ""
+        raise TrainingError(f"{folder} is not an empty folder; name another one with --out{hint}.")
+    return Run(folder, game, settings, given, given_file, dict(overrides or {}), seed, budget, _device(device))
+
+
+def reopen(folder: Path, named: str | Game | GameType | None, budget: Budget, *, restart: bool) -> Run:
+    """The run that `folder` holds, with another budget if one is given; to `restart` it, without what came of it.
+
+    Raises TrainingError or ConfigError in a sentence.
+    """
+    facts = _read(folder)
+    game = _game_of(folder, facts, named)
+    if budget == Budget():
+        budget = Budget(facts["seconds"], facts["decisions"])
+    if not restart and not checkpoint.found(folder):
+        raise TrainingError(
+            f"The run in {folder} has no {checkpoint.FOLDER} any more, so there is nothing to go on from. --restart "
+            "begins it anew in that folder, and its policy and log are lost."
+        )
+    settings = config_rules.parse(config_rules.read(folder / CONFIG_FILE), str(folder / CONFIG_FILE))
+    given = config_rules.read(folder / GIVEN_FILE) if (folder / GIVEN_FILE).is_file() else {}
+    run = Run(
+        folder, game, settings, given, facts["config_file"], facts["overrides"], facts["seed"], budget, facts["device"]
+    )
+    if not restart:
+        stamped = ("version", "commit", "sources", "date", "machine", "torch")
+        run.stamp = {name: facts[name] for name in stamped if name in facts}
+        run.precision = facts["precision"]
+    return run
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    """What `run.json` says. Raises TrainingError."""
+    path = folder / RUN_FILE
+    if not path.is_file():
+        raise TrainingError(
+            f"There is no run in {folder}: it has no {RUN_FILE}. (A run killed before it began has none: begin anew.)"
+        )
+    kinds = {"game": str, "game_version": int, "found_by": str, "options": dict, "config_file": str}
+    kinds |= {"overrides": dict, "seed": int, "device": str, "precision": str}
+    try:
+        facts = json.loads(path.read_bytes())
+        if facts["format"] != _FORMAT:
+            raise TrainingError(
+                f"{path} is of format {facts['format']!r}; this version of Back Alley reads format {_FORMAT}."
+            )
+        wrong = [name for name, kind in kinds.items() if not isinstance(facts[name], kind)]
+        if wrong:
+            raise TypeError(f"{wrong[0]} is {facts[wrong[0]]!r}")
+        _seed(facts["seed"])
+        Budget(facts["seconds"], facts["decisions"]).progress(0, 0)
+    except OSError as error:
+        raise TrainingError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        if isinstance(error, TrainingError) and "is of format" in str(error):
+            raise
+        raise TrainingError(f"{path} is damaged, or no file of this trainer: {str(error).rstrip('.')}.") from None
+    found: dict[str, Any] = facts
+    return found
+
+
+def _game_of(folder: Path, facts: Mapping[str, Any], named: str | Game | GameType | None) -> Game:
+    """The game that a run learns, under its options; `named` may say so, too. Raises TrainingError."""
+    name, version = facts["game"], facts["game_version"]
+    if named is None or named in (name, f"{name}-v{version}"):
+        found = game_type(facts["found_by"])
+    elif isinstance(named, (Game, GameType)):
+        found = named.type if isinstance(named, Game) else named
+    else:
+        found = game_type(named)
+    if found.name != name:
+        raise TrainingError(f"The run in {folder} learns {name}, not {found.name}; leave the game out.")
+    if found.version != version:
+        raise TrainingError(
+            f"The run in {folder} learns {name}-v{version}, and the rules here are {found.id}; begin a new run."
+        )
+    try:
+        game = found.bind(facts["options"])
+    except OptionError as error:
+        raise TrainingError(f"The run in {folder} plays under options that are none here: {error}") from None
+    if isinstance(named, Game) and named.changed_options and named != game:
+        raise TrainingError(
+            f"A resumed run keeps its options and settings, and the one in {folder} learns {game!r}; leave the options "
+            "out, or begin a new run."
+        )
+    return game
+
+
+# What is given to a run -----------------------------------------------------------------------------------------------
+
+
+def path_of(what: str, given: Any) -> Path:
+    """A path from a string or a Path. Raises TrainingError."""
+    if not isinstance(given, (str, os.PathLike)) or not os.fspath(given):
+        raise TrainingError(f"{what} is {given!r}; it takes a path.")
+    return Path(os.fsdecode(given))
+
+
+def _seed(given: Any) -> int:
+    if isinstance(given, bool) or not hasattr(given, "__index__") or not 0 <= given < 2**32:
+        raise TrainingError(f"The seed is {given!r}; it must be a whole number of 0..{2**32 - 1}.")
+    return operator.index(given)
+
+
+def _device(wanted: Any) -> str:
+    if wanted == "auto":
+        return "cpu"
+    try:
+        device = torch.device(wanted)
+    except (RuntimeError, TypeError):
+        raise TrainingError(f"device is {wanted!r}; it takes auto, cpu, cuda or cuda:N.") from None
+    if device.type not in ("cpu", "cuda"):
+        raise TrainingError(f"device is {wanted!r}; it takes auto, cpu, cuda or cuda:N.")
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise TrainingError(
+            f"device is {wanted!r}, but torch finds no GPU here; leave --device out to train on the processor."
+        )
+    return str(device)
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+# What may happen to a run ---------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def sentences(run: Run) -> Iterator[None]:
+    """Turn what a disk may do to a run into a TrainingError."""
+    try:
+        yield
+    except OSError as error:
+        named = f" ({error.filename})" if error.filename else ""
+        why = f"{error.strerror or error}{named}"
+        if not run.begun:
+            raise TrainingError(
+                f"No run can begin in {run.folder}: {why}. Make room or put it right, or name another folder with "
+                "--out."
+            ) from error
+        raise TrainingError(
+            f"The run in {run.folder} could not be written on: {why}. Its last checkpoint is as it was; make room or "
+            f"put it right, then: {run.resume_command()}"
+        ) from error
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a second trainer out of the folder, which is made if need be. The system lets go of the lock when the
+    process ends, however it ends. Raises TrainingError where another process has it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:  # Windows: no lock
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TrainingError(
+                f"Another process is training in {folder}; wait for it, or name another folder."
+            ) from None
+        yield
+    finally:
+        os.close(handle)
