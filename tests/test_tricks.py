@@ -1,14 +1,19 @@
-"""Tricks: suits, winners, and deals of unseen cards against an enumeration of all that agree with what is known."""
+"""Tricks: suits, winners, and deals of unseen cards against an enumeration of all that agree with what is known; and
+the trick hand that two games share."""
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
+from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
-from backalley.envs.core import cards, rng, tricks
+from backalley.envs.core import cards, record, rng, trick_hand, tricks
+from backalley.envs.core.catalogue import game
+from backalley.envs.core.options import OptionError
 
 
 def card_set(names: str) -> int:
@@ -132,3 +137,118 @@ def test_jokers_stand_where_the_game_puts_them() -> None:
     assert order(tricks.JOKERS_HIGH, "BJ LJ AS 2S") == ["2S", "AS", "LJ", "BJ"]
     assert order(tricks.JOKER_LOW, "LJ 2S 3S") == ["LJ", "2S", "3S"]
     assert order(tricks.JOKER_BELOW_JACK, "LJ TS JS") == ["TS", "LJ", "JS"]
+
+
+# --- the trick hand
+
+
+class Table(NamedTuple):
+    num_players: int = 4
+    first_dealer: int = trick_hand.RANDOM_DEALER
+
+
+def table(hands: str, trump: int = 3) -> Any:
+    """A table at which everybody holds the cards named, hands apart by commas; seat 1 leads."""
+    held = hands.split(", ")
+    state = np.zeros(1, record.dtype(trick_hand.TrickHand, Table(len(held))))[0]
+    trick_hand.clear_hand(state, ALL)
+    state.hand[:] = [card_set(names) for names in held]
+    state.trump, state.leader, state.seat = trump, 1, 1
+    return state
+
+
+def test_a_trick_from_its_lead_to_its_winner() -> None:
+    """Seat 2 does not follow, seat 3 ruffs, seat 0 follows higher: the ruff wins, and its seat leads."""
+    state = table("AC 2H, 5C 3H, KD 4H, 2S 5H")
+    trick_hand.lead(state, 1, cards.card_number("5C"))
+    assert (state.in_trick, state.best) == (1, 0)
+    trick_hand.follow(state, 2, cards.card_number("KD"), ALL & ~CLUBS, tricks.JOKERS_HIGH)
+    assert state.best == 0
+    trick_hand.follow(state, 3, cards.card_number("2S"), ALL & ~CLUBS, tricks.JOKERS_HIGH)
+    trick_hand.follow(state, 0, cards.card_number("AC"), ALL, tricks.JOKERS_HIGH)
+    assert (state.in_trick, state.best) == (4, 2)
+    assert state.trick.tolist() == [cards.card_number(name) for name in ("5C", "KD", "2S", "AC")]
+    assert state.hand.tolist() == [card_set(name) for name in ("2H", "3H", "4H", "5H")]
+    assert state.played.tolist() == [card_set(name) for name in ("AC", "5C", "KD", "2S")]
+    assert state.may_hold.tolist() == [ALL, ALL, ALL & ~CLUBS, ALL & ~CLUBS]
+    assert trick_hand.unseen_cards(state, 0, ALL) == ALL & ~card_set("2H AC 5C KD 2S")
+    assert trick_hand.finish_trick(state) == 3
+    assert (state.leader, state.seat, state.in_trick, state.best, state.finished) == (3, 3, 0, 0, 1)
+    assert not state.trick.any()
+
+
+def test_what_plays_leave_possible_adds_up() -> None:
+    state = table("2H, 5C 6D, KS QS")
+    trick_hand.lead(state, 1, cards.card_number("5C"))
+    trick_hand.follow(state, 2, cards.card_number("KS"), ALL & ~CLUBS, tricks.JOKERS_HIGH)
+    trick_hand.finish_trick(state)
+    trick_hand.lead(state, 1, cards.card_number("6D"))
+    trick_hand.follow(state, 2, cards.card_number("QS"), ALL & ~DIAMONDS, tricks.JOKERS_HIGH)
+    assert state.may_hold[2] == ALL & ~CLUBS & ~DIAMONDS
+
+
+@pytest.mark.parametrize(("size", "packet", "left"), [(4, 1, "2C 5C 8C JC"), (4, 2, "2C 3C 8C 9C"), (3, 3, "2C 3C 4C")])
+def test_hands_are_dealt_from_the_dealers_left_a_packet_at_a_time(size: int, packet: int, left: str) -> None:
+    state = table(", , ")
+    state.dealer = 2
+    assert trick_hand.deal_hands(state, np.arange(54), size, packet) == 3 * size
+    assert state.hand[0] == card_set(left)
+    assert [count.bit_count() for count in state.hand.tolist()] == [size] * 3
+
+
+def test_seats_to_the_left() -> None:
+    for seats in range(1, 8):
+        for seat in range(seats):
+            who = seat
+            for offset in range(seats):
+                assert trick_hand.offset_of(seat, who, seats) == offset
+                who = trick_hand.left_of(who, seats)
+            assert who == seat
+
+
+def test_marked_cards_are_read_as_they_were_written() -> None:
+    row = np.zeros(54, np.int8)
+    trick_hand.mark_cards(card_set("2C JH BJ"), row)
+    assert np.flatnonzero(row).tolist() == [0, 35, 53]
+    assert trick_hand.marked_cards(row) == card_set("2C JH BJ")
+    assert trick_hand.marked_place(row[1:]) == 34
+    assert trick_hand.marked_place(np.zeros(3, np.int8)) == -1
+
+
+@pytest.mark.parametrize(
+    ("possible", "trump", "voids"),
+    [
+        (ALL, 4, [0, 0, 0, 0, 0]),
+        (ALL & ~CLUBS, 1, [1, 0, 0, 0, 0]),
+        (card_set("LJ 2H"), 4, [1, 1, 0, 1, 0]),
+        (card_set("LJ 2H"), 3, [1, 1, 0, 0, 0]),
+        (card_set("2H"), 4, [1, 1, 0, 1, 1]),
+        (0, 2, [1, 1, 1, 1, 0]),
+    ],
+)
+def test_voids_are_marked_by_suit_and_jokers_where_they_are_one(possible: int, trump: int, voids: list[int]) -> None:
+    for places in (4, 5):
+        row = np.full(places, 7, np.int8)
+        trick_hand.mark_voids(possible, trump, row)
+        assert row.tolist() == voids[:places]
+
+
+def test_who_deals_first_is_agreed_or_drawn() -> None:
+    assert (trick_hand.dealer_of(2, 0), trick_hand.dealer_of(trick_hand.RANDOM_DEALER, 3)) == (2, 3)
+    assert [trick_hand.num_start_outcomes(Table(5, dealer)) for dealer in (-1, 0, 4)] == [5, 1, 1]
+    trick_hand.check_first_dealer("pitch", Table(5, 4))
+    with pytest.raises(OptionError, match=r"pitch option first_dealer is 5; .* 0\.\.4 or 'random'"):
+        trick_hand.check_first_dealer("pitch", Table(5, 5))
+
+
+def test_no_table_is_taken_for_a_subtype_of_another() -> None:
+    """Numba takes a record that begins with all fields of another for one, and runs the kernels compiled for that."""
+    seats = (3, 4, 7)
+    games = [game("pitch"), *(game("pitch", teams="solo", num_players=number) for number in seats)]
+    games += [game("killer_bridge", num_players=number) for number in seats]
+    tables = [numba.from_dtype(one.state_dtype) for one in games]
+    for one, other in itertools.permutations(tables, 2):
+        assert one.can_convert_to(None, other) is None
+    bare = numba.from_dtype(record.dtype(trick_hand.TrickHand, games[0].options))
+    with pytest.warns(numba.NumbaExperimentalFeatureWarning):  # as it would be if a game had no fields of its own
+        assert tables[0].can_convert_to(None, bare) is not None

@@ -37,6 +37,11 @@ def card_names(cards: Iterable[int]) -> str:
     return " ".join(NAMES[card] for card in cards)
 
 
+def list_set(cards: int) -> list[int]:
+    """The cards of a set, in ascending order."""
+    return [card for card in range(cards.bit_length()) if cards >> card & 1]
+
+
 @kernel
 def count_bits(cards: int) -> int:
     """How many cards a set holds."""

@@ -5,43 +5,34 @@ The § marks are README.md's paragraphs.
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
-from ..core import cards, tricks
+from ..core import cards, trick_hand, tricks
 from ..core.kernel import kernel
 from ..core.record import field
-from ..core.tricks import NO_TRUMP
-from .hands import (
+from ..core.trick_hand import left_of, mark_cards, mark_voids, offset_of, per_seat
+from .rules import hook
+from .schedule import num_hands
+from .scoring import bid_value, score_bounds
+from .state import (
     BOARD,
     NO_BID,
     NO_CARD,
     PACK,
     PACK_SIZE,
     RAINBOW,
-    after,
-    bid_value,
-    hook,
-    num_hands,
-    score_bounds,
+    History,
+    Options,
+    State,
+    largest_hand,
 )
-
-if TYPE_CHECKING:
-    from .game import Options, State
 
 WIDE_TABLE = 10  # players above which an observation lists cards instead of having a number for each (§2)
 UNKNOWN_TRUMP = 15  # the highest trump that a seat of which nothing is known may hold: the big joker (§2)
+
+
 LEAST_SCORE = -32768  # what an observation's numbers hold; only a lone player falls below it (§2)
-
-
-class History(IntEnum):
-    """§2: which of the hand's tricks an observation shows."""
-
-    FULL = 0
-    LAST_TRICK = 1
 
 
 def _clipped_low(options: Options) -> int:
@@ -52,24 +43,16 @@ def _clipped_high(options: Options) -> int:
     return max(0, score_bounds(options)[1])
 
 
-def _per_seat(options: Options) -> tuple[int]:
-    return (options.num_players,)
-
-
 def _trick_shape(options: Options) -> tuple[int, int]:
     return (options.num_players, PACK_SIZE if options.num_players <= WIDE_TABLE else 1)
 
 
 def _played_shape(options: Options) -> tuple[int, int]:
-    return (options.num_players, PACK_SIZE if options.num_players <= WIDE_TABLE else PACK_SIZE // options.num_players)
+    return (options.num_players, PACK_SIZE if options.num_players <= WIDE_TABLE else largest_hand(options))
 
 
 def _card_high(options: Options) -> int:
     return 1 if options.num_players <= WIDE_TABLE else PACK_SIZE
-
-
-def _largest(options: Options) -> int:
-    return PACK_SIZE // options.num_players
 
 
 class Observation:
@@ -78,31 +61,31 @@ class Observation:
     hand: npt.NDArray[np.int16] = field("i2", PACK_SIZE, "my cards")
     turned: npt.NDArray[np.int16] = field("i2", PACK_SIZE, "the card turned up")
     trump: npt.NDArray[np.int16] = field("i2", 5, "trump suit: C, D, H, S, none")
-    hand_size: int = field("i2", doc="cards dealt to each seat in this hand", high=_largest)
+    hand_size: int = field("i2", doc="cards dealt to each seat in this hand", high=largest_hand)
     hand_index: int = field("i2", doc="hands finished before this one", high=lambda o: num_hands(o) - 1)
     playing: int = field("i2", doc="1 once all bids are made")
     hook: int = field(
         "i2",
         doc="1 + the value that the bids so far would bar the dealer from, 0 for none",
-        high=lambda o: _largest(o) + 1,
+        high=lambda o: largest_hand(o) + 1,
     )
-    turn: npt.NDArray[np.int16] = field("i2", _per_seat, "who is to act")
-    dealer: npt.NDArray[np.int16] = field("i2", _per_seat, "who dealt")
-    leader: npt.NDArray[np.int16] = field("i2", _per_seat, "who led, or is to lead, this trick")
-    winning: npt.NDArray[np.int16] = field("i2", _per_seat, "who wins the trick so far")
-    bid_set: npt.NDArray[np.int16] = field("i2", _per_seat, "has bid")
-    bid_value: npt.NDArray[np.int16] = field("i2", _per_seat, "tricks bid", high=_largest)
-    bid_board: npt.NDArray[np.int16] = field("i2", _per_seat, "has bid BOARD")
+    turn: npt.NDArray[np.int16] = field("i2", per_seat, "who is to act")
+    dealer: npt.NDArray[np.int16] = field("i2", per_seat, "who dealt")
+    leader: npt.NDArray[np.int16] = field("i2", per_seat, "who led, or is to lead, this trick")
+    winning: npt.NDArray[np.int16] = field("i2", per_seat, "who wins the trick so far")
+    bid_set: npt.NDArray[np.int16] = field("i2", per_seat, "has bid")
+    bid_value: npt.NDArray[np.int16] = field("i2", per_seat, "tricks bid", high=largest_hand)
+    bid_board: npt.NDArray[np.int16] = field("i2", per_seat, "has bid BOARD")
     bid_rainbow: npt.NDArray[np.int16] = field(
-        "i2", _per_seat, "has bid RAINBOW: a quarter of that hand was of each suit"
+        "i2", per_seat, "has bid RAINBOW: a quarter of that hand was of each suit"
     )
-    won: npt.NDArray[np.int16] = field("i2", _per_seat, "tricks won", high=_largest)
-    needed: npt.NDArray[np.int16] = field("i2", _per_seat, "tricks still needed for the bid", high=_largest)
-    surplus: npt.NDArray[np.int16] = field("i2", _per_seat, "tricks won beyond the bid", high=_largest)
+    won: npt.NDArray[np.int16] = field("i2", per_seat, "tricks won", high=largest_hand)
+    needed: npt.NDArray[np.int16] = field("i2", per_seat, "tricks still needed for the bid", high=largest_hand)
+    surplus: npt.NDArray[np.int16] = field("i2", per_seat, "tricks won beyond the bid", high=largest_hand)
     score: npt.NDArray[np.int16] = field(
-        "i2", _per_seat, "points (a lone player's stop at -32768)", low=_clipped_low, high=_clipped_high
+        "i2", per_seat, "points (a lone player's stop at -32768)", low=_clipped_low, high=_clipped_high
     )
-    made: npt.NDArray[np.int16] = field("i2", _per_seat, "bids made good", high=lambda o: num_hands(o))
+    made: npt.NDArray[np.int16] = field("i2", per_seat, "bids made good", high=lambda o: num_hands(o))
     trick: npt.NDArray[np.int16] = field(
         "i2", _trick_shape, "each seat's card in this trick; above 10 players as 1 + its number", high=_card_high
     )
@@ -117,7 +100,7 @@ class Observation:
     )
     top_trump: npt.NDArray[np.int16] = field(
         "i2",
-        _per_seat,
+        per_seat,
         "1 + rank of the highest trump that the seat's plays leave possible; 14, 15 the jokers",
         high=15,
     )
@@ -136,32 +119,18 @@ def observe(options: Options, state: State, seat: int, out: Observation) -> None
     if state.playing == 0:
         out.hook = max(0, hook(options, state) + 1)
     if state.seat >= 0:
-        out.turn[offset_of(options, seat, int(state.seat))] = 1
-    out.dealer[offset_of(options, seat, int(state.dealer))] = 1
-    out.leader[offset_of(options, seat, int(state.leader))] = 1
+        out.turn[offset_of(seat, int(state.seat), options.num_players)] = 1
+    out.dealer[offset_of(seat, int(state.dealer), options.num_players)] = 1
+    out.leader[offset_of(seat, int(state.leader), options.num_players)] = 1
     who = seat
     for offset in range(options.num_players):
         out.score[offset] = max(LEAST_SCORE, int(state.score[who]))
         out.made[offset] = state.made[who]
         observe_bid(state, who, offset, out)
         observe_knowledge(options, state, who, offset, out)
-        who = after(options, who)
+        who = left_of(who, options.num_players)
     observe_trick(options, state, seat, out)
     observe_played(options, state, seat, out)
-
-
-@kernel
-def offset_of(options: Options, seat: int, who: int) -> int:
-    """How many places to the left of a seat another sits."""
-    return who - seat if who >= seat else who - seat + options.num_players
-
-
-@kernel
-def mark_cards(held: int, out: npt.NDArray[np.int16]) -> None:
-    """Write 1 for each card of a set."""
-    while held != 0:
-        out[tricks.lowest_card(held)] = 1
-        held &= held - 1
 
 
 @kernel
@@ -187,10 +156,8 @@ def observe_knowledge(options: Options, state: State, who: int, offset: int, out
         out.top_trump[offset] = UNKNOWN_TRUMP
         return
     trump = int(state.trump)
-    for suit in range(4):
-        out.void[offset, suit] = int(possible & tricks.suit_set(suit, trump) == 0)
+    mark_voids(possible, trump, out.void[offset])
     trumps = possible & tricks.suit_set(trump, trump)
-    out.void[offset, NO_TRUMP] = int(trump == NO_TRUMP and trumps == 0)
     out.top_trump[offset] = (
         0 if trumps == 0 else 1 + tricks.strength(tricks.highest_card(trumps), tricks.JOKERS_HIGH) // 2
     )
@@ -199,7 +166,7 @@ def observe_knowledge(options: Options, state: State, who: int, offset: int, out
 @kernel
 def observe_trick(options: Options, state: State, seat: int, out: Observation) -> None:
     """§2: the cards of this trick, by seat."""
-    offset = offset_of(options, seat, int(state.leader))
+    offset = offset_of(seat, int(state.leader), options.num_players)
     for index in range(int(state.in_trick)):
         card = int(state.trick[index])
         if options.num_players <= WIDE_TABLE:
@@ -208,7 +175,7 @@ def observe_trick(options: Options, state: State, seat: int, out: Observation) -
             out.trick[offset, 0] = card + 1
         if index == state.best:
             out.winning[offset] = 1
-        offset = after(options, offset)
+        offset = left_of(offset, options.num_players)
 
 
 @kernel
@@ -218,7 +185,7 @@ def observe_played(options: Options, state: State, seat: int, out: Observation) 
     for offset in range(options.num_players):
         shown = int(state.played[who])
         if options.history == History.LAST_TRICK:
-            place = offset_of(options, int(state.last_leader), who)
+            place = offset_of(int(state.last_leader), who, options.num_players)
             shown = 1 << int(state.last_trick[place]) if state.finished > 0 else 0
         if options.num_players <= WIDE_TABLE:
             mark_cards(shown, out.played[offset])
@@ -226,7 +193,7 @@ def observe_played(options: Options, state: State, seat: int, out: Observation) 
             for index in range(cards.count_bits(shown)):
                 out.played[offset, index] = tricks.lowest_card(shown) + 1
                 shown &= shown - 1
-        who = after(options, who)
+        who = left_of(who, options.num_players)
 
 
 @kernel
@@ -234,11 +201,9 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     """§2: deal the cards that `seat` has not seen anew: each hand within what its plays leave possible and, after a
     rainbow bid, with its number of cards of each suit; the rest is the leftover. The hook tells nothing of anybody's
     cards."""
-    unseen = PACK & ~int(state.hand[seat])
+    unseen = trick_hand.unseen_cards(state, seat, PACK)
     if state.turned < NO_CARD:
         unseen &= ~(1 << int(state.turned))
-    for who in range(options.num_players):
-        unseen &= ~int(state.played[who])
     places = 4 * options.num_players + 1
     room, may_hold, dealt = np.zeros(places, np.int64), np.zeros(places, np.int64), np.zeros(places, np.int64)
     left = cards.count_bits(unseen)

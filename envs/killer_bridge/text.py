@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from ..core import cards
-from ..core.cards import BIG_JOKER
+from ..core.cards import BIG_JOKER, list_set
 from ..core.tricks import NO_TRUMP
-from .hands import BOARD, NO_BID, NO_CARD, PACK_SIZE, PLAY, RAINBOW, Variant, num_hands
-
-if TYPE_CHECKING:
-    from .game import Options
+from .schedule import num_hands
+from .state import BOARD, NO_BID, NO_CARD, PACK_SIZE, PLAY, RAINBOW, Options, State, Variant
 
 
 def action_str(options: Options, action: int) -> str:
@@ -25,12 +21,7 @@ def bid_str(bid: int) -> str:
     return "-" if bid == NO_BID else "board" if bid == BOARD else "rainbow" if bid == RAINBOW else str(bid)
 
 
-def cards_of(held: int) -> list[int]:
-    """The cards of a set, in ascending order."""
-    return [card for card in range(PACK_SIZE) if held >> card & 1]
-
-
-def table_str(options: Options, state: Any, seat: int | None) -> str:
+def table_str(options: Options, state: State, seat: int | None) -> str:
     """The hand, the trick and everybody's bid and score, as `seat` may see them; None shows all cards."""
     trump = (
         "no trump"
@@ -46,7 +37,7 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
     for who in range(options.num_players):
         dealer = "d" if who == state.dealer else " "
         hand = int(state.hand[who])
-        shown = cards.card_names(cards_of(hand)) if seat in (None, who) else f"({hand.bit_count()} cards)"
+        shown = cards.card_names(list_set(hand)) if seat in (None, who) else f"({hand.bit_count()} cards)"
         drunk = f"  {int(state.sips[who])} sips" if options.variant == Variant.DRINKING else ""
         bid = bid_str(int(state.bid[who]))
         lines.append(f"{who:>3}{dealer}  {bid:<8} {int(state.won[who]):>3} {int(state.score[who]):>6}  {shown}{drunk}")
@@ -65,10 +56,10 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
     return "\n".join(lines)
 
 
-def piles(options: Options, state: Any) -> dict[str, list[int]]:
+def piles(options: Options, state: State) -> dict[str, list[int]]:
     """§1.1: the 54 cards by place."""
-    found = {f"hand {seat}": cards_of(int(state.hand[seat])) for seat in range(options.num_players)}
-    found |= {f"played {seat}": cards_of(int(state.played[seat])) for seat in range(options.num_players)}
+    found = {f"hand {seat}": list_set(int(state.hand[seat])) for seat in range(options.num_players)}
+    found |= {f"played {seat}": list_set(int(state.played[seat])) for seat in range(options.num_players)}
     found["turned"] = [] if state.turned == NO_CARD else [int(state.turned)]
     lying = {card for pile in found.values() for card in pile}
     found["leftover"] = [card for card in range(PACK_SIZE) if card not in lying]

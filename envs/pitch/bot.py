@@ -14,9 +14,12 @@ from ..core import tricks
 from ..core.cards import count_bits
 from ..core.kernel import kernel
 from ..core.parts import Bot
+from ..core.trick_hand import marked_cards, marked_place
 from ..core.tricks import NO_TRUMP
-from .game import Options
-from .hands import (
+from .auction import top_bid
+from .observation import Observation
+from .points import jack_of, joker_strength, low_card, pips
+from .state import (
     BID,
     BIDDING,
     HAND,
@@ -28,14 +31,10 @@ from .hands import (
     PLAY,
     Joker,
     LowRule,
+    Options,
     Teams,
-    jack_of,
-    joker_strength,
-    low_card,
-    pips,
-    top_bid,
+    pack_size,
 )
-from .observation import Observation
 
 NEEDED = (1.95, 2.4, 3.1, 4.0)  # points that `book` must expect to bid 2, 3, 4, 5 where nobody can take the bid
 BEFORE_DEALER = 0.25  # so many more where the dealer can
@@ -48,28 +47,9 @@ TOP_TRUMP, TRUMP, PLAIN_ACE = 0.30, 0.10, 0.06  # points that a card is worth in
 
 
 @kernel
-def set_of(row: npt.NDArray[np.int8]) -> int:
-    """The cards of an observation's row, as a set."""
-    cards = 0
-    for card in range(row.shape[0]):
-        if row[card]:
-            cards |= 1 << card
-    return cards
-
-
-@kernel
-def which(row: npt.NDArray[np.int8]) -> int:
-    """Where a row has its 1, or -1."""
-    for index in range(row.shape[0]):
-        if row[index]:
-            return index
-    return -1
-
-
-@kernel
 def none_out(options: Options, cards: int) -> float:
     """How likely none of so many cards not seen has been dealt to anybody (§6)."""
-    unseen = 46 + int(options.joker != Joker.NONE)
+    unseen = pack_size(options) - HAND
     idle, likely = unseen - HAND * (options.num_players - 1), 1.0
     for index in range(cards):
         likely *= max(0, idle - index) / (unseen - index)
@@ -195,7 +175,7 @@ def is_mine(options: Options, who: int) -> bool:
 @kernel
 def taking(options: Options, observation: Observation, best: int, mine: bool, trump: int, unseen: int) -> float:
     """How likely my side takes the trick, `best` winning it now, after those who are still to play."""
-    leader = which(observation.leader)
+    leader = marked_place(observation.leader)
     last = leader if leader > 0 else options.num_players
     likely = 1.0 if mine else 0.0
     for who in range(1, last):
@@ -231,16 +211,16 @@ def kept(options: Options, card: int, trump: int, unseen: int) -> float:
 def card_of(options: Options, observation: Observation, mask: npt.NDArray[np.int8], hand: int) -> int:
     """The card that brings most: what the trick is worth times who will take it, less what the card is worth in
     hand."""
-    trump, gone, in_trick, best = which(observation.trump), 0, 0, -1
+    trump, gone, in_trick, best = marked_place(observation.trump), 0, 0, -1
     for who in range(options.num_players):
-        gone |= set_of(observation.played[who])
-        card = which(observation.trick[who])
+        gone |= marked_cards(observation.played[who])
+        card = marked_place(observation.trick[who])
         if card >= 0:
             in_trick |= 1 << card
             if observation.winning[who]:
                 best = card
-    partner_wins = best >= 0 and is_mine(options, which(observation.winning))
-    unseen = ((1 << (53 if options.joker != Joker.NONE else 52)) - 1) & ~(hand | gone)
+    partner_wins = best >= 0 and is_mine(options, marked_place(observation.winning))
+    unseen = ((1 << pack_size(options)) - 1) & ~(hand | gone)
     others = 1.0 if options.teams == Teams.PARTNERS else 1.0 / (options.num_players - 1)
     chosen, most = PASS, -1e9
     for action in range(PLAY, NAME):
@@ -259,7 +239,7 @@ def card_of(options: Options, observation: Observation, mask: npt.NDArray[np.int
 @kernel
 def careful(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """Bids only what it expects to win."""
-    hand = set_of(observation.hand)
+    hand = marked_cards(observation.hand)
     return (
         careful_bid(options, observation, mask, hand)
         if observation.phase[BIDDING]
@@ -270,7 +250,7 @@ def careful(options: Options, observation: Observation, mask: npt.NDArray[np.int
 @kernel
 def book(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """Bids where that brings more than to pass."""
-    hand = set_of(observation.hand)
+    hand = marked_cards(observation.hand)
     return (
         book_bid(options, observation, mask, hand)
         if observation.phase[BIDDING]

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
-from ..core import cards, tricks
+from ..core import cards, trick_hand, tricks
 from ..core.kernel import kernel
 from ..core.record import field
-from .hands import ANY_CARD, BIDDING, HAND, NOBODY, NUM_POINTS, Joker, after, num_sides, side_of
+from ..core.trick_hand import left_of, mark_cards, mark_voids, offset_of, per_seat
+from .points import MOST_PIPS
+from .state import ANY_CARD, BIDDING, HAND, NOBODY, NUM_POINTS, Options, State, num_sides, pack_size, per_side, side_of
 
-if TYPE_CHECKING:
-    from .game import Options, State
-
-MOST_PIPS = 80  # of a whole pack (§1.4)
 MOST_SHOWN = 127  # scores further from nought are shown as this
-
-
-def _by_seat(options: Options) -> tuple[int]:
-    return (options.num_players,)
-
-
-def _by_side(options: Options) -> tuple[int]:
-    return (num_sides(options),)
 
 
 class Observation:
@@ -38,21 +26,21 @@ class Observation:
     trick: npt.NDArray[np.int8] = field("i1", lambda o: (o.num_players, 53), "each seat's card in this trick")
     trump: npt.NDArray[np.int8] = field("i1", 5, "trump suit: C, D, H, S, not yet known")
     phase: npt.NDArray[np.int8] = field("i1", 3, "bidding, playing, naming trump: one of them is 1")
-    turn: npt.NDArray[np.int8] = field("i1", _by_seat, "who is to act")
-    dealer: npt.NDArray[np.int8] = field("i1", _by_seat, "who dealt")
-    leader: npt.NDArray[np.int8] = field("i1", _by_seat, "who led, or is to lead, this trick")
-    winning: npt.NDArray[np.int8] = field("i1", _by_seat, "who wins the trick so far")
-    pitcher: npt.NDArray[np.int8] = field("i1", _by_seat, "who has made the highest bid so far")
+    turn: npt.NDArray[np.int8] = field("i1", per_seat, "who is to act")
+    dealer: npt.NDArray[np.int8] = field("i1", per_seat, "who dealt")
+    leader: npt.NDArray[np.int8] = field("i1", per_seat, "who led, or is to lead, this trick")
+    winning: npt.NDArray[np.int8] = field("i1", per_seat, "who wins the trick so far")
+    pitcher: npt.NDArray[np.int8] = field("i1", per_seat, "who has made the highest bid so far")
     bids: npt.NDArray[np.int8] = field(
         "i1", lambda o: (o.num_players, 6), "each seat's bid: none yet, pass, 2, 3, 4, 5"
     )
     high_bid: int = field("i1", doc="the highest bid so far, 0 for none", high=5)
     void: npt.NDArray[np.int8] = field("i1", lambda o: (o.num_players, 4), "suits that the seat has shown to lack")
-    pips: npt.NDArray[np.int8] = field("i1", _by_side, "pips captured", high=MOST_PIPS)
+    pips: npt.NDArray[np.int8] = field("i1", per_side, "pips captured", high=MOST_PIPS)
     points: npt.NDArray[np.int8] = field(
         "i1", lambda o: (NUM_POINTS, num_sides(o)), "who has High, Low, Jack, Game, Joker by the cards captured so far"
     )
-    score: npt.NDArray[np.int8] = field("i1", _by_side, "scores, as far as 127", low=-MOST_SHOWN, high=MOST_SHOWN)
+    score: npt.NDArray[np.int8] = field("i1", per_side, "scores, as far as 127", low=-MOST_SHOWN, high=MOST_SHOWN)
     tricks: int = field("i1", doc="tricks of this hand that are finished", high=HAND)
     hand_index: int = field("i1", doc="hands finished before this one", high=lambda o: o.max_hands)
 
@@ -60,6 +48,7 @@ class Observation:
 @kernel
 def observe(options: Options, state: State, seat: int, out: Observation) -> None:
     """§4: what `seat` may know now."""
+    seats = options.num_players
     mark_cards(int(state.hand[seat]), out.hand)
     out.trump[state.trump] = 1
     out.phase[state.phase] = 1
@@ -67,28 +56,14 @@ def observe(options: Options, state: State, seat: int, out: Observation) -> None
     out.tricks = state.finished
     out.hand_index = state.hand_index
     if state.seat >= 0:
-        out.turn[seats_from(options, seat, int(state.seat))] = 1
-    out.dealer[seats_from(options, seat, int(state.dealer))] = 1
+        out.turn[offset_of(seat, int(state.seat), seats)] = 1
+    out.dealer[offset_of(seat, int(state.dealer), seats)] = 1
     if state.pitcher != NOBODY:
-        out.pitcher[seats_from(options, seat, int(state.pitcher))] = 1
+        out.pitcher[offset_of(seat, int(state.pitcher), seats)] = 1
     observe_seats(options, state, seat, out)
     if state.phase != BIDDING:
-        observe_trick(options, state, seats_from(options, seat, int(state.leader)), out)
+        observe_trick(options, state, offset_of(seat, int(state.leader), seats), out)
     observe_sides(options, state, seat, out)
-
-
-@kernel
-def seats_from(options: Options, seat: int, who: int) -> int:
-    """How many places to the left of `seat` somebody sits."""
-    return who - seat if who >= seat else who - seat + options.num_players
-
-
-@kernel
-def mark_cards(held: int, out: npt.NDArray[np.int8]) -> None:
-    """Write 1 for each card of a set."""
-    while held != 0:
-        out[tricks.lowest_card(held)] = 1
-        held &= held - 1
 
 
 @kernel
@@ -100,9 +75,8 @@ def observe_seats(options: Options, state: State, seat: int, out: Observation) -
         mark_cards(int(state.played[who]), out.played[offset])
         possible = int(state.may_hold[who])
         if possible != ANY_CARD:
-            for suit in range(4):
-                out.void[offset, suit] = int(possible & tricks.suit_set(suit, trump) == 0)
-        who = after(options, who)
+            mark_voids(possible, trump, out.void[offset])
+        who = left_of(who, options.num_players)
 
 
 @kernel
@@ -114,7 +88,7 @@ def observe_trick(options: Options, state: State, leader: int, out: Observation)
         out.trick[offset, state.trick[index]] = 1
         if index == state.best:
             out.winning[offset] = 1
-        offset = after(options, offset)
+        offset = left_of(offset, options.num_players)
 
 
 @kernel
@@ -122,14 +96,14 @@ def observe_sides(options: Options, state: State, seat: int, out: Observation) -
     """§4: scores, pips, and the points as they stand."""
     sides, mine = state.score.shape[0], side_of(options, seat)
     for side in range(sides):
-        offset = side - mine if side >= mine else side - mine + sides
+        offset = offset_of(mine, side, sides)
         out.score[offset] = max(-MOST_SHOWN, min(MOST_SHOWN, int(state.score[side])))
         out.pips[offset] = state.pips[side]
     if state.finished > 0:
         for point in range(NUM_POINTS):
             side = int(state.point[point]) - 1
             if side >= 0:
-                out.points[point, side - mine if side >= mine else side - mine + sides] = 1
+                out.points[point, offset_of(mine, side, sides)] = 1
 
 
 @kernel
@@ -140,10 +114,7 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     No bid promises anything, so bids tell nothing of the cards.
     """
     players = options.num_players
-    unseen = (1 << (53 if options.joker != Joker.NONE else 52)) - 1
-    unseen &= ~int(state.hand[seat])
-    for who in range(players):
-        unseen &= ~int(state.played[who])
+    unseen = trick_hand.unseen_cards(state, seat, (1 << pack_size(options)) - 1)
     room, may_hold, dealt = (
         np.zeros(players + 1, np.int64),
         np.zeros(players + 1, np.int64),

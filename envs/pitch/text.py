@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from ..core import cards
+from ..core.cards import list_set
 from ..core.tricks import NO_TRUMP
-from .hands import (
+from .points import pips
+from .state import (
     BID,
     BIDDING,
     JOKER,
@@ -16,13 +16,11 @@ from .hands import (
     PASS,
     PLAY,
     Mode,
+    Options,
+    State,
     Teams,
     pack_size,
-    pips,
 )
-
-if TYPE_CHECKING:
-    from .game import Options
 
 SUITS = ("clubs", "diamonds", "hearts", "spades")
 POINTS = ("High", "Low", "Jack", "Game", "Joker")
@@ -47,15 +45,10 @@ def action_str(options: Options, action: int) -> str:
     return f"play {card_name(action - PLAY)}" if action < NAME else f"name {SUITS[action - NAME]}"
 
 
-def cards_of(held: int) -> list[int]:
-    """The cards of a set, in ascending order."""
-    return [card for card in range(JOKER + 1) if held >> card & 1]
-
-
-def piles(options: Options, state: Any) -> dict[str, list[int]]:
+def piles(options: Options, state: State) -> dict[str, list[int]]:
     """Where every card lies: hands, what has been captured, the trick, and the cards that nobody was dealt."""
-    found = {f"seat {seat}": cards_of(int(held)) for seat, held in enumerate(state.hand)}
-    found |= {f"captured by {side}": cards_of(int(held)) for side, held in enumerate(state.captured)}
+    found = {f"seat {seat}": list_set(int(held)) for seat, held in enumerate(state.hand)}
+    found |= {f"captured by {side}": list_set(int(held)) for side, held in enumerate(state.captured)}
     found["trick"] = state.trick[: state.in_trick].tolist()
     lying = {card for pile in found.values() for card in pile}
     found["out of play"] = [card for card in range(pack_size(options)) if card not in lying]
@@ -67,7 +60,7 @@ def side_name(options: Options, side: int) -> str:
     return f"seats {side} and {side + 2}" if options.teams == Teams.PARTNERS else f"seat {side}"
 
 
-def table_str(options: Options, state: Any, seat: int | None) -> str:
+def table_str(options: Options, state: State, seat: int | None) -> str:
     """The bids, the trick and the scores, and hands as `seat` may see them; None shows all cards."""
     trump = "trump not yet known" if state.trump == NO_TRUMP else f"{SUITS[int(state.trump)]} are trumps"
     target = "a single hand" if options.mode == Mode.HAND else f"to {options.target}"
@@ -77,7 +70,7 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
     lines.append("seat  bid   cards")
     for who in range(options.num_players):
         notes = [word for word, fits in (("dealer", who == state.dealer), ("pitcher", who == state.pitcher)) if fits]
-        held = cards_of(int(state.hand[who]))
+        held = list_set(int(state.hand[who]))
         shown = _names(held) if seat in (None, who) else " ".join(["--"] * len(held))
         lines.append(
             f"{who:>4}  {_bid(int(state.bid[who])):<4}  {shown}" + (f"  ({', '.join(notes)})" if notes else "")
@@ -86,7 +79,7 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
         lines.append(f"trick led by seat {int(state.leader)}: {_names(state.trick[: state.in_trick].tolist())}")
     for side, score in enumerate(state.score.tolist()):
         captured = int(state.captured[side])
-        names = f" in {_names(cards_of(captured))}" if captured else ""
+        names = f" in {_names(list_set(captured))}" if captured else ""
         lines.append(f"{side_name(options, side)}: score {score}, {pips(captured)} pips captured{names}")
     return "\n".join(lines)
 
@@ -99,7 +92,7 @@ def _bid(bid: int) -> str:
     return ("-", "pass")[bid] if bid < LEAST_BID else str(bid)
 
 
-def _points(options: Options, state: Any) -> str:
+def _points(options: Options, state: State) -> str:
     won = [
         f"{POINTS[point]} {side_name(options, int(side) - 1)}"
         for point, side in enumerate(state.point)

@@ -21,8 +21,8 @@ from backalley.envs.core.catalogue import game
 from backalley.envs.core.options import OptionError
 from backalley.envs.core.parts import OVER
 from backalley.envs.core.vector import BatchEnv
-from backalley.envs.killer_bridge import hands
-from backalley.envs.killer_bridge.game import winners
+from backalley.envs.killer_bridge import rules, schedule, scoring
+from backalley.envs.killer_bridge.state import PACK, PLAY, largest_hand
 from tests import test_batch, test_rules
 from tests.cases import label, marks, random_action
 
@@ -50,7 +50,7 @@ def test_tables_of_every_size_keep_the_generic_promises(given: dict[str, Any]) -
     long."""
     game = GAME.bind(given)
     env, random = AECEnv(game), np.random.default_rng(7)
-    decisions = sum(game.options.num_players * (size + 1) for size in hands.hand_sizes(game.options))
+    decisions = sum(game.options.num_players * (size + 1) for size in schedule.hand_sizes(game.options))
     checks = 1 + 60 // game.options.num_players
     for episode in range(2):
         env.reset(seed=episode)
@@ -67,9 +67,9 @@ def test_tables_of_every_size_keep_the_generic_promises(given: dict[str, Any]) -
         env.engine.determinize(env.engine.batch.state, viewer, np.array([random.integers(2**63)], np.uint64))
         env.engine.show_one()
         test_rules.check_returns(game, test_rules.play(env, random, 1))
-    test_rules.test_redrawn_worlds_are_spread_evenly(GAME, given)
-    test_rules.test_a_deal_uses_no_card_that_chance_has_not_drawn(GAME, given)
-    test_batch.test_row_i_equals_the_aec_environment_with_that_rows_seed(GAME, given)
+    test_rules.test_redrawn_worlds_are_spread_evenly(game)
+    test_rules.test_a_deal_uses_no_card_that_chance_has_not_drawn(game)
+    test_batch.test_row_i_equals_the_aec_environment_with_that_rows_seed(game)
 
 
 # --- §1.2
@@ -97,10 +97,10 @@ SCHEDULE = {
 @pytest.mark.parametrize("players", SCHEDULE)
 def test_the_schedule_is_the_published_one(players: int) -> None:
     game = GAME.bind({"num_players": players})
-    sizes = hands.hand_sizes(game.options)
-    largest = hands.largest_hand(game.options)
+    sizes = schedule.hand_sizes(game.options)
+    largest = largest_hand(game.options)
     decisions = sum(players * (size + 1) for size in sizes)
-    assert (largest, hands.left_over(game.options, 0), len(sizes), decisions) == SCHEDULE[players]
+    assert (largest, schedule.left_over(game.options, 0), len(sizes), decisions) == SCHEDULE[players]
     assert sizes == [*range(largest, 0, -1), *range(1, largest + 1)]
 
 
@@ -115,7 +115,7 @@ def test_a_full_game_takes_as_many_decisions_as_the_table_says(players: int) -> 
 
 
 def test_nothing_is_left_over_for_eight_numbers_of_players_only() -> None:
-    full = [players for players in range(1, 55) if hands.left_over(GAME.bind({"num_players": players}), 0) == 0]
+    full = [players for players in range(1, 55) if schedule.left_over(GAME.bind(num_players=players).options, 0) == 0]
     assert full == [1, 2, 3, 6, 9, 18, 27, 54]
 
 
@@ -124,7 +124,7 @@ def test_nothing_is_left_over_for_eight_numbers_of_players_only() -> None:
 
 def rainbow_share(trump: int, gone: str | None, quarter: int) -> Fraction:
     """The share of hands of 4 * quarter cards that may bid RAINBOW, from the sizes of the code's own suits."""
-    pack = hands.PACK & ~(1 << cards.card_number(gone) if gone else 0)
+    pack = PACK & ~(1 << cards.card_number(gone) if gone else 0)
     ways = 1
     for suit in range(4):
         ways *= comb((pack & tricks.suit_set(suit, trump)).bit_count(), quarter)
@@ -156,13 +156,13 @@ def test_counting_the_hands_of_four_that_may_bid_rainbow_gives_the_same(trump: i
     """Every hand that could be a rainbow, and as many others drawn at random, through the rule itself."""
     pack = [card for card in range(54) if gone is None or card != cards.card_number(gone)]
     suits = [[card for card in pack if tricks.suit(card, trump) == suit] for suit in range(5)]
-    found = sum(hands.is_rainbow(sum(1 << card for card in hand), 4, trump) for hand in itertools.product(*suits[:4]))
+    found = sum(rules.is_rainbow(sum(1 << card for card in hand), 4, trump) for hand in itertools.product(*suits[:4]))
     assert Fraction(found, comb(len(pack), 4)) == rainbow_share(trump, gone, 1)
     random = np.random.default_rng(0)
     for _ in range(2000):
         hand = random.choice(pack, 4, replace=False).tolist()
         spread = sorted(tricks.suit(card, trump) for card in hand) == [0, 1, 2, 3]
-        assert hands.is_rainbow(sum(1 << card for card in hand), 4, trump) == spread
+        assert rules.is_rainbow(sum(1 << card for card in hand), 4, trump) == spread
 
 
 def test_a_joker_is_turned_up_once_in_27_deals() -> None:
@@ -179,10 +179,11 @@ def test_a_joker_is_turned_up_once_in_27_deals() -> None:
 
 
 def test_the_most_that_a_game_of_four_can_bring() -> None:
-    assert hands.score_bounds(GAME.bind({}))[1] == 2548
-    assert hands.score_bounds(GAME.bind({"allow_board": False, "allow_rainbow": False}))[1] == 1898
-    assert hands.score_bounds(GAME.bind({"allow_board": False, "allow_rainbow": False, "scoring": "linear"}))[1] == 442
-    assert hands.score_bounds(GAME.bind({"length": "single"})) == (-169 - 25, 204)
+    numbers_only = GAME.bind(allow_board=False, allow_rainbow=False)
+    assert scoring.score_bounds(GAME.options)[1] == 2548
+    assert scoring.score_bounds(numbers_only.options)[1] == 1898
+    assert scoring.score_bounds(numbers_only.bind(scoring="linear").options)[1] == 442
+    assert scoring.score_bounds(GAME.bind(length="single").options) == (-169 - 25, 204)
 
 
 @pytest.mark.slow
@@ -197,12 +198,12 @@ def test_a_lone_players_games(length: str, below: int | None, points: int) -> No
     while env.engine.batch.seat[0] != OVER:
         legal = np.flatnonzero(env.engine.batch.mask[0])
         size = int(env.engine.batch.state["hand_size"][0])
-        env.step(int(legal[0]) if legal[0] >= hands.PLAY or below is None else max(0, size - below))
+        env.step(int(legal[0]) if legal[0] >= PLAY or below is None else max(0, size - below))
     assert env.engine.batch.state["score"][0, 0] == points
     assert env.rewards["player_0"] == pytest.approx(points / 100, rel=1e-6)
     assert env.infos["player_0"]["points"] == points
     assert env.infos["player_0"]["winner"]
-    low, high = GAME.reward_range
+    low, high = env.game.reward_range
     assert low * 100 == pytest.approx(-107_910) or length != "full"
     assert high * 100 == pytest.approx(-108 if length == "full" else -54)
 
@@ -215,25 +216,25 @@ def test_paid_hand_by_hand_or_at_the_end_the_sum_is_the_same(given: dict[str, An
     returns = []
     for by_hand in (False, True):
         tables = BatchEnv(GAME.bind({**given, "per_hand_rewards": by_hand}), 4, seed=1, autoreset=False)
-        turn = tables.reset()
+        step = tables.reset()
         seats = tables.num_seats
         gained, random = np.zeros((4, seats)), np.random.default_rng(0)
         paid = 0
-        while (turn.seat >= 0).all():
-            turn = tables.step(np.array([random.choice(np.flatnonzero(mask)) for mask in turn.action_mask]))
-            gained += turn.reward
-            paid += int(turn.reward.any())
+        while (step.seat >= 0).all():
+            step = tables.step(np.array([random.choice(np.flatnonzero(mask)) for mask in step.action_mask]))
+            gained += step.reward
+            paid += int(step.reward.any())
         score = tables.engine.batch.state["score"]
         scale = 100 if given.get("length") == "single" else 1000
         assert np.allclose(gained, (score - score.mean(axis=1, keepdims=True)) / scale, atol=1e-5)
-        assert paid == (len(hands.hand_sizes(tables.options)) if by_hand else 1)
+        assert paid == (len(schedule.hand_sizes(tables.game.options)) if by_hand else 1)
         returns.append(gained)
     assert np.allclose(returns[0], returns[1], atol=1e-5)
 
 
-def test_between_hands_the_outlook_is_what_the_points_so_far_pay() -> None:
+def test_between_hands_the_leaf_value_is_what_the_points_so_far_pay() -> None:
     by_hand = AECEnv(GAME.bind({"per_hand_rewards": True}))
-    at_end, win = GAME.bind(), GAME.bind({"reward": "win"})
+    at_end, win = GAME, GAME.bind({"reward": "win"})
     random, paid, hands_seen = np.random.default_rng(2), np.zeros(4), 0
     by_hand.reset(seed=2)
     while by_hand.engine.batch.seat[0] != OVER and hands_seen < 5:
@@ -243,9 +244,9 @@ def test_between_hands_the_outlook_is_what_the_points_so_far_pay() -> None:
             paid += reward
             hands_seen += 1
             state = by_hand.engine.batch.state[0]
-            assert [GAME.leaf_value(at_end, state, seat) for seat in range(4)] == pytest.approx(paid, abs=1e-6)
-            assert GAME.leaf_value(by_hand.options, state, 0) == 0
-            assert np.isnan(GAME.leaf_value(win, state, 0))
+            assert [rules.leaf_value(at_end.options, state, seat) for seat in range(4)] == pytest.approx(paid, abs=1e-6)
+            assert rules.leaf_value(by_hand.game.options, state, 0) == 0
+            assert np.isnan(rules.leaf_value(win.options, state, 0))
     assert hands_seen == 5
 
 
@@ -280,7 +281,9 @@ def test_infos_tell_points_and_winners_and_sips_only_where_they_are_drunk() -> N
     assert [env.infos[name]["points"] for name in env.possible_agents] == state["score"].tolist()
     best = state["score"].max()
     assert [env.infos[name]["winner"] for name in env.possible_agents] == (state["score"] == best).tolist()
-    assert winners(env.options, state) == sum(1 << seat for seat in range(4) if state["score"][seat] == best)
+    assert scoring.winners(env.game.options, state) == sum(
+        1 << seat for seat in range(4) if state["score"][seat] == best
+    )
 
 
 # --- §2
@@ -301,7 +304,7 @@ def deal_to(env: AECEnv, dealt: list[str], turned: str) -> None:
 
 def play_names(env: AECEnv, names: str) -> None:
     for name in names.split(", "):
-        env.step(GAME.action_number(env.options, name))
+        env.step(env.game.action_number(name))
 
 
 def test_redrawn_hands_keep_what_the_play_has_shown() -> None:
@@ -358,7 +361,7 @@ def test_the_observation_shows_voids_and_the_trump_bound_but_not_to_forgetful_ta
             env, "bid 0, bid 0, bid 0, bid 0, play BJ, play 9S, play 5H, play LJ, play 2C, play 2D, play 2H, play 3S"
         )
         play_names(env, "play 4S")  # it has won the second trick; seat 0 is next
-        shown = env.engine.observe(np.zeros(1, np.int64), np.array([0]))[0].view(GAME.observation_dtype)[0]
+        shown = env.engine.observe(np.zeros(1, np.int64), np.array([0]))[0].view(env.game.observation_dtype)[0]
         played = [[name for name in cards.NAMES if shown["played"][seat, cards.card_number(name)]] for seat in range(4)]
         if history == "full":
             assert shown["void"].tolist() == [[0] * 5, [1, 0, 0, 0, 0], [1, 0, 0, 1, 0], [1, 0, 0, 0, 0]]
@@ -377,7 +380,7 @@ def test_a_small_table_costs_no_more_than_it_needs() -> None:
     assert np.diff(sizes).tolist() == [39] * 53
     assert sizes[3] == 168
     assert GAME.bind({"length": "single", "hand_size": 3}).cards_drawn == 13
-    page = (GAME.folder / "README.md").read_text("utf-8")
+    page = (GAME.type.folder / "README.md").read_text("utf-8")
     for players in (1, 4, 10, 11, 37, 54):
         game = GAME.bind({"num_players": players})
         observation = game.observation_dtype.itemsize

@@ -28,7 +28,7 @@ from backalley.envs.core.parts import OVER
 from backalley.envs.core.vector import BatchEnv
 from backalley.envs.pitch import bot
 from backalley.envs.pitch.game import GAME
-from backalley.envs.pitch.hands import (
+from backalley.envs.pitch.state import (
     BID,
     JOKER,
     NAME,
@@ -142,7 +142,7 @@ class Referee:
         if self.high_bid == 0:
             self.end_hand(None)
             return
-        # Only the dealer can bid as much as another, and he bids last.
+        # Only the dealer can bid as much as another, who bids last.
         self.pitcher = [who for who, value in self.bids.items() if value == self.high_bid][-1]
         self.turn = self.pitcher
 
@@ -243,7 +243,7 @@ def played_with_a_referee(env: AECEnv, seed: int) -> Referee:
     env.reset(seed=seed)
     batch = env.engine.batch
     state = batch.state[0]
-    referee = Referee(env.options, int(state.dealer))
+    referee = Referee(env.game.options, int(state.dealer))
     referee.deal([cards_of(held) for held in state.hand])
     gained = np.zeros(env.engine.num_seats)
     while batch.seat[0] != OVER:
@@ -301,8 +301,8 @@ choices = [
 ]
 for number, given in enumerate(choices):
     for players in (3, 4, 6, 7):
-        options = GAME.bind({"target": 7, **given, "teams": "solo", "num_players": players})
-        played_with_a_referee(AECEnv(GAME_AND_OPTIONS), 10 * number + players)
+        options = {"target": 7, **given, "teams": "solo", "num_players": players}
+        played_with_a_referee(AECEnv(GAME.bind(options)), 10 * number + players)
 print("done")
 """
 
@@ -325,7 +325,7 @@ def opened(seed: int = 3, **given: Any) -> AECEnv:
 
 def observation(env: AECEnv, seat: int) -> Any:
     flat = env.engine.observe(np.zeros(1, np.int64), np.array([seat]))
-    return flat.view(GAME.observation_dtype).reshape(-1)[0]
+    return flat.view(env.game.observation_dtype).reshape(-1)[0]
 
 
 def worlds_of(env: AECEnv, seat: int, count: int) -> npt.NDArray[Any]:
@@ -341,10 +341,10 @@ def rows(marked: npt.NDArray[Any]) -> list[set[int]]:
 
 
 def followed(env: AECEnv, seed: int) -> Any:
-    """Random play of one hand, with a referee who agrees; yields him before every decision."""
+    """Random play of one hand, with a referee who agrees, yielded before every decision."""
     random, batch = np.random.default_rng(seed), env.engine.batch
     env.reset(seed=seed)
-    referee = Referee(env.options, int(batch.state[0].dealer))
+    referee = Referee(env.game.options, int(batch.state[0].dealer))
     referee.deal([cards_of(held) for held in batch.state[0].hand])
     while batch.seat[0] != OVER and referee.hands_over == 0:
         yield referee
@@ -384,8 +384,8 @@ def test_a_seat_sees_its_hand_and_all_that_has_been_laid_open(given: dict[str, A
 @pytest.mark.parametrize("given", [{}, {"joker": "below_jack"}, {"must_trump_when_void": True}])
 def test_imagined_hands_hold_nothing_that_a_seat_has_shown_to_lack(given: dict[str, Any]) -> None:
     env, shown_voids = opened(**given), 0
-    pack = set(range(GAME.deck_size))
-    for seed in range(12 if COMPILED else 1):
+    pack = set(range(env.game.deck_size))
+    for seed in range(12 if COMPILED else 2):
         for number, referee in enumerate(followed(env, seed)):
             if number % 3:
                 continue
@@ -472,34 +472,34 @@ def test_before_a_deal_the_side_that_lacks_less_is_likelier_to_win() -> None:
     found = []
     for mine in (-10, 0, 10, 21, 25):
         state[0].score[:] = (mine, 10)
-        gains = [leaf_value(env.options, state[0], seat) for seat in range(4)]
+        gains = [leaf_value(env.game.options, state[0], seat) for seat in range(4)]
         assert sum(gains) == pytest.approx(0)
         assert gains[0] == gains[2]
         found.append(gains[0])
     assert found[2] == pytest.approx(0)
     assert found[0] < found[1] < 0 < found[3] == found[4] < 1
-    assert leaf_value(GAME.bind({"mode": "hand"}), state[0], 0) == 0
+    assert leaf_value(GAME.bind(mode="hand").options, state[0], 0) == 0
 
 
 @pytest.mark.skipif(not COMPILED, reason="hundreds of games")
 @pytest.mark.slow
-def test_the_outlook_is_what_comes_of_the_scores() -> None:
+def test_the_leaf_value_is_what_comes_of_the_scores() -> None:
     """Over games of `book` with itself, the mean leaf_value before the deals of each tenth is near the mean of what was
     won."""
     game = GAME.bind()
     tables = BatchEnv(game, 1024, seed=2, autoreset=False)
     player, leaf_value = agent("bot:book", game), GAME.leaf_value
     assert leaf_value is not None
-    turn, batch = tables.reset(), tables.engine.batch
+    step, batch = tables.reset(), tables.engine.batch
     keys = np.arange(1024, dtype=np.uint64)
     seen, hoped = np.full(1024, -1), [[] for _ in range(1024)]  # type: ignore[var-annotated]
     won = np.zeros(1024)
-    while (live := np.flatnonzero(turn.seat >= 0)).size:
+    while (live := np.flatnonzero(step.seat >= 0)).size:
         for row in live[batch.state["hand_index"][live] != seen[live]]:
             seen[row] = batch.state["hand_index"][row]
             hoped[row].append(leaf_value(game.options, batch.state[row], 0))
-        turn = tables.step(player.act(view_of(tables.engine, live, keys)), live)
-        won[live] += turn.reward[live, 0]
+        step = tables.step(player.act(view_of(tables.engine, live, keys)), live)
+        won[live] += step.reward[live, 0]
     pairs = np.array([(hope, won[row]) for row in range(1024) for hope in hoped[row]])
     for low in np.arange(-1, 1, 0.25):
         these = pairs[(pairs[:, 0] >= low) & (pairs[:, 0] < low + 0.25)]
@@ -525,14 +525,14 @@ def test_the_better_player_wins(better: str, worse: str, given: dict[str, Any], 
 
 
 def test_book_bids_no_two_that_an_opposing_dealer_can_take() -> None:
-    """It is bid before the dealer by his partner alone; where the dealer cannot take a bid, by anybody."""
+    """It is bid before the dealer by the dealer's partner alone; where the dealer cannot take a bid, by anybody."""
     for can_take, bidders in ((True, {2}), (False, {1, 2, 3})):
         env, found = opened(first_dealer=0, dealer_can_take=can_take), set()
         for seed in range(300 if COMPILED else 20):
             env.reset(seed=seed)
             while env.engine.batch.state[0].phase == 0 and env.engine.batch.seat[0] != 0:
                 mask = env.engine.batch.mask[0]
-                action = int(bot.book(env.options, env.engine.batch.observation[0], mask, np.uint64(0)))
+                action = int(bot.book(env.game.options, env.engine.batch.observation[0], mask, np.uint64(0)))
                 if action == BID:
                     found.add(int(env.engine.batch.seat[0]))
                 env.step(action)
@@ -555,5 +555,5 @@ def test_options_that_cannot_be_are_refused_in_a_sentence(given: dict[str, Any],
 
 
 def test_partners_are_two_sides_and_the_lonely_one_each() -> None:
-    assert GAME.sides_of(GAME.bind()) == (0, 1, 0, 1)
-    assert GAME.sides_of(GAME.bind({"teams": "solo", "num_players": 5})) == (0, 1, 2, 3, 4)
+    assert GAME.bind().sides == (0, 1, 0, 1)
+    assert GAME.bind(teams="solo", num_players=5).sides == (0, 1, 2, 3, 4)

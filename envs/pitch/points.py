@@ -1,183 +1,31 @@
-"""The hands of Pitch: what may be bid and played, which points there are, and who wins the game.
+"""What a hand's cards are worth, and what the scores say of the game.
 
 The § marks are README.md's paragraphs.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
 from ..core import tricks
-from ..core.cards import LITTLE_JOKER, count_bits
+from ..core.cards import count_bits
 from ..core.kernel import kernel
+from .auction import top_bid
+from .state import JOKER, NOBODY, GameEnd, GameTie, Joker, Options
 
-if TYPE_CHECKING:
-    from .game import Options
-
-HAND = 6  # cards dealt to each player, and tricks of a hand (§1.1)
-PACKET = 3  # cards that a player gets at a time (§1.1)
-LEAST_BID = 2  # (§1.2)
-JOKER = LITTLE_JOKER  # the one joker, where it is played with (§2)
-SPADES = 3  # trump after a pitched joker (§2)
-
-# Actions (§3), 62 of them:
-#    0      pass
-#    1-4    bid 2, 3, 4, 5 (5 only with the joker)
-#    5-56   play that card (5 + suit * 13 + rank)
-#   57      play the joker
-#   58-61   name trump: C, D, H, S
-PASS = 0
-BID = 1
-PLAY = 5
-NAME = 58
-NUM_ACTIONS = 62
-
-BIDDING, PLAYING, NAMING = 0, 1, 2  # phases of a hand
-HIGH, LOW, JACK, GAME_POINT, JOKER_POINT = 0, 1, 2, 3, 4  # the points of a hand (§1.4)
-NUM_POINTS = 5
-NOBODY = -1
+MOST_PIPS = 80  # of a whole pack (§1.4)
 FAR = 8.0  # points that even a side at the target lacks: it has yet to bid and make it (§5)
-ANY_CARD = (1 << (JOKER + 1)) - 1
-"""All cards, as a set."""
 
 _RANK = 1 | 1 << 13 | 1 << 26 | 1 << 39
 _TENS, _JACKS, _QUEENS, _KINGS, _ACES = _RANK << 8, _RANK << 9, _RANK << 10, _RANK << 11, _RANK << 12
 _JACK_RANK = 9
 
 
-class LowRule(IntEnum):
-    """§1.4: whose the point for Low is."""
-
-    CAPTURED = 0
-    DEALT = 1
-
-
-class GameTie(IntEnum):
-    """§1.4: who has the point for Game where the most pips are equal."""
-
-    NONE = 0
-    NON_BIDDER = 1
-    BIDDER = 2
-
-
-class AllPass(IntEnum):
-    """§1.2: what the dealer does when all others have passed."""
-
-    DEALER_FORCED_2 = 0
-    REDEAL = 1
-
-
-class Joker(IntEnum):
-    """§2: whether there is a joker, and its rank among the trumps."""
-
-    NONE = 0
-    LOW_TRUMP = 1
-    BELOW_JACK = 2
-
-
-class JokerPitch(IntEnum):
-    """§2: what is trump when the joker is pitched."""
-
-    SPADES = 0
-    NAME = 1
-
-
-class GameEnd(IntEnum):
-    """§1.6: who wins by reaching the target."""
-
-    BIDDER_MUST_MAKE = 0
-    FIRST_PAST = 1
-
-
-class Mode(IntEnum):
-    """§2: a game to the target, or a single hand."""
-
-    MATCH = 0
-    HAND = 1
-
-
-class Teams(IntEnum):
-    """§2: two partnerships, or everybody for himself."""
-
-    PARTNERS = 0
-    SOLO = 1
-
-
-def num_sides(options: Options) -> int:
-    """How many score sheets there are: two partnerships, or one for each player."""
-    return 2 if options.teams == Teams.PARTNERS else options.num_players
-
-
-def pack_size(options: Options) -> int:
-    """52 cards, or 53 with the joker."""
-    return 52 + int(options.joker != Joker.NONE)
-
-
-@kernel
-def side_of(options: Options, seat: int) -> int:
-    """§1.1: the side of a seat: partners sit across from each other."""
-    return seat % 2 if options.teams == Teams.PARTNERS else seat
-
-
-@kernel
-def after(options: Options, seat: int) -> int:
-    """The seat to the left of another."""
-    return seat + 1 if seat + 1 < options.num_players else 0
-
-
-@kernel
-def top_bid(options: Options) -> int:
-    """§1.2: all the points that there are: the smudge."""
-    return 4 if options.joker == Joker.NONE else 5
-
-
 @kernel
 def joker_strength(options: Options) -> int:
     """§2: where the joker stands among the trumps, as `tricks.strength` wants it."""
     return tricks.JOKER_BELOW_JACK if options.joker == Joker.BELOW_JACK else tricks.JOKER_LOW
-
-
-@kernel
-def may_bid(options: Options, highest: int, value: int, is_dealer: bool) -> bool:
-    """§1.2: a bid is higher than the highest so far (0 for none); the dealer may take it for as much, unless it is a
-    smudge."""
-    if value > highest:
-        return value <= top_bid(options)
-    takes = is_dealer and options.dealer_can_take and value == highest
-    return takes and (value < top_bid(options) or options.smudge_takeable)
-
-
-@kernel
-def may_pass(options: Options, highest: int, is_dealer: bool) -> bool:
-    """§1.2: anybody may pass, but for the dealer when nobody has bid."""
-    return highest > 0 or not is_dealer or options.all_pass == AllPass.REDEAL
-
-
-@kernel
-def playable(hand: int, led: int, trump: int, must_trump: bool) -> int:
-    """§1.3: the cards of a hand (a set) that may be played to a trick in which the suit `led` was led."""
-    trumps = hand & tricks.suit_set(trump, trump)
-    if led == trump:
-        return trumps if trumps != 0 else hand
-    held = hand & tricks.suit_set(led, trump)
-    if held != 0:
-        return held | trumps
-    return trumps if must_trump and trumps != 0 else hand
-
-
-@kernel
-def left_possible(card: int, led: int, trump: int, must_trump: bool) -> int:
-    """§4: what whoever played `card` to a trick of that suit may still hold, as a set of all cards not ruled out by
-    it."""
-    followed, trumps = tricks.suit_set(led, trump), tricks.suit_set(trump, trump)
-    if ((followed | trumps) >> card) & 1:
-        return ANY_CARD
-    possible = ANY_CARD & ~followed
-    return possible & ~trumps if must_trump else possible
 
 
 @kernel

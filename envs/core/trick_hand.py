@@ -1,0 +1,227 @@
+"""The trick hand: the table of a game in which everybody holds cards and plays one to each trick.
+
+A game's State inherits `TrickHand`, and its Options have `num_players` and `first_dealer`. How a card gets from a hand
+to a trick and how a trick ends is told here; what may be bid, led and followed, what a play leaves possible in the hand
+and what a trick is worth are the game's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from . import tricks
+from .kernel import kernel, passing
+from .options import Option, OptionError, option
+from .record import field
+from .tricks import NO_TRUMP
+
+RANDOM_DEALER = -1
+"""`first_dealer` where the cut decides."""
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Who deals first
+
+
+class TrickHandOptions(Protocol):
+    """The options that all trick games have."""
+
+    @property
+    def num_players(self) -> int: ...
+    @property
+    def first_dealer(self) -> int: ...
+
+
+def first_dealer(most_players: int) -> Option:
+    """The option of that name, for a table of at most so many players."""
+    return option("who deals the first hand", low=RANDOM_DEALER, high=most_players - 1, words={"random": RANDOM_DEALER})
+
+
+def check_first_dealer(game: str, options: TrickHandOptions) -> None:
+    """Raises OptionError for a first dealer who has no seat."""
+    if options.first_dealer >= options.num_players:
+        raise OptionError(
+            f"{game} option first_dealer is {options.first_dealer}; with {options.num_players} players it takes "
+            f"0..{options.num_players - 1} or 'random'."
+        )
+
+
+def num_start_outcomes(options: TrickHandOptions) -> int:
+    """What chance can decide before the first deal: who deals it, if that is drawn."""
+    return options.num_players if options.first_dealer == RANDOM_DEALER else 1
+
+
+@kernel
+def dealer_of(first_dealer: int, start_outcome: int) -> int:
+    """Who deals the first hand: as agreed, or as the cut has it."""
+    return start_outcome if first_dealer == RANDOM_DEALER else first_dealer
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Seats
+
+
+@kernel
+def left_of(seat: int, seats: int) -> int:
+    """The seat to the left of another."""
+    return seat + 1 if seat + 1 < seats else 0
+
+
+@kernel
+def offset_of(seat: int, who: int, seats: int) -> int:
+    """How many places to the left of `seat` another sits."""
+    return who - seat if who >= seat else who - seat + seats
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The table
+
+
+def per_seat(options: TrickHandOptions) -> tuple[int]:
+    """The shape of a field that each seat has one number of."""
+    return (options.num_players,)
+
+
+class TrickHand:
+    """The fields that a State of a trick game begins with; after them come the game's own, and there must be some.
+
+    Numba takes a record that begins with *all* fields of another for a subtype of it, and may run the kernels compiled
+    for the other; so no table is a bare TrickHand. All numbers are signed: kernels subtract them from each other.
+    """
+
+    seat: int = field("i1", doc="who acts; -1 a shuffled pack is wanted, -2 over")
+    dealer: int = field("i1", doc="who dealt this hand")
+    hand_index: int = field("i1", doc="hands finished before this one")
+    trump: int = field("i1", doc="the trump suit: 0..3, 4 for none")
+    leader: int = field("i1", doc="who led, or is to lead, this trick")
+    in_trick: int = field("i1", doc="cards in this trick")
+    best: int = field("i1", doc="which of them wins so far, in order of play")
+    finished: int = field("i1", doc="tricks of this hand that are finished")
+    reward: npt.NDArray[np.float32] = field("f4", per_seat, "what each seat gained by the latest action")
+    trick: npt.NDArray[np.int8] = field("i1", per_seat, "the cards of this trick in order of play")
+    hand: npt.NDArray[np.int64] = field("i8", per_seat, "each seat's cards, as a set")
+    played: npt.NDArray[np.int64] = field("i8", per_seat, "the cards that each seat has played in this hand, as a set")
+    may_hold: npt.NDArray[np.int64] = field(
+        "i8", per_seat, "what each seat's plays leave possible in its hand, as a set"
+    )
+
+
+@passing
+def clear_hand(state: TrickHand, pack: int) -> None:
+    """Take up all cards of the last hand; of the next, everybody may hold any of the pack (a set)."""
+    state.trump = NO_TRUMP
+    state.leader = 0
+    state.in_trick = 0
+    state.best = 0
+    state.finished = 0
+    state.trick[:] = 0
+    state.hand[:] = 0
+    state.played[:] = 0
+    state.may_hold[:] = pack
+
+
+@passing
+def deal_hands(state: TrickHand, deck: npt.NDArray[Any], size: int, packet: int) -> int:
+    """`size` cards to each seat from the dealer's left, `packet` of them at a time; gives how many have been dealt."""
+    seats, index = state.hand.shape[0], 0
+    for _ in range(size // packet):
+        seat = int(state.dealer)
+        for _ in range(seats):
+            seat = left_of(seat, seats)
+            for _ in range(packet):
+                state.hand[seat] |= 1 << int(deck[index])
+                index += 1
+    return index
+
+
+@passing
+def lead(state: TrickHand, seat: int, card: int) -> None:
+    """The first card of a trick, which wins it so far."""
+    state.best = 0
+    lay(state, seat, card)
+
+
+@passing
+def follow(state: TrickHand, seat: int, card: int, possible: int, joker: int) -> None:
+    """A further card of a trick. `possible` is what this play leaves possible in the seat's hand, as a set; `joker` is
+    as in `tricks.strength`."""
+    state.may_hold[seat] &= possible
+    if tricks.beats(card, int(state.trick[state.best]), int(state.trump), joker):
+        state.best = state.in_trick
+    lay(state, seat, card)
+
+
+@passing
+def lay(state: TrickHand, seat: int, card: int) -> None:
+    """A card goes from a hand to the trick."""
+    state.trick[state.in_trick] = card
+    state.in_trick += 1
+    state.hand[seat] &= ~(1 << card)
+    state.played[seat] |= 1 << card
+
+
+@passing
+def finish_trick(state: TrickHand) -> int:
+    """All have played: the trick is taken up, and whoever played its best card leads the next. Gives that seat."""
+    seats = state.trick.shape[0]
+    winner = int(state.leader) + int(state.best)
+    if winner >= seats:
+        winner -= seats
+    state.trick[:] = 0
+    state.leader = winner
+    state.seat = winner
+    state.in_trick = 0
+    state.best = 0
+    state.finished += 1
+    return winner
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a seat knows, and how it is shown
+
+
+@passing
+def unseen_cards(state: TrickHand, seat: int, pack: int) -> int:
+    """The cards of the pack (a set) that a seat neither holds nor has seen played."""
+    unseen = pack & ~int(state.hand[seat])
+    for who in range(state.played.shape[0]):
+        unseen &= ~int(state.played[who])
+    return unseen
+
+
+@kernel
+def mark_cards(held: int, out: npt.NDArray[Any]) -> None:
+    """Write 1 for each card of a set."""
+    while held != 0:
+        out[tricks.lowest_card(held)] = 1
+        held &= held - 1
+
+
+@kernel
+def mark_voids(possible: int, trump: int, out: npt.NDArray[Any]) -> None:
+    """Write 1 for each suit of which a seat that may hold no more than a set has no card: C, D, H, S and, if there is a
+    fifth place, the jokers' own where no suit is trump."""
+    for suit in range(out.shape[0]):
+        there = suit < NO_TRUMP or trump == NO_TRUMP
+        out[suit] = int(there and possible & tricks.suit_set(suit, trump) == 0)
+
+
+@kernel
+def marked_cards(row: npt.NDArray[Any]) -> int:
+    """The cards that a row of an observation marks, as a set."""
+    found = 0
+    for card in range(row.shape[0]):
+        if row[card] != 0:
+            found |= 1 << card
+    return found
+
+
+@kernel
+def marked_place(row: npt.NDArray[Any]) -> int:
+    """The first place that a row of an observation marks, or -1."""
+    for place in range(row.shape[0]):
+        if row[place] != 0:
+            return place
+    return -1

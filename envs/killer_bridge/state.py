@@ -1,0 +1,161 @@
+"""What a table of Killer Back Alley Bridge Substitute agrees on, how its actions are numbered, and all that lies on it.
+
+The § marks are README.md's paragraphs.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import trick_hand
+from ..core.kernel import kernel
+from ..core.options import OptionError, option, plain
+from ..core.record import field
+from ..core.trick_hand import RANDOM_DEALER, TrickHand, per_seat
+
+PACK_SIZE = 54  # 52 cards and two jokers (§1.1)
+PACK = (1 << PACK_SIZE) - 1  # all of them as a set
+NO_CARD = 54  # where no card was turned up (§1.3)
+
+# Actions (§3), 111 of them for every number of players:
+#    0-54    bid that many tricks
+#   55       BOARD
+#   56       RAINBOW
+#   57-110   play that card (57 + suit * 13 + rank; 109 and 110 are the little and the big joker)
+BOARD = 55
+RAINBOW = 56
+PLAY = 57
+NUM_ACTIONS = PLAY + PACK_SIZE
+NO_BID = NUM_ACTIONS  # in `State.bid`, before the bid
+
+LARGEST_HAND = 0  # `hand_size` where the pack decides
+
+
+class Variant(IntEnum):
+    """§1.5: who wins, and whether sips are counted."""
+
+    STANDARD = 0
+    ULTIMATE = 1
+    DRINKING = 2
+
+
+class SipRule(IntEnum):
+    """§1.5: what a missed bid costs in the drinking game."""
+
+    ONE_PER_MISS = 0
+    DIFFERENCE = 1
+
+
+class Scoring(IntEnum):
+    """§1.4: what f is."""
+
+    SQUARED = 0
+    LINEAR = 1
+
+
+class LinearPenalty(IntEnum):
+    """§1.4: what f is for a missed bid in the linear game."""
+
+    LINEAR = 0
+    SQUARED = 1
+
+
+class Length(IntEnum):
+    """§1.2: which hands are played."""
+
+    FULL = 0
+    DOWN = 1
+    UP = 2
+    SINGLE = 3
+
+
+class History(IntEnum):
+    """§2: which of the hand's tricks an observation shows."""
+
+    FULL = 0
+    LAST_TRICK = 1
+
+
+class Reward(IntEnum):
+    """§3: what a player is paid for; AUTO is POINTS, but WIN in the ultimate game."""
+
+    AUTO = 0
+    POINTS = 1
+    WIN = 2
+
+
+class Options(NamedTuple):
+    """§1.5: what a table may agree on."""
+
+    num_players: Annotated[int, option("seats at the table", low=1, high=54)] = 4
+    variant: Annotated[Variant, option("`ultimate`: exactly 37 wins; `drinking`: sips are counted")] = Variant.STANDARD
+    scoring: Annotated[Scoring, option("f(x) is x² or x")] = Scoring.SQUARED
+    linear_penalty: Annotated[LinearPenalty, option("f(x) of a missed bid in the linear game")] = LinearPenalty.LINEAR
+    length: Annotated[Length, option("hands of all sizes down and up again, down only, up only, or one hand")] = (
+        Length.FULL
+    )
+    hand_size: Annotated[int, option("cards of a single hand", low=0, high=54, words={"largest": LARGEST_HAND})] = (
+        LARGEST_HAND
+    )
+    first_dealer: Annotated[int, trick_hand.first_dealer(most_players=54)] = RANDOM_DEALER
+    allow_board: Annotated[bool, option("BOARD may be bid")] = True
+    allow_rainbow: Annotated[bool, option("RAINBOW may be bid")] = True
+    shared_win: Annotated[
+        bool, option("equal totals share the win; otherwise the number of bids made decides first")
+    ] = True
+    sip_rule: Annotated[SipRule, option("sips for a bid missed in the drinking game: one, or one per trick")] = (
+        SipRule.ONE_PER_MISS
+    )
+    history: Annotated[History, option("observations show the whole hand's tricks, or the last finished one")] = (
+        History.FULL
+    )
+    reward: Annotated[
+        Reward, option("points above the table's mean, or the win; `auto` is points, in `ultimate` the win")
+    ] = Reward.AUTO
+    per_hand_rewards: Annotated[bool, option("points are paid hand by hand; otherwise when the game ends")] = False
+
+
+@kernel
+def largest_hand(options: Options) -> int:
+    """§1.2: how many cards each player gets at most."""
+    return PACK_SIZE // options.num_players
+
+
+@kernel
+def pays_points(options: Options) -> bool:
+    """§3: whether points are paid, or the win."""
+    return options.reward == Reward.POINTS or (options.reward == Reward.AUTO and options.variant != Variant.ULTIMATE)
+
+
+def check(options: Options) -> None:
+    """Raises OptionError for a dealer who has no seat, a hand that the pack cannot give, and options that have nothing
+    to act on."""
+    trick_hand.check_first_dealer("killer_bridge", options)
+    if options.hand_size > largest_hand(options):
+        raise OptionError(
+            f"killer_bridge option hand_size is {options.hand_size}; "
+            f"{options.num_players} players get at most {largest_hand(options)} cards each."
+        )
+    if options.hand_size != LARGEST_HAND and options.length != Length.SINGLE:
+        raise OptionError(f"killer_bridge option hand_size is {options.hand_size}; it needs length='single'.")
+    if options.per_hand_rewards and not pays_points(plain(options)):
+        raise OptionError("killer_bridge option per_hand_rewards pays points hand by hand; it needs reward='points'.")
+
+
+class State(TrickHand):
+    """Everything at the table. Cards in nobody's hand, not played and not turned up are the unseen leftover."""
+
+    playing: int = field("i1", doc="0 while bids are made, 1 while cards are played")
+    hand_size: int = field("i1", doc="cards dealt to each seat in this hand")
+    turned: int = field("i1", doc="the card turned up, 54 for none")
+    last_leader: int = field("i1", doc="who led the last finished trick")
+    score: npt.NDArray[np.int32] = field("i4", per_seat, "points of each seat")
+    sips: npt.NDArray[np.int16] = field("i2", per_seat, "sips of each seat in the drinking game")
+    made: npt.NDArray[np.int8] = field("i1", per_seat, "how many bids each seat has made good")
+    bid: npt.NDArray[np.int8] = field("i1", per_seat, "each seat's bid as its action, 111 before it")
+    won: npt.NDArray[np.int8] = field("i1", per_seat, "tricks of this hand that each seat has won")
+    last_trick: npt.NDArray[np.int8] = field("i1", per_seat, "the cards of the last finished trick of this hand")

@@ -1,0 +1,28 @@
+"""§1.2 (README.md): who may bid how much, and who may pass."""
+
+from __future__ import annotations
+
+from ..core.kernel import kernel
+from .state import AllPass, Joker, Options
+
+
+@kernel
+def top_bid(options: Options) -> int:
+    """All the points that there are: the smudge."""
+    return 4 if options.joker == Joker.NONE else 5
+
+
+@kernel
+def may_bid(options: Options, highest: int, value: int, is_dealer: bool) -> bool:
+    """A bid is higher than the highest so far (0 for none); the dealer may take it for as much, unless it is a
+    smudge."""
+    if value > highest:
+        return value <= top_bid(options)
+    takes = is_dealer and options.dealer_can_take and value == highest
+    return takes and (value < top_bid(options) or options.smudge_takeable)
+
+
+@kernel
+def may_pass(options: Options, highest: int, is_dealer: bool) -> bool:
+    """Anybody may pass, but for the dealer when nobody has bid."""
+    return highest > 0 or not is_dealer or options.all_pass == AllPass.REDEAL
