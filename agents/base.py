@@ -2,11 +2,14 @@
 
 An agent sees `View`s: observations, masks, seats and a random key per table. It never sees a state; a searching agent
 may ask the view for determinized states, which depend on nothing that the seat could not know.
+
+Wherever an agent is asked for, any object with `act(view)` will do; `as_agent` makes an `Agent` of it.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,14 +49,132 @@ class View:
         return states
 
 
-class Agent(Protocol):
-    """A player. `name` is what tables print; `act` gives a legal action for every row of the view, as int64 [n]."""
+class Agent:
+    """A player. `act` is all that one has to bring; the rest may be left as it is.
 
-    name: str
+    A class of one's own need not derive from this one: see `as_agent`.
+    """
+
+    name: str = ""
+    """What tables and messages call it."""
+    kernel: Callable[..., int] | None = None
+    """`kernel(options, observation, mask, key) -> action`, compiled, where it plays by one: whole matches then run in
+    machine code."""
+    identity: Any = None
+    """What tells it from others of its name, as JSON can hold it (the digest of its weights, say): unfinished work is
+    taken up again only by the same agents."""
+    note: str = ""
+    """What a reader of its results should know, in a sentence."""
 
     def act(self, view: View) -> npt.NDArray[np.int64]:
-        """One legal action for each table of the view."""
-        ...
+        """One legal action for each table of the view: whole numbers [n]. Equal views get equal actions, whatever else
+        is in the batch: what it draws, it draws by `view.key`."""
+        raise NotImplementedError(f"{type(self).__name__} has to say how it plays, in act(view).")
+
+    def close(self) -> None:
+        """End what it holds open, such as threads."""
+
+
+class DirectAgent(Agent):
+    """An agent that needs nothing but observation and mask, so that it also plays in a loop of one's own:
+
+    action = agent.act(observation, action_mask)
+    """
+
+    observation_type: np.dtype[Any] | None = None
+    """The type of an observation's numbers; None for an agent that does not look at them."""
+    observation_size: int | None = None
+    """How many numbers an observation has; None where it does not matter."""
+
+    def choose(
+        self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.int64]:
+        """One legal action for each row: observations [n, O], masks [n, A], keys [n] of what is drawn."""
+        raise NotImplementedError(f"{type(self).__name__} has to say how it plays, in choose().")
+
+    def act(self, view: Any, action_mask: npt.ArrayLike | None = None, *, key: npt.ArrayLike | None = None) -> Any:
+        """One legal action for each table of a View, int64 [n].
+
+        In a loop of one's own, for an observation [O] and its mask [A], or for rows of them [n, O] and [n, A], as AEC
+        environments, batches and Gymnasium environments give them (the AEC dictionary will do for both): an int, or
+        int64 [n]. What it draws, it draws by `key`, a whole number or one for each row; None takes a new one each time.
+        Raises ValueError or TypeError in a sentence.
+        """
+        if isinstance(view, View):
+            return self.choose(view.observation, view.action_mask, view.key)
+        if isinstance(view, Mapping):
+            view, action_mask = view["observation"], view["action_mask"] if action_mask is None else action_mask
+        if action_mask is None:
+            raise TypeError(f"{self.name} was given no action_mask; call act(observation, action_mask).")
+        shown, mask = self._observations(view), np.asarray(action_mask)
+        single = mask.ndim == 1
+        alike = shown.ndim == mask.ndim and (single or len(shown) == len(mask))
+        if mask.dtype.kind not in "biuf" or mask.ndim not in (1, 2) or not alike:
+            raise ValueError(
+                f"{self.name} was given observations of shape {shown.shape} and masks of shape {mask.shape}; it takes "
+                "[O] and [A], or [n, O] and [n, A]."
+            )
+        rows = np.ascontiguousarray(np.atleast_2d(mask) != 0, np.int8)
+        if not rows.any(1).all():
+            raise ValueError(f"{self.name} was given a mask without a legal action; nobody is to act there.")
+        actions = self.choose(np.ascontiguousarray(np.atleast_2d(shown)), rows, _keys(key, len(rows)))
+        return int(actions[0]) if single else actions
+
+    def _observations(self, given: Any) -> npt.NDArray[Any]:
+        """What was given as an array of the game's own type, whatever number type it came in."""
+        shown = np.asarray(given)
+        if self.observation_size is not None and (not shown.ndim or shown.shape[-1] != self.observation_size):
+            raise ValueError(
+                f"{self.name} was given an observation of shape {shown.shape}; its game shows {self.observation_size} "
+                "numbers."
+            )
+        if self.observation_type is None or shown.dtype == self.observation_type:
+            return shown
+        found = shown.astype(self.observation_type)
+        if shown.dtype.kind not in "biuf" or not np.array_equal(found, shown):
+            raise ValueError(f"{self.name} was given numbers that no observation of its game holds ({shown.dtype}).")
+        return found
+
+
+class _Guest(Agent):
+    """An object of somebody else's that has `act(view)`, under a name."""
+
+    def __init__(self, player: Any, name: str) -> None:
+        self.player, self.name = player, name
+
+    def act(self, view: View) -> npt.NDArray[np.int64]:
+        """What the object answers."""
+        found: npt.NDArray[np.int64] = self.player.act(view)
+        return found
+
+
+def as_agent(player: Any) -> Agent:
+    """An Agent from any object with `act(view)`, named by its `name` or its class. Raises TypeError for anything
+    else."""
+    if isinstance(player, Agent):
+        return player
+    if isinstance(player, type):
+        raise TypeError(
+            f"An agent is an object, and the class {player.__name__} was given; call it: {player.__name__}()."
+        )
+    if not callable(getattr(player, "act", None)):
+        raise TypeError(
+            f"{player!r} is no agent: it has no method act(view). An agent is a name such as 'random', 'bot' or "
+            "'mc:20', the folder of a policy, or an object that can act."
+        )
+    name = getattr(player, "name", None)
+    return _Guest(player, name if isinstance(name, str) and name else type(player).__name__)
+
+
+def _keys(given: npt.ArrayLike | None, count: int) -> npt.NDArray[np.uint64]:
+    if given is None:
+        return np.random.default_rng().integers(2**64, size=count, dtype=np.uint64)
+    keys = np.asarray(given)
+    if keys.dtype.kind not in "iu" or keys.shape not in ((), (count,)):
+        raise ValueError(f"key is {given!r}; it takes a whole number, or {count} of them.")
+    with np.errstate(over="ignore"):
+        whole = np.ascontiguousarray(np.broadcast_to(keys, (count,))).astype(np.uint64)
+        return np.array([rng.fork(key, row) for row, key in enumerate(whole)], np.uint64) if keys.shape == () else whole
 
 
 @wrapping

@@ -21,7 +21,7 @@ from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.kernel import kernel
 
-from .base import View
+from .base import DirectAgent
 from .network import PolicyNetwork, masked
 from .policy_file import PolicyFileError, game_of_policy, read_policy
 
@@ -66,7 +66,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-class NetworkAgent:
+class NetworkAgent(DirectAgent):
     """Plays by a network: each action with the probability that the network gives it, or the likeliest one if `greedy`.
 
     `block=0` sends all rows through at once: faster where they are few, but how they round may then depend on how many
@@ -98,14 +98,16 @@ class NetworkAgent:
         found: npt.NDArray[np.float32] = chances.cpu().numpy()
         return found
 
-    def act(self, view: View) -> npt.NDArray[np.int64]:
+    def choose(
+        self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.int64]:
         """One legal action for each row [n]."""
-        chances = self.log_probabilities(view.observation, view.action_mask)
+        chances = self.log_probabilities(observation, action_mask)
         if self.greedy:
             likeliest: npt.NDArray[np.int64] = chances.argmax(axis=1)
             return likeliest
-        out = np.empty(len(view), np.int64)
-        sample_rows(chances, view.action_mask, view.key, out)
+        out = np.empty(len(action_mask), np.int64)
+        sample_rows(chances, action_mask, key, out)
         return out
 
 

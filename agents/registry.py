@@ -1,34 +1,51 @@
-"""Agents by name: `random`, `bot`, `bot:NAME`, `mc:WORLDS[:MILLISECONDS]`, or the folder of a trained policy."""
+"""Agents by name: `random`, `bot`, `bot:NAME`, `mc:WORLDS[:MILLISECONDS]`, the folder of a trained policy, or one's
+own: `module:Class`, `file.py:Class`, `sb3:model.zip`."""
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
+from typing import Any
 
-from backalley.envs.core.base import Game
+from backalley.envs.core.base import Game, GameType
+from backalley.envs.core.catalogue import game as game_of
 
-from .base import Agent
+from .base import Agent, as_agent
+from .custom import custom_agent
 from .rule_based import BotAgent, RandomAgent
 from .search import search_agent
 
+FORMS = "the folder of a trained policy, module:Class, file.py:Class or sb3:model.zip"
 
-def agent(spec: str, game: Game, *, num_threads: int = 0) -> Agent:
-    """The agent that `spec` names, ready to play `game` under `options`; a search takes `num_threads`, by default every
-    core.
 
-    Raises ValueError in a sentence.
+def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Agent:
+    """The agent that `spec` names, ready to play `game`.
+
+    `spec` is one of the names above, a Path, or an object with `act(view)`, which is taken as it is. A search takes
+    `num_threads`, by default every core. Raises ValueError, or TypeError for what is no agent at all, in a sentence.
     """
-    if not isinstance(spec, str | Path):  # interim
-        return spec
-    spec = str(spec)
-    if spec == "random":
-        return RandomAgent()
-    if spec == "bot" or spec.startswith("bot:"):
-        return BotAgent(game, spec.removeprefix("bot").removeprefix(":") or None)
-    if spec == "mc" or spec.startswith("mc:"):
-        return search_agent(spec, game, num_threads)
-    if Path(spec).is_dir():
+    game = game_of(game)
+    if not isinstance(spec, (str, Path)):
+        return as_agent(spec)
+    if isinstance(spec, Path) or Path(spec).is_dir():
         from .learned import PolicyAgent  # needs torch, which only those who load policies have
 
         return PolicyAgent(Path(spec), game)
-    names = ", ".join(["random", "bot", *(f"bot:{name}" for name in game.bots), "mc:WORLDS[:MILLISECONDS]"])
-    raise ValueError(f"There is no agent {spec!r}; an agent is {names}, or the folder of a trained policy.")
+    kind, _, rest = spec.partition(":")
+    if spec == "random":
+        return RandomAgent()
+    if kind == "bot":
+        return BotAgent(game, rest or None)
+    if kind == "mc":
+        return search_agent(spec, game, num_threads)
+    if kind == "sb3":
+        from .sb3_model import SB3Agent  # needs Stable-Baselines3
+
+        return SB3Agent(Path(rest), game)
+    if ":" in spec:
+        return custom_agent(spec, game)
+    names = ["random", *(["bot"] if game.bots else []), *(f"bot:{name}" for name in game.bots)]
+    near = difflib.get_close_matches(spec, [*names, *game.bots], 1)
+    meant = "" if not near else f" Did you mean {near[0] if near[0] in names else f'bot:{near[0]}'}?"
+    shown = ", ".join([*names, "mc:WORLDS[:MILLISECONDS]"])
+    raise ValueError(f"There is no agent {spec!r}; an agent is {shown}, {FORMS}.{meant}")

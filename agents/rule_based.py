@@ -15,7 +15,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import bind, kernel, passing
 from backalley.envs.core.specialise import specialise, template
 
-from .base import View
+from .base import DirectAgent
 
 
 @kernel
@@ -74,20 +74,22 @@ def _rows_driver(kernel: Callable[..., int]) -> Callable[..., None]:
     return specialise([kernel_rows], {"ACT": kernel})["kernel_rows"]
 
 
-class RandomAgent:
+class RandomAgent(DirectAgent):
     """Every legal action is equally likely."""
 
     name = "random"
     kernel = staticmethod(random_act)
 
-    def act(self, view: View) -> npt.NDArray[np.int64]:
+    def choose(
+        self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.int64]:
         """Uniformly drawn legal actions [n]."""
-        out = np.empty(len(view), np.int64)
-        random_rows(view.action_mask, view.key, out)
+        out = np.empty(len(action_mask), np.int64)
+        random_rows(action_mask, key, out)
         return out
 
 
-class KernelAgent:
+class KernelAgent(DirectAgent):
     """Plays by `kernel(options, observation, mask, key) -> action`, a compiled function that sees an Observation
     record.
 
@@ -95,20 +97,25 @@ class KernelAgent:
     """
 
     def __init__(self, name: str, kernel: Callable[..., int], game: Game) -> None:
-        self.name, self.kernel = name, kernel
-        self._record = game.observation_dtype
-        self._options = game.options
+        self.name, self.kernel, self.game = name, kernel, game
+        self.observation_type, self.observation_size = game.observation_base, game.observation_size
         self._entry: Callable[..., Any] | None = None
 
-    def act(self, view: View) -> npt.NDArray[np.int64]:
+    def choose(
+        self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.int64]:
         """The kernel's actions [n]."""
-        out = np.empty(len(view), np.int64)
-        records = view.observation.view(self._record).reshape(len(view))
-        args = (self._options, records, view.action_mask, view.key, out)
+        out = np.empty(len(action_mask), np.int64)
+        records = observation.view(self.game.observation_dtype).reshape(len(action_mask))
+        args = (self.game.options, records, action_mask, key, out)
         if self._entry is None:
             self._entry = bind(_rows_driver(self.kernel), *args)
         self._entry(*args)
         return out
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Machine code stays in its process; it is bound anew where the agent arrives.
+        return {**self.__dict__, "_entry": None}
 
 
 class BotAgent(KernelAgent):

@@ -29,7 +29,7 @@ from backalley.envs.core.parts import CHANCE
 from backalley.envs.core.specialise import specialise, template
 from backalley.envs.core.workers import Workers, cores
 
-from .base import View
+from .base import Agent, View
 from .rule_based import BotAgent, RandomAgent, random_act
 
 MOST_WORLDS = 1_000_000
@@ -123,7 +123,7 @@ def _driver(game: Game, bot: Callable[..., int]) -> Callable[..., None]:
     return specialise([play_on, play_worlds], names)["play_worlds"]
 
 
-class SearchAgent:
+class SearchAgent(Agent):
     """Flat Monte Carlo with `worlds` determinizations a decision and playouts by the game's strongest fast bot.
 
     It departs from what the game's best bot would do only where another action leads by more than a standard error.
@@ -150,7 +150,7 @@ class SearchAgent:
 
     def act(self, view: View) -> npt.NDArray[np.int64]:
         """The action that leads most surely for each table [n]."""
-        chosen = self._best_bot.act(view)
+        chosen: npt.NDArray[np.int64] = self._best_bot.act(view)
         open_rows = np.flatnonzero(view.action_mask.sum(1) > 1)
         at_once = max(1, _AT_ONCE // self.worlds)
         for low in range(0, len(open_rows), at_once):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import gymnasium
 
 from .core.aec import AECEnv
 from .core.base import Game, GameType, gymnasium_id
-from .core.catalogue import game, own_games, version_of
+from .core.catalogue import game, game_type, own_games, version_of
 from .core.vector import BatchEnv
 
 
@@ -39,6 +41,19 @@ def make_vec(
     ValueError.
     """
     return BatchEnv(game(id, **options), num_envs, seed=seed, num_threads=num_threads, autoreset=autoreset)
+
+
+def pettingzoo_module(name: str) -> ModuleType | None:
+    """What PettingZoo would call the module of a game, by `poker_duel_v0`: it has `env()`, `raw_env()` (the same, since
+    order and legality are checked inside) and `game`. None where no game has that name and version."""
+    plain, _, version = name.rpartition("_v")
+    if plain not in own_games() or not version.isdecimal() or int(version) != version_of(plain):
+        return None
+    module = ModuleType(f"backalley.{name}", f"PettingZoo environments of {plain}-v{version}.")
+    vars(module).update(
+        env=functools.partial(make, plain), raw_env=functools.partial(make, plain), game=game_type(plain)
+    )
+    return module
 
 
 def register_pettingzoo() -> None:

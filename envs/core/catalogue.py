@@ -7,6 +7,7 @@ import functools
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,9 @@ def game_names() -> list[str]:
 
 def version_of(name: str) -> int:
     """The version of one of this package's games, without loading its rules: it stands alone in its `__init__.py`."""
-    found: int = importlib.import_module(f"{_GAMES}.{name}").VERSION
+    found = getattr(importlib.import_module(f"{_GAMES}.{name}"), "VERSION", None)
+    if not isinstance(found, int):
+        raise ImportError(f"The game {name} declares no VERSION, a whole number, in its __init__.py.")
     return found
 
 
@@ -115,5 +118,12 @@ def game(name: str | GameType | Game, /, **options: Any) -> Game:
 
 
 def games() -> Iterator[Game]:
-    """All games with their default options, in the order of their names."""
-    return (game(name) for name in game_names())
+    """All games with their default options, in the order of their names. One that cannot be loaded is left out, with a
+    warning that says why."""
+    for name in game_names():
+        try:
+            found = game(name)
+        except Exception as error:  # whatever a game that is being written does must not stand in the others' way
+            warnings.warn(f"The game {name} cannot be loaded: {type(error).__name__}: {error}", stacklevel=2)
+        else:
+            yield found

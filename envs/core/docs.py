@@ -80,15 +80,18 @@ def written(text: str, parts: dict[str, Callable[[], str]], page: Path) -> str:
     return _PART.sub(part, text)
 
 
+def parts_of(game: Game) -> dict[str, Callable[[], str]]:
+    """What writes each kind of a game's generated parts."""
+    return {kind: functools.partial(write, game) for kind, write in GAME_PARTS.items()}
+
+
 def pages() -> dict[Path, str]:
     """Every page with generated parts, as it should read."""
     found: dict[Path, str] = {}
     for game in games():
         page = game.type.folder / "README.md"
-        bound: dict[str, Callable[[], str]] = {
-            kind: functools.partial(write, game) for kind, write in GAME_PARTS.items()
-        }
-        found[page] = written(page.read_text("utf-8"), bound, page)
+        if page.is_file():
+            found[page] = written(page.read_text("utf-8"), parts_of(game), page)
     top = games_root().parent / "README.md"
     if top.is_file():
         found[top] = written(top.read_text("utf-8"), {"games": _games}, top)

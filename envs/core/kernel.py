@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 import numba
 import numpy as np
 
+from . import patience
 from .kernel_cache import cache_folder
 from .numba_repair import repair
 
@@ -86,6 +87,7 @@ def bind(function: Callable[..., R], *example: Any) -> Callable[..., R]:
     if not COMPILED:
         return function
     signature = tuple(numba.typeof(value) for value in example)
-    function.compile(signature)  # type: ignore[attr-defined]
+    with patience.told():
+        function.compile(signature)  # type: ignore[attr-defined]
     entry: Callable[..., R] = function.overloads[signature].entry_point  # type: ignore[attr-defined]
     return entry

@@ -1,12 +1,20 @@
 """Back Alley: card games for reinforcement learning.
 
-env = backalley.make("poker_duel-v0")                        # PettingZoo AEC
-tables = backalley.make_vec("poker_duel-v0", num_envs=4096)  # thousands of tables in one call
+```python
+env = backalley.make("poker_duel-v0")                       # PettingZoo AEC
+batch = backalley.make_vec("poker_duel-v0", num_envs=4096)  # thousands of tables in one call
+report = backalley.evaluate("missouri_city", ["bot", "random"])
+result = backalley.train("pitch", seconds=300)
+pitch = backalley.game("pitch", joker="low_trump")          # a game under options; everything above takes it, too
+```
 """
 
 from __future__ import annotations
 
+import importlib as _importlib
 from pathlib import Path as _Path
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 __version__ = "0.1.0"
 
@@ -19,7 +27,14 @@ from backalley.envs.core.catalogue import UnknownGame, game, game_names, game_ty
 from backalley.envs.core.engine import IllegalAction
 from backalley.envs.core.options import OptionError
 from backalley.envs.core.vector import BatchEnv, TimeStep
-from backalley.envs.registry import make, make_vec, register_gymnasium, register_pettingzoo
+from backalley.envs.registry import make, make_vec, pettingzoo_module, register_gymnasium, register_pettingzoo
+
+if _TYPE_CHECKING:
+    from backalley.agents.learned import load_policy
+    from backalley.agents.registry import agent
+    from backalley.benchmarks.evaluate import evaluate
+    from backalley.benchmarks.tournament import tournament
+    from backalley.training.train import train
 
 __all__ = [
     "BatchEnv",
@@ -30,16 +45,46 @@ __all__ = [
     "TimeStep",
     "UnknownGame",
     "__version__",
+    "agent",
+    "evaluate",
     "game",
     "game_names",
     "game_type",
     "games",
+    "load_policy",
     "make",
     "make_vec",
     "register_game",
     "register_gymnasium",
     "register_pettingzoo",
+    "tournament",
+    "train",
 ]
+
+_ON_FIRST_USE = {
+    "agent": "agents.registry",
+    "evaluate": "benchmarks.evaluate",
+    "load_policy": "agents.learned",
+    "tournament": "benchmarks.tournament",
+    "train": "training.train",
+}
+"""What is imported when it is first asked for, since it takes long or needs an extra."""
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _ON_FIRST_USE:
+        found = getattr(_importlib.import_module(f"{__name__}.{_ON_FIRST_USE[name]}"), name)
+    else:
+        found = pettingzoo_module(name)  # poker_duel_v0, as PettingZoo names its environments
+        if found is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 register_pettingzoo()
 register_gymnasium()

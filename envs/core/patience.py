@@ -1,0 +1,42 @@
+"""Nobody waits without a word: compiling that takes longer than a moment says so, once in a process."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+
+AFTER = 1.5
+"""Seconds of compiling after which it is told."""
+MESSAGE = "Back Alley compiles this game for your machine, once; `backalley compile` does all games ahead of time."
+_waiting = threading.local()
+_told = threading.Event()
+
+
+def _watched() -> bool:
+    """Whether a person is likely to read standard error: at a terminal, or in a notebook."""
+    return "ipykernel" in sys.modules or bool(sys.stderr and sys.stderr.isatty())
+
+
+def _tell() -> None:
+    if not _told.is_set():
+        _told.set()
+        print(MESSAGE, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """While this lasts, a wait of more than AFTER seconds is explained on standard error, if anybody is looking."""
+    if _told.is_set() or getattr(_waiting, "on", False) or not _watched():
+        yield
+        return
+    timer = threading.Timer(AFTER, _tell)
+    timer.daemon = True
+    _waiting.on = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        _waiting.on = False

@@ -1,0 +1,61 @@
+"""`backalley new-game NAME DIR`: a whole small game to begin one's own with, from `template/`."""
+
+from __future__ import annotations
+
+import json
+import keyword
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from backalley.envs.core import docs, durable
+from backalley.envs.core.base import Game
+from backalley.envs.core.catalogue import game_names, register_game
+from backalley.envs.core.playthrough import record
+
+TEMPLATE = Path(__file__).parent / "template"
+_PLAYTHROUGHS: tuple[tuple[int, str | None, dict[str, Any]], ...] = ((1, None, {}), (2, "median", {}), (3, None, {"fold_costs": 0.25}))
+"""Seed, bot and options of the games that are frozen at once."""
+
+
+class NewGameError(ValueError):
+    """A name or a place that no game can have; the sentence says why."""
+
+
+def new_game(name: str, folder: Path) -> Path:
+    """Write the template as the package `folder/name`, its page's tables and three playthroughs included; gives its
+    path. Raises NewGameError in a sentence, with nothing written; OSError where the place cannot be written to."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+        raise NewGameError(f"The name is {name!r}; a game is named like a Python module: small letters, digits and _.")
+    if name in game_names() or name in sys.stdlib_module_names:
+        what = "a game" if name in game_names() else "a module of Python's"
+        raise NewGameError(f"There is {what} named {name!r}; take another name.")
+    place = folder / name
+    if place.exists():
+        raise NewGameError(f"{place} is there already; name another game, or another folder.")
+    title = name.replace("_", " ").title()
+    texts = {
+        path.name: path.read_text("utf-8").replace("Template", title).replace("template", name)
+        for path in sorted(TEMPLATE.iterdir())
+        if path.suffix in (".py", ".toml", ".md")
+    }
+    durable.write_folder(place, {file: text.encode() for file, text in texts.items()})
+    sys.path.insert(0, str(folder.resolve()))
+    try:
+        made = register_game(f"{name}.game").bind()
+    finally:
+        sys.path.pop(0)
+    _freeze(made, place / "playthroughs")
+    page = place / "README.md"
+    durable.write_file(page, docs.written(texts["README.md"], docs.parts_of(made), page).encode())
+    return place
+
+
+def _freeze(game: Game, folder: Path) -> None:
+    """Three whole games: one at random, one of the bot's, one under other options."""
+    folder.mkdir()
+    for seed, bot, given in _PLAYTHROUGHS:
+        words = [*(f"{key}-{value}" for key, value in given.items()), bot or "random", f"seed-{seed}"]
+        kept = json.dumps(record(game.bind(given), seed, bot), indent=1) + "\n"
+        durable.write_file(folder / f"{'_'.join(words)}.json", kept.encode())

@@ -1,0 +1,22 @@
+"""The rule-based players of Template, weakest first."""
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.envs.core.kernel import kernel
+from backalley.envs.core.parts import Bot
+
+from .observation import Observation
+from .state import FOLD, PACK, STAY, Options
+
+
+@kernel
+def median(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """Stays with a card of the upper half."""
+    for card in range(PACK // 2):
+        if observation.card[card]:
+            return FOLD
+    return STAY
+
+
+BOTS = (Bot("median", median, "Stays with a card of the upper half."),)

@@ -1,0 +1,30 @@
+"""Template: two seats get a card each and stay or fold; the higher card wins."""
+
+from backalley.envs.core.base import GameType
+from backalley.envs.core.parts import Kernels
+
+from . import VERSION
+from .bot import BOTS
+from .observation import Observation, determinize, observe
+from .rules import deal, legal, start, step
+from .state import PACK, Options, State
+from .text import action_str, piles, table_str
+
+GAME = GameType(
+    name="template",
+    version=VERSION,
+    title="Template",
+    kernels=Kernels(start, deal, legal, step, observe, determinize),
+    Options=Options,
+    State=State,
+    Observation=Observation,
+    num_actions=2,
+    action_str=action_str,
+    table_str=table_str,
+    piles=piles,
+    deck_size=lambda options: PACK,
+    cards_needed=lambda options: 2,
+    reward_range=lambda options: (-1.0, 1.0),
+    zero_sum=lambda options: True,
+    bots=BOTS,
+)
