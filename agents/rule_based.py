@@ -125,6 +125,8 @@ class BotAgent(KernelAgent):
         """`bot` is one of `game.bots`; by default the last, which is the game's best. Raises ValueError in a
         sentence."""
         bots = game.bots
+        if not bots:
+            raise ValueError(f"{game.name} has no bots; other agents play it.")
         if bot is not None and bot not in bots:
             raise ValueError(f"{game.name} has no bot {bot!r}; it has: {', '.join(bots)}.")
         self.bot = bots[bot] if bot else list(bots.values())[-1]

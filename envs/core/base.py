@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from .vector import BatchEnv
 
 
+_GAMES = __name__.rpartition(".core")[0]
+
+
 def _one_start_outcome(options: Any) -> int:
     return 1
 
@@ -111,6 +114,11 @@ class GameType:
         return f"{self.name}-v{self.version}"
 
     @property
+    def spec(self) -> str:
+        """What finds it by name: its id, or the import path of a game outside this package."""
+        return self.id if self.module.startswith(f"{_GAMES}.") else self.module
+
+    @property
     def gymnasium_id(self) -> str:
         """`backalley/CamelCase-vN`."""
         return gymnasium_id(self.name, self.version)
@@ -187,6 +195,11 @@ class Game:
     def id(self) -> str:
         """`poker_duel-v0`."""
         return self.type.id
+
+    @property
+    def spec(self) -> str:
+        """What finds its type by name: its id, or the import path of a game outside this package."""
+        return self.type.spec
 
     @property
     def kernels(self) -> Kernels:
@@ -380,8 +393,9 @@ class Game:
         return BatchEnv(self, num_envs, **settings)
 
     def __repr__(self) -> str:
-        given = "".join(f", {name}={value!r}" for name, value in self.changed_options.items())
-        return f"backalley.game({self.name!r}{given})"
+        name = self.name if self.spec == self.id else self.spec
+        given = "".join(f", {option}={value!r}" for option, value in self.changed_options.items())
+        return f"backalley.game({name!r}{given})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Game, (self.type, self.options)

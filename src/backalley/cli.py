@@ -7,10 +7,10 @@ What goes wrong is said in a sentence, with exit code 2; Ctrl-C ends with 130.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +55,17 @@ class Program(click.Group):
         """In the order of this file."""
         return list(self.commands)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb that was typed; for a wrong one, the nearest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            near = difflib.get_close_matches(args[0], list(self.commands), 1)
+            meant = f" Did you mean {near[0]}?" if near else f" There are: {', '.join(self.commands)}."
+            raise CommandError(f"There is no command {args[0]!r}.{meant}") from None
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a verb."""
         try:
@@ -69,12 +80,14 @@ class Program(click.Group):
             raise CommandError(
                 f"This needs {missing}, which is not installed: pip install 'backalley[train]'"
             ) from error
+        except MemoryError as error:
+            raise CommandError("This does not fit into memory; ask for fewer tables, deals or worlds.") from error
         except BrokenPipeError:
             raise
         except OSError as error:
             named = f"{error.filename}: " if error.filename is not None else ""
             raise CommandError(f"{named}{error.strerror}." if error.strerror else str(error)) from error
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             if not _ours(error):
                 raise
             raise CommandError(str(error)) from error
@@ -164,33 +177,14 @@ def _again(line: str) -> None:
     click.echo(f"\nAgain: {line}")
 
 
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error, where that is a terminal; its function takes the work done and all work."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *times)
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("compiling", total=None)
-        yield lambda done, total: bar.update(task, description=what, completed=done, total=total)
-
-
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(backalley.__version__, prog_name="backalley")
 def main() -> None:
     """Card games for reinforcement learning.
 
     Agents are named random, bot (a game's best), bot:NAME, mc:WORLDS[:MILLISECONDS] (a search with so many redrawn
-    worlds, and so much time, for each decision), or by the folder of a trained policy.
+    worlds, and so much time, for each decision), by the folder of a trained policy, or, for one's own, module:Class,
+    file.py:Class or sb3:model.zip.
     """
 
 
@@ -199,11 +193,20 @@ def games() -> None:
     """List the games. Seats, actions and observation size are those of the default options."""
     from backalley.benchmarks import tabular
 
-    rows = []
-    for game in backalley.games():
-        numbers = (game.num_seats, game.num_actions, game.observation_size)
-        rows.append([game.id, game.title, ", ".join(game.bots), *map(str, numbers)])
+    rows, troubles = [], []
+    for name in backalley.game_names():
+        try:
+            game = backalley.game(name)
+            numbers = (game.num_seats, game.num_actions, game.observation_size)
+        except Exception as error:  # a game that is being written must not stand in the others' way
+            troubles.append(f"{name} cannot be loaded: {type(error).__name__}: {error}")
+            continue
+        rows.append([game.id, game.title, ", ".join(game.bots) or "none", *map(str, numbers)])
+        if not (game.type.folder / "README.md").is_file():
+            troubles.append(f"{name} has no README.md, the page of its rules.")
     click.echo(tabular.text(["game", "title", "bots", "seats", "actions", "observation"], rows, left=3))
+    for sentence in troubles:
+        click.echo(sentence, err=True)
     _again(command_line("games"))
 
 
@@ -212,7 +215,10 @@ def games() -> None:
 def rules(game: str) -> None:
     """Print the page of GAME. It has the rules, options, actions, observation and bots."""
     found = backalley.game(game)
-    text = (found.type.folder / "README.md").read_text("utf-8")
+    page = found.type.folder / "README.md"
+    if not page.is_file():
+        raise CommandError(f"{found.name} has no page: there is no README.md beside its game.py.")
+    text = page.read_text("utf-8")
     if sys.stdout.isatty():
         from rich.console import Console
         from rich.markdown import Markdown
@@ -220,7 +226,39 @@ def rules(game: str) -> None:
         Console().print(Markdown(text))
     else:
         click.echo(text)
-    click.echo(f"Again: {command_line('rules', found.id)}", err=True)
+    click.echo(f"Again: {command_line('rules', found.spec)}", err=True)
+
+
+@main.command("new-game")
+@click.argument("name")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
+def new_game(name: str, folder: Path) -> None:
+    """Begin a game of your own. Writes a small whole game, the package NAME in FOLDER, by default the working one."""
+    from backalley.new_game import new_game as run
+
+    place = run(name, folder)
+    click.echo(f"Written: {place}, a game to change. Read game.py first; README.md has the rules.")
+    click.echo(f"Play it from {folder}: {command_line('evaluate', f'{name}.game', 'bot', 'random')}")
+
+
+@main.command("compile")
+@click.argument("games", nargs=-1)
+@threads_option
+def compile_(games: tuple[str, ...], threads: int) -> None:
+    """Compile GAMES ahead of time, by default all. It is done once for each version; nobody waits later."""
+    from backalley.compiling import compile_games
+
+    names = [backalley.game(name).name for name in games] if games else backalley.game_names()
+    failed = []
+
+    def done(name: str, seconds: float, error: str) -> None:
+        failed.extend([name] if error else [])
+        click.echo(f"{name}: {error.splitlines()[-1] if error else f'{seconds:.1f} s'}")
+
+    compile_games(names, threads, done)
+    _again(command_line("compile", *games))
+    if failed:
+        raise CommandError(f"{', '.join(failed)} could not be compiled.")
 
 
 class TrainCommand(click.Command):
@@ -328,7 +366,7 @@ def evaluate(
     found = _game(game, given)
     _check_place(path)
     players = _agents(found, agents, threads)
-    with _progress("deals") as progress:
+    with progress_bar("deals") as progress:
         report = run(
             found,
             players,
@@ -339,7 +377,7 @@ def evaluate(
             progress=progress,
             keep=path,
         )
-    line = command_line("evaluate", found.id, *agents, given=given, deals=report.planned, seed=seed, json=path)
+    line = command_line("evaluate", found.spec, *agents, given=given, deals=report.planned, seed=seed, json=path)
     report = dataclasses.replace(report, command=line)
     click.echo(report.table())
     _write(path, report.to_json())
@@ -371,9 +409,9 @@ def tournament(
     found = _game(game, given)
     players = _agents(found, agents, threads)
     _check_place(path)
-    with _progress("deals") as progress:
+    with progress_bar("deals") as progress:
         table = run(found, players, deals=deals, seed=seed, num_threads=threads, progress=progress, keep=path)
-    line = command_line("tournament", found.id, *agents, given=given, deals=deals, seed=seed, json=path)
+    line = command_line("tournament", found.spec, *agents, given=given, deals=deals, seed=seed, json=path)
     table = dataclasses.replace(table, command=line)
     click.echo(table.table())
     _write(path, table.to_json())
@@ -404,7 +442,7 @@ def play(game: str, seat: int, opponents: tuple[str, ...], seed: int | None, giv
         import secrets
 
         seed = secrets.randbelow(1_000_000)
-    again = command_line("play", found.id, given=given, seat=seat, seed=seed)
+    again = command_line("play", found.spec, given=given, seat=seat, seed=seed)
     again += "".join(f" --opponent {shlex.quote(spec)}" for spec in opponents)
     try:
         returns = run(found, others, seat=seat, seed=seed, ask=lambda: input("> "), show=click.echo)
@@ -454,10 +492,10 @@ def speed(
         raise click.UsageError("--option goes with one game.")
     chosen = [_game(name, given) for name in games or backalley.game_names()]
     _check_place(path)
-    with _progress("games") as progress:
+    with progress_bar("games") as progress:
         speeds = run(chosen, tables=tables or TABLES, seconds=seconds, repeats=repeats, progress=progress, keep=path)
     line = command_line(
-        "speed", *(game.id for game in chosen), given=given, seconds=seconds, repeats=repeats, json=path
+        "speed", *(game.spec for game in chosen), given=given, seconds=seconds, repeats=repeats, json=path
     )
     line += "".join(f" --tables {size}" for size in tables)
     speeds = dataclasses.replace(speeds, command=line)
@@ -480,9 +518,9 @@ def solve(game: str, given: dict[str, str], threads: int, path: Path | None) -> 
 
     found = _game(game, given)
     _check_place(path)
-    with _progress("openings") as progress:
+    with progress_bar("openings") as progress:
         solution = run(found, num_threads=threads, progress=progress, keep=path)
-    line = command_line("solve", found.id, given=given, json=path)
+    line = command_line("solve", found.spec, given=given, json=path)
     solution = dataclasses.replace(solution, command=line)
     click.echo(solution.table())
     _write(path, solution.to_json())

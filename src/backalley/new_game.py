@@ -15,7 +15,11 @@ from backalley.envs.core.catalogue import game_names, register_game
 from backalley.envs.core.playthrough import record
 
 TEMPLATE = Path(__file__).parent / "template"
-_PLAYTHROUGHS: tuple[tuple[int, str | None, dict[str, Any]], ...] = ((1, None, {}), (2, "median", {}), (3, None, {"fold_costs": 0.25}))
+_PLAYTHROUGHS: tuple[tuple[int, str | None, dict[str, Any]], ...] = (
+    (1, None, {}),
+    (2, "median", {}),
+    (3, None, {"fold_costs": 0.25}),
+)
 """Seed, bot and options of the games that are frozen at once."""
 
 

@@ -1,0 +1,183 @@
+"""Games by name, bound to options, from inside and outside the package."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import backalley
+from backalley.envs.core import catalogue
+from backalley.envs.core.base import GameType
+from tests import high_card, kuhn
+
+
+def test_one_game_however_its_options_are_spelt() -> None:
+    by_word = backalley.game("pitch", joker="low_trump", target="11")
+    declared = by_word.type.Options.__annotations__["joker"]
+    assert declared is not None
+    number = int(by_word.options.joker)
+    by_number = backalley.game("pitch", joker=number, target=11)
+    enum = type(by_word.type.Options._field_defaults["joker"])  # type: ignore[attr-defined]
+    by_enum = backalley.game("pitch").bind(joker=enum(number), target=11)
+    assert by_word == by_number == by_enum
+    assert hash(by_word) == hash(by_number) == hash(by_enum)
+    assert by_word != backalley.game("pitch", joker="low_trump")
+    assert by_word != backalley.game("bezique")
+    assert len({by_word, by_number, backalley.game("pitch")}) == 2
+
+
+def test_what_is_shown_of_a_game_can_be_pasted() -> None:
+    game = backalley.game("pitch", joker="low_trump", target=11)
+    assert repr(game) == "backalley.game('pitch', target=11, joker='low_trump')"
+    assert eval(repr(game)) == game
+    assert repr(backalley.game("pitch")) == "backalley.game('pitch')"
+    assert eval(repr(kuhn.GAME.bind(first=1))) == kuhn.GAME.bind(first=1)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["poker_duel", "poker_duel-v0", "backalley/poker_duel-v0", "backalley/PokerDuel-v0", "PokerDuel", "poker-duel"],
+)
+def test_names_in_every_form(name: str) -> None:
+    assert backalley.game(name) == backalley.game("poker_duel")
+
+
+def test_wrong_names_are_sentences() -> None:
+    with pytest.raises(backalley.UnknownGame, match=r"no game 'poker_dual'; there are: .*Did you mean poker_duel\?"):
+        backalley.game("poker_dual")
+    with pytest.raises(backalley.UnknownGame, match="is here in version 0"):
+        backalley.game("pitch-v7")
+    with pytest.raises(backalley.UnknownGame, match="no module 'no_such'"):
+        backalley.game("no_such.game")
+    with pytest.raises(backalley.UnknownGame, match="declares no game"):
+        backalley.game("tests.cases")
+    for wrong in (None, 5, ["pitch"]):
+        with pytest.raises(backalley.UnknownGame, match="named by a string"):
+            backalley.game(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("game", [backalley.game("pitch", target=5), kuhn.GAME.bind(first=1)], ids=["own", "outside"])
+def test_games_are_copied_and_pickled_by_their_import_path(game: backalley.Game) -> None:
+    assert copy.deepcopy(game) == game
+    assert pickle.loads(pickle.dumps(game)) == game
+    assert pickle.loads(pickle.dumps(game.type)) is game.type
+    batch = game.make_vec(3, seed=1)
+    batch.reset()
+    again = pickle.loads(pickle.dumps(batch))
+    assert again.game == game
+
+
+def test_a_declaration_without_a_name_cannot_be_pickled() -> None:
+    with pytest.raises(TypeError, match="import path of its declaration"):
+        pickle.dumps(dataclasses.replace(kuhn.GAME, title="Another"))
+
+
+def test_games_from_outside_by_path_and_by_registration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "_registered", {})
+    assert backalley.game("tests.kuhn") == kuhn.GAME.bind()
+    assert backalley.game("tests.kuhn:GAME", first=1) == kuhn.GAME.bind(first=1)
+    with pytest.raises(backalley.UnknownGame, match="no game 'kuhn'"):
+        backalley.game("kuhn")
+    assert backalley.register_game("tests.kuhn") is kuhn.GAME
+    assert backalley.register_game(kuhn.GAME) is kuhn.GAME
+    assert backalley.game("kuhn-v0") == kuhn.GAME.bind()
+    assert "kuhn" in backalley.game_names()
+    report = backalley.evaluate("kuhn", ["bot", "random"], deals=20)
+    assert report.deals == 20
+
+
+def test_a_name_that_is_taken_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "_registered", {"kuhn": kuhn.GAME})
+    for name in ("pitch", "kuhn"):
+        with pytest.raises(ValueError, match="a game named"):
+            backalley.register_game(dataclasses.replace(high_card.GAME, name=name))
+    with pytest.raises(TypeError, match="by its GameType or its import path"):
+        backalley.register_game(5)  # type: ignore[arg-type]
+
+
+def test_a_game_that_cannot_be_loaded_does_not_stand_in_the_others_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("backhand", "broken")
+    monkeypatch.setattr(catalogue, "own_games", lambda: names)
+    monkeypatch.setattr(catalogue, "_registered", {})
+    with pytest.warns(UserWarning, match="The game broken cannot be loaded"):
+        assert [game.name for game in backalley.games()] == ["backhand"]
+
+
+def test_a_game_without_bots_is_played_by_everybody_else() -> None:
+    bare = dataclasses.replace(kuhn.GAME, bots=())
+    assert isinstance(bare, GameType)
+    assert bare.bind().bots == {}
+    report = backalley.evaluate(bare, ["mc:2", "random"], deals=20)
+    assert report.deals == 20
+    with pytest.raises(ValueError, match="kuhn has no bots"):
+        backalley.agent("bot", bare)
+
+
+@pytest.mark.slow
+def test_a_new_game_passes_every_generic_test(tmp_path: Path) -> None:
+    """`backalley new-game` in an empty folder, and the generic tests over what it has written."""
+    root = Path(__file__).resolve().parents[1]
+    made = subprocess.run(
+        [sys.executable, "-m", "backalley", "new-game", "my_war", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert made.returncode == 0, made.stderr
+    assert "README.md has the rules" in made.stdout
+    env = {
+        **os.environ,
+        "BACKALLEY_ONLY": "my_war.game",
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(root / "src")]),
+    }
+    names = ("rules", "vectors", "playthroughs", "batch", "shells", "search", "pages")
+    tests = [str(root / "tests" / f"test_{name}.py") for name in names]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *tests],
+        capture_output=True,
+        text=True,
+        cwd=root,
+        env=env,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-5000:]
+
+
+def test_the_template_is_short() -> None:
+    from backalley.new_game import TEMPLATE
+
+    lines = [line for path in TEMPLATE.glob("*.py") for line in path.read_text("utf-8").splitlines() if line.strip()]
+    assert len(lines) <= 150
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Pitch", "named like a Python module"),
+        ("pitch", "a game named"),
+        ("json", "a module of Python's"),
+        ("class", "named like"),
+    ],
+)
+def test_a_new_game_needs_a_name_of_its_own(name: str, says: str, tmp_path: Path) -> None:
+    from backalley.new_game import NewGameError, new_game
+
+    with pytest.raises(NewGameError, match=says):
+        new_game(name, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_new_game_overwrites_nothing(tmp_path: Path) -> None:
+    from backalley.new_game import NewGameError, new_game
+
+    (tmp_path / "war").mkdir()
+    with pytest.raises(NewGameError, match="is there already"):
+        new_game("war", tmp_path)

@@ -1,0 +1,237 @@
+"""Kernels: machine code is never that of an older text nor another type's, and compiled equals uncompiled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import backalley
+from backalley.envs.core import kernel_cache, numba_repair, rng
+from backalley.envs.core.base import Game
+from backalley.envs.core.kernel import COMPILED
+from tests.cases import GAMES, marks, option_sets, play_digest
+
+ROOT = Path(__file__).resolve().parents[1]
+BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+
+
+def run(code: str, tmp_path: Path, **environment: str) -> str:
+    """Run Python code in a process of its own, warnings being errors; gives its output."""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    env = {**os.environ, "PYTHONPATH": path, **environment}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=env, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.strip()
+
+
+def test_symbols_of_machine_code_name_records_by_their_fields() -> None:
+    """Whatever types a process has met before: code kept by one process must not bear a symbol that another gives to
+    other records."""
+    code = (
+        "import numba, numpy as np; from backalley.envs.core import kernel\n"
+        "record = lambda code, size: numba.typeof(np.zeros(1, "
+        "np.dtype([('seat', 'i1'), ('shoe', code, size)]))).dtype\n"
+        "[record('i4', size) for size in range(1, {met})]\n"
+        "print(record('u2', 6).mangling_args, record('u2', 52).mangling_args)"
+    )
+    commands = [[sys.executable, "-c", code.format(met=met)] for met in (1, 9)]
+    shown = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for command in commands]
+    assert shown[0] == shown[1]
+    one, other = shown[0].split(") (")
+    assert one.strip("()\n") != other.strip("()\n")
+
+
+@pytest.mark.parametrize("most", [60, pytest.param(10**9, marks=pytest.mark.slow)], ids=["beginnings", "whole"])
+@BY_NAME
+def test_compiled_equals_uncompiled(game: Game, most: int, tmp_path: Path) -> None:
+    """The same episodes, line by line in Python and compiled: the same states, masks, observations, worlds, bots'
+    moves, rewards."""
+    mixed = [given for given in option_sets(game) if len(given) > 1]
+    sets = [{}, *[given for given in mixed if most > 60 or not marks(game, given)][:2]]
+    episodes = 2 if play_length(game) > 60 else 6
+    code = "from tests.cases import *\n"
+    code += f"for given in {sets!r}: print(play_digest(game({game.spec!r}).bind(given), 17, {episodes}, {most}))"
+    uncompiled = run(code, tmp_path, NUMBA_DISABLE_JIT="1")
+    assert uncompiled.split() == [play_digest(game.bind(given), 17, episodes, most) for given in sets]
+
+
+def play_length(game: Game) -> int:
+    env = backalley.make(game)
+    env.reset(seed=0)
+    random = np.random.default_rng(0)
+    while env.engine.batch.seat[0] >= 0:
+        env.step(int(random.choice(np.flatnonzero(env.engine.batch.mask[0]))))
+    return int(env.engine.batch.decisions[0])
+
+
+def in_a_process(code: str, path: Path, cache: Path) -> list[str]:
+    """What code prints in a process that imports from `path` and keeps machine code in `cache`."""
+    search = os.pathsep.join([str(path), str(ROOT / "src")])
+    env = {**os.environ, "PYTHONPATH": search, "BACKALLEY_CACHE": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
+    env.pop("NUMBA_DISABLE_JIT", None)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False, cwd=path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.split()
+
+
+HEAD = "from backalley.envs.core.kernel import kernel\n"
+WAYS = {
+    "relative": "from . import values\nfrom .values import value\n",
+    "absolute": "from outside.values import (\n    value,\n)\n",
+    "whole": "import outside.values\nvalue = outside.values.value\n",
+    "in a function": "def found():\n    from .values import value\n    return value\nvalue = found()\n",
+    "for a type checker": (
+        "import importlib\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .values import value\n"
+        "value = importlib.import_module('outside.values').value\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
+def test_editing_a_kernel_that_another_file_calls_changes_what_runs(way: str, tmp_path: Path) -> None:
+    """Numba's own cache would go on with the old rule: it looks only at the caller's file. Here it is two imports away,
+    in a package outside ours."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "__init__.py").touch()
+    (outside / "values.py").write_text(HEAD + "@kernel\ndef value(card):\n    return card + 1\n")
+    (outside / "tricks.py").write_text(HEAD + way + "@kernel\ndef points(card):\n    return value(card)\n")
+    imports = "from . import tricks\nPOINTS = tricks.points\n"
+    (outside / "caller.py").write_text(HEAD + imports + "@kernel\ndef score(card):\n    return POINTS(card) * 10\n")
+    code = "from outside.caller import score; print(score(4), sum(score.stats.cache_hits.values()))"
+
+    assert in_a_process(code, tmp_path, tmp_path / "cache") == ["50", "0"]
+    assert in_a_process(code, tmp_path, tmp_path / "cache") == ["50", "1"], "the second process should find it on disk"
+    (outside / "values.py").write_text((outside / "values.py").read_text().replace("card + 1", "card + 2"))
+    assert in_a_process(code, tmp_path, tmp_path / "cache") == ["60", "0"]
+
+
+def test_what_a_file_of_ours_imports() -> None:
+    """Of this package alone: neither NumPy nor what lies beside the package belongs to a kernel's text."""
+    core = ROOT / "envs" / "core"
+    found = kernel_cache.imported_files(core / "tricks.py")
+    assert {core / name for name in ("rng.py", "cards.py", "kernel.py")} <= set(found)
+    assert all(path.is_relative_to(ROOT / "envs") for path in found)
+
+
+def test_editing_a_part_of_an_outside_game_changes_what_is_played(tmp_path: Path) -> None:
+    """The whole engine, compiled for a game outside the package, with a rule in a file of its own."""
+    place = tmp_path / "war_outside"
+    code = f"from backalley.new_game import *\nnew_game('war_outside', Path({str(tmp_path)!r}))"
+    in_a_process(code, tmp_path, tmp_path / "cache")
+    play = (
+        "import backalley\nenv = backalley.make('war_outside.game')\n"
+        "env.reset(seed=1, options={'decks': [['5C', 'KC']]})\nenv.step(0)\nprint(env.rewards['player_0'])"
+    )
+    assert in_a_process(play, tmp_path, tmp_path / "cache") == ["-0.5"]
+    (place / "costs.py").write_text(HEAD + "@kernel\ndef cost(costs):\n    return 2.0 * costs\n")
+    rules = (place / "rules.py").read_text().replace("-options.fold_costs", "-cost(options.fold_costs)")
+    (place / "rules.py").write_text(rules.replace("from .state import", "from .costs import cost\nfrom .state import"))
+    assert in_a_process(play, tmp_path, tmp_path / "cache") == ["-1.0"]
+    (place / "costs.py").write_text((place / "costs.py").read_text().replace("2.0", "0.5"))
+    assert in_a_process(play, tmp_path, tmp_path / "cache") == ["-0.25"]
+
+
+def test_numba_still_has_the_fault_that_is_mended() -> None:
+    """When this fails, Numba names records so that processes agree: numba_repair.py goes."""
+    code = (
+        "import numba, numpy as np\n"
+        "record = lambda size: numba.typeof(np.zeros(1, np.dtype([('seat', 'i1'), ('shoe', 'u2', size)]))).dtype\n"
+        "[record(size) for size in range(1, {met})]\n"
+        "from numba.core.itanium_mangler import mangle_type\nprint(mangle_type(record(52)))"
+    )
+    shown = [
+        subprocess.run([sys.executable, "-c", code.format(met=met)], capture_output=True, text=True, check=True).stdout
+        for met in (1, 9)
+    ]
+    assert shown[0] != shown[1]
+
+
+def test_a_version_of_numba_that_nobody_looked_at_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    low, high = numba_repair.SEEN_IN
+    for version in ((low[0], low[1] - 1), (high[0], high[1] + 1)):
+        monkeypatch.setattr(numba_repair.numba, "__version__", ".".join(map(str, version)) + ".0")
+        with pytest.raises(ImportError, match="install one of those"):
+            numba_repair.repair()
+
+
+@pytest.mark.skipif(not COMPILED, reason="counts compilations")
+def test_options_are_an_argument_not_a_reason_to_compile() -> None:
+    """Twenty sets of options of a game, of the same record types, are played by one compilation of each driver."""
+    from backalley.envs.core.engine import drivers
+
+    game = backalley.game("poker_duel")
+    made = []
+    for number in range(20):
+        one = game.bind(num_games=1 + number)
+        batch = one.make_vec(2, seed=number)
+        batch.step(batch.reset().action_mask.argmax(1))
+        made.append(one)
+    assert len({(one.state_dtype, one.observation_dtype) for one in made}) == 1
+    for name in ("open_rows", "step_rows"):
+        assert len(drivers(game.type)[name].overloads) == 1, name  # type: ignore[attr-defined]
+    assert len(set(made)) == 20
+
+
+def test_a_game_that_cannot_be_imported_elsewhere_leaves_the_others_caches_readable(tmp_path: Path) -> None:
+    """Numba keeps the types that a kernel was called with; those of a game outside the package must not stand in the
+    way of others."""
+    cache = str(tmp_path / "cache")
+    play = "from backalley.agents.rule_based import RandomAgent\nfrom backalley.benchmarks.evaluate import evaluate\n"
+    here = play + "from tests.kuhn import GAME\nprint(evaluate(GAME, [RandomAgent()] * 2, deals=50).deals)"
+    assert run(here, tmp_path, BACKALLEY_CACHE=cache) == "50"
+    names = f"import backalley\nGAME = backalley.game({GAMES[0].name!r})\n"
+    away = play + names + "print(evaluate(GAME, [RandomAgent()] * 2, deals=50).deals)"
+    assert run(away, tmp_path, BACKALLEY_CACHE=cache, PYTHONPATH=str(ROOT / "src")) == "50"
+
+
+def test_unused_caches_are_dropped_and_an_unwritable_place_does_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BACKALLEY_CACHE", str(tmp_path / "cache"))
+    for name, age in (("old", 40), ("young", 3)):
+        (tmp_path / "cache" / name).mkdir(parents=True)
+        os.utime(tmp_path / "cache" / name, (time.time() - age * 86400,) * 2)
+    try:
+        for cached in (kernel_cache.cache_folder, kernel_cache.writable_root):
+            cached.cache_clear()
+        folder = Path(kernel_cache.cache_folder(Path(kernel_cache.__file__)))
+        assert {path.name for path in (tmp_path / "cache").iterdir()} == {"young", folder.name}
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("BACKALLEY_CACHE", str(tmp_path / "file" / "below"))
+        for cached in (kernel_cache.cache_folder, kernel_cache.writable_root):
+            cached.cache_clear()
+        assert Path(kernel_cache.cache_folder(Path(kernel_cache.__file__))).is_dir()
+    finally:
+        for cached in (kernel_cache.cache_folder, kernel_cache.writable_root):
+            cached.cache_clear()
+
+
+def test_streams_are_splitmix64_and_shuffles_are_fair() -> None:
+    """First words for seed 1234567 as published with the reference implementation; every order of four cards equally
+    often."""
+    stream, words = np.uint64(1234567), []
+    with np.errstate(over="ignore"):
+        for _ in range(3):
+            stream = np.uint64(rng.advance(stream))
+            words.append(int(rng.mix(stream)))
+    assert words == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    counts: dict[tuple[int, ...], int] = {}
+    stream = np.uint64(3)
+    for _ in range(24_000):
+        cards = np.arange(4)
+        stream = np.uint64(rng.shuffle(stream, cards, 4))
+        counts[tuple(cards.tolist())] = counts.get(tuple(cards.tolist()), 0) + 1
+    assert len(counts) == 24
+    squares = sum((count - 1000) ** 2 / 1000 for count in counts.values())
+    assert squares < 58, (
+        f"chi-squared with 23 degrees of freedom is {squares:.1f}; 58 is passed once in 10,000 fair runs"
+    )

@@ -1,0 +1,48 @@
+"""The pages: tables made by the code are fresh, cited paragraphs exist, and the examples run as printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from backalley.envs.core import docs
+from backalley.envs.core.base import Game
+from tests.cases import GAMES
+
+ROOT = Path(__file__).resolve().parents[1]
+BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+
+
+def test_generated_tables_are_fresh() -> None:
+    stale = [str(page.relative_to(ROOT)) for page, text in docs.pages().items() if page.read_text("utf-8") != text]
+    assert not stale, "run python -m backalley.envs.core.docs"
+
+
+@BY_NAME
+def test_a_games_page_has_its_tables_and_cites_real_paragraphs(game: Game) -> None:
+    page = (game.type.folder / "README.md").read_text("utf-8")
+    for kind in ("options", "actions", "observation", "bots"):
+        assert f"<!-- generated: {kind} -->" in page
+    headings = set(re.findall(r"^#+ .*?(§[\d.]+\d|§\d)", page, re.MULTILINE))
+    cited = set()
+    for path in [*game.type.folder.glob("*.py"), *game.type.folder.glob("*.toml")]:
+        cited |= set(re.findall(r"§\d+(?:\.\d+)*", path.read_text("utf-8")))
+    assert cited, "the code cites no paragraph"
+    assert cited <= headings, f"the code cites {sorted(cited - headings)}, which the page does not have"
+
+
+def blocks() -> list[object]:
+    found: list[object] = []
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(game.type.folder / "README.md" for game in GAMES)]
+    for page in pages:
+        for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)):
+            found.append(pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}"))
+    return found
+
+
+@pytest.mark.parametrize("block", blocks())
+def test_python_examples_of_the_pages_run(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "README", "exec"), {"__name__": "example"})
