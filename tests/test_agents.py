@@ -173,14 +173,14 @@ def saved(tmp_path: Path, kind: str, **settings: Any) -> tuple[Path, Any]:
     import torch
 
     env = gymnasium.make("backalley/MissouriCity-v0", opponent="random")
-    activation = {"net_arch": [24], "activation_fn": torch.nn.ELU} if kind == "MaskablePPO" else {}
-    made = {
-        "MaskablePPO": lambda: contrib.MaskablePPO(
-            "MlpPolicy", env, n_steps=8, batch_size=8, policy_kwargs=activation, seed=1
-        ),
-        "PPO": lambda: sb3.PPO("MlpPolicy", env, n_steps=8, batch_size=8, seed=1),
-        "DQN": lambda: sb3.DQN("MlpPolicy", env, buffer_size=50, seed=1),
-    }[kind]()
+    other = {"net_arch": [24], "activation_fn": torch.nn.ELU}
+    small = {"n_steps": 8, "batch_size": 8, "seed": 1}
+    if kind == "MaskablePPO":
+        made = contrib.MaskablePPO("MlpPolicy", env, policy_kwargs=other, **small)
+    else:
+        made = (
+            sb3.PPO("MlpPolicy", env, **small) if kind == "PPO" else sb3.DQN("MlpPolicy", env, buffer_size=50, seed=1)
+        )
     path = tmp_path / f"{kind}.zip"
     made.save(path)
     return path, made
@@ -231,10 +231,8 @@ def test_nothing_in_a_model_is_executed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="damaged, or holds more than weights"):
         agent(rewritten({"policy.pth": pickle.dumps(Trap())}), game)
     data = json.loads(zipfile.ZipFile(path).read("data"))
-    data["policy_kwargs"] = {
-        ":type:": "dict",
-        ":serialized:": __import__("base64").b64encode(pickle.dumps(Trap())).decode(),
-    }
+    pickled = base64.b64encode(pickle.dumps(Trap())).decode()
+    data["policy_kwargs"] = {":type:": "dict", ":serialized:": pickled}
     agent(rewritten({"data": json.dumps(data).encode()}), game)
     assert not trap.exists()
     for changes, says in (
