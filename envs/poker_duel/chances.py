@@ -139,4 +139,4 @@ CHANCES = np.array(
     ],
     np.float64,
 ).reshape(3, 4, 130) / 1000
-"""[exchanges left 0..2, round 1..3 and sudden death, 13 * category + highest rank], see bot.grade."""
+"""[exchanges left 0..2, round 1..3 and sudden death, 13 * category + highest rank], see grading.grade."""

@@ -5,31 +5,14 @@ The § marks are README.md's paragraphs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
 from ..core import pokerhands, rng
 from ..core.kernel import kernel
 from ..core.record import field
-from .hands import (
-    ARRANGE,
-    HAND,
-    PACK,
-    SLOT,
-    SLOTS,
-    SUDDEN_STOCK,
-    discarded,
-    fought,
-    offer_cards,
-    placed,
-    slot_strength,
-    stock_left,
-)
-
-if TYPE_CHECKING:
-    from .game import Options, State
+from .slots import discarded, fought, offer_cards, placed, slot_strength, stock_left
+from .state import ARRANGE, HAND, PACK, SLOT, SLOTS, SUDDEN_STOCK, Options, State
 
 
 class Observation:
@@ -122,9 +105,9 @@ def observe_cards(options: Options, state: State, seat: int, out: Observation) -
 
 @kernel
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
-    """§5: deal the cards `seat` cannot place anew to his opponent's closed hands, closed discards and the deck.
+    """§5: deal the cards `seat` cannot place anew to the opponent's closed hands, closed discards and the deck.
 
-    How far the opponent has come with a split is not known to him either, so an unfinished one is taken back to its
+    Nor does the seat know how far the opponent has come with a split, so an unfinished one is taken back to its
     beginning.
     """
     other = 1 - seat

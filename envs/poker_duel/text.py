@@ -1,27 +1,20 @@
-"""Poker Duel in text: where the cards lie, and the table as a seat may see it."""
+"""Poker Duel in text: actions, where the cards lie, and the table as a seat may see it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from ..core import cards, pokerhands
-from .hands import (
-    ARRANGE,
-    HAND,
-    SLOT,
-    SLOTS,
-    discarded,
-    fought,
-    placed,
-    slot_strength,
-    stock_left,
-)
-
-if TYPE_CHECKING:
-    from .game import Options
+from .slots import discarded, fought, placed, slot_strength, stock_left
+from .state import ARRANGE, ASSIGN, HAND, SLOT, SLOTS, STAND, Options, State
 
 
-def piles(options: Options, state: Any) -> dict[str, list[int]]:
+def action_str(options: Options, action: int) -> str:
+    """`discard QS`, `stand`, `slot 1`."""
+    if action < STAND:
+        return f"discard {cards.card_name(action)}"
+    return "stand" if action == STAND else f"slot {action - ASSIGN + 1}"
+
+
+def piles(options: Options, state: State) -> dict[str, list[int]]:
     """Where every card lies."""
     found: dict[str, list[int]] = {}
     for seat in range(2):
@@ -34,7 +27,7 @@ def piles(options: Options, state: Any) -> dict[str, list[int]]:
     return found
 
 
-def table_str(options: Options, state: Any, seat: int | None) -> str:
+def table_str(options: Options, state: State, seat: int | None) -> str:
     """The match so far and both sides of the table, closed hands as `--`."""
     lines = [_score_line(options, state)]
     lying = piles(options, state)
@@ -61,7 +54,7 @@ def table_str(options: Options, state: Any, seat: int | None) -> str:
     return "\n".join(lines)
 
 
-def _score_line(options: Options, state: Any) -> str:
+def _score_line(options: Options, state: State) -> str:
     score = f"points {state.points[0]:g} to {state.points[1]:g}"
     if state.sudden_death > 0:
         return f"sudden death, hand {state.sudden_death} of at most {options.max_sudden_death}, {score}"
@@ -74,7 +67,7 @@ def _score_line(options: Options, state: Any) -> str:
     return f"game {state.game + 1} of {options.num_games}, {now}, {score}"
 
 
-def _hand_line(options: Options, state: Any, who: int, slot: int, shown: bool) -> str:
+def _hand_line(options: Options, state: State, who: int, slot: int, shown: bool) -> str:
     count = int(state.filled[who, slot])
     hand = sorted(state.slots[who, slot, :count].tolist(), key=lambda card: (card % 13, card))
     text = cards.card_names(hand) if shown else " ".join(["--"] * count)

@@ -4,8 +4,8 @@ The strong bot needs the chance of a hand, in each round and with each number of
 players end with; which hands those are depends on how they split, and so on the table. Fictitious play closes the
 circle: time and again the bot plays with the table so far, and the table is measured anew against all hands it has
 ended with, late ones weighing more. No single table is the equilibrium, which mixes, so the rounds circle around it;
-kept is the table that does best against two opponents together: the greedy bot, and that of all rounds' players who
-suits it worst.
+kept is the table that does best against two opponents together: the greedy bot, and that of all rounds' players
+which suits it worst.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import numpy.typing as npt
 
 from ..core import rng
 from ..core.kernel import kernel
-from . import bot
-from .game import GAME, Options
-from .hands import HAND, PACK, SLOT, SLOTS
+from .exchanges import strong_discard
+from .game import GAME
+from .grading import GRADES, grade
+from .splits import SPREAD, greedy_split, strong_split
+from .state import HAND, PACK, SLOT, SLOTS, Options
 
 Array = npt.NDArray[np.float64]
-GRADES = 130
 ROUNDS, DEALS, SEED = 60, 20_000, 1
 SETTLED = 5  # rounds whose tables are too raw to be kept
 STRONG, GREEDY, GREEDY_IN_ANY_ORDER = 0, 1, 2
@@ -46,9 +47,9 @@ def deal_hands(
     """Some split of fifteen cards, slot by slot, and a hand of sudden death."""
     cards = first_cards(deck, 0, HAND)
     if split == STRONG:
-        out[0], out[1], out[2] = bot.strong_split(options, chances, bot.SPREAD, cards)
+        out[0], out[1], out[2] = strong_split(options, chances, SPREAD, cards)
     else:
-        out[0], out[1], out[2] = bot.greedy_split(options, cards)
+        out[0], out[1], out[2] = greedy_split(options, cards)
     if split == GREEDY_IN_ANY_ORDER:
         rng.shuffle(np.uint64(cards), out, SLOTS)
     out[SLOTS] = first_cards(deck, 52 - SLOT, SLOT)
@@ -73,17 +74,17 @@ def play(
         for row in range(SLOTS + 1):
             hand = int(hands[row])
             unseen = PACK & ~(hand if row == SLOTS else first_cards(deck, 0, drawn))
-            graded[:] = bot.grade(hand, True)
+            graded[:] = grade(hand, True)
             card = -1
             for left in (1, 0):
                 if card != 0:
-                    card = bot.strong_discard(hand, unseen, table[0, row], table[left, row], True)
+                    card = strong_discard(hand, unseen, table[0, row], table[left, row], True)
                 if card != 0:
                     new = 1 << int(deck[drawn])
                     drawn += 1
                     hand = (hand & ~card) | new
                     unseen &= ~new
-                graded[left] = bot.grade(hand, True)
+                graded[left] = grade(hand, True)
             ends[row, graded[0]] += 1
             for left in range(3):
                 counts[left, row, graded[left]] += 1
@@ -158,7 +159,7 @@ def source_text(table: Array) -> str:
         "    ],",
         "    np.float64,",
         f").reshape(3, {SLOTS + 1}, {GRADES}) / 1000",
-        '"""[exchanges left 0..2, round 1..3 and sudden death, 13 * category + highest rank], see bot.grade."""',
+        '"""[exchanges left 0..2, round 1..3 and sudden death, 13 * category + highest rank], see grading.grade."""',
     ]
     return "\n".join(lines) + "\n"
 

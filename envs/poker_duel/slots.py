@@ -1,25 +1,13 @@
-"""What the other files of Poker Duel share: its sizes, and what a seat's cards amount to.
+"""The cards of a hand in play: what a seat has placed and discarded, what its slots amount to, what the deck still has.
 
 The § marks are README.md's paragraphs.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..core import pokerhands
 from ..core.kernel import kernel
-
-if TYPE_CHECKING:
-    from .game import Options, State
-
-HAND = 15  # cards dealt to each player (§1.3)
-SLOT = 5  # cards in a poker hand, and in a sudden-death hand (§1.4)
-SLOTS = 3  # hands of a split, and rounds of a game (§1.3)
-STOCK = 52 - 2 * HAND  # face-down deck of a game (§1.3)
-SUDDEN_STOCK = 52 - 2 * SLOT  # face-down deck of a sudden-death hand (§1.4)
-ARRANGE, EXCHANGE = 0, 1  # phases of a game (§1.3)
-PACK = (1 << 52) - 1  # the whole pack as a set of cards (§1.1)
+from .state import STOCK, SUDDEN_STOCK, Options, State
 
 
 @kernel
