@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shlex
 import subprocess
@@ -16,20 +17,14 @@ import backalley
 from backalley.benchmarks import speed as speeds
 from backalley.benchmarks.exact import Solution
 from backalley.cli import command_line, main
-from backalley.envs.core import playthrough
-from backalley.envs.core.base import Game
+from backalley.envs.core import catalogue, playthrough
 from tests import high_card, kuhn
 
 
 @pytest.fixture(autouse=True)
 def small_games(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two tiny games that the command line can name."""
-    original, own = backalley.game, {"kuhn": kuhn.GAME, "high_card": high_card.GAME}
-
-    def game(name: str) -> Game:
-        return own.get(name.partition("-v")[0]) or original(name)
-
-    monkeypatch.setattr(backalley, "game", game)
+    monkeypatch.setattr(catalogue, "_registered", {"kuhn": kuhn.GAME, "high_card": high_card.GAME})
 
 
 def run(*words: str, **rest: Any) -> Result:
@@ -67,20 +62,38 @@ def test_games() -> None:
     for name in backalley.game_names():
         game = backalley.game(name)
         line = next(line for line in shown.splitlines() if line.startswith(game.id))
-        assert line.split()[-3:] == [
-            str(game.num_seats(game.bind())),
-            str(game.num_actions),
-            str(game.observation_size(game.bind())),
-        ]
+        numbers = (game.num_seats, game.num_actions, game.observation_size)
+        assert line.split()[-3:] == [str(number) for number in numbers]
         assert all(bot in line for bot in game.bots)
 
 
 def test_rules() -> None:
-    name = next((name for name in backalley.game_names() if (backalley.game(name).folder / "README.md").exists()), None)
-    if name is None:
-        pytest.skip("no game has a page yet")
-    shown = run("rules", name)
-    assert (backalley.game(name).folder / "README.md").read_text("utf-8").strip() in shown.stdout
+    shown = run("rules", "backhand")
+    assert (backalley.game("backhand").type.folder / "README.md").read_text("utf-8").strip() in shown.stdout
+    without = run("rules", "high_card")
+    assert without.exit_code == 2
+    assert without.stderr == "Error: high_card has no page: there is no README.md beside its game.py.\n"
+
+
+def test_a_game_that_lacks_something_is_told_and_the_others_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    bare = dataclasses.replace(kuhn.GAME, name="bare", bots=())
+    monkeypatch.setattr(catalogue, "_registered", {"bare": bare})
+    monkeypatch.setattr(catalogue, "own_games", lambda: ("backhand", "broken"))
+    shown = run("games")
+    assert shown.exit_code == 0
+    assert "backhand-v0" in shown.stdout
+    assert "bare has no README.md" in shown.stderr
+    assert "broken cannot be loaded" in shown.stderr
+    assert next(line for line in shown.stdout.splitlines() if line.startswith("bare-v0")).split()[-4] == "none"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("evalute", "evaluate"), ("tournamnt", "tournament"), ("newgame", "new-game")]
+)
+def test_a_wrong_verb_is_answered_with_the_nearest(typed: str, meant: str) -> None:
+    result = run(typed, "kuhn")
+    assert result.exit_code == 2
+    assert result.stderr == f"Error: There is no command {typed!r}. Did you mean {meant}?\n"
 
 
 def test_evaluate(tmp_path: Path) -> None:
@@ -204,7 +217,7 @@ def test_play_to_the_end() -> None:
     assert "  0  pass\n    1  bet" in result.output
     assert "cards 1 ?" in result.output or "cards 0 ?" in result.output or "cards 2 ?" in result.output
     assert "The game is over. Returns: you " in result.output
-    assert again(result) == ["play", "kuhn-v0", "--seat", "0", "--seed", "3", "--opponent", "random"]
+    assert again(result) == ["play", "tests.kuhn", "--seat", "0", "--seed", "3", "--opponent", "random"]
     assert run(*words, input="bet\n").output.split("Returns")[1] == result.output.split("Returns")[1]
 
 
@@ -250,11 +263,12 @@ def test_solve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("backalley.benchmarks.exact.solve", lambda game, **rest: solution)
     result = run("solve", "kuhn", "--option", "first=1", "--json", str(tmp_path / "found.json"))
     assert result.exit_code == 0, result.output
-    assert "best    +0.500000000              0.750000000" in result.stdout
+    best = next(line for line in result.stdout.splitlines() if line.startswith("best"))
+    assert best.split() == ["best", "+0.500000000", "0.750000000"]
     found = json.loads((tmp_path / "found.json").read_text("utf-8"))
     assert found["best_return"] == 0.5
     assert found["machine"] == "this"
-    assert again(result)[:4] == ["solve", "kuhn-v0", "--option", "first=1"]
+    assert again(result)[:4] == ["solve", "tests.kuhn", "--option", "first=1"]
 
 
 def test_replay(tmp_path: Path) -> None:
