@@ -97,6 +97,8 @@ def play(
     seats = game.num_seats
     if not 0 <= seat < seats:
         raise ValueError(f"The seat is {seat}; {game.name} has seats 0 to {seats - 1} under these options.")
+    if seats == 1 and opponents:
+        raise ValueError(f"{game.name} has one seat under these options; there is no opponent to name.")
     if seats > 1 and len(opponents) not in (1, seats - 1):
         others = f"{game.name} has {seats - 1} other seats"
         raise ValueError(f"{others}, and {len(opponents)} opponents were given; give one for all, or one for each.")

@@ -118,6 +118,8 @@ def check_place(path: Path) -> None:
     """Raise OSError in a sentence if no file could be written at `path`: better before hours of work than after."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file to write the results to.")
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is no file that could be replaced; name another one.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} to; make it first.")
     if not os.access(path if path.exists() else path.parent, os.W_OK):

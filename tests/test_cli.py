@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -238,6 +239,20 @@ def test_play_shows_only_what_the_seat_may_see() -> None:
     assert shown.split()[0].isdigit()
 
 
+def test_play_at_a_table_of_one_has_no_opponent() -> None:
+    result = run("play", "high_card", "--option", "seats=1", "--opponent", "random")
+    assert result.exit_code == 2
+    assert "has one seat under these options; there is no opponent to name." in result.stderr
+    assert run("play", "high_card", "--option", "seats=1", "--opponent", "nosuch").exit_code == 2
+
+
+def test_play_without_a_standard_input_ends_politely() -> None:
+    line = f"{shlex.quote(sys.executable)} -m backalley play backhand <&-"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "You left the table before the end." in done.stdout
+
+
 def test_play_draws_a_seed_and_names_it() -> None:
     first, second = (again(run("play", "kuhn", "--opponent", "random", input="q\n")) for _ in range(2))
     assert "--seed" in first
@@ -285,6 +300,46 @@ def test_replay(tmp_path: Path) -> None:
     wrong = run("replay", str(path))
     assert wrong.exit_code == 2
     assert "were recorded" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"moves": 5}, "its moves are '5'"),
+        ({"moves": []}, "0 moves show 1 tables"),
+        ({"moves": ["fly"]}, "a move reads SEAT: ACTION"),
+        ({"decks": [5]}, "its decks are"),
+        ({"decks": ["ZZ"]}, "There is no card 'ZZ'"),
+        ({"options": {"nosuch": 1}}, "nosuch"),
+        ({"returns": [0, 0, 0]}, "3 returns"),
+        ({"game": "snap"}, "There is no game 'snap'"),
+    ],
+)
+def test_damaged_recordings_are_sentences(changes: dict[str, Any], says: str, tmp_path: Path) -> None:
+    path = tmp_path / "game.json"
+    kept = playthrough.record(backalley.game("backhand"), seed=1) | changes
+    if changes.get("moves") == ["fly"]:
+        kept["shown"] = kept["shown"][:2]
+    path.write_text(json.dumps(kept), "utf-8")
+    result = run("replay", str(path))
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_results_never_replace_a_device(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    result = run("evaluate", "kuhn", "random", "random", "--deals", "20", "--json", str(pipe))
+    assert result.exit_code == 2
+    assert "is no file that could be replaced" in result.stderr
+    assert pipe.is_fifo()
+
+
+def test_too_much_for_the_memory_is_a_sentence() -> None:
+    result = run("speed", "kuhn", "--tables", "100000000000")
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
 
 
 def test_command_lines_are_quoted_for_a_shell() -> None:

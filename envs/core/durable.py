@@ -29,6 +29,8 @@ _SAVE_SECONDS = 20.0
 
 def write_file(path: Path, data: bytes) -> None:
     """`path` becomes a file that holds `data`. Raises OSError, with the former file untouched, when that fails."""
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is no file that could be replaced; name another one.")  # a device would be gone for good
     beside = path.with_name(path.name + PARTIAL)
     try:
         _write(beside, data)
@@ -46,7 +48,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     A folder cannot be renamed over another one, so a kill between the two renames that replace one leaves the former as
     `<folder>.previous`; `recover` puts it back.
     """
-    beside, previous = folder.with_name(folder.name + PARTIAL), folder.with_name(folder.name + _PREVIOUS)
+    beside, previous = _beside(folder, PARTIAL), _beside(folder, _PREVIOUS)
     recover(folder)
     for leftover in (beside, previous):
         shutil.rmtree(leftover, ignore_errors=True)
@@ -68,9 +70,15 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def recover(folder: Path) -> None:
     """Put back a folder whose replacement was cut off between its two renames."""
-    previous = folder.with_name(folder.name + _PREVIOUS)
+    previous = _beside(folder, _PREVIOUS)
     if previous.exists() and not folder.exists():
         os.rename(previous, folder)
+
+
+def _beside(folder: Path, ending: str) -> Path:
+    """The folder of that ending beside a folder, which may be named `.`"""
+    place = folder if folder.name else folder.resolve()
+    return place.with_name(place.name + ending)
 
 
 class Unfinished:

@@ -28,6 +28,19 @@ from .parts import CHANCE, OVER
 FORMAT = "backalley playthrough 1"
 
 
+_KINDS: tuple[tuple[str, Any, Any], ...] = (
+    ("game", str, None),
+    ("version", int, None),
+    ("options", dict, None),
+    ("start_outcome", int, None),
+    ("decks", list, str),
+    ("moves", list, str),
+    ("shown", list, str),
+    ("returns", list, (int, float)),
+)
+"""What each entry of a file is, and what it is a list of."""
+
+
 class PlaythroughError(ValueError):
     """A playthrough file that cannot be read, or that the rules no longer reproduce."""
 
@@ -107,13 +120,16 @@ def load(path: Path) -> dict[str, Any]:
         raise PlaythroughError(f"{path} cannot be read as a playthrough: {error}.") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise PlaythroughError(f"{path} is no playthrough; its first entry would be {FORMAT!r}.")
-    missing = [
-        name
-        for name in ("game", "version", "options", "start_outcome", "decks", "moves", "shown", "returns")
-        if name not in found
-    ]
+    missing = [name for name, *_ in _KINDS if name not in found]
     if missing:
         raise PlaythroughError(f"{path} is a playthrough without {', '.join(missing)}; record it again.")
+    for name, kind, item in _KINDS:
+        value = found[name]
+        if not isinstance(value, kind) or (item and not all(isinstance(one, item) for one in value)):
+            raise PlaythroughError(f"{path} is damaged: its {name} are {str(value)[:60]!r}; record it again.")
+    if len(found["shown"]) != len(found["moves"]) + 1:
+        moves, shown = len(found["moves"]), len(found["shown"])
+        raise PlaythroughError(f"{path} is damaged: {moves} moves show {moves + 1} tables, and it has {shown}.")
     return found
 
 
@@ -128,15 +144,21 @@ def replay(path: Path) -> Iterator[str]:
         raise PlaythroughError(
             f"{path} is of {game.name} version {kept['version']}, and the game is here in version {game.version}."
         )
-    game = game.bind(kept["options"])
-    env = AECEnv(game)
-    env.reset(
-        seed=0, options={"decks": [deck.split() for deck in kept["decks"]], "start_outcome": kept["start_outcome"]}
-    )
+    stacked = {"decks": [deck.split() for deck in kept["decks"]], "start_outcome": kept["start_outcome"]}
+    try:
+        game = game.bind(kept["options"])
+        env = AECEnv(game)
+        env.reset(seed=0, options=stacked)
+    except (ValueError, TypeError) as error:
+        raise PlaythroughError(f"{path} is damaged: {error}") from None
+    if len(kept["returns"]) != game.num_seats:
+        raise PlaythroughError(f"{path} is damaged: {game.num_seats} seats, and {len(kept['returns'])} returns.")
     returns = np.zeros(env.engine.num_seats)
     yield game.table_str(env.engine.batch.state[0], None)
     for number, (move, expected) in enumerate(zip(kept["moves"], kept["shown"][1:], strict=True), start=1):
-        seat, _, name = move.partition(": ")
+        seat, colon, name = move.partition(": ")
+        if not colon or not seat.isdecimal():
+            raise PlaythroughError(f"{path}, move {number} ({move}): a move reads SEAT: ACTION, as in '0: pass'.")
         if env.engine.batch.seat[0] != int(seat):
             raise PlaythroughError(f"{path}, move {number} ({move}): seat {int(env.engine.batch.seat[0])} is to act.")
         try:

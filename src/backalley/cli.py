@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import dis
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -40,12 +41,14 @@ class CommandError(click.ClickException):
 
 
 def _ours(error: BaseException) -> bool:
-    """Whether an error was raised by this package's own code, and so has a sentence for a person; others are bugs and
-    keep their trace."""
+    """Whether an error was raised by a `raise` of this package's own code, and so has a sentence for a person; others
+    are bugs and keep their trace."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return trace is not None and str(trace.tb_frame.f_globals.get("__name__", "")).split(".")[0] == "backalley"
+    if trace is None or str(trace.tb_frame.f_globals.get("__name__", "")).split(".")[0] != "backalley":
+        return False
+    return dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
 
 
 class Program(click.Group):
@@ -418,6 +421,13 @@ def tournament(
     _again(line)
 
 
+def _typed() -> str:
+    """A line that the person types. Raises EOFError where there is no standard input at all."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise EOFError
+    return input("> ")
+
+
 @main.command()
 @click.argument("game")
 @click.option("--seat", type=int, default=0, show_default=True, help="Where you sit.")
@@ -425,9 +435,7 @@ def tournament(
     "--opponent",
     "opponents",
     multiple=True,
-    default=["bot"],
-    show_default=True,
-    help="One for all others, or one for each.",
+    help="One for all others, or one for each; the game's best bot by default.",
 )
 @seed_option(None, "Decides the deal; drawn anew by default.")
 @option_option
@@ -437,7 +445,7 @@ def play(game: str, seat: int, opponents: tuple[str, ...], seed: int | None, giv
     from backalley.agents.human import play as run
 
     found = _game(game, given)
-    others = _agents(found, opponents) if found.num_seats > 1 else []
+    others = _agents(found, opponents or (("bot",) if found.num_seats > 1 else ()))
     if seed is None:
         import secrets
 
@@ -445,7 +453,7 @@ def play(game: str, seat: int, opponents: tuple[str, ...], seed: int | None, giv
     again = command_line("play", found.spec, given=given, seat=seat, seed=seed)
     again += "".join(f" --opponent {shlex.quote(spec)}" for spec in opponents)
     try:
-        returns = run(found, others, seat=seat, seed=seed, ask=lambda: input("> "), show=click.echo)
+        returns = run(found, others, seat=seat, seed=seed, ask=_typed, show=click.echo)
     except LeftTable:
         click.echo("\nYou left the table before the end.")
     else:
