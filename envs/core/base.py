@@ -214,13 +214,12 @@ class Game:
     @property
     def bots(self) -> dict[str, Bot]:
         """The rule-based players by name, weakest first; the last is `bot` without a name."""
-        bots = self.type.bots or importlib.import_module(self.type.module.rpartition(".")[0] + ".bot").BOTS  # interim
-        return {bot.name: bot for bot in bots}
+        return {bot.name: bot for bot in self.type.bots}
 
     @property
     def playout_bot(self) -> Bot | None:
         """The strongest bot that is fast enough to play games out in a search; None where the game brings none."""
-        return next((bot for bot in reversed(self.bots.values()) if bot.fast), None)
+        return next((bot for bot in reversed(self.type.bots) if bot.fast), None)
 
     def seat_name(self, seat: int) -> str:
         """The rules' own name of a seat, or `seat 2`."""
