@@ -56,8 +56,7 @@ def sample_rows(
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Torch on one thread: for networks this small a second one costs more than it brings (*measured*: 0.85 times the
-    speed on a quiet machine, 0.6 times on a busy one)."""
+    """Torch on one thread: for networks this small a second one costs more than it brings."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -82,7 +82,8 @@ def test_kuhn_poker_is_nearly_solved(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "errors"), [("missouri_city", 8), ("poker_duel", 20), ("backhand", 5), ("buffalo_bayou", 5)]
+    ("name", "errors"),
+    [("missouri_city-v0", 8), ("backalley/PokerDuel-v0", 20), ("backhand", 5), ("buffalo-bayou", 5)],
 )
 def test_a_short_run_beats_random_by_many_standard_errors(tmp_path: Path, name: str, errors: float) -> None:
     run = train(name, out=tmp_path / "run", decisions=1_000_000).folder

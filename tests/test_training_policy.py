@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import pickle
 import resource
 import shutil
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ import torch
 from safetensors.numpy import save
 
 from backalley.agents.base import view_of
-from backalley.agents.learned import NetworkAgent, PolicyAgent
+from backalley.agents.learned import NetworkAgent, PolicyAgent, load_policy
 from backalley.agents.network import PolicyNetwork
 from backalley.agents.policy_file import (
     JSON_FILE,
@@ -30,7 +31,8 @@ from backalley.agents.policy_file import (
     save_policy,
 )
 from backalley.agents.registry import agent as agent_of
-from backalley.envs.core import durable
+from backalley.benchmarks.evaluate import evaluate
+from backalley.envs.core import catalogue, durable, rng
 from backalley.envs.core.record import field
 from backalley.envs.core.vector import BatchEnv
 from tests import kuhn
@@ -108,6 +110,67 @@ def test_a_greedy_policy_takes_the_likeliest_legal_action(tmp_path: Path) -> Non
     )
     view.action_mask[:, 1] = 0
     assert (agent.act(view) == 0).all()
+
+
+# In a loop of one's own ----------------------------------------------------------------------------------------------
+
+
+def test_a_policy_plays_without_a_view(folder: Path) -> None:
+    agent = PolicyAgent(folder, GAME)
+    tables, keys = views(4, 50)
+    step = tables.time_step
+    expected = agent.act(view_of(tables.engine, np.arange(50), keys))
+    own = np.array([rng.fork(key, 1) for key in keys], np.uint64)  # as a View keys a table's second decision
+    np.testing.assert_array_equal(agent.act(step.observation, step.action_mask, key=own), expected)
+    alone = agent.act(step.observation[0], step.action_mask[0], key=5)
+    assert type(alone) is int
+    assert alone == agent.act({"observation": step.observation[0], "action_mask": step.action_mask[0]}, key=5)
+    many = {agent.act(step.observation[0], step.action_mask[0]) for _ in range(200)}
+    assert many == {0, 1}, "without a key each call draws anew"
+    assert agent.act(step.observation[0].astype(np.float32), np.array([1, 0])) == 0
+    with pytest.raises(ValueError, match="tester was given an observation of shape"):
+        agent.act(np.zeros(4, np.uint8), step.action_mask[0])
+
+
+def test_a_policy_plays_an_aec_game(folder: Path) -> None:
+    policy = load_policy(folder, "tests.kuhn")
+    env = GAME.make()
+    env.reset(seed=3)
+    for seat in env.agent_iter():
+        observation, _, terminated, truncated, _ = env.last()
+        env.step(None if terminated or truncated else policy.act(observation))
+    assert not env.agents
+
+
+def test_a_policy_knows_its_game(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(PolicyFileError, match=r"plays kuhn, .* no game of this package; .* \(it was tests.kuhn\)\."):
+        load_policy(folder)
+    monkeypatch.setattr(catalogue, "_registered", {})
+    catalogue.register_game(kuhn.GAME)
+    game = GAME.bind(first=1)
+    save_policy(tmp_path / "other", network(), game, name="second", greedy=True, made={})
+    policy = load_policy(str(tmp_path / "other"))
+    assert (policy.game, policy.greedy, policy.note) == (game, True, "")
+    assert load_policy(tmp_path / "other", greedy=False).greedy is False
+    elsewhere = load_policy(tmp_path / "other", "kuhn-v0")
+    assert elsewhere.note == "It was trained under first=1, and plays under first=0 here."
+    report = evaluate(GAME, [elsewhere, "random"], deals=16)
+    assert f"second: {elsewhere.note}" in report.table()
+    edit(tmp_path / "other", options={"third": 1})
+    with pytest.raises(PolicyFileError, match="under options that are none here: kuhn has no option 'third'"):
+        load_policy(tmp_path / "other")
+    for wrong in (5, None):
+        with pytest.raises(PolicyFileError, match=f"the path of a folder, and {wrong} was given"):
+            load_policy(wrong)  # type: ignore[arg-type]
+
+
+def test_a_policy_can_be_pickled(folder: Path) -> None:
+    agent = PolicyAgent(folder, GAME)
+    again = pickle.loads(pickle.dumps(agent))
+    tables, keys = views(5)
+    view = view_of(tables.engine, np.arange(200), keys)
+    np.testing.assert_array_equal(again.act(view), agent.act(view))
+    assert (again.game, again.name, again.identity) == (GAME, "tester", agent.identity)
 
 
 def test_observations_are_scaled_by_their_bounds() -> None:
