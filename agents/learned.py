@@ -100,7 +100,10 @@ class NetworkAgent(DirectAgent):
     def choose(
         self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
     ) -> npt.NDArray[np.int64]:
-        """One legal action for each row [n]."""
+        """One legal action for each row [n]. Raises ValueError in a sentence for masks of another game."""
+        given, known = action_mask.shape[1], self.network.num_actions
+        if given != known:
+            raise ValueError(f"{self.name} was given masks of {given} actions; its game has {known}.")
         chances = self.log_probabilities(observation, action_mask)
         if self.greedy:
             likeliest: npt.NDArray[np.int64] = chances.argmax(axis=1)

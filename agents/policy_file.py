@@ -93,7 +93,7 @@ def save_policy(
 def find_policy(folder: Path) -> Path:
     """The folder that holds `policy.json`: `folder` itself, or the final policy of a training run in `folder`."""
     for place in (folder, folder / "policy"):
-        durable.recover(place)
+        durable.recover(place.resolve())
         if (place / JSON_FILE).is_file():
             return place
     raise PolicyFileError(f"There is no policy in {folder}: neither it nor {folder / 'policy'} has a {JSON_FILE}.")

@@ -130,14 +130,16 @@ def test_a_policy_plays_without_a_view(folder: Path) -> None:
     assert agent.act(step.observation[0].astype(np.float32), np.array([1, 0])) == 0
     with pytest.raises(ValueError, match="tester was given an observation of shape"):
         agent.act(np.zeros(4, np.uint8), step.action_mask[0])
+    with pytest.raises(ValueError, match=r"tester was given masks of 3 actions; its game has 2\."):
+        agent.act(step.observation[0], [1, 1, 1])
 
 
 def test_a_policy_plays_an_aec_game(folder: Path) -> None:
     policy = load_policy(folder, "tests.kuhn")
     env = GAME.make()
     env.reset(seed=3)
-    for seat in env.agent_iter():
-        observation, _, terminated, truncated, _ = env.last()
+    for _ in env.agent_iter():
+        observation, _reward, terminated, truncated, _info = env.last()
         env.step(None if terminated or truncated else policy.act(observation))
     assert not env.agents
 
@@ -256,8 +258,9 @@ def test_another_layout_of_the_same_game_is_refused(folder: Path) -> None:
 
 
 def test_foreign_files_are_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(PolicyFileError, match="no policy in"):
-        read_policy(tmp_path / "nowhere", GAME)
+    for place in (tmp_path / "nowhere", Path("."), Path("..")):
+        with pytest.raises(PolicyFileError, match="no policy in"):
+            read_policy(place, GAME)
     (folder / JSON_FILE).write_text('{"model": "something"}')
     refused(folder, "does not describe a policy")
     (folder / JSON_FILE).write_bytes(b"\x80\x04\x95pickle")

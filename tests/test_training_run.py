@@ -23,6 +23,7 @@ import torch
 import yaml
 
 from backalley.agents.learned import PolicyAgent
+from backalley.agents.match import Match
 from backalley.agents.rule_based import RandomAgent
 from backalley.benchmarks.evaluate import evaluate
 from backalley.training import checkpoint, config
@@ -219,6 +220,24 @@ def test_a_stopped_run_leaves_a_policy(tmp_path: Path) -> None:
 def test_sigterm_is_as_polite_as_ctrl_c(tmp_path: Path) -> None:
     run = stopped_after(2, tmp_path / "run", lambda: signal.raise_signal(signal.SIGTERM))
     assert checkpoint.found(run)[-1].name == f"{2 * ROLLOUT:012d}"
+
+
+@pytest.mark.parametrize("batches", [0, 1])
+def test_ctrl_c_in_the_matches_at_the_end(tmp_path: Path, batches: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    play, played = Match.play, 0
+
+    def interrupted(self: Match, *arrays: Any) -> Any:
+        nonlocal played
+        if played == batches:
+            raise KeyboardInterrupt
+        played += 1
+        return play(self, *arrays)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Match, "play", interrupted)
+        with pytest.raises(Stopped, match=r"the policy is in .*Play them again with: backalley train .* --resume "):
+            train(GAME, out=tmp_path / "run", decisions=ROLLOUT, config_overrides={**TINY, "run.evaluation_deals": 64})
+    assert len(train(resume=tmp_path / "run").reports) == 2
 
 
 def test_a_new_budget_goes_on_from_the_end(whole: Path, tmp_path: Path) -> None:

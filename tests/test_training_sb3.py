@@ -182,7 +182,7 @@ def test_a_gain_before_ones_first_decision_counts_nowhere() -> None:
     np.testing.assert_allclose(found, np.array([[0.0], [1.0]]))
 
 
-def test_the_cut_end_of_a_rollout_is_valued_by_each_seats_own_sight() -> None:
+def test_the_cut_end_of_a_rollout_is_valued_by_each_seats_own_observation() -> None:
     """The critic is asked about what each waiting seat knows, not about what the seat to act knows."""
     env = SeatsVecEnv(GAME, TABLES, seed=1)
     model = model_of(env, seed=1)

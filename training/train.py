@@ -11,6 +11,7 @@ runs/<game>-<seed>-<time>/
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -182,8 +183,10 @@ def _finish(run: Run, trainer: Trainer, progress: Progress) -> TrainingResult:
             names = ", ".join(bot.name for bot in against)
             progress(before * deals + done, len(matches) * deals, f"against {names}")
 
-        report = evaluate(run.game, [policy, *others], deals=deals, progress=tell)
-        if not report.complete:
+        report = None
+        with suppress(KeyboardInterrupt):
+            report = evaluate(run.game, [policy, *others], deals=deals, progress=tell)
+        if report is None or not report.complete:
             raise Stopped(
                 f"Stopped in the matches at the end; the policy is in {run.folder / POLICY_FOLDER}. Play them again "
                 f"with: {run.resume_command()}"

@@ -209,13 +209,13 @@ class SeatsVecEnv(VecEnv):
         over = np.flatnonzero(self.ended)
         if len(over):
             if time_step.truncated.any():
-                self.cut_off = self._last_sight(np.flatnonzero(time_step.truncated))
+                self.cut_off = self._last_observations(np.flatnonzero(time_step.truncated))
             self._count(over)
             self._seat_members(over[over < len(self._league_rows)])
             self.tables.restart(over)
         return self._show(), self.reward[self._rows, self.acted], self.ended.copy(), self._infos
 
-    def _last_sight(self, rows: npt.NDArray[np.int64]) -> CutOff:
+    def _last_observations(self, rows: npt.NDArray[np.int64]) -> CutOff:
         seats = np.tile(np.arange(self.num_seats), len(rows))
         observation = self.tables.observe(seats, np.repeat(rows, self.num_seats))
         return CutOff(rows, observation.reshape(len(rows), self.num_seats, -1))

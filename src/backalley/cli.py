@@ -314,7 +314,7 @@ def train(
 
     if given and game is None:
         raise click.UsageError("--option goes with a game.")
-    with progress_bar(game or str(resume), quiet=quiet) as progress:
+    with progress_bar(game or (resume.name if resume else ""), quiet=quiet) as progress:
         try:
             result = run(
                 _game(game, given) if game is not None and given else game,
