@@ -12,6 +12,7 @@ from backalley.envs.core.base import Game
 from tests.cases import GAMES
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGES = ("README.md", "CONTRIBUTING.md", "agents/README.md", "training/README.md", "benchmarks/README.md")
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 
 
@@ -35,7 +36,8 @@ def test_a_games_page_has_its_tables_and_cites_real_paragraphs(game: Game) -> No
 
 def blocks() -> list[object]:
     found: list[object] = []
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(game.type.folder / "README.md" for game in GAMES)]
+    pages = [ROOT / name for name in PAGES if (ROOT / name).is_file()]
+    pages += [game.type.folder / "README.md" for game in GAMES if game.type.folder.is_relative_to(ROOT)]
     for page in pages:
         for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)):
             found.append(pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}"))
