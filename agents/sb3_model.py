@@ -46,9 +46,9 @@ class SB3FileError(ValueError):
 class _Layers(nn.Module):
     """Observations, or masks and observations one after another, to a number for each action."""
 
-    def __init__(self, layers: nn.Sequential, takes_mask: bool) -> None:
+    def __init__(self, layers: nn.Sequential, takes_mask: bool, num_actions: int) -> None:
         super().__init__()
-        self.layers, self.takes_mask = layers, takes_mask
+        self.layers, self.takes_mask, self.num_actions = layers, takes_mask, num_actions
 
 
 class SB3Agent(NetworkAgent):
@@ -136,4 +136,4 @@ def _build(path: Path, game: Game, weights: dict[str, torch.Tensor], activation:
             f"{size + num_actions} with the mask) and has {num_actions} actions: it was trained on another game or "
             "other options."
         )
-    return _Layers(nn.Sequential(*layers), shapes[0][1] != size)
+    return _Layers(nn.Sequential(*layers), shapes[0][1] != size, num_actions)
