@@ -31,7 +31,6 @@ from backalley.envs.registry import make, make_vec, pettingzoo_module, register_
 
 if _TYPE_CHECKING:
     from backalley.agents.learned import load_policy
-    from backalley.agents.learned import load_policy
     from backalley.agents.registry import agent
     from backalley.benchmarks.evaluate import evaluate
     from backalley.benchmarks.tournament import tournament
