@@ -20,6 +20,10 @@ from .tricks import NO_TRUMP
 
 RANDOM_DEALER = -1
 """`first_dealer` where the cut decides."""
+SCORE_UNIT = 128
+"""An observation of bytes shows a score as two numbers: how many times this, rounded down, and the rest."""
+LEAST_SCORE, MOST_SCORE = -128 * SCORE_UNIT, 128 * SCORE_UNIT - 1
+"""The scores that two signed bytes hold."""
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Who deals first

@@ -13,7 +13,7 @@ from ..core.kernel import kernel
 from ..core.parts import Bot
 from ..core.tricks import JOKERS_HIGH
 from .observation import Observation
-from .reading import Table, above, card_shown, nearest_bid, seen_table
+from .reading import Table, above, card_shown, nearest_bid, needed, seen_table
 from .state import BOARD, PACK, PLAY, RAINBOW, Options
 from .weighing import weigh
 
@@ -58,7 +58,7 @@ def count(options: Options, observation: Observation, mask: npt.NDArray[np.int8]
     table = seen_table(options, observation)
     if observation.playing == 0:
         return counted_bid(observation, mask, counted_tricks(table))
-    if observation.needed[0] > 0:
+    if needed(observation, 0) > 0:
         return PLAY + winning_card(options, observation, table, mask)
     return PLAY + losing_card(table, mask)
 

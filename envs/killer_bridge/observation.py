@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..core import cards, trick_hand, tricks
 from ..core.kernel import kernel
 from ..core.record import field
-from ..core.trick_hand import left_of, mark_cards, mark_voids, offset_of, per_seat
+from ..core.trick_hand import LEAST_SCORE, SCORE_UNIT, left_of, mark_cards, mark_voids, offset_of, per_seat
 from .rules import hook
 from .schedule import num_hands
 from .scoring import bid_value, score_bounds
@@ -32,15 +32,12 @@ WIDE_TABLE = 10  # players above which an observation lists cards instead of hav
 UNKNOWN_TRUMP = 15  # the highest trump that a seat of which nothing is known may hold: the big joker (§2)
 
 
-LEAST_SCORE = -32768  # what an observation's numbers hold; only a lone player falls below it (§2)
+def _least_128s(options: Options) -> int:
+    return max(LEAST_SCORE, score_bounds(options)[0]) // SCORE_UNIT
 
 
-def _clipped_low(options: Options) -> int:
-    return max(LEAST_SCORE, min(0, score_bounds(options)[0]))
-
-
-def _clipped_high(options: Options) -> int:
-    return max(0, score_bounds(options)[1])
+def _most_128s(options: Options) -> int:
+    return max(0, score_bounds(options)[1]) // SCORE_UNIT
 
 
 def _trick_shape(options: Options) -> tuple[int, int]:
@@ -58,48 +55,51 @@ def _card_high(options: Options) -> int:
 class Observation:
     """§2: what one seat may know, for tables of any size. Seats are relative: 0 is me, 1 sits at my left."""
 
-    hand: npt.NDArray[np.int16] = field("i2", PACK_SIZE, "my cards")
-    turned: npt.NDArray[np.int16] = field("i2", PACK_SIZE, "the card turned up")
-    trump: npt.NDArray[np.int16] = field("i2", 5, "trump suit: C, D, H, S, none")
-    hand_size: int = field("i2", doc="cards dealt to each seat in this hand", high=largest_hand)
-    hand_index: int = field("i2", doc="hands finished before this one", high=lambda o: num_hands(o) - 1)
-    playing: int = field("i2", doc="1 once all bids are made")
+    hand: npt.NDArray[np.int8] = field("i1", PACK_SIZE, "my cards")
+    turned: npt.NDArray[np.int8] = field("i1", PACK_SIZE, "the card turned up")
+    trump: npt.NDArray[np.int8] = field("i1", 5, "trump suit: C, D, H, S, none")
+    hand_size: int = field("i1", doc="cards dealt to each seat in this hand", high=largest_hand)
+    hand_index: int = field("i1", doc="hands finished before this one", high=lambda o: num_hands(o) - 1)
+    playing: int = field("i1", doc="1 once all bids are made")
     hook: int = field(
-        "i2",
+        "i1",
         doc="1 + the value that the bids so far would bar the dealer from, 0 for none",
         high=lambda o: largest_hand(o) + 1,
     )
-    turn: npt.NDArray[np.int16] = field("i2", per_seat, "who is to act")
-    dealer: npt.NDArray[np.int16] = field("i2", per_seat, "who dealt")
-    leader: npt.NDArray[np.int16] = field("i2", per_seat, "who led, or is to lead, this trick")
-    winning: npt.NDArray[np.int16] = field("i2", per_seat, "who wins the trick so far")
-    bid_set: npt.NDArray[np.int16] = field("i2", per_seat, "has bid")
-    bid_value: npt.NDArray[np.int16] = field("i2", per_seat, "tricks bid", high=largest_hand)
-    bid_board: npt.NDArray[np.int16] = field("i2", per_seat, "has bid BOARD")
-    bid_rainbow: npt.NDArray[np.int16] = field(
-        "i2", per_seat, "has bid RAINBOW: a quarter of that hand was of each suit"
+    turn: npt.NDArray[np.int8] = field("i1", per_seat, "who is to act")
+    dealer: npt.NDArray[np.int8] = field("i1", per_seat, "who dealt")
+    leader: npt.NDArray[np.int8] = field("i1", per_seat, "who led, or is to lead, this trick")
+    winning: npt.NDArray[np.int8] = field("i1", per_seat, "who wins the trick so far")
+    bid_set: npt.NDArray[np.int8] = field("i1", per_seat, "has bid")
+    bid_value: npt.NDArray[np.int8] = field("i1", per_seat, "tricks bid", high=largest_hand)
+    bid_board: npt.NDArray[np.int8] = field("i1", per_seat, "has bid BOARD")
+    bid_rainbow: npt.NDArray[np.int8] = field(
+        "i1", per_seat, "has bid RAINBOW: a quarter of that hand was of each suit"
     )
-    won: npt.NDArray[np.int16] = field("i2", per_seat, "tricks won", high=largest_hand)
-    needed: npt.NDArray[np.int16] = field("i2", per_seat, "tricks still needed for the bid", high=largest_hand)
-    surplus: npt.NDArray[np.int16] = field("i2", per_seat, "tricks won beyond the bid", high=largest_hand)
-    score: npt.NDArray[np.int16] = field(
-        "i2", per_seat, "points (a lone player's stop at -32768)", low=_clipped_low, high=_clipped_high
+    won: npt.NDArray[np.int8] = field("i1", per_seat, "tricks won", high=largest_hand)
+    score_128s: npt.NDArray[np.int8] = field(
+        "i1",
+        per_seat,
+        "points in 128s, rounded down (a lone player's stop at -16384)",
+        low=_least_128s,
+        high=_most_128s,
     )
-    made: npt.NDArray[np.int16] = field("i2", per_seat, "bids made good", high=lambda o: num_hands(o))
-    trick: npt.NDArray[np.int16] = field(
-        "i2", _trick_shape, "each seat's card in this trick; above 10 players as 1 + its number", high=_card_high
+    score_rest: npt.NDArray[np.int8] = field("i1", per_seat, "points beyond those 128s", high=SCORE_UNIT - 1)
+    made: npt.NDArray[np.int8] = field("i1", per_seat, "bids made good", high=lambda o: num_hands(o))
+    trick: npt.NDArray[np.int8] = field(
+        "i1", _trick_shape, "each seat's card in this trick; above 10 players as 1 + its number", high=_card_high
     )
-    played: npt.NDArray[np.int16] = field(
-        "i2",
+    played: npt.NDArray[np.int8] = field(
+        "i1",
         _played_shape,
         "each seat's cards of this hand so far; above 10 players as a list of 1 + its number",
         high=_card_high,
     )
-    void: npt.NDArray[np.int16] = field(
-        "i2", lambda o: (o.num_players, 5), "suits (C, D, H, S, jokers without trump) that the seat has shown to lack"
+    void: npt.NDArray[np.int8] = field(
+        "i1", lambda o: (o.num_players, 5), "suits (C, D, H, S, jokers without trump) that the seat has shown to lack"
     )
-    top_trump: npt.NDArray[np.int16] = field(
-        "i2",
+    top_trump: npt.NDArray[np.int8] = field(
+        "i1",
         per_seat,
         "1 + rank of the highest trump that the seat's plays leave possible; 14, 15 the jokers",
         high=15,
@@ -124,7 +124,9 @@ def observe(options: Options, state: State, seat: int, out: Observation) -> None
     out.leader[offset_of(seat, int(state.leader), options.num_players)] = 1
     who = seat
     for offset in range(options.num_players):
-        out.score[offset] = max(LEAST_SCORE, int(state.score[who]))
+        score = max(LEAST_SCORE, int(state.score[who]))
+        out.score_128s[offset] = score // SCORE_UNIT
+        out.score_rest[offset] = score % SCORE_UNIT
         out.made[offset] = state.made[who]
         observe_bid(state, who, offset, out)
         observe_knowledge(options, state, who, offset, out)
@@ -135,17 +137,14 @@ def observe(options: Options, state: State, seat: int, out: Observation) -> None
 
 @kernel
 def observe_bid(state: State, who: int, offset: int, out: Observation) -> None:
-    """§2: a seat's bid, and how it stands to it."""
+    """§2: a seat's bid, and the tricks it has won."""
     out.won[offset] = state.won[who]
     bid = int(state.bid[who])
     if bid != NO_BID:
-        value, won = bid_value(bid, int(state.hand_size)), int(state.won[who])
         out.bid_set[offset] = 1
-        out.bid_value[offset] = value
+        out.bid_value[offset] = bid_value(bid, int(state.hand_size))
         out.bid_board[offset] = int(bid == BOARD)
         out.bid_rainbow[offset] = int(bid == RAINBOW)
-        out.needed[offset] = max(0, value - won)
-        out.surplus[offset] = max(0, won - value)
 
 
 @kernel

@@ -74,6 +74,12 @@ def seen_table(options: Options, observation: Observation) -> Table:
 
 
 @kernel
+def needed(observation: Observation, offset: int) -> int:
+    """Tricks that a seat still needs for its bid; below 0 those that it has won beyond it."""
+    return int(observation.bid_value[offset]) - int(observation.won[offset])
+
+
+@kernel
 def above(card: int, held: int, trump: int) -> int:
     """The cards of a set that are of this card's suit and higher."""
     return held & tricks.suit_set(tricks.suit(card, trump), trump) & ~((1 << (card + 1)) - 1)

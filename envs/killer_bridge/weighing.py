@@ -11,7 +11,7 @@ from ..core import cards, tricks
 from ..core.kernel import kernel
 from ..core.tricks import JOKERS_HIGH
 from .observation import Observation
-from .reading import MARGIN, Table, above, card_shown, seen_table
+from .reading import MARGIN, Table, above, card_shown, needed, seen_table
 from .scoring import BOARD_BONUS, MADE_POINTS, RAINBOW_BONUS, bid_value
 from .state import BOARD, PLAY, RAINBOW, LinearPenalty, Options, Scoring
 
@@ -136,7 +136,7 @@ def fitting_card(
 ) -> int:
     """The card after which the chances left over come closest to what is still needed, whether it wins this trick or
     not."""
-    needed = int(observation.needed[0]) - int(observation.surplus[0])
+    wanted = needed(observation, 0)
     total = 0.0
     for card in range(54):
         if (table.hand >> card) & 1 != 0:
@@ -146,7 +146,7 @@ def fitting_card(
         if mask[PLAY + card] == 0:
             continue
         wins = wins_now(options, observation, card, table, weights)
-        off = total - chance(card, table, False, weights) - needed
+        off = total - chance(card, table, False, weights) - wanted
         worth = wins * near(off + 1.0, weights.slack) + (1.0 - wins) * near(off, weights.slack)
         if chosen < 0 or worth > best + MARGIN:
             chosen, best = card, worth
@@ -192,4 +192,4 @@ def beaten(observation: Observation, offset: int, card: int, led: int, table: Ta
     elif suit != trump and not lacks_trump:
         trumps = cards.count_bits(table.unseen & tricks.suit_set(trump, trump))
         beats += void * (1.0 - power(1.0 - trumps / hidden, left))
-    return beats * (weights.wanting if observation.needed[offset] > 0 else weights.unwanting)
+    return beats * (weights.wanting if needed(observation, offset) > 0 else weights.unwanting)

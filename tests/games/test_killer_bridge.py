@@ -14,15 +14,16 @@ from pettingzoo.test import api_test
 import backalley
 from backalley.agents.match import play_out
 from backalley.agents.registry import agent
-from backalley.envs.core import cards, tricks
+from backalley.envs.core import cards, trick_hand, tricks
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game
 from backalley.envs.core.options import OptionError
 from backalley.envs.core.parts import OVER
+from backalley.envs.core.playthrough import load, record
 from backalley.envs.core.vector import BatchEnv
-from backalley.envs.killer_bridge import rules, schedule, scoring
-from backalley.envs.killer_bridge.state import PACK, PLAY, largest_hand
+from backalley.envs.killer_bridge import reading, rules, schedule, scoring
+from backalley.envs.killer_bridge.state import NO_BID, PACK, PLAY, largest_hand
 from tests import test_batch, test_rules
 from tests.cases import label, marks, random_action
 
@@ -296,6 +297,11 @@ def seated_world(env: AECEnv, viewer: int, number: int) -> np.ndarray[Any, Any]:
     return states
 
 
+def observed(env: AECEnv, seat: int) -> Any:
+    """What a seat is shown, by field."""
+    return env.engine.observe(np.zeros(1, np.int64), np.array([seat]))[0].view(env.game.observation_dtype)[0]
+
+
 def deal_to(env: AECEnv, dealt: list[str], turned: str) -> None:
     """Seat 0 leads; `dealt[s]` are seat `s`'s cards."""
     order = [hand.split()[index] for index in range(len(dealt[0].split())) for hand in dealt]
@@ -361,7 +367,7 @@ def test_the_observation_shows_voids_and_the_trump_bound_but_not_to_forgetful_ta
             env, "bid 0, bid 0, bid 0, bid 0, play BJ, play 9S, play 5H, play LJ, play 2C, play 2D, play 2H, play 3S"
         )
         play_names(env, "play 4S")  # it has won the second trick; seat 0 is next
-        shown = env.engine.observe(np.zeros(1, np.int64), np.array([0]))[0].view(env.game.observation_dtype)[0]
+        shown = observed(env, 0)
         played = [[name for name in cards.NAMES if shown["played"][seat, cards.card_number(name)]] for seat in range(4)]
         if history == "full":
             assert shown["void"].tolist() == [[0] * 5, [1, 0, 0, 0, 0], [1, 0, 0, 1, 0], [1, 0, 0, 0, 0]]
@@ -375,6 +381,55 @@ def test_the_observation_shows_voids_and_the_trump_bound_but_not_to_forgetful_ta
         assert shown["winning"].tolist() == [0, 0, 0, 1]
 
 
+def test_every_number_of_an_observation_fits_in_a_byte_at_tables_of_every_size() -> None:
+    for players in range(1, 55):
+        game = GAME.bind(num_players=players)
+        assert game.observation_base == np.int8
+        for name, place in game.observation_fields.items():
+            assert -128 <= place.low <= place.high <= 127, name
+        low, high = scoring.score_bounds(game.options)
+        assert players == 1 or trick_hand.LEAST_SCORE <= low <= high <= trick_hand.MOST_SCORE
+
+
+@pytest.mark.parametrize("scores", [(0, -5, 2548, 127), (-1, 128, -128, -129), (16383, -16384, 640, -2197)])
+def test_a_score_is_128s_and_the_rest(scores: tuple[int, ...]) -> None:
+    env = AECEnv(GAME.bind(length="single", hand_size=2))
+    env.reset(seed=0)
+    env.engine.batch.state["score"][0] = scores
+    for seat in range(4):
+        shown = observed(env, seat)
+        assert (shown["score_rest"] >= 0).all()
+        whole = 128 * shown["score_128s"].astype(int) + shown["score_rest"]
+        assert whole.tolist() == [*scores[seat:], *scores[:seat]]
+
+
+def test_a_score_below_all_that_bytes_hold_is_shown_as_the_least_of_them() -> None:
+    env = AECEnv(GAME.bind(length="single", hand_size=2))
+    env.reset(seed=0)
+    env.engine.batch.state["score"][0] = -107_910  # as a lone player's may be, alone
+    shown = observed(env, 0)
+    assert (shown["score_128s"] == -128).all()
+    assert not shown["score_rest"].any()
+
+
+def test_bots_read_what_every_seat_still_needs_for_its_bid() -> None:
+    env, random, short, beyond = AECEnv(GAME.bind(length="single", hand_size=6)), np.random.default_rng(5), 0, 0
+    for seed in range(10):
+        env.reset(seed=seed)
+        while env.engine.batch.seat[0] != OVER:
+            table = env.engine.batch.state[0]
+            for offset in range(4):
+                who = (int(table.seat) + offset) % 4
+                needs = reading.needed(env.engine.batch.observation[0], offset)
+                if table.bid[who] == NO_BID:
+                    assert needs == 0
+                else:
+                    assert needs == scoring.bid_value(int(table.bid[who]), 6) - int(table.won[who])
+                short, beyond = short + (needs > 0), beyond + (needs < 0)
+            env.step(random_action(env, random))
+    assert min(short, beyond) > 20
+
+
 def test_a_small_table_costs_no_more_than_it_needs() -> None:
     sizes = [GAME.bind({"num_players": players}).state_dtype.itemsize for players in range(1, 55)]
     assert np.diff(sizes).tolist() == [39] * 53
@@ -383,8 +438,8 @@ def test_a_small_table_costs_no_more_than_it_needs() -> None:
     page = (GAME.type.folder / "README.md").read_text("utf-8")
     for players in (1, 4, 10, 11, 37, 54):
         game = GAME.bind({"num_players": players})
-        observation = game.observation_dtype.itemsize
-        assert f"| {players} | {sizes[players - 1]} | {observation} | {observation // 2} |" in page
+        assert game.observation_base.itemsize == 1
+        assert f"| {players} | {sizes[players - 1]} | {game.observation_size} |" in page
 
 
 # --- options
@@ -411,6 +466,18 @@ def test_options_take_the_pages_words() -> None:
 
 
 # --- §5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("stem", "bot"), [("num_players-5_length-down", "weigh"), ("num_players-37_variant-ultimate", "count")]
+)
+def test_bots_still_play_their_frozen_games(stem: str, bot: str) -> None:
+    (path,) = (GAME.type.folder / "playthroughs").glob(f"{stem}_{bot}_seed-*.json")
+    kept = load(path)
+    again = record(GAME.bind(kept["options"]), seed=int(path.stem.partition("_seed-")[2]), bot=bot)
+    assert (again["decks"], again["moves"], again["returns"]) == (kept["decks"], kept["moves"], kept["returns"])
+
 
 BOT_ORDER = [("bot:duck", "random", 0.0), ("bot:count", "bot:duck", 0.05), ("bot:weigh", "bot:count", 0.04)]
 
