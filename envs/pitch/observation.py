@@ -8,11 +8,15 @@ import numpy.typing as npt
 from ..core import cards, trick_hand, tricks
 from ..core.kernel import kernel
 from ..core.record import field
-from ..core.trick_hand import left_of, mark_cards, mark_voids, offset_of, per_seat
+from ..core.trick_hand import SCORE_UNIT, left_of, mark_cards, mark_voids, offset_of, per_seat
+from .auction import top_bid
 from .points import MOST_PIPS
 from .state import ANY_CARD, BIDDING, HAND, NOBODY, NUM_POINTS, Options, State, num_sides, pack_size, per_side, side_of
 
-MOST_SHOWN = 127  # scores further from nought are shown as this
+
+def _most_points(options: Options) -> int:
+    """What a game's hands can bring to a side, or cost it."""
+    return options.max_hands * top_bid(options)
 
 
 class Observation:
@@ -40,7 +44,14 @@ class Observation:
     points: npt.NDArray[np.int8] = field(
         "i1", lambda o: (NUM_POINTS, num_sides(o)), "who has High, Low, Jack, Game, Joker by the cards captured so far"
     )
-    score: npt.NDArray[np.int8] = field("i1", per_side, "scores, as far as 127", low=-MOST_SHOWN, high=MOST_SHOWN)
+    score_128s: npt.NDArray[np.int8] = field(
+        "i1",
+        per_side,
+        "scores in 128s, rounded down",
+        low=lambda o: -_most_points(o) // SCORE_UNIT,
+        high=lambda o: _most_points(o) // SCORE_UNIT,
+    )
+    score_rest: npt.NDArray[np.int8] = field("i1", per_side, "points beyond those 128s", high=SCORE_UNIT - 1)
     tricks: int = field("i1", doc="tricks of this hand that are finished", high=HAND)
     hand_index: int = field("i1", doc="hands finished before this one", high=lambda o: o.max_hands)
 
@@ -97,7 +108,8 @@ def observe_sides(options: Options, state: State, seat: int, out: Observation) -
     sides, mine = state.score.shape[0], side_of(options, seat)
     for side in range(sides):
         offset = offset_of(mine, side, sides)
-        out.score[offset] = max(-MOST_SHOWN, min(MOST_SHOWN, int(state.score[side])))
+        out.score_128s[offset] = int(state.score[side]) // SCORE_UNIT
+        out.score_rest[offset] = int(state.score[side]) % SCORE_UNIT
         out.pips[offset] = state.pips[side]
     if state.finished > 0:
         for point in range(NUM_POINTS):

@@ -104,7 +104,7 @@ class Teams(IntEnum):
 class Options(NamedTuple):
     """§2: what a table may agree on."""
 
-    target: Annotated[int, option("points that win a game", low=1, high=100)] = 21
+    target: Annotated[int, option("points that win a game", low=1, high=trick_hand.MOST_SCORE)] = 21
     low: Annotated[LowRule, option("Low is for whoever captures it, or for whoever was dealt it")] = LowRule.CAPTURED
     game_tie: Annotated[GameTie, option("who has Game where the most pips are equal")] = GameTie.NONE
     must_trump_when_void: Annotated[bool, option("who cannot follow a plain suit must trump if they can")] = False

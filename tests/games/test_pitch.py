@@ -20,11 +20,12 @@ import backalley
 from backalley.agents.base import view_of
 from backalley.agents.registry import agent
 from backalley.benchmarks.evaluate import evaluate
-from backalley.envs.core import rng
+from backalley.envs.core import rng, trick_hand
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.kernel import COMPILED
 from backalley.envs.core.options import OptionError
 from backalley.envs.core.parts import OVER
+from backalley.envs.core.playthrough import load, record
 from backalley.envs.core.vector import BatchEnv
 from backalley.envs.pitch import bot
 from backalley.envs.pitch.game import GAME
@@ -464,6 +465,24 @@ def test_how_likely_none_of_some_cards_is_in_play(given: dict[str, Any], unseen:
         )
 
 
+@pytest.mark.parametrize("target", [1, 128, trick_hand.MOST_SCORE])
+def test_a_game_to_the_least_and_to_the_greatest_target(target: int) -> None:
+    """Where five hands cannot bring it, the higher score wins after them."""
+    referee = played_with_a_referee(AECEnv(GAME.bind(target=target, max_hands=5)), 3)
+    assert referee.hands_over < 5 if target == 1 else referee.hands_over == 5
+
+
+@pytest.mark.parametrize("scores", [(0, -5), (127, 128), (-128, -129), (600, -600), (trick_hand.MOST_SCORE, -16384)])
+def test_any_score_on_the_way_to_a_target_is_shown(scores: tuple[int, int]) -> None:
+    env = opened()
+    env.engine.batch.state["score"][0] = scores
+    for seat in range(4):
+        shown = observation(env, seat)
+        assert (shown.score_rest >= 0).all()
+        whole = 128 * shown.score_128s.astype(int) + shown.score_rest
+        assert whole.tolist() == [scores[seat % 2], scores[1 - seat % 2]]
+
+
 def test_before_a_deal_the_side_that_lacks_less_is_likelier_to_win() -> None:
     env = opened()
     state = env.engine.batch.state
@@ -524,6 +543,12 @@ def test_the_better_player_wins(better: str, worse: str, given: dict[str, Any], 
     assert evaluate(game, players, deals=deals, seed=1).differences[0].high < 0
 
 
+def test_book_still_plays_its_frozen_game() -> None:
+    kept = load(GAME.folder / "playthroughs" / "book_seed-2.json")
+    again = record(GAME.bind(kept["options"]), seed=2, bot="book")
+    assert (again["decks"], again["moves"], again["returns"]) == (kept["decks"], kept["moves"], kept["returns"])
+
+
 def test_book_bids_no_two_that_an_opposing_dealer_can_take() -> None:
     """It is bid before the dealer by the dealer's partner alone; where the dealer cannot take a bid, by anybody."""
     for can_take, bidders in ((True, {2}), (False, {1, 2, 3})):
@@ -546,7 +571,8 @@ def test_book_bids_no_two_that_an_opposing_dealer_can_take() -> None:
         ({"teams": "solo", "num_players": 3, "first_dealer": 3}, "0..2"),
         ({"teams": "solo", "num_players": 8}, "3..7"),
         ({"joker": "high"}, "below_jack"),
-        ({"target": 0}, "1..100"),
+        ({"target": 0}, "1..16383"),
+        ({"target": 16384}, "1..16383"),
     ],
 )
 def test_options_that_cannot_be_are_refused_in_a_sentence(given: dict[str, Any], says: str) -> None:
