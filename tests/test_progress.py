@@ -63,6 +63,8 @@ def test_compiling_does_not_count_in_the_time_left(clock: list[float]) -> None:
     progress(50, 100)
     assert progress.left == "0:00:01 left"
     assert progress.words == "50 of 100"
+    progress(120, 100)
+    assert (progress.left, progress.share) == ("0:00:00 left", 1.0), "an update may go beyond the budget"
 
 
 def test_work_that_starts_over_is_timed_anew(clock: list[float]) -> None:
@@ -100,8 +102,9 @@ def test_in_a_terminal_of_80_columns() -> None:
     pexpect = pytest.importorskip("pexpect")
     code = (
         "import time; from backalley.progress import progress_bar\n"
+        "long = 'Again: backalley ' + 30 * '--set a=b '\n"
         "with progress_bar('killer_bridge-v0') as progress:\n"
-        f"    for done in range(4): progress(done, 4, {WORDS!r}); print('a sentence'); time.sleep(0.3)\n"
+        f"    for done in range(4): progress(done, 4, {WORDS!r}); progress.say(long); time.sleep(0.3)\n"
         "print('the end')\n"
     )
     child = pexpect.spawn(
@@ -111,7 +114,7 @@ def test_in_a_terminal_of_80_columns() -> None:
     assert child.wait() == 0
     assert "killer_bridge-v0" in out
     assert " 75 %" in out
-    assert out.count("a sentence") == 4
+    assert out.count("Again: backalley " + (30 * "--set a=b ").strip()) == 4, "in one piece"
     assert out.rstrip().endswith("the end")
 
 
@@ -120,3 +123,11 @@ def test_in_a_terminal_of_80_columns() -> None:
 )
 def test_whole_words(room: int, kept: str) -> None:
     assert cut("some words here", room) == kept
+
+
+@pytest.mark.parametrize(
+    ("room", "kept"), [(7, "12"), (8, "12 deals"), (20, "12 deals"), (21, "12 deals, 45 a second")]
+)
+def test_what_stands_between_commas_stays_whole(room: int, kept: str) -> None:
+    text = "12 deals, 45 a second, bot"
+    assert cut(text, room) == kept

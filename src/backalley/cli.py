@@ -328,7 +328,7 @@ def train(
                 restart=restart,
                 device=device,
                 progress=progress,
-                say=(lambda sentence: None) if quiet else click.echo,
+                say=(lambda sentence: None) if quiet else progress.say,
             )
         except Stopped as stopped:
             click.echo(str(stopped), err=True)

@@ -45,7 +45,11 @@ class Progress:
         self.done, self.total = done, total
         self.words = words or f"{done:,.0f} of {total:,.0f}"
         pace = (done - self._done_then) / max(now - self._called, 1e-9)
-        self._left = (total - done) / pace if pace > 0 else None
+        self._left = max(total - done, 0.0) / pace if pace > 0 else None
+
+    def say(self, sentence: str) -> None:
+        """Print a sentence, above the bar where there is one. A line of a command stays one line, to be copied."""
+        click.echo(sentence)
 
     @property
     def share(self) -> float:
@@ -85,6 +89,20 @@ class Progress:
         yield grid
 
 
+class _Bar(Progress):
+    """The same for a terminal."""
+
+    def __init__(self, what: str, console: Console) -> None:
+        super().__init__(what)
+        self._console = console
+
+    def say(self, sentence: str) -> None:
+        if sys.stdout.isatty():
+            self._console.print(sentence, soft_wrap=True, markup=False, highlight=False)
+        else:
+            click.echo(sentence)
+
+
 class _Lines(Progress):
     """The same for a file: now and then a line on standard error."""
 
@@ -97,10 +115,8 @@ class _Lines(Progress):
 
 @contextmanager
 def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Progress]:
-    """Show the progress of a block of work on standard error; nothing if `quiet`.
-
-    What is printed in the meantime stands above the bar.
-    """
+    """Show the progress of a block of work on standard error; nothing if `quiet`. What is to be printed in the meantime
+    goes to `say`."""
     if quiet:
         yield Progress(what)
         return
@@ -108,18 +124,18 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Progress]:
     if not sys.stderr.isatty() or console.is_dumb_terminal:
         yield _Lines(what)
         return
-    progress = Progress(what)
+    progress = _Bar(what, console)
     shown = Live(progress, console=console, transient=True, refresh_per_second=5, redirect_stdout=sys.stdout.isatty())
     with shown:
         yield progress
 
 
 def cut(words: str, room: int) -> str:
-    """As many whole words as fit into `room` characters."""
+    """As much of `words` as fits into `room` characters: what stands between commas whole, or else whole words."""
     if len(words) <= room:
         return words
-    kept = words[: max(room + 1, 0)].rpartition(" ")[0]
-    return kept.rstrip(" ,;")
+    start = words[: max(room + 2, 0)]
+    return start.rpartition(", ")[0] or start[:-1].rpartition(" ")[0]
 
 
 def _clock(seconds: float) -> str:
