@@ -3,8 +3,6 @@ part in it."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -20,6 +18,7 @@ from backalley.envs.core.vector import BatchEnv
 from tests import kuhn
 from tests.cases import GAMES
 
+KUHN = kuhn.GAME.bind()
 JACK, QUEEN, KING = range(3)
 QUICK = ("missouri_city", "killer_bridge")
 BY_NAME = pytest.mark.parametrize(
@@ -31,21 +30,21 @@ def keys(count: int) -> npt.NDArray[np.uint64]:
     return np.random.default_rng(1).integers(2**64, size=count, dtype=np.uint64)
 
 
-def all_rows(tables: BatchEnv) -> View:
+def all_rows(batch: BatchEnv) -> View:
     """The view of every table at which somebody is to act."""
-    return view_of(tables.engine, np.flatnonzero(tables.time_step.seat >= 0), keys(tables.num_envs))
+    return view_of(batch.engine, np.flatnonzero(batch.time_step.seat >= 0), keys(batch.num_envs))
 
 
 def some_way_in(game: Game, count: int) -> BatchEnv:
     """Tables at different points of random play."""
-    tables = BatchEnv(game.bind(), count, seed=0)
-    time_step = tables.reset()
+    batch = BatchEnv(game, count, seed=0)
+    shown = batch.reset()
     streams, actions = keys(count), np.zeros(count, np.int64)
     for step in range(2 * count):
-        random_rows(time_step.action_mask, streams + np.uint64(step), actions)
+        random_rows(shown.action_mask, streams + np.uint64(step), actions)
         rows = np.arange(step // 2, count)
-        time_step = tables.step(actions[rows], rows)
-    return tables
+        shown = batch.step(actions[rows], rows)
+    return batch
 
 
 @pytest.mark.parametrize(
@@ -58,13 +57,13 @@ def some_way_in(game: Game, count: int) -> BatchEnv:
     ],
 )
 def test_leads_are_those_against_random_play(before: list[int], card: int, lead: float) -> None:
-    tables = BatchEnv(kuhn.GAME.bind(), 32, seed=0, autoreset=False)
-    tables.reset()
+    batch = BatchEnv(KUHN, 32, seed=0, autoreset=False)
+    batch.reset()
     for action in before:
-        tables.step(np.full(32, action))
-    view = all_rows(tables)
+        batch.step(np.full(32, action))
+    view = all_rows(batch)
     rows = np.flatnonzero(view.observation[:, card])
-    found, error = SearchAgent(kuhn.GAME.bind(), 2000).leads(view, rows, np.zeros(len(rows), np.int64))
+    found, error = SearchAgent(KUHN, 2000).leads(view, rows, np.zeros(len(rows), np.int64))
     assert len(rows) > 3
     assert (found[:, kuhn.PASS] == 0).all()
     assert (error[:, kuhn.PASS] == 0).all()
@@ -74,15 +73,15 @@ def test_leads_are_those_against_random_play(before: list[int], card: int, lead:
 
 @BY_NAME
 def test_unseen_cards_never_change_the_choice(game: Game) -> None:
-    tables = some_way_in(game, 24)
-    search = SearchAgent(game, tables.options, 3)
-    first = all_rows(tables)
+    batch = some_way_in(game, 24)
+    search = SearchAgent(game, 3)
+    first = all_rows(batch)
     chosen, leads = search.act(first), search.leads(first, np.arange(len(first)), first.action_mask.argmax(1))
-    state, seats = tables.engine.batch.state, tables.time_step.seat.astype(np.int64)
+    state, seats = batch.engine.batch.state, batch.time_step.seat.astype(np.int64)
     before = state.copy()
-    tables.engine.determinize(state, seats, keys(len(state)) + np.uint64(1))
+    batch.engine.determinize(state, seats, keys(len(state)) + np.uint64(1))
     assert (state != before).any() or game.num_seats == 1, "nothing was hidden, so nothing was tested"
-    second = all_rows(tables)
+    second = all_rows(batch)
     assert (search.act(second) == chosen).all()
     again = search.leads(second, np.arange(len(second)), second.action_mask.argmax(1))
     for one, other in zip(leads, again, strict=True):
@@ -91,15 +90,14 @@ def test_unseen_cards_never_change_the_choice(game: Game) -> None:
 
 @BY_NAME
 def test_the_choice_does_not_depend_on_batch_or_threads(game: Game) -> None:
-    tables = some_way_in(game, 12)
-    view = all_rows(tables)
-    whole = SearchAgent(game, tables.options, 5, num_threads=1).act(view)
+    batch = some_way_in(game, 12)
+    view = all_rows(batch)
+    whole = SearchAgent(game, 5, num_threads=1).act(view)
     assert view.action_mask[np.arange(len(view)), whole].all()
-    threaded = SearchAgent(game, tables.options, 5, num_threads=2)
+    threaded = SearchAgent(game, 5, num_threads=2)
     assert (threaded.act(view) == whole).all()
     single = [
-        threaded.act(view_of(tables.engine, np.array([row]), keys(tables.num_envs)))[0]
-        for row in range(tables.num_envs)
+        threaded.act(view_of(batch.engine, np.array([row]), keys(batch.num_envs)))[0] for row in range(batch.num_envs)
     ]
     assert single == whole.tolist()
     threaded.close()
@@ -107,19 +105,19 @@ def test_the_choice_does_not_depend_on_batch_or_threads(game: Game) -> None:
 
 def test_thinking_ends_with_the_clock() -> None:
     game = game_of("missouri_city")
-    tables = some_way_in(game, 4)
-    search = agent("mc:1000000:2", game, tables.options)
+    batch = some_way_in(game, 4)
+    search = agent("mc:1000000:2", game)
     assert isinstance(search, SearchAgent)
     assert search.name == "mc:1000000:2"
-    search.act(all_rows(tables))
+    search.act(all_rows(batch))
     assert 4 <= search.playouts < 1_000_000
 
 
 def test_only_choices_are_thought_about() -> None:
     game = game_of("missouri_city")
-    tables = some_way_in(game, 64)
-    view = all_rows(tables)
-    search = SearchAgent(game, tables.options, 7)
+    batch = some_way_in(game, 64)
+    view = all_rows(batch)
+    search = SearchAgent(game, 7)
     search.act(view)
     open_rows = view.action_mask.sum(1) > 1
     assert open_rows.any()
@@ -129,8 +127,7 @@ def test_only_choices_are_thought_about() -> None:
 
 @pytest.mark.slow
 def test_search_beats_the_bot_it_plays_on_with() -> None:
-    game = game_of("killer_bridge")
-    game = game.bind({"length": "single", "hand_size": 6})
+    game = game_of("killer_bridge", length="single", hand_size=6)
     found = evaluate(game, [agent("mc:20", game), agent("bot", game)], deals=300, num_threads=2)
     assert found.agents[0].mean_return.low > 0
 
@@ -147,6 +144,5 @@ def test_search_beats_the_bot_it_plays_on_with() -> None:
     ],
 )
 def test_a_search_that_cannot_be_is_refused_in_a_sentence(spec: str, says: str) -> None:
-    game: Any = game_of("backhand")
     with pytest.raises(ValueError, match=says):
-        agent(spec, game.bind())
+        agent(spec, "backhand")
