@@ -73,7 +73,7 @@ BOT = LEAF_VALUE = _unbound
 
 @template
 def play_on(options: Any, batch: Batch, deck: Deck, limit: int, key: np.uint64, seat: int, action: int) -> float:
-    """Play `action` and what follows on the one table of `batch`, up to the end or to where the game has an leaf_value;
+    """Play `action` and what follows on the one table of `batch`, up to the end or to where the game has a leaf value;
     what `seat` gains."""
     gained: float = 0.0
     while True:

@@ -10,12 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import backalley
 from backalley.envs.core import catalogue
 from backalley.envs.core.base import GameType
 from tests import high_card, kuhn
+from tests.cases import GAMES
 
 
 def test_one_game_however_its_options_are_spelt() -> None:
@@ -181,3 +183,22 @@ def test_a_new_game_overwrites_nothing(tmp_path: Path) -> None:
     (tmp_path / "war").mkdir()
     with pytest.raises(NewGameError, match="is there already"):
         new_game("war", tmp_path)
+
+
+@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+def test_the_named_parts_of_an_observation_are_its_record(game: backalley.Game) -> None:
+    """Each name's place in the flat vector holds what the record calls by that name, within its bounds."""
+    batch = game.make_vec(8, seed=3)
+    step = batch.reset()
+    for _ in range(12):
+        flat = step.observation
+        record = flat.copy().view(game.observation_dtype).reshape(-1)
+        covered = np.zeros(game.observation_size, int)
+        for name, place in game.observation_fields.items():
+            part = flat[:, place.start : place.stop]
+            assert np.array_equal(part.reshape(-1, *place.shape), record[name].reshape(-1, *place.shape)), name
+            assert ((part >= place.low) & (part <= place.high)).all(), name
+            assert place.doc, f"{name} says nothing of itself"
+            covered[place.start : place.stop] += 1
+        assert (covered == 1).all()
+        step = batch.step(step.action_mask.argmax(1))

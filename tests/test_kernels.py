@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.envs.core import kernel_cache, numba_repair, rng
+from backalley.envs.core import kernel_cache, numba_repair, patience, rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import COMPILED
 from tests.cases import GAMES, marks, option_sets, play_digest
@@ -140,6 +141,24 @@ def test_editing_a_part_of_an_outside_game_changes_what_is_played(tmp_path: Path
     assert in_a_process(play, tmp_path, tmp_path / "cache") == ["-0.25"]
 
 
+@pytest.mark.slow
+def test_compiling_ahead_leaves_nothing_to_compile(tmp_path: Path) -> None:
+    """After `backalley compile`, environments, bots, matches and a search of the game write no new machine code."""
+    cache = tmp_path / "cache"
+    code = "from backalley.cli import main; main(['compile', 'backhand'], standalone_mode=False)"
+    shown = in_a_process(code, tmp_path, cache)
+    assert shown[0] == "backhand:"
+    before = sorted(path.name for path in cache.rglob("*.nbc"))
+    assert len(before) > 20
+    play = (
+        "import backalley\nenv = backalley.make('backhand')\nenv.reset(seed=1)\nenv.step(0)\n"
+        "batch = backalley.make_vec('backhand', num_envs=300)\nbatch.step(batch.reset().action_mask.argmax(1))\n"
+        "backalley.evaluate('backhand', ['bot', 'random', 'mc:2'], deals=10)"
+    )
+    in_a_process(play, tmp_path, cache)
+    assert sorted(path.name for path in cache.rglob("*.nbc")) == before
+
+
 def test_numba_still_has_the_fault_that_is_mended() -> None:
     """When this fails, Numba names records so that processes agree: numba_repair.py goes."""
     code = (
@@ -161,6 +180,27 @@ def test_a_version_of_numba_that_nobody_looked_at_is_refused(monkeypatch: pytest
         monkeypatch.setattr(numba_repair.numba, "__version__", ".".join(map(str, version)) + ".0")
         with pytest.raises(ImportError, match="install one of those"):
             numba_repair.repair()
+
+
+def test_a_long_wait_for_the_compiler_is_explained_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(patience, "AFTER", 0.01)
+    monkeypatch.setattr(patience, "_told", threading.Event())
+    monkeypatch.setattr(patience, "_watched", lambda: False)
+    with patience.told():
+        time.sleep(0.05)
+    assert capsys.readouterr().err == "", "nobody is looking"
+    monkeypatch.setattr(patience, "_watched", lambda: True)
+    with patience.told():
+        pass
+    time.sleep(0.05)
+    assert capsys.readouterr().err == "", "it took no time"
+    for _ in range(2):
+        with patience.told(), patience.told():
+            time.sleep(0.05)
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", patience.MESSAGE + "\n")
 
 
 @pytest.mark.skipif(not COMPILED, reason="counts compilations")
