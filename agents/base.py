@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
-from backalley.envs.core.engine import Engine
+from backalley.envs.core.doors import first_outside, given_number, whole_numbers
+from backalley.envs.core.engine import Engine, IllegalAction
 from backalley.envs.core.kernel import wrapping
 
 
@@ -43,10 +44,33 @@ class View:
 
     def determinize(self, which: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
         """For each k, a state of table `which[k]` of this view, with all that its seat cannot see redrawn by
-        `keys[k]`."""
-        states = self._engine.batch.state[self._rows[which]]
-        self._engine.determinize(states, self.seat[which], keys)
+        `keys[k]`. Raises TypeError or ValueError for what is no table of the view."""
+        places = whole_numbers(which, "Tables of a view")
+        keys = np.ascontiguousarray(keys, np.uint64)
+        if places.ndim != 1 or places.shape != keys.shape:
+            raise ValueError(
+                f"Tables of a view have shape {places.shape} and keys {keys.shape}; both have shape (n,), a key for "
+                "each world."
+            )
+        bad = first_outside(places, len(self))
+        if bad >= 0:
+            raise ValueError(f"Table {places[bad]} of a view was asked for; it shows {len(self)}.")
+        rows = self._rows[places]
+        seats = self._engine.batch.seat[rows].astype(np.int64)
+        if (seats < 0).any():
+            raise ValueError("A table of this view is over: nobody is to act there, and no world can be drawn.")
+        states = self._engine.batch.state[rows]
+        self._engine.determinize(states, seats, keys)
         return states
+
+    def first_illegal(self, actions: npt.NDArray[np.int64]) -> int:
+        """The first k whose action is not legal at its table, or -1: by the tables themselves, not by `action_mask`,
+        which whoever was shown it may have written to."""
+        return self._engine.first_illegal(self._rows, actions)
+
+    def refuse(self, k: int, action: int) -> IllegalAction:
+        """The sentence on an illegal action of row k."""
+        return self._engine.refuse(int(self._rows[k]), action)
 
 
 class Agent:
@@ -162,8 +186,7 @@ def as_agent(player: Any) -> Agent:
             f"{player!r} is no agent: it has no method act(view). An agent is a name such as 'random', 'bot' or "
             "'mc:20', the folder of a policy, or an object that can act."
         )
-    name = getattr(player, "name", None)
-    return _Guest(player, name if isinstance(name, str) and name else type(player).__name__)
+    return _Guest(player, name_of(player))
 
 
 def _keys(given: npt.ArrayLike | None, count: int) -> npt.NDArray[np.uint64]:
@@ -175,6 +198,38 @@ def _keys(given: npt.ArrayLike | None, count: int) -> npt.NDArray[np.uint64]:
     with np.errstate(over="ignore"):
         whole = np.ascontiguousarray(np.broadcast_to(keys, (count,))).astype(np.uint64)
         return np.array([rng.fork(key, row) for row, key in enumerate(whole)], np.uint64) if keys.shape == () else whole
+
+
+def name_of(agent: Any) -> str:
+    """What an agent calls itself; its class where it says nothing."""
+    name = getattr(agent, "name", None)
+    return name if isinstance(name, str) and name else type(agent).__name__
+
+
+def answer(agent: Agent, view: View) -> npt.NDArray[np.int64]:
+    """What an agent plays at each table of a view, checked: one legal whole number each, as a new int64 [n].
+
+    Raises TypeError, ValueError or IllegalAction in a sentence with the agent's name.
+    """
+    given = agent.act(view)
+    try:
+        actions = whole_numbers(given, "Its actions")
+    except TypeError as error:
+        raise TypeError(f"The agent {name_of(agent)} answered {_shortly(given)}. {error}") from None
+    if actions.shape != (len(view),):
+        raise ValueError(
+            f"The agent {name_of(agent)} answered with an array of shape {actions.shape}; it was shown {len(view)} "
+            f"tables, which take shape ({len(view)},), one action each."
+        )
+    bad = view.first_illegal(actions)
+    if bad >= 0:
+        raise IllegalAction(f"The agent {name_of(agent)}: {view.refuse(bad, given_number(given, bad))}")
+    return actions
+
+
+def _shortly(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 @wrapping

@@ -3,14 +3,17 @@
     env = gymnasium.make("backalley/PokerDuel-v0", opponent="bot")
     envs = gymnasium.make_vec("backalley/PokerDuel-v0", num_envs=256, opponent="bot")
 
-The observation is the flat vector; the action mask is in `info["action_mask"]` and from `env.action_masks()`, where
-`sb3_contrib.MaskablePPO` looks for it. `action_space.sample()` draws a legal action, so that checkers and random loops
-work.
+The observation is the flat vector, or with `observation="dict"` vector and action mask; the mask is always in
+`info["action_mask"]` and from `env.action_masks()`, where `sb3_contrib.MaskablePPO` looks for it.
+`action_space.sample()` draws a legal action, so that random loops work.
+
+Learners that know no masks want `on_illegal="terminate"` or `"random"`. With the default, "raise", Gymnasium's own
+`check_env` cannot pass: it draws an action before it deals, which is not always legal afterwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -19,18 +22,24 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from backalley.envs.core import rng
-from backalley.envs.core.aec import RENDER_MODES
-from backalley.envs.core.base import Game
+from backalley.envs.core.aec import ending_info
+from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
-from backalley.envs.core.render import table_text
+from backalley.envs.core.doors import given_number, whole
+from backalley.envs.core.engine import check_on_illegal
+from backalley.envs.core.opening import read_opening
+from backalley.envs.core.options import OptionError, unexpected_keyword
+from backalley.envs.core.render import RENDER_MODES, check_render_mode, table_text
+from backalley.envs.core.spaces import LegalDiscrete, LegalMultiDiscrete, dict_space, number_type, vector_space
 from backalley.envs.core.vector import BatchEnv
 
-from .base import Agent
+from .base import Agent, name_of
 from .match import advance
 from .registry import agent as agent_of
 
 Opponent = str | Agent | Sequence[str | Agent]
 
+OBSERVATIONS = ("flat", "dict")
 _AGENT_KEYS = 1
 """Number under which the agents' randomness is forked off a table's seed."""
 _RANDOM_SEAT = -1
@@ -40,39 +49,61 @@ class SeatTables:
     """B tables at each of which one seat is the caller's and agents play the others. Not reset by itself: see
     `begin`."""
 
-    def __init__(self, game: Game, num_envs: int, seat: int | str, opponent: Opponent, num_threads: int = 1) -> None:
+    def __init__(
+        self,
+        game: Game,
+        num_envs: int,
+        seat: int | str,
+        opponent: Opponent,
+        *,
+        num_threads: int = 1,
+        on_illegal: str = "raise",
+        observation: str = "flat",
+        dtype: Any = None,
+    ) -> None:
+        check_on_illegal(on_illegal)
+        if not (isinstance(observation, str) and observation in OBSERVATIONS):
+            raise ValueError(f"observation is {observation!r}; it takes {', '.join(map(repr, OBSERVATIONS))}.")
         self.tables = BatchEnv(game, num_envs, num_threads=num_threads, autoreset=False)
+        self.game, self.on_illegal, self.observation = game, on_illegal, observation
+        self.dtype = number_type(game, dtype)
         seats = self.tables.num_seats
-        if seat != "random" and not (isinstance(seat, (int, np.integer)) and 0 <= seat < seats):
+        number = _RANDOM_SEAT if isinstance(seat, str) and seat == "random" else whole(seat)
+        if number is None or not _RANDOM_SEAT <= number < seats or (number == _RANDOM_SEAT and seat != "random"):
             raise ValueError(
                 f"seat is {seat!r}; {game.name} has seats 0..{seats - 1}, or 'random' for a new one each episode."
             )
-        self._fixed = _RANDOM_SEAT if isinstance(seat, str) else int(seat)
-        named = [opponent] if isinstance(opponent, str) or not isinstance(opponent, Sequence) else list(opponent)
-        if len(named) not in (1, max(1, seats - 1)):
-            raise ValueError(
-                f"{len(named)} opponents were given; {game.name} has "
-                f"{seats - 1} other seats: give one agent, or {seats - 1}."
-            )
-        self.agents = [agent_of(one, game) if isinstance(one, str) else one for one in named]
+        self._fixed = number
+        self.agents = _seated(opponent, game)
         self.seat = np.zeros(num_envs, np.int64)
+        self.refused: dict[int, str] = {}
+        """The sentences on the illegal actions of the latest step, by table."""
         self._who = np.zeros((num_envs, seats), np.int64)
         self._keys = np.zeros(num_envs, np.uint64)
-        self.reward = np.zeros(num_envs, np.float64)
         self._gained = np.zeros((num_envs, seats), np.float32)
         self._reseed()
+
+    @property
+    def space(self) -> gymnasium.spaces.Space[Any]:
+        """The space of what one caller is shown."""
+        return (dict_space if self.observation == "dict" else vector_space)(self.game, self.dtype)
 
     def _reseed(self) -> None:
         with np.errstate(over="ignore"):
             self._keys[:] = [rng.fork(stream, _AGENT_KEYS) for stream in self.tables.engine.batch.stream]
 
-    def seed(self, seed: int | Sequence[int] | None) -> None:
-        """Reseed: table i with `seed + i`."""
-        if seed is not None:
-            self.tables.seed(seed)
-            self._reseed()
+    def seed(self, seed: int | Sequence[int | None] | None) -> None:
+        """Reseed: table i with `seed + i`, or `seed[i]`, where None leaves it as it is."""
+        if seed is None:
+            return
+        self.tables.seed(seed)
+        before = self._keys.copy()
+        self._reseed()
+        if whole(seed) is None:
+            kept = [row for row, one in enumerate(seed) if one is None]  # type: ignore[arg-type]  # not one, so several
+            self._keys[kept] = before[kept]
 
-    def begin(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def begin(self, rows: npt.NDArray[np.int64], options: Mapping[str, Any] | None = None) -> npt.NDArray[np.int64]:
         """New episodes on `rows`, up to the caller's first decision. Gives the rows (rarely any) where the caller never
         got one."""
         seats = self.tables.num_seats
@@ -82,15 +113,39 @@ class SeatTables:
                 self.seat[row] = drawn if self._fixed == _RANDOM_SEAT else self._fixed
         order = np.arange(seats)[None, :] - self.seat[rows][:, None]
         self._who[rows] = np.where(order == 0, -1, (order - 1) % seats if len(self.agents) > 1 else 0)
-        self.tables.restart(rows)
+        self.tables.restart(rows, options=options)
         self._gained[rows] = 0
         return advance(self.tables, self.agents, self._who, rows, self._keys, self._gained)
 
-    def step(self, actions: npt.ArrayLike, rows: npt.NDArray[np.int64]) -> None:
-        """Play the caller's actions and then the others' until the caller is to act again or the game is over."""
-        time_step = self.tables.step(actions, rows)
+    def step(self, actions: npt.ArrayLike) -> None:
+        """Play the callers' actions [B] and then the others' until the caller is to act again or the game is over."""
+        self.refused = {}
+        rows = np.arange(len(self.seat))
+        if self.on_illegal == "raise":
+            time_step = self.tables.step(actions)
+        else:
+            rows, chosen = self._instead(rows, actions)
+            time_step = self.tables.step(chosen, rows)
         self._gained[rows] += time_step.reward[rows]
         advance(self.tables, self.agents, self._who, rows, self._keys, self._gained)
+
+    def _instead(
+        self, rows: npt.NDArray[np.int64], actions: npt.ArrayLike
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """What is left to be played, on which rows, once illegal actions have had their consequence."""
+        engine = self.tables.engine
+        chosen = self.tables.actions(actions, rows)
+        known = (chosen >= 0) & (chosen < self.tables.num_actions)
+        legal = known & (engine.batch.mask[rows, np.where(known, chosen, 0)] == 1)
+        illegal = rows[~legal & (engine.batch.seat[rows] >= 0)]
+        self.refused = {row: str(engine.refuse(row, given_number(actions, row))) for row in illegal.tolist()}
+        if self.on_illegal == "random":
+            for row in illegal.tolist():
+                chosen[row] = engine.legal_instead(row)
+            return rows, chosen
+        self._gained[illegal] += self.tables.forfeit(illegal).reward[illegal]
+        left = np.setdiff1d(rows, illegal)
+        return left, chosen[left]
 
     def collect(self) -> npt.NDArray[np.float64]:
         """What each caller's seat gained since the last call [B]; gains before its first decision count with that
@@ -102,35 +157,66 @@ class SeatTables:
     @property
     def over(self) -> npt.NDArray[np.bool_]:
         """Tables whose episode has ended [B]."""
-        ended: npt.NDArray[np.bool_] = self.tables.time_step.seat < 0
+        ended: npt.NDArray[np.bool_] = self.tables.engine.batch.seat < 0
         return ended
 
-    def observe(self, rows: npt.NDArray[np.int64] | None = None) -> npt.NDArray[Any]:
-        """The callers' observations, at finished tables too [n, O]."""
+    def masks(self, rows: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int8]:
+        """What the callers may play [n, A]; all of it where the game is over, since it is ignored there, and a learner
+        that draws by a mask of zeros would break."""
         rows = np.arange(len(self.seat)) if rows is None else rows
-        return self.tables.observe(self.seat[rows], rows)
+        masks: npt.NDArray[np.int8] = self.tables.engine.batch.mask[rows]
+        masks[self.over[rows]] = 1
+        return masks
+
+    def observe(self, rows: npt.NDArray[np.int64] | None = None) -> Any:
+        """What the callers are shown, at finished tables too: vectors [n, O], or a dictionary of vectors and masks."""
+        rows = np.arange(len(self.seat)) if rows is None else rows
+        vectors = self.tables.observe(self.seat[rows], rows).astype(self.dtype, copy=False)
+        return vectors if self.observation == "flat" else {"observation": vectors, "action_mask": self.masks(rows)}
+
+    def ending(self, row: int) -> dict[str, Any]:
+        """What `info` says when a table's episode has ended."""
+        refused = self.refused.get(row) if self.on_illegal == "terminate" else None
+        return ending_info(self.tables.engine, row, int(self.seat[row]), refused)
+
+    def settings(self) -> str:
+        """For a `repr`: the arguments beside game and number of tables."""
+        seat = "random" if self._fixed == _RANDOM_SEAT else self._fixed
+        names = [name_of(agent) for agent in self.agents]
+        shown = {"seat": seat, "opponent": names[0] if len(names) == 1 else names}
+        shown |= {} if self.on_illegal == "raise" else {"on_illegal": self.on_illegal}
+        shown |= {} if self.observation == "flat" else {"observation": self.observation}
+        shown |= {} if self.dtype == self.game.observation_base else {"dtype": self.dtype.name}
+        return "".join(f", {name}={value!r}" for name, value in shown.items())
 
 
-class LegalDiscrete(gymnasium.spaces.Discrete):
-    """`Discrete(A)` whose `sample()` without a mask draws one of the actions legal now."""
+def _seated(opponent: Any, game: Game) -> list[Agent]:
+    """The agents of the other seats: one for all, or one for each. Raises ValueError or TypeError in a sentence."""
+    others = game.num_seats - 1
+    several = isinstance(opponent, (list, tuple))
+    named = list(opponent) if several else [opponent]
+    if several and len(named) not in (1, max(1, others)):
+        raise ValueError(
+            f"{len(named)} opponents were given; {game.name} has "
+            f"{others} other seats: give one agent, or {max(1, others)}."
+        )
+    return [agent_of(one, game) for one in named]
 
-    legal: npt.NDArray[np.int8] | None = None
 
-    def sample(self, mask: Any = None, probability: Any = None) -> Any:
-        """A legal action; with `mask` or `probability`, as `Discrete.sample`."""
-        if mask is None and probability is None and self.legal is not None and self.legal.any():
-            mask = self.legal
-        return super().sample(mask=mask, probability=probability)
-
-
-class GymnasiumEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
+class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
     """One seat of a game. A step plays the caller's action and the other seats' answers; the reward is the seat's gain
     until it acts again.
 
-    An illegal action raises IllegalAction (a ValueError) and changes nothing.
+    An illegal action raises IllegalAction (a ValueError) and changes nothing, unless `on_illegal` says otherwise. When
+    the episode has ended `info["ended"]` says why ("terminated", "truncated" or "illegal_action"), and the mask is all
+    ones.
     """
 
-    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012 (Gymnasium's own form)
+    metadata = {  # noqa: RUF012 (Gymnasium's own form)
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 1,
+        "autoreset_mode": AutoresetMode.DISABLED,
+    }
 
     def __init__(
         self,
@@ -139,73 +225,100 @@ class GymnasiumEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
         seat: int | str = 0,
         opponent: Opponent = "bot",
         render_mode: str | None = None,
+        on_illegal: str = "raise",
+        observation: str = "flat",
+        dtype: Any = None,
     ) -> None:
-        """`opponent` is an agent or its name, one for all other seats or one for each, clockwise from the caller's
-        left."""
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise ValueError(f"render_mode is {render_mode!r}; it takes {', '.join(map(repr, RENDER_MODES))} or None.")
-        self._seats = SeatTables(game, 1, seat, opponent)
+        """`seat` is the caller's, or "random"; `opponent` an agent or its name, one for all other seats or one for
+        each, clockwise from the caller's left.
+
+        `on_illegal`, what an illegal action does: "raise"; "terminate" (the caller gets the lower bound of
+        `reward_range` for it, and the episode is over); "random" (a random legal action is played instead).
+        `info["illegal_action"]` then holds the sentence that would have been raised. `observation` is "flat" (the
+        vector) or "dict" (`{"observation", "action_mask"}`); `dtype` another type of its numbers, such as "float32".
+        """
+        check_render_mode(render_mode)
+        self._seats = SeatTables(game, 1, seat, opponent, on_illegal=on_illegal, observation=observation, dtype=dtype)
         self.game, self.render_mode = game, render_mode
-        low, high = game.observation_bounds
-        self.observation_space = gymnasium.spaces.Box(low, high, dtype=low.dtype.type)
+        self.observation_space = self._seats.space
         self.action_space = LegalDiscrete(game.num_actions)
         self._row = np.zeros(1, np.int64)
+        self._begun = False
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
-        """A new episode, up to this seat's first decision."""
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """A new episode, up to this seat's first decision.
+
+        `options` may hold `decks`, packs to be dealt first (each a list of card names or numbers from the top), and
+        `start_outcome`, what chance decides before the deal. Raises TypeError or ValueError in a sentence.
+        """
+        read_opening(self.game, options)  # refused before the seed is set
         super().reset(seed=seed)
         self._seats.seed(seed)
-        while len(self._seats.begin(self._row)):
-            continue  # this seat never had to decide: deal again
-        return self._seats.observe()[0], self._info()
+        self._seats.refused = {}
+        while len(self._seats.begin(self._row, options)):
+            options = None  # this seat never had to decide: deal again
+        self._begun = True
+        return self._shown(), self._info()
+
+    def _shown(self) -> Any:
+        shown = self._seats.observe()
+        return {name: array[0] for name, array in shown.items()} if isinstance(shown, dict) else shown[0]
 
     def _info(self) -> dict[str, Any]:
-        mask = self._seats.tables.time_step.action_mask[0].copy()
-        self.action_space.legal = mask  # type: ignore[attr-defined]
-        told: dict[str, Any] = {"action_mask": mask, "seat": int(self._seats.seat[0])}
-        if self._seats.over[0] and self.game.info is not None:
-            told |= self.game.info(self._seats.tables.engine.batch.state[0], told["seat"])
-        return told
+        told: dict[str, Any] = {"action_mask": self._seats.masks()[0], "seat": self._seats.seat[0]}
+        self.action_space.legal = told["action_mask"].copy()  # type: ignore[attr-defined]
+        if 0 in self._seats.refused:
+            told["illegal_action"] = self._seats.refused[0]
+        return told | self._seats.ending(0) if self._seats.over[0] else told
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Which actions are legal now [A], where MaskablePPO looks for it."""
-        legal: npt.NDArray[np.bool_] = self._seats.tables.time_step.action_mask[0].astype(bool)
+        """Which actions are legal now [A], where MaskablePPO looks for it; all ones when the episode has ended."""
+        legal: npt.NDArray[np.bool_] = self._seats.masks()[0].astype(bool)
         return legal
 
-    def step(self, action: Any) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
-        """Observation, reward, terminated, truncated, info."""
-        self._seats.step(np.asarray(action).reshape(1), self._row)
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Observation, reward, terminated, truncated, info. Raises TypeError for anything but one whole number,
+        RuntimeError before the first reset, and IllegalAction."""
+        self._check_begun("step()")
+        number = whole(action)
+        if number is None:
+            raise TypeError(f"The action is {action!r}; it must be a whole number of 0..{self.game.num_actions - 1}.")
+        self._seats.step([number])
         time_step = self._seats.tables.time_step
         reward = float(self._seats.collect()[0])
-        return (
-            self._seats.observe()[0],
-            reward,
-            bool(time_step.terminated[0]),
-            bool(time_step.truncated[0]),
-            self._info(),
-        )
+        return self._shown(), reward, bool(time_step.terminated[0]), bool(time_step.truncated[0]), self._info()
 
     def render(self) -> str | None:
         """The table from this seat's view: text in mode "ansi", printed in mode "human"."""
         if self.render_mode is None:
             return None
+        self._check_begun("render()")
         text = table_text(self._seats.tables.engine, 0, int(self._seats.seat[0]))
         if self.render_mode == "human":
             print(text)
             return None
         return text
 
+    def _check_begun(self, what: str) -> None:
+        if not self._begun:
+            raise RuntimeError(f"{what}: the table has not been dealt; call reset() first.")
 
-class GymnasiumVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[Any]]):
-    """B copies of `GymnasiumEnv` in one call. Finished ones start anew in the same step; `infos["final_obs"]` has their
-    last observations.
+    def __repr__(self) -> str:
+        mode = "" if self.render_mode is None else f", render_mode={self.render_mode!r}"
+        return f"GymnasiumEnv({self.game!r}{self._seats.settings()}{mode})"
 
-    Row i with seed `s` plays as `GymnasiumEnv` with seed `s + i`.
+    __str__ = __repr__
+
+
+class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
+    """B copies of `GymnasiumEnv` in one call. Finished ones start anew in the same step; `infos["final_obs"]` and
+    `infos["final_info"]` have what was shown at their end.
+
+    Row i with seed `s` plays as `GymnasiumEnv` with seed `s + i`. `action_space.sample()` draws legal actions.
     """
 
-    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}  # noqa: RUF012 (Gymnasium's own form)
+    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012 (Gymnasium's own form)
+    autoreset_mode = AutoresetMode.SAME_STEP
 
     def __init__(
         self,
@@ -215,83 +328,145 @@ class GymnasiumVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.int64], npt.
         seat: int | str = 0,
         opponent: Opponent = "bot",
         num_threads: int = 1,
+        on_illegal: str = "raise",
+        observation: str = "flat",
+        dtype: Any = None,
     ) -> None:
-        self._seats = SeatTables(game, num_envs, seat, opponent, num_threads)
-        self.num_envs = num_envs
-        low, high = game.observation_bounds
-        self.single_observation_space = gymnasium.spaces.Box(low, high, dtype=low.dtype.type)
+        """Arguments as of `GymnasiumEnv`; `num_threads` as of `BatchEnv`."""
+        self._seats = SeatTables(
+            game,
+            num_envs,
+            seat,
+            opponent,
+            num_threads=num_threads,
+            on_illegal=on_illegal,
+            observation=observation,
+            dtype=dtype,
+        )
+        self.game, self.num_envs = game, self._seats.tables.num_envs
+        self.single_observation_space = self._seats.space
         self.single_action_space = LegalDiscrete(game.num_actions)
-        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
-        self.action_space = gymnasium.spaces.MultiDiscrete(np.full(num_envs, game.num_actions))
-        self._all = np.arange(num_envs)
+        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = LegalMultiDiscrete(np.full(self.num_envs, game.num_actions))
+        self._all = np.arange(self.num_envs)
+        self._begun = False
 
-    def _begin(self, rows: npt.NDArray[np.int64]) -> None:
+    def _begin(self, rows: npt.NDArray[np.int64], options: dict[str, Any] | None = None) -> None:
         while len(rows):
-            rows = self._seats.begin(rows)
+            rows, options = self._seats.begin(rows, options), None
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
-        """New episodes on every table."""
-        self._seats.seed(seed)  # type: ignore[arg-type]
-        self._begin(self._all)
+    ) -> tuple[Any, dict[str, Any]]:
+        """New episodes on every table; `options` as of `GymnasiumEnv.reset`, the same for each."""
+        read_opening(self.game, options)
+        self._seats.seed(seed)
+        self._seats.refused = {}
+        self._begin(self._all, options)
+        self._begun = True
         return self._seats.observe(), self._info()
 
     def _info(self) -> dict[str, Any]:
-        return {"action_mask": self._seats.tables.time_step.action_mask.copy(), "seat": self._seats.seat.copy()}
+        told: dict[str, Any] = {"action_mask": self._seats.masks(), "seat": self._seats.seat.copy()}
+        self.action_space.legal = told["action_mask"].copy()  # type: ignore[attr-defined]
+        if self._seats.refused:
+            told |= self._told("illegal_action", self._seats.refused)
+        return told
+
+    def _told(self, name: str, by_row: Mapping[int, Any]) -> dict[str, Any]:
+        """What some rows have to tell, in the form of Gymnasium's vector environments: the values, and which rows."""
+        kinds = {type(value) for value in by_row.values()}
+        number = kinds.pop() if len(kinds) == 1 and kinds <= {bool, int, float} else None
+        values = np.full(self.num_envs, None, object) if number is None else np.zeros(self.num_envs, number)
+        which = np.zeros(self.num_envs, np.bool_)
+        for row, value in by_row.items():
+            values[row], which[row] = value, True
+        return {name: values, f"_{name}": which}
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions are legal now [B, A]."""
-        legal: npt.NDArray[np.bool_] = self._seats.tables.time_step.action_mask.astype(bool)
+        legal: npt.NDArray[np.bool_] = self._seats.masks().astype(bool)
         return legal
 
     def step(
         self, actions: npt.ArrayLike
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
+    ) -> tuple[Any, npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
         """Observations, rewards, terminated, truncated and infos, each of B rows."""
-        self._seats.step(actions, self._all)
+        if not self._begun:
+            raise RuntimeError("step(): the tables have not been dealt; call reset() first.")
+        self._seats.step(actions)
         time_step = self._seats.tables.time_step
         over = self._seats.over
         reward, terminated, truncated = self._seats.collect(), time_step.terminated & over, time_step.truncated & over
+        final: dict[str, Any] = {}
+        if over.any():
+            final = self._final(over)
+            self._begin(np.flatnonzero(over))
+        return self._seats.observe(), reward, terminated, truncated, self._info() | final
+
+    def _final(self, over: npt.NDArray[np.bool_]) -> dict[str, Any]:
+        """What was shown at the end of the episodes that are over, before their tables begin anew."""
         rows = np.flatnonzero(over)
-        last = self._seats.observe(rows)
-        if len(rows):
-            self._begin(rows)
-        infos = self._info()
-        if len(rows):
-            final = np.full(self.num_envs, None, object)
-            for k, row in enumerate(rows):
-                final[row] = last[k]
-            infos |= {"final_obs": final, "_final_obs": over.copy()}
-        return self._seats.observe(), reward, terminated, truncated, infos
+        shown = self._seats.observe(rows)
+        if isinstance(shown, dict):
+            each = [{name: array[k] for name, array in shown.items()} for k in range(len(rows))]
+        else:
+            each = list(shown)
+        told: dict[str, Any] = {"action_mask": self._seats.masks(), "seat": self._seats.seat.copy()}
+        told = {name: np.where(over.reshape(-1, *[1] * (array.ndim - 1)), array, 0) for name, array in told.items()}
+        told |= {f"_{name}": over.copy() for name in list(told)}
+        endings = {row: self._seats.ending(row) for row in rows.tolist()}
+        for name in sorted({name for ending in endings.values() for name in ending}):
+            told |= self._told(name, {row: ending[name] for row, ending in endings.items() if name in ending})
+        final = {"final_info": told, "_final_info": over.copy()}
+        return self._told("final_obs", dict(zip(rows.tolist(), each, strict=True))) | final
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the worker threads."""
         self._seats.tables.close()
 
+    def __repr__(self) -> str:
+        return f"GymnasiumVectorEnv({self.game!r}, {self.num_envs}{self._seats.settings()})"
+
+    __str__ = __repr__
+
 
 def make_gymnasium(
-    game: str, *, seat: int | str = 0, opponent: Opponent = "bot", render_mode: str | None = None, **options: Any
+    game: str | Game | GameType,
+    *,
+    seat: int | str = 0,
+    opponent: Opponent = "bot",
+    render_mode: str | None = None,
+    on_illegal: str = "raise",
+    observation: str = "flat",
+    dtype: Any = None,
+    **options: Any,
 ) -> GymnasiumEnv:
     """Gymnasium's entry point for one table; every other keyword is an option of the game."""
-    found = game_of(game)
-    return GymnasiumEnv(found.bind(options), seat=seat, opponent=opponent, render_mode=render_mode)
+    settings = {"on_illegal": on_illegal, "observation": observation, "dtype": dtype}
+    found = game_of(game, **options)
+    return GymnasiumEnv(found, seat=seat, opponent=opponent, render_mode=render_mode, **settings)
 
 
 def make_gymnasium_vec(
-    game: str,
+    game: str | Game | GameType,
     num_envs: int = 1,
     *,
     seat: int | str = 0,
     opponent: Opponent = "bot",
     num_threads: int = 1,
     render_mode: str | None = None,
+    on_illegal: str = "raise",
+    observation: str = "flat",
+    dtype: Any = None,
     **options: Any,
 ) -> GymnasiumVectorEnv:
     """Gymnasium's entry point for a batch."""
-    found = game_of(game)
     if render_mode is not None:
-        raise ValueError(
-            f"A batch of tables has no render_mode, and {render_mode!r} was given; make one environment to draw it."
+        raise OptionError(
+            f"{unexpected_keyword('render_mode')}: a batch of tables has none, and it is {render_mode!r}; make one "
+            "environment to draw it."
         )
-    return GymnasiumVectorEnv(found.bind(options), num_envs, seat=seat, opponent=opponent, num_threads=num_threads)
+    settings = {"on_illegal": on_illegal, "observation": observation, "dtype": dtype}
+    found = game_of(game, **options)
+    return GymnasiumVectorEnv(found, num_envs, seat=seat, opponent=opponent, num_threads=num_threads, **settings)

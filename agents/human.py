@@ -17,7 +17,7 @@ from backalley.envs.core.engine import Engine
 from backalley.envs.core.parts import OVER
 from backalley.envs.core.render import table_text
 
-from .base import Agent, view_of
+from .base import Agent, answer, view_of
 
 _AGENT_KEYS = 1
 """Number under which the agents' randomness is forked off the table's seed."""
@@ -114,7 +114,7 @@ def play(
             action = _ask(engine, ask, show)
         else:
             other = opponents[(acting - seat) % seats - 1 if len(opponents) > 1 else 0]
-            action = int(other.act(view_of(engine, row, keys))[0])
+            action = int(answer(other, view_of(engine, row, keys))[0])
         env.step(action)
         returns += engine.batch.reward[0]
     show("\n" + game.table_str(engine.batch.state[0], None))

@@ -23,7 +23,7 @@ from backalley.envs.core.specialise import specialise, template
 from backalley.envs.core.vector import BatchEnv
 from backalley.envs.core.workers import Workers
 
-from .base import Agent, view_of
+from .base import Agent, answer, name_of, view_of
 
 _MOST_TABLES = 8192
 """Tables in one batch of a match whose agents act through views."""
@@ -38,12 +38,15 @@ def act_rows(
     rows: npt.NDArray[np.int64],
     table_keys: npt.NDArray[np.uint64],
 ) -> npt.NDArray[np.int64]:
-    """An action for each table of `rows`; `who[row, seat]` is the index in `agents` of the player in that seat."""
-    acting = who[rows, tables.time_step.seat[rows]]
+    """An action for each table of `rows`; `who[row, seat]` is the index in `agents` of the player in that seat.
+
+    Raises TypeError, ValueError or IllegalAction, with the agent's name, for an answer that cannot be played.
+    """
+    acting = who[rows, tables.engine.batch.seat[rows]]
     actions = np.empty(len(rows), np.int64)
     for number in np.unique(acting):
         mine = np.flatnonzero(acting == number)
-        actions[mine] = agents[number].act(view_of(tables.engine, rows[mine], table_keys))
+        actions[mine] = answer(agents[number], view_of(tables.engine, rows[mine], table_keys))
     return actions
 
 
@@ -58,11 +61,14 @@ def play_out(
     if tables.autoreset:
         raise ValueError("play_out needs tables made with autoreset=False.")
     returns = np.zeros((tables.num_envs, tables.num_seats))
-    rows = np.flatnonzero(tables.time_step.seat >= 0)
+    seat = tables.engine.batch.seat
+    rows = np.flatnonzero(seat >= 0)
+    # Bots trust what they are shown, and a caller may have written into what it was handed.
+    tables.engine.batch.flat[rows] = tables.observe(seat[rows], rows)
     while len(rows):
         time_step = tables.step(act_rows(tables, agents, who, rows, table_keys), rows)
         returns[rows] += time_step.reward[rows]
-        rows = rows[time_step.seat[rows] >= 0]
+        rows = rows[seat[rows] >= 0]
     return returns, tables.engine.batch.decisions.astype(np.int64)
 
 
@@ -243,7 +249,7 @@ class Match:
             if seating >= 0:
                 engine = self._engines[thread]
                 agent = self.agents[self.seatings[seating, engine.batch.seat[0]]]
-                raise IllegalAction(f"The agent {agent.name}: {engine.refuse(0, action)}")
+                raise IllegalAction(f"The agent {name_of(agent)}: {engine.refuse(0, action)}")
 
     def _play_views(self, *arrays: npt.NDArray[Any]) -> None:
         """Let agents act through views, on as many tables at once as there is room for."""

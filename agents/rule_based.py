@@ -131,3 +131,6 @@ class BotAgent(KernelAgent):
             raise ValueError(f"{game.name} has no bot {bot!r}; it has: {', '.join(bots)}.")
         self.bot = bots[bot] if bot else list(bots.values())[-1]
         super().__init__(f"bot:{self.bot.name}", self.bot.act, game)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BotAgent, (self.game, self.bot.name)  # by name: a kernel pickled whole would be compiled anew

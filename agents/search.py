@@ -211,6 +211,18 @@ class SearchAgent(Agent):
             )
         self._entry(*args)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Without what belongs to this process: threads, machine code and the room it works in.
+        return {
+            "made": (self._game, self.worlds, self.milliseconds, self._workers.num_threads),
+            "played": self.playouts,
+        }
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        *made, threads = kept["made"]
+        self.__init__(*made, num_threads=threads)  # type: ignore[misc]
+        self.playouts = kept["played"]
+
     def close(self) -> None:
         """End the worker threads."""
         self._workers.close()

@@ -16,29 +16,35 @@ from .core.vector import BatchEnv
 
 
 def make(
-    id: str | Game | GameType, *, render_mode: str | None = None, render_seat: int | None = None, **options: Any
+    id: str | Game | GameType,
+    *,
+    render_mode: str | None = None,
+    render_seat: int | None = None,
+    on_illegal: str = "raise",
+    **options: Any,
 ) -> AECEnv:
     """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`.
 
     `id` is a game's name with or without its version, or the game itself; every other keyword is an option of the
-    game. Raises UnknownGame or OptionError.
+    game. What `render_mode`, `render_seat` and `on_illegal` do: see `AECEnv`. Raises UnknownGame, OptionError or
+    ValueError.
     """
-    return AECEnv(game(id, **options), render_mode=render_mode, render_seat=render_seat)
+    return AECEnv(game(id, **options), render_mode=render_mode, render_seat=render_seat, on_illegal=on_illegal)
 
 
 def make_vec(
     id: str | Game | GameType,
     num_envs: int = 1,
     *,
-    seed: int | Sequence[int] | None = None,
+    seed: int | Sequence[int | None] | None = None,
     num_threads: int = 1,
     autoreset: bool = True,
     **options: Any,
 ) -> BatchEnv:
     """`num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0, num_threads=2)`.
 
-    `num_threads=0` takes one thread per core. The results do not depend on it. Raises UnknownGame, OptionError or
-    ValueError.
+    `num_threads=0` takes one thread per core. The results do not depend on it. Raises UnknownGame, OptionError,
+    TypeError or ValueError.
     """
     return BatchEnv(game(id, **options), num_envs, seed=seed, num_threads=num_threads, autoreset=autoreset)
 

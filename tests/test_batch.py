@@ -58,7 +58,7 @@ def test_row_i_equals_the_aec_environment_with_that_rows_seed(game: Game) -> Non
 def test_the_number_of_threads_changes_no_byte(game: Game) -> None:
     runs = []
     for threads in (1, 2, 3):
-        tables = BatchEnv(game.bind(), 1024, seed=9, num_threads=threads)
+        tables = BatchEnv(game, 1024, seed=9, num_threads=threads)
         time_step = tables.reset()
         random = np.random.default_rng(5)
         parts = []
@@ -73,7 +73,7 @@ def test_the_number_of_threads_changes_no_byte(game: Game) -> None:
 @BY_NAME
 def test_the_same_seed_gives_the_same_episodes_and_another_seed_others(game: Game) -> None:
     def shown(seed: int) -> bytes:
-        env = AECEnv(game.bind())
+        env = AECEnv(game)
         random = np.random.default_rng(1)
         env.reset(seed=seed)
         parts = []
@@ -89,7 +89,7 @@ def test_the_same_seed_gives_the_same_episodes_and_another_seed_others(game: Gam
 @BY_NAME
 @pytest.mark.parametrize("copied", ["deepcopy", "pickle", "snapshot"])
 def test_a_copy_in_mid_game_plays_on_identically(game: Game, copied: str, tmp_path: Any) -> None:
-    env = AECEnv(game.bind())
+    env = AECEnv(game)
     random = np.random.default_rng(2)
     for steps in (1, 3, 11):
         env.reset(seed=steps)
@@ -104,7 +104,7 @@ def test_a_copy_in_mid_game_plays_on_identically(game: Game, copied: str, tmp_pa
             twin = pickle.loads(pickle.dumps(env))
         else:
             np.save(tmp_path / "table.npy", env.snapshot())
-            twin = AECEnv(game.bind())
+            twin = AECEnv(game)
             twin.restore(np.load(tmp_path / "table.npy", allow_pickle=False))
         for _ in range(2):
             while env.engine.batch.seat[0] != OVER:
@@ -122,7 +122,7 @@ def test_a_copy_in_mid_game_plays_on_identically(game: Game, copied: str, tmp_pa
 
 @BY_NAME
 def test_a_batch_copied_in_mid_game_plays_on_identically(game: Game) -> None:
-    tables = BatchEnv(game.bind(), 7, seed=1)
+    tables = BatchEnv(game, 7, seed=1)
     time_step = tables.reset()
     random = np.random.default_rng(4)
     for _ in range(9):
@@ -135,7 +135,7 @@ def test_a_batch_copied_in_mid_game_plays_on_identically(game: Game) -> None:
 
 
 def test_snapshots_of_other_games_are_refused() -> None:
-    env, other = AECEnv(GAMES[0], GAMES[0].options()), AECEnv(KUHN, KUHN.options())
+    env, other = AECEnv(GAMES[0]), AECEnv(KUHN.bind())
     env.reset(seed=0)
     other.reset(seed=0)
     before = env.engine.batch.raw.tobytes()
@@ -158,6 +158,9 @@ BAD_ACTIONS: list[tuple[Any, type[Exception], str]] = [
     (["a"] * 4, TypeError, "whole numbers"),
     (np.full(4, -1), IllegalAction, "legal:"),
     (np.full(4, 10**12), IllegalAction, "no action"),
+    (np.full(4, 2**63, np.uint64), IllegalAction, "9223372036854775808, which is no action"),
+    ([0, 0, 0, 10**30], IllegalAction, "1000000000000000000000000000000, which is no action"),
+    ([[0], [0, 1], [0], [0]], TypeError, "cannot be read as one array"),
     (0, ValueError, "shape"),
     (None, TypeError, "object"),
 ]
@@ -179,7 +182,7 @@ def test_bad_arrays_of_actions_are_sentences_and_change_nothing(
 @hypothesis_given(st.integers(0, 2**32), st.integers(1, 40), st.data())
 def test_one_illegal_action_among_many_leaves_every_table_as_it_was(seed: int, size: int, data: st.DataObject) -> None:
     game = data.draw(st.sampled_from(GAMES))
-    tables = BatchEnv(game.bind(), size, seed=seed)
+    tables = BatchEnv(game, size, seed=seed)
     time_step = tables.reset()
     actions = chosen(time_step.action_mask, np.random.default_rng(seed))
     bad = data.draw(st.integers(0, size - 1))
@@ -190,21 +193,143 @@ def test_one_illegal_action_among_many_leaves_every_table_as_it_was(seed: int, s
     assert tables.engine.batch.raw.tobytes() == before
 
 
-def test_turns_cannot_be_written_to() -> None:
-    time_step = backalley.make_vec(GAMES[0].id, num_envs=2, seed=0).reset()
-    for array in time_step:
-        with pytest.raises(ValueError, match="read-only"):
-            array[...] = 0
+@BY_NAME
+def test_what_is_handed_out_decides_nothing(game: Game) -> None:
+    """Whatever a caller writes into it, or makes of its form, what is legal and what is played stay as they are."""
+    batch, twin = BatchEnv(game, 6, seed=3), BatchEnv(game, 6, seed=3)
+    batch.reset()
+    other = twin.reset()
+    random = np.random.default_rng(3)
+    for _ in range(30):
+        actions = chosen(other.action_mask, random)
+        for array in batch.time_step:
+            array[...] = 1
+            array.base.shape = (array.base.size,)
+            array.base.flags.writeable = False
+        illegal = np.argmin(other.action_mask, axis=1)
+        row = int(np.argmin(other.action_mask[np.arange(6), illegal]))
+        if not other.action_mask[row, illegal[row]]:
+            with pytest.raises(IllegalAction):
+                batch.step(illegal[row : row + 1], rows=[row])
+        batch.step(actions)
+        other = twin.step(actions)
+        assert batch.engine.batch.raw.tobytes() == twin.engine.batch.raw.tobytes()
+        fresh = pickle.loads(pickle.dumps(batch)).time_step
+        assert all(np.array_equal(mine, its) for mine, its in zip(fresh, other, strict=True))
 
 
-def test_seeds_and_sizes_are_checked() -> None:
-    name = GAMES[0].name
-    for bad in (0, -3):
-        with pytest.raises(ValueError, match="num_envs is"):
-            backalley.make_vec(name, num_envs=bad)
-    with pytest.raises(ValueError, match="2 seeds were given for 3 tables"):
-        backalley.make_vec(name, num_envs=3, seed=[1, 2])
-    with pytest.raises(ValueError, match="0 or more"):
-        backalley.make_vec(name, num_envs=2, seed=-1)
-    with pytest.raises(RuntimeError, match="call reset"):
-        backalley.make_vec(name, num_envs=2).step([0, 0])
+def test_torch_takes_a_time_step_as_it_is() -> None:
+    torch = pytest.importorskip("torch")
+    step = backalley.make_vec(GAMES[0].id, num_envs=2, seed=0).reset()
+    for array in step:
+        assert torch.as_tensor(array).shape == array.shape  # a warning would be an error here
+
+
+@BY_NAME
+def test_a_batch_has_spaces_and_says_what_it_is(game: Game) -> None:
+    batch = BatchEnv(game, 5, seed=0, num_threads=2, autoreset=False)
+    assert repr(batch) == f"BatchEnv({game!r}, 5, num_threads=2, autoreset=False)"
+    step = batch.reset()
+    assert batch.observation_space.contains(step.observation)
+    assert batch.single_observation_space.contains(step.observation[0])
+    assert batch.single_action_space.n == game.num_actions
+    for _ in range(20):
+        if (batch.engine.batch.seat < 0).any():
+            batch.reset()
+        actions = batch.action_space.sample()
+        assert batch.action_space.contains(actions)
+        batch.step(actions)
+
+
+@BY_NAME
+def test_stacked_decks_are_dealt_at_each_table(game: Game) -> None:
+    deck = list(range(game.cards_drawn if game.type.with_replacement(game.options) else game.deck_size))
+    deck = [number % game.deck_size for number in deck][::-1]
+    options = {"decks": [deck, deck], "start_outcome": game.num_start_outcomes - 1}
+    batch = BatchEnv(game, 3, seed=7)
+    step = batch.reset(options=options)
+    envs = [AECEnv(game) for _ in range(3)]
+    for row, env in enumerate(envs):
+        env.reset(seed=7 + row, options=options)
+    random = np.random.default_rng(7)
+    for _ in range(120):
+        for row, env in enumerate(envs):
+            assert env.engine.batch.raw[0].tobytes() == batch.engine.batch.raw[row].tobytes()
+            assert np.array_equal(env.observe(env.agent_selection)["observation"], step.observation[row])
+        actions = chosen(step.action_mask, random)
+        step = batch.step(actions)
+        for row, env in enumerate(envs):
+            env.step(int(actions[row]))
+            assert env.terminations["player_0"] == step.terminated[row]
+            if env.engine.batch.seat[0] == OVER:
+                env.reset()
+
+
+BAD_SIZES: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"num_envs": 0}, ValueError, "num_envs is 0"),
+    ({"num_envs": -3}, ValueError, "num_envs is -3"),
+    ({"num_envs": 1.5}, TypeError, "num_envs is 1.5"),
+    ({"num_envs": "4"}, TypeError, "num_envs is '4'"),
+    ({"num_envs": None}, TypeError, "num_envs is None"),
+    ({"num_envs": True}, TypeError, "num_envs is True"),
+    ({"num_envs": 10**12}, ValueError, "TiB in all, and this machine has"),
+    ({"num_envs": 2**63}, ValueError, "EiB in all, and this machine has"),
+    ({"num_threads": -1}, ValueError, "num_threads is -1"),
+    ({"num_threads": 1.5}, TypeError, "num_threads is 1.5"),
+    ({"autoreset": "no"}, TypeError, "takes True or False"),
+    ({"seed": -1}, ValueError, "A seed is -1"),
+    ({"seed": 1.5}, TypeError, "The seed is 1.5"),
+    ({"seed": "7"}, TypeError, "The seed is '7'"),
+    ({"seed": True}, TypeError, "The seed is True"),
+    ({"seed": [1, 2]}, ValueError, "2 seeds were given for 3 tables"),
+    ({"seed": [1, 2.0, 3]}, ValueError, "A seed is 2.0"),
+    ({"seed": [1, 2, -3]}, ValueError, "A seed is -3"),
+]
+
+
+@pytest.mark.parametrize(("given", "error", "says"), BAD_SIZES)
+def test_seeds_and_sizes_are_checked(given: dict[str, Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        backalley.make_vec(GAMES[0].name, **{"num_envs": 3, **given})
+
+
+def test_a_seed_for_each_table_and_many_threads() -> None:
+    """Far more threads than tables cost nothing; a table without a seed keeps its stream."""
+    batch = backalley.make_vec(GAMES[0].name, num_envs=np.int64(3), seed=5, num_threads=10**9)  # type: ignore[arg-type]
+    before = batch.engine.batch.stream.copy()
+    batch.seed([6, None, np.uint8(7)])  # type: ignore[list-item]
+    after = batch.engine.batch.stream
+    assert after[1] == before[1]
+    assert after[0] == before[1]
+    assert after[2] == before[2]
+    batch.reset(streams=[1, 2, 3])  # type: ignore[arg-type]
+    for bad in ([1, 2], [1, 2, -3], [1.0, 2.0, 3.0], [True, False, True]):
+        with pytest.raises(ValueError, match="tream"):
+            batch.reset(streams=bad)  # type: ignore[arg-type]
+
+
+def test_tables_have_to_be_dealt_first() -> None:
+    batch = backalley.make_vec(GAMES[0].name, num_envs=3)
+    for ask in (lambda: batch.step([0, 0, 0]), lambda: batch.observe([0, 0, 0]), lambda: batch.forfeit([0])):
+        with pytest.raises(RuntimeError, match=r"Table 0 has not been dealt; call reset\(\)"):
+            ask()
+    batch.restart([0, 2])
+    with pytest.raises(RuntimeError, match="Table 1 has not been dealt"):
+        batch.observe([0, 0, 0])
+    batch.observe([0, 0], rows=[2, 0])
+
+
+def test_finished_tables_take_no_action_until_they_are_restarted() -> None:
+    batch = backalley.make_vec(GAMES[0].name, num_envs=2, seed=1, autoreset=False)
+    step, random = batch.reset(), np.random.default_rng(1)
+    rows = np.arange(2)
+    while len(rows):
+        step = batch.step(chosen(step.action_mask[rows], random), rows)
+        rows = np.flatnonzero(step.seat >= 0)
+    with pytest.raises(IllegalAction, match="Table 0: The game is over"):
+        batch.step([0, 0])
+    with pytest.raises(ValueError, match="Table 1: the game is over"):
+        batch.forfeit([1])
+    batch.observe([0, 0])
+    step = batch.restart([1])
+    assert step.seat[1] >= 0 > step.seat[0]

@@ -185,7 +185,7 @@ class SeatsVecEnv(VecEnv):
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions are legal now [B, A]: a view, overwritten by the next step."""
-        return self.tables.engine.batch.mask.view(np.bool_)
+        return self.tables.time_step.action_mask.view(np.bool_)
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         """Take the learner's actions [B]; those of rows where a league member is to act are ignored."""

@@ -14,13 +14,28 @@ from . import rng
 from .base import Game, GameType
 from .drivers import NO_LIMIT, TEMPLATES, Batch, Deck, first_illegal, shuffle_deck
 from .kernel import bind
-from .parts import OVER
+from .opening import Opening
+from .parts import CHANCE, OVER
 from .specialise import specialise
 
 
 class IllegalAction(ValueError):
     """An action that the rules do not allow now; the sentence names seat, action and what is legal. Nothing was
     changed."""
+
+
+ON_ILLEGAL = ("raise", "terminate", "random")
+"""What an environment may do at an illegal action: raise IllegalAction and change nothing; end the episode, the
+offender getting the lower bound of `reward_range` and the others 0; or play a random legal action in its place."""
+
+_ILLEGAL_KEYS = 0x696C6C6567616C
+"""Number under which what is played in place of an illegal action is forked off a table's stream."""
+
+
+def check_on_illegal(given: Any) -> None:
+    """Raise ValueError for another word than those of ON_ILLEGAL."""
+    if not (isinstance(given, str) and given in ON_ILLEGAL):
+        raise ValueError(f"on_illegal is {given!r}; it takes {', '.join(map(repr, ON_ILLEGAL))}.")
 
 
 def kernel_names(game: GameType) -> dict[str, Callable[..., Any]]:
@@ -44,7 +59,9 @@ class Engine:
         self.start_outcomes = game.num_start_outcomes
         self.limit = NO_LIMIT if game.max_decisions is None else game.max_decisions
         state = np.zeros(size, game.state_dtype)
-        flat = np.zeros((size, game.observation_size), game.observation_base)
+        # What is handed out is a view of an owner that nothing here works with: a caller who reshapes it, or its base,
+        # reshapes nothing that compiled code is given.
+        flat = np.zeros((size, game.observation_size), game.observation_base)[:]
         self.batch = Batch(
             state=state,
             raw=state.view(np.uint8).reshape(size, -1) if size else np.zeros((0, state.itemsize), np.uint8),
@@ -53,13 +70,15 @@ class Engine:
             flat=flat,
             mask=np.zeros((size, self.num_actions), np.int8),
             seat=np.full(size, OVER, np.int8),
-            reward=np.zeros((size, self.num_seats), np.float32),
-            terminated=np.zeros(size, np.bool_),
-            truncated=np.zeros(size, np.bool_),
+            reward=np.zeros((size, self.num_seats), np.float32)[:],
+            terminated=np.zeros(size, np.bool_)[:],
+            truncated=np.zeros(size, np.bool_)[:],
             decisions=np.zeros(size, np.int32),
         )
         self.acting: npt.NDArray[np.int8] = state["seat"]
         """`state.seat` of every table, as a view [B]: a seat, CHANCE or OVER."""
+        self.stacked: dict[int, list[npt.NDArray[np.int64]]] = {}
+        """Packs that are yet to be dealt at a table (by its row) before its stream goes on."""
         self._bound: dict[str, Callable[..., Any]] = {}
 
     def _call(self, name: str, *args: Any) -> Any:
@@ -68,6 +87,12 @@ class Engine:
         if entry is None:
             entry = self._bound[name] = bind(drivers(self.game.type)[name], *args)
         return entry(*args)
+
+    @staticmethod
+    def bytes_of(game: Game) -> int:
+        """The memory that one table takes, roughly: two masks (one is handed out), state, observation and the rest."""
+        record, observation = game.state_dtype.itemsize, game.observation_dtype.itemsize
+        return record + observation + 2 * game.num_actions + 4 * game.num_seats + 64
 
     def fresh_deck(self) -> Deck:
         """Room for one pack; every thread needs its own."""
@@ -89,8 +114,40 @@ class Engine:
         """The first k whose action is not legal on table `rows[k]`, or -1."""
         return int(first_illegal(self.batch.mask, rows, actions))
 
+    def open_one(self, opening: Opening | None, deck: Deck, row: int = 0) -> None:
+        """Begin an episode on one table, with what `opening` says of it, up to the first decision."""
+        decks, start_outcome = opening or Opening()
+        if start_outcome is None:
+            start_outcome = 0
+            if self.start_outcomes > 1:
+                with np.errstate(over="ignore"):
+                    self.batch.stream[row], start_outcome = rng.below(self.batch.stream[row], self.start_outcomes)
+        self.start_one(int(start_outcome), row)
+        self.stacked[row] = list(decks)
+        self._deal_out_one(deck, row)
+        self.show_one(row)
+
+    def move_one(self, action: int, deck: Deck, row: int = 0) -> None:
+        """One legal action on one table, and the deals that follow it, of what is stacked first."""
+        stacked = row in self.stacked
+        self.play_one(action, deck, stacked=stacked, row=row)
+        if stacked:
+            self._deal_out_one(deck, row)
+            self.finish_one(row)
+
+    def _deal_out_one(self, deck: Deck, row: int) -> None:
+        stacked = self.stacked[row]
+        while self.acting[row] == CHANCE:
+            if stacked:
+                self.deal_one(stacked.pop(0), row)
+            else:
+                self.shuffle_one(deck, row)
+                self.deal_one(deck.cards, row)
+        if not stacked:
+            del self.stacked[row]
+
     def play_one(self, action: int, deck: Deck, *, stacked: bool = False, row: int = 0) -> None:
-        """One legal action on one table."""
+        """One legal action on one table; with `stacked` the deals after it, and `finish_one`, are the caller's."""
         self._call("play_one", self.options, self.batch, deck, self.limit, stacked, row, action)
 
     def finish_one(self, row: int = 0) -> None:
@@ -112,6 +169,24 @@ class Engine:
     def show_one(self, row: int = 0) -> None:
         """Mask and observation of the seat to act."""
         self._call("show_one", self.options, self.batch, row)
+
+    def forfeit(self, row: int) -> None:
+        """End a table's episode because of an illegal action: the seat to act gets the lower bound of `reward_range`,
+        the others 0."""
+        batch = self.batch
+        batch.reward[row] = 0
+        batch.reward[row, batch.seat[row]] = self.game.reward_range[0]
+        batch.terminated[row], batch.truncated[row] = True, False
+        batch.seat[row] = OVER
+        batch.mask[row], batch.flat[row] = 0, 0
+
+    def legal_instead(self, row: int) -> int:
+        """A legal action of a table, drawn by a key of its own: the table's stream stays where it is."""
+        legal = np.flatnonzero(self.batch.mask[row])
+        with np.errstate(over="ignore"):
+            key = np.uint64(rng.fork(self.batch.stream[row], _ILLEGAL_KEYS))
+            drawn = rng.below(np.uint64(rng.fork(key, int(self.batch.decisions[row]))), len(legal))[1]
+        return int(legal[drawn])
 
     def observe(
         self, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.int64], states: npt.NDArray[Any] | None = None
@@ -148,12 +223,13 @@ class Engine:
         kept = {
             name: np.array(array) for name, array in self.batch._asdict().items() if name not in ("raw", "observation")
         }
-        return {"game": self.game, "arrays": kept}
+        return {"game": self.game, "arrays": kept, "stacked": self.stacked}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__init__(kept["game"], len(kept["arrays"]["seat"]))  # type: ignore[misc]
         for name, array in kept["arrays"].items():
             getattr(self.batch, name)[...] = array
+        self.stacked = kept["stacked"]
 
 
 def streams_of(seeds: Sequence[int]) -> npt.NDArray[np.uint64]:

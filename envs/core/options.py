@@ -9,6 +9,7 @@ Kernels receive the same tuple with every choice as a plain int, so that machine
 
 from __future__ import annotations
 
+import difflib
 import functools
 import math
 import sys
@@ -49,8 +50,17 @@ def option(
     return Option(doc, low, high, tuple((words or {}).items()), fill, parts)
 
 
-class OptionError(ValueError):
-    """An option that a game does not have, or a value it cannot take; the sentence names the choices."""
+class OptionError(ValueError, TypeError):
+    """An option that a game does not have, or a value it cannot take; the sentence names the choices.
+
+    It is a TypeError too, as Python's own answer to an unknown keyword is: others catch that, and try again without.
+    """
+
+
+def unexpected_keyword(name: str) -> str:
+    """What Python says of a keyword that nobody takes. Stable-Baselines3 and TorchRL look for these words to learn that
+    they can do without a keyword (`render_mode`, `frameskip`)."""
+    return f"__init__() got an unexpected keyword argument {name!r}"
 
 
 @functools.cache
@@ -89,13 +99,20 @@ def choices(options_class: type, name: str) -> str:
     return (span or ("a whole number" if kind is int else "a number")) + named
 
 
-def parse(game: str, options_class: type, given: Mapping[str, Any]) -> Any:
-    """The Options of `given` names and values, the rest at their defaults. Raises OptionError in a sentence."""
+def parse(game: str, options_class: type, given: Mapping[str, Any], *, keywords: bool = True) -> Any:
+    """The Options of `given` names and values, the rest at their defaults. Raises OptionError in a sentence.
+
+    `keywords` says that the names were keywords of a Python call: of an unknown one the sentence says so in Python's
+    words.
+    """
     known = declared(options_class)
     for name in given:
         if name not in known:
-            have = ", ".join(known) or "none"
-            raise OptionError(f"{game} has no option {name!r}; it has: {have}.")
+            near = difflib.get_close_matches(str(name), known, 1)
+            meant = f" Did you mean {near[0]}?" if near else ""
+            said = f"{game}: {unexpected_keyword(name)}" if keywords else f"{game} has no setting {name!r}"
+            have = f"its options are: {', '.join(known) or 'none'}" if keywords else f"it has: {', '.join(known)}"
+            raise OptionError(f"{said}; {have}.{meant}")
     return options_class(**{name: _value(game, options_class, name, value) for name, value in given.items()})
 
 

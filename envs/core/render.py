@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
+from .engine import Engine
+from .options import OptionError, unexpected_keyword
 from .parts import OVER
 
-if TYPE_CHECKING:
-    from .engine import Engine
+RENDER_MODES = ("ansi", "human")
+
+
+def check_render_mode(given: Any) -> None:
+    """Raise OptionError, in the words others look for, for a mode that nothing is drawn in."""
+    if given is not None and not (isinstance(given, str) and given in RENDER_MODES):
+        raise OptionError(
+            f"{unexpected_keyword('render_mode')}: it is {given!r}, and takes "
+            f"{', '.join(map(repr, RENDER_MODES))} or None."
+        )
 
 
 def table_text(engine: Engine, row: int, seat: int | None) -> str:

@@ -1,0 +1,73 @@
+"""Gymnasium's spaces of a game: tight bounds, and actions whose `sample()` is legal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+
+from .base import Game
+
+
+def vector_space(game: Game, dtype: Any = None) -> gymnasium.spaces.Box:
+    """The flat observation [O], in the game's own type of numbers or another (see `number_type`)."""
+    low, high = game.observation_bounds
+    kind = low.dtype if dtype is None else np.dtype(dtype)
+    return gymnasium.spaces.Box(low.astype(kind), high.astype(kind), dtype=kind.type)
+
+
+def dict_space(game: Game, dtype: Any = None) -> gymnasium.spaces.Dict:
+    """`{"observation", "action_mask"}`."""
+    mask = gymnasium.spaces.Box(0, 1, (game.num_actions,), np.int8)
+    return gymnasium.spaces.Dict({"observation": vector_space(game, dtype), "action_mask": mask})
+
+
+def number_type(game: Game, given: Any) -> np.dtype[Any]:
+    """A NumPy type (`"float32"`, `np.int64`) that observations are to be given in; None: the game's own.
+
+    Raises ValueError where it is no type of numbers, or cannot hold the observation's bounds exactly.
+    """
+    if given is None:
+        return game.observation_base
+    try:
+        kind: np.dtype[Any] = np.dtype(given)
+    except TypeError:
+        kind = np.dtype(object)
+    fits = kind.kind in "iuf"
+    if fits:
+        with np.errstate(all="ignore"):
+            fits = all((bound.astype(kind).astype(np.float64) == bound).all() for bound in game.observation_bounds)
+    if not fits:
+        raise ValueError(
+            f"dtype is {given!r}; observations of {game.name} are {game.observation_base}, and can be had in a type of "
+            "numbers that holds their bounds, such as 'float32'."
+        )
+    return kind
+
+
+class LegalDiscrete(gymnasium.spaces.Discrete):
+    """`Discrete(A)` whose `sample()` without a mask draws one of the actions legal now."""
+
+    legal: npt.NDArray[np.int8] | None = None
+
+    def sample(self, mask: Any = None, probability: Any = None) -> Any:
+        """A legal action; with `mask` or `probability`, as `Discrete.sample`."""
+        if mask is None and probability is None and self.legal is not None and self.legal.any():
+            mask = self.legal
+        return super().sample(mask=mask, probability=probability)
+
+
+class LegalMultiDiscrete(gymnasium.spaces.MultiDiscrete):
+    """B times `Discrete(A)` whose `sample()` without a mask draws one of the actions legal now at each table."""
+
+    legal: npt.NDArray[np.int8] | None = None
+    """[B, A]; an action of a table where nothing is legal is any."""
+
+    def sample(self, mask: Any = None, probability: Any = None) -> Any:
+        """Legal actions [B]; with `mask` or `probability`, as `MultiDiscrete.sample`."""
+        if mask is not None or probability is not None or self.legal is None:
+            return super().sample(mask=mask, probability=probability)
+        drawn = 1.0 - self.np_random.random(self.legal.shape)  # never 0
+        return (drawn * (self.legal != 0)).argmax(1).astype(self.dtype)
