@@ -72,11 +72,26 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         self.possible_agents = [f"player_{seat}" for seat in range(self.engine.num_seats)]
         self.agents: list[str] = []
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self._look()
         self._deck = self.engine.fresh_deck()
+        self._no_mask = np.zeros(game.num_actions, np.int8)
+        self._no_mask.flags.writeable = False
         self._begun = False
         self._refused: dict[str, str] = {}
         """The sentence on an illegal action in whose place another was played, until that agent's next action."""
         self.engine.batch.stream[0] = np.random.SeedSequence().generate_state(1, np.uint64)[0]
+
+    def _look(self) -> None:
+        """The engine's arrays of the one table, as views: taking a row anew at each step costs a twentieth of it."""
+        batch = self.engine.batch
+        self._views = batch.flat[0], batch.mask[0], batch.reward[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_views"}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        self._look()
 
     @functools.cached_property
     def _spaces(self) -> tuple[gymnasium.spaces.Dict, gymnasium.spaces.Discrete[Any]]:
@@ -84,19 +99,18 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Dict:
         """The same space object for every agent. Raises ValueError for one who is none."""
-        self._seat_of(agent)
+        if agent not in self.possible_agents:
+            raise self._nobody(agent)
         return self._spaces[0]
 
     def action_space(self, agent: str) -> gymnasium.spaces.Discrete[Any]:
         """The same space object for every agent. Raises ValueError for one who is none."""
-        self._seat_of(agent)
+        if agent not in self.possible_agents:
+            raise self._nobody(agent)
         return self._spaces[1]
 
-    def _seat_of(self, agent: Any) -> int:
-        seat = self._seats.get(agent) if isinstance(agent, str) else None
-        if seat is None:
-            raise ValueError(f"There is no agent {agent!r}; the agents are {', '.join(self.possible_agents)}.")
-        return seat
+    def _nobody(self, agent: Any) -> ValueError:
+        return ValueError(f"There is no agent {agent!r}; the agents are {', '.join(self.possible_agents)}.")
 
     def _check_begun(self, what: str) -> None:
         if not self._begun:
@@ -141,28 +155,27 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         self._cumulative_rewards = gathered
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos = {agent: self._idle() for agent in self.agents}
+        self.infos = {agent: {"action_mask": self._no_mask} for agent in self.agents}
         self._select()
 
-    def _idle(self) -> dict[str, Any]:
-        return {"action_mask": np.zeros(self.game.num_actions, np.int8)}
-
     def _select(self) -> None:
-        batch = self.engine.batch
-        agent = self.possible_agents[batch.seat[0]]
+        agent = self.possible_agents[self.engine.batch.seat[0]]
         self.agent_selection = agent
-        self.infos[agent] = {"action_mask": batch.mask[0].copy()}
+        self.infos[agent] = {"action_mask": self._views[1].copy()}
         if self._refused and agent in self._refused:
             self.infos[agent]["illegal_action"] = self._refused[agent]
 
     def observe(self, agent: str) -> dict[str, Any]:
         """What an agent may know now, as arrays of its own. Raises ValueError for one who is none, and RuntimeError
         before the first reset."""
-        seat = self._seat_of(agent)
+        try:
+            seat = self._seats[agent]
+        except (KeyError, TypeError):
+            raise self._nobody(agent) from None
+        if seat == self.engine.batch.seat[0]:
+            flat, mask, _ = self._views
+            return {"observation": flat.copy(), "action_mask": mask.copy()}
         self._check_begun("observe()")
-        batch = self.engine.batch
-        if seat == batch.seat[0]:
-            return {"observation": batch.flat[0].copy(), "action_mask": batch.mask[0].copy()}
         flat = self.engine.observe(np.zeros(1, np.int64), np.array([seat]))[0]
         return {"observation": flat, "action_mask": np.zeros(self.game.num_actions, np.int8)}
 
@@ -190,38 +203,38 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
                 raise self.engine.refuse(0, action)
             self._was_dead_step(None)
             return
-        engine, batch = self.engine, self.engine.batch
-        number = whole(action)
+        engine, (_, mask, reward) = self.engine, self._views
+        number = action if type(action) is int else whole(action)
         if number is None:
-            raise TypeError(f"The action is {action!r}; it must be a whole number of 0..{self.game.num_actions - 1}.")
-        self._refused.pop(agent, None)
+            raise TypeError(f"The action is {action!r}; it must be a whole number of 0..{engine.num_actions - 1}.")
         refused = None
-        if not 0 <= number < self.game.num_actions or not batch.mask[0, number]:
-            refusal = engine.refuse(0, number)
-            if self.on_illegal == "raise":
-                raise refusal
-            refused = str(refusal)
-        if refused is None:
+        if not 0 <= number < engine.num_actions or not mask[number]:
+            refused = self._illegal(number)
+        elif engine.stacked:
             engine.move_one(number, self._deck)
-        elif self.on_illegal == "terminate":
-            engine.forfeit(0)
         else:
-            engine.move_one(engine.legal_instead(0), self._deck)
+            engine.play_one(number, self._deck)
+        if self._refused:
+            self._refused.pop(agent, None)
+        if refused is not None and self.on_illegal == "random":
             self._refused[agent] = refused
-        rewards = batch.reward[0].tolist()
-        self.rewards = dict(zip(self.possible_agents, rewards, strict=True))
+        gained = reward.tolist()
         self._cumulative_rewards[agent] = 0.0
-        if any(rewards):
-            for name, reward in self.rewards.items():
-                self._cumulative_rewards[name] += reward
-        self.infos[agent] = self._idle()
+        if any(gained):
+            self.rewards = dict(zip(self.possible_agents, gained, strict=True))
+            for name, value in self.rewards.items():
+                self._cumulative_rewards[name] += value
+        else:
+            self.rewards = dict.fromkeys(self.possible_agents, 0.0)
+        self.infos[agent] = {"action_mask": self._no_mask}
+        batch = engine.batch
         if batch.seat[0] == OVER:
             ended, cut = bool(batch.terminated[0]), bool(batch.truncated[0])
             self.terminations = dict.fromkeys(self.agents, ended)
             self.truncations = dict.fromkeys(self.agents, cut)
             for seat, name in enumerate(self.possible_agents):
                 forfeit = refused if self.on_illegal == "terminate" else None
-                self.infos[name] = self._idle() | ending_info(self.engine, 0, seat, forfeit)
+                self.infos[name] = {"action_mask": self._no_mask} | ending_info(engine, 0, seat, forfeit)
                 if name in self._refused:
                     self.infos[name]["illegal_action"] = self._refused[name]
             self.agent_selection = self.agents[0]
@@ -229,6 +242,17 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
             self._select()
         if self.render_mode == "human":
             self.render()
+
+    def _illegal(self, number: int) -> str:
+        """What an illegal action does; gives the sentence on it, where it does not raise it."""
+        refusal = self.engine.refuse(0, number)
+        if self.on_illegal == "raise":
+            raise refusal
+        if self.on_illegal == "terminate":
+            self.engine.forfeit(0)
+        else:
+            self.engine.move_one(self.engine.legal_instead(0), self._deck)
+        return str(refusal)
 
     def render(self) -> str | None:
         """The table as one seat sees it: text in mode "ansi", printed in mode "human"."""

@@ -119,5 +119,6 @@ def first_twice(rows: npt.NDArray[np.int64], marks: npt.NDArray[np.int64], stamp
 def copy_rows(rows: npt.NDArray[np.int64], source: npt.NDArray[np.int8], target: npt.NDArray[np.int8]) -> None:
     """`target[row] = source[row]` for the rows (known to be in range) of two tables [B, A]."""
     for k in range(rows.shape[0]):
+        one, other = source[rows[k]], target[rows[k]]
         for place in range(source.shape[1]):
-            target[rows[k], place] = source[rows[k], place]
+            other[place] = one[place]
