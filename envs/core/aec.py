@@ -161,9 +161,10 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
     def _select(self) -> None:
         agent = self.possible_agents[self.engine.batch.seat[0]]
         self.agent_selection = agent
-        self.infos[agent] = {"action_mask": self._views[1].copy()}
+        told: dict[str, Any] = {"action_mask": self._views[1].copy()}
         if self._refused and agent in self._refused:
-            self.infos[agent]["illegal_action"] = self._refused[agent]
+            told["illegal_action"] = self._refused[agent]
+        self.infos[agent] = told
 
     def observe(self, agent: str) -> dict[str, Any]:
         """What an agent may know now, as arrays of its own. Raises ValueError for one who is none, and RuntimeError
@@ -234,9 +235,10 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
             self.truncations = dict.fromkeys(self.agents, cut)
             for seat, name in enumerate(self.possible_agents):
                 forfeit = refused if self.on_illegal == "terminate" else None
-                self.infos[name] = {"action_mask": self._no_mask} | ending_info(engine, 0, seat, forfeit)
+                told = {"action_mask": self._no_mask} | ending_info(engine, 0, seat, forfeit)
                 if name in self._refused:
-                    self.infos[name]["illegal_action"] = self._refused[name]
+                    told["illegal_action"] = self._refused[name]
+                self.infos[name] = told
             self.agent_selection = self.agents[0]
         else:
             self._select()
