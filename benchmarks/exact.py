@@ -85,7 +85,6 @@ class Solution(Tabular):
             "command": self.command,
             "game": self.game,
             "options": self.options,
-            "changed_options": self.changed,
             "best_return": self.best_return,
             "random_return": self.random_return,
             "positions": self.positions,

@@ -72,7 +72,6 @@ class Report(Tabular):
             "command": self.command,
             "game": self.game,
             "options": self.options,
-            "changed_options": self.changed,
             "seed": self.seed,
             "deals": self.deals,
             "complete": self.complete,

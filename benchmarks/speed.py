@@ -180,6 +180,7 @@ def aec_pace(game: Game, *, seconds: float = SECONDS, repeats: int = REPEATS) ->
             if terminated or truncated:
                 env.step(None)
                 continue
+            assert observation is not None
             legal = np.flatnonzero(observation["action_mask"])
             env.step(legal[int(chance.random() * len(legal))])
             decisions += 1

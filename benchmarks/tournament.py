@@ -76,7 +76,6 @@ class Ranking(Tabular):
             "command": self.command,
             "game": self.game,
             "options": self.options,
-            "changed_options": self.changed,
             "seed": self.seed,
             "deals": self.deals,
             "sides": self.sides,

@@ -1,5 +1,5 @@
 """How fast training is: our trainer beside Stable-Baselines3 as it comes, on the same game, in one process, turn by
-turn.
+turn: `python -m backalley.training.measure GAME`.
 
 The other side is what a user writes first: `sb3_contrib.MaskablePPO("MlpPolicy", env)` with every default, over a
 `DummyVecEnv` of eight one-seat Gymnasium environments of this library (random opponents, which cost least). Both use
@@ -9,6 +9,7 @@ order alternates, and medians are compared.
 
 from __future__ import annotations
 
+import shlex
 import statistics
 import tempfile
 import time
@@ -16,6 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
 import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
@@ -78,6 +80,8 @@ def measure(
     result["ratio_of_processor_time"] = (
         result["backalley"]["samples_per_cpu_second"] / result["sb3_defaults"]["samples_per_cpu_second"]
     )
+    words = [found.name, "--seconds", f"{seconds:g}", *(["--json", path.as_posix()] if path else [])]
+    result["command"] = shlex.join(["python", "-m", "backalley.training.measure", *words])
     if path is not None:
         results.write(path, result)
     return result
@@ -152,3 +156,18 @@ def _summary(turns: list[tuple[int, float, float]]) -> dict[str, Any]:
         "turns": pace,
         "samples": sum(samples for samples, _, _ in turns),
     }
+
+
+@click.command()
+@click.argument("game")
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=120.0, show_default=True)
+@click.option("--json", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write the figures here, too.")
+def main(game: str, seconds: float, path: Path | None) -> None:
+    """Measure how many samples a second training GAME learns from, beside Stable-Baselines3."""
+    if path is not None:
+        results.check_place(path)
+    click.echo(table(measure(game, seconds, path=path)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,5 @@
-"""Writes the tables in every page from the code: `python -m backalley.envs.core.docs`, and `--check` where they must be
-fresh already.
+"""Writes the tables that follow from the code into every page: `python -m backalley.envs.core.docs`, and `--check`
+where they must be fresh already. `python -m backalley.benchmarks.docs` does this, and writes the measured figures too.
 
 A generated part stands between `<!-- generated: KIND -->` and `<!-- /generated -->`. In a game's page KIND is
 `options`, `actions`, `observation`, `state` or `bots`; in the top page it is `games`.
@@ -13,8 +13,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from . import durable, record
 from . import options as option_rules
-from . import record
 from .base import Game
 from .catalogue import games, games_root
 
@@ -98,17 +98,18 @@ def pages() -> dict[Path, str]:
     return found
 
 
-def main() -> None:
-    """Write the pages, or with `--check` name those that are stale and exit with 1."""
-    stale = [page for page, text in pages().items() if page.read_text("utf-8") != text]
-    if "--check" in sys.argv[1:]:
+def main(fresh: dict[Path, str], command: str, *, check: bool) -> None:
+    """Write these pages where they are stale; with `check`, name those, say which command writes them, and exit
+    with 1."""
+    stale = [page for page, text in fresh.items() if page.read_text("utf-8") != text]
+    if check:
         for page in stale:
-            print(f"{page} is not fresh; run python -m backalley.envs.core.docs.")
+            print(f"{page} is not fresh; run {command}.")
         sys.exit(bool(stale))
     for page in stale:
-        page.write_text(pages()[page], "utf-8")
+        durable.write_file(page, fresh[page].encode())
         print(f"wrote {page}")
 
 
 if __name__ == "__main__":
-    main()
+    main(pages(), "python -m backalley.envs.core.docs", check="--check" in sys.argv[1:])

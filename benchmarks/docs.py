@@ -1,0 +1,325 @@
+"""Writes every table of every page: `python -m backalley.benchmarks.docs`, and `--check` where they must be fresh.
+
+What follows from the code stands between `<!-- generated: KIND -->` marks and is written by `envs/core/docs.py`, which
+this runs first. Figures that were measured stand between
+
+    <!-- results: KIND FILE ... -->
+    <!-- /results -->
+
+and come from those FILEs of `benchmarks/results` (without `.json`; `*` stands for any letters), with the commands that
+measured them. KIND is one of `KINDS`. So no figure of a page is typed by hand. What a Python example prints stands
+between `<!-- output -->` and `<!-- /output -->` beneath it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import json
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from backalley.envs.core import docs
+from backalley.envs.core.catalogue import game as game_of
+from backalley.envs.core.catalogue import games_root
+
+from .report import decimals
+from .stats import Estimate
+from .tabular import markdown
+
+RESULTS = Path(__file__).resolve().parent / "results"
+_MARK = "<!-- results: "
+_PART = re.compile(_MARK + r"(\w+)((?: [\w*]+)+) -->\n(.*?)<!-- /results -->", re.DOTALL)
+_EXAMPLE = re.compile(r"```python\n(.*?)```\n\n<!-- output -->\n(.*?)<!-- /output -->", re.DOTALL)
+_AROUND_THE_GAMES = ("README.md", "benchmarks/README.md", "training/README.md")
+
+Found = Mapping[str, Any]
+"""A file of results."""
+Line = dict[str, str]
+"""A table's row: columns by name. A column that is empty in every row is left out of the table."""
+
+
+def _strength(files: Sequence[Found]) -> Iterable[Line]:
+    """A against B: what A returns and how often it wins."""
+    several = len({found["game"] for found in files}) > 1
+    for found in files:
+        first, second = found["agents"]
+        yield {
+            "game": _title(found) if several else "",
+            "options": _options(found),
+            "A": _agent(first),
+            "B": _agent(second),
+            "mean return of A": _mean(first["mean_return"]),
+            "95 % interval": _interval(first["mean_return"]),
+            "wins of A": f"{100 * first['win_share']['mean']:.2f} %",
+            "interval": _percent(first["win_share"]),
+            "chance": f"{100 / len(set(found['sides'])):.3g} %",
+            "deals": f"{found['deals']:,}",
+        }
+
+
+def _alone(files: Sequence[Found]) -> Iterable[Line]:
+    """Games of one seat: what each agent returns on the same decks."""
+    several = len({found["game"] for found in files}) > 1
+    for found in files:
+        leads = [None, *(one["mean_return"] for one in found["differences"])]
+        for one, lead in zip(found["agents"], leads, strict=True):
+            yield {
+                "game": _title(found) if several else "",
+                "options": _options(found),
+                "agent": _agent(one),
+                "mean return": _mean(one["mean_return"]),
+                "95 % interval": _interval(one["mean_return"]),
+                "wins": f"{100 * one['win_share']['mean']:.2f} %",
+                "interval": _percent(one["win_share"]),
+                f"less {_agent(found['agents'][0])}": f"{_mean(lead)} ({_interval(lead)})" if lead else "",
+                "deals": f"{found['deals']:,}",
+            }
+
+
+def _training(files: Sequence[Found]) -> Iterable[Line]:
+    """Trained policies against random play and every bot."""
+    for found in files:
+        for report in found["reports"]:
+            policy, *others = report["agents"]
+            alone = len(report["sides"]) == 1
+            for one in [policy, *others] if alone else others:
+                mine = one if alone else policy
+                yield {
+                    "game": _title(report),
+                    "against": "" if alone else _agent(one),
+                    "alone": ("the policy" if one is policy else _agent(one)) if alone else "",
+                    "mean return": _mean(mine["mean_return"]),
+                    "95 % interval": _interval(mine["mean_return"]),
+                    "wins": f"{100 * mine['win_share']['mean']:.1f} %",
+                    "interval": _percent(mine["win_share"], 1),
+                    "chance": "" if alone else f"{100 / len(set(report['sides'])):.3g} %",
+                    "deals": f"{report['deals']:,}",
+                }
+
+
+def _exact(files: Sequence[Found]) -> Iterable[Line]:
+    """Exact values, best and random play."""
+    for found in files:
+        for play in ("best", "random"):
+            gain = found[f"{play}_return"]
+            yield {
+                "game": _title(found),
+                "play": play,
+                "return": f"{gain:+.9f}",
+                "wins, a tie counting half": f"{(1 + gain) / 2:.9f}",
+                "positions": f"{found['positions']:,}",
+            }
+
+
+def _speed(files: Sequence[Found]) -> Iterable[Line]:
+    """Millions of decisions a second, and the rest of what `speed` measures."""
+    for game in (game for found in files for game in found["games"]):
+        yield {
+            "game": _title(game),
+            **{
+                _tables(entry): f"{entry['median'] / 1e6:.2f}"
+                for entry in game["batch"]
+                if entry["threads"] == 1 or entry["tables"] == 4096
+            },
+            "AEC loop, thousands": f"{game['aec']['median'] / 1e3:.0f}",
+            "search playouts, thousands": f"{game['playouts']['median'] / 1e3:,.0f}",
+            "first step ever": f"{game['seconds_to_first_step']['cold']['first_step']:.1f} s",
+            "in a later process": f"{game['seconds_to_first_step']['warm']['first_step']:.1f} s",
+        }
+
+
+def _tables(entry: Found) -> str:
+    threads = "" if entry["threads"] == 1 else f" on {entry['threads']} threads"
+    return f"{entry['tables']:,} table{'' if entry['tables'] == 1 else 's'}{threads}"
+
+
+def _size(files: Sequence[Found]) -> Iterable[Line]:
+    """One game under options that change its size: bytes, as they are now, and millions of decisions a second on one
+    thread."""
+    for found in files:
+        (measured,) = found["games"]
+        game = game_of(measured["game"]).bind(dict(given.split("=", 1) for given in _given(found)))
+        yield {
+            "options": _options(found),
+            "state, bytes": f"{game.state_dtype.itemsize:,}",
+            "observation, bytes": f"{game.observation_dtype.itemsize:,}",
+            **{
+                f"millions of decisions a second, {_tables(entry)}": f"{entry['median'] / 1e6:.1f}"
+                for entry in measured["batch"]
+                if entry["threads"] == 1
+            },
+        }
+
+
+def _pace(files: Sequence[Found]) -> str:
+    """The slowest and the fastest game of a speed file, in a sentence."""
+    paces = {
+        _title(game): entry["median"]
+        for found in files
+        for game in found["games"]
+        for entry in game["batch"]
+        if (entry["tables"], entry["threads"]) == (4096, 1)
+    }
+    slowest, fastest = (choose(paces, key=lambda title: paces[title]) for choose in (min, max))
+    return (
+        f"{paces[slowest] / 1e6:.1f} ({slowest}) to {paces[fastest] / 1e6:.1f} ({fastest}) million decisions a second "
+        f"on one core of an {files[0]['machine']['processor']}, each with observation and mask written."
+    )
+
+
+def _endurance(files: Sequence[Found]) -> Iterable[Line]:
+    """What was played with every promise checked."""
+    for game in (game for found in files for game in found["games"]):
+        yield {
+            "game": _title(game),
+            "decisions": f"{game['decisions']:,}",
+            "episodes": f"{game['episodes']:,}",
+            "seconds": f"{game['seconds']:.0f}",
+        }
+
+
+def _training_speed(files: Sequence[Found]) -> Iterable[Line]:
+    """Our trainer beside MaskablePPO with its defaults."""
+    for found in files:
+        for name, words in (("backalley", "`backalley train`"), ("sb3_defaults", "`MaskablePPO`, its defaults")):
+            side = found[name]
+            yield {
+                "game": _title(found),
+                "trainer": words,
+                "samples a second": f"{side['samples_per_second']:,.0f}",
+                "a processor second": f"{side['samples_per_cpu_second']:,.0f}",
+                "times": f"{found['ratio']:.0f}" if name == "backalley" else "1",
+            }
+
+
+def _training_pace(files: Sequence[Found]) -> str:
+    """How many times as fast our trainer is, in a sentence."""
+    (found,) = files
+    return (
+        f"At {_title(found)} it learns from {found['ratio']:.0f} times as many samples a second as "
+        f"`sb3_contrib.MaskablePPO` with its defaults, side by side on one {found['machine']['processor']}."
+    )
+
+
+KINDS: dict[str, Callable[[Sequence[Found]], Iterable[Line] | str]] = {
+    "strength": _strength,
+    "alone": _alone,
+    "training": _training,
+    "exact": _exact,
+    "speed": _speed,
+    "size": _size,
+    "pace": _pace,
+    "endurance": _endurance,
+    "training_speed": _training_speed,
+    "training_pace": _training_pace,
+}
+"""The kinds of tables, and of sentences, by name."""
+_WORDS = {"game", "options", "A", "B", "agent", "against", "alone", "play", "trainer"}
+"""Columns that stand to the left; the others are numbers."""
+
+
+def _title(found: Found) -> str:
+    return game_of(found["game"].partition("-v")[0]).title
+
+
+def _given(found: Found) -> list[str]:
+    """The game's options as they were typed."""
+    return [given for option, given in pairwise(shlex.split(found["command"])) if option == "--option"]
+
+
+def _options(found: Found) -> str:
+    return " ".join(f"`{given}`" for given in _given(found))
+
+
+def _agent(one: Found) -> str:
+    return f"`{one['name']}`"
+
+
+def _mean(estimate: Mapping[str, float]) -> str:
+    return f"{estimate['mean']:+.{_digits(estimate)}f}"
+
+
+def _interval(estimate: Mapping[str, float]) -> str:
+    digits = _digits(estimate)
+    return f"{estimate['low']:+.{digits}f} to {estimate['high']:+.{digits}f}"
+
+
+def _digits(estimate: Mapping[str, float]) -> int:
+    return decimals([Estimate(**estimate)])
+
+
+def _percent(share: Mapping[str, float], digits: int = 2) -> str:
+    return f"{100 * share['low']:.{digits}f} to {100 * share['high']:.{digits}f}"
+
+
+def table(kind: str, files: Sequence[Found]) -> str:
+    """The part of a page that shows these files: a table and the commands behind it, or a sentence."""
+    made = KINDS[kind](files)
+    if isinstance(made, str):
+        return made
+    lines = list(made)
+    names = dict.fromkeys(name for line in lines for name in line)
+    head = [name for name in names if any(line.get(name) for line in lines)]
+    left = next((number for number, name in enumerate(head) if name not in _WORDS), len(head))
+    rows = [[line.get(name, "") for name in head] for line in lines]
+    commands = "\n".join(dict.fromkeys(found["command"] for found in files))
+    return f"{markdown(head, rows, left=left)}\n\n```sh\n{commands}\n```"
+
+
+@functools.cache
+def _load(path: Path) -> Found:
+    found: Found = json.loads(path.read_text("utf-8"))
+    return found
+
+
+def with_results(text: str, page: Path, folder: Path = RESULTS) -> str:
+    """The page with every part between `results` marks made anew from the files in `folder`. Raises ValueError in a
+    sentence for a mark that is not understood."""
+
+    def part(found: re.Match[str]) -> str:
+        kind, names = found[1], found[2].split()
+        if kind not in KINDS:
+            raise ValueError(f"{page} wants results of kind {kind!r}; there are: {', '.join(KINDS)}.")
+        paths = [path for name in names for path in sorted(folder.glob(f"{name}.json"))]
+        missing = [name for name in names if not any(folder.glob(f"{name}.json"))]
+        if missing:
+            raise ValueError(f"{page} wants {', '.join(missing)} of {folder}, where there is no such file.")
+        return f"{_MARK}{kind} {' '.join(names)} -->\n{table(kind, [_load(path) for path in paths])}\n<!-- /results -->"
+
+    made, parts = _PART.subn(part, text)
+    if parts != text.count(_MARK):
+        raise ValueError(f"{page} has a results mark that is not of the form {_MARK}KIND FILE ... --> ... .")
+    return made
+
+
+def with_outputs(text: str) -> str:
+    """The page with what its Python examples print between the `output` marks beneath them."""
+
+    def part(found: re.Match[str]) -> str:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(found[1], "example", "exec"), {"__name__": "example"})
+        shown = f"```text\n{printed.getvalue().rstrip()}\n```"
+        return f"```python\n{found[1]}```\n\n<!-- output -->\n{shown}\n<!-- /output -->"
+
+    return _EXAMPLE.sub(part, text)
+
+
+def pages() -> dict[Path, str]:
+    """Every page, as it should read."""
+    root = games_root().parent
+    found = docs.pages()
+    around = (root / name for name in _AROUND_THE_GAMES)
+    found |= {page: found.get(page, page.read_text("utf-8")) for page in around if page.is_file()}
+    return {page: with_outputs(with_results(text, page)) for page, text in found.items()}
+
+
+if __name__ == "__main__":
+    docs.main(pages(), "python -m backalley.benchmarks.docs", check="--check" in sys.argv[1:])

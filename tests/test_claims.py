@@ -1,0 +1,103 @@
+"""Claims: every figure of a page comes from a file of results, and what examples print is what they print now."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from backalley.benchmarks import docs
+from backalley.envs.core import docs as core_docs
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[Path, str]:
+    return docs.pages()
+
+
+def test_tables_and_figures_are_fresh(pages: dict[Path, str]) -> None:
+    stale = [page.parent.name + "/" + page.name for page, text in pages.items() if page.read_text("utf-8") != text]
+    assert not stale, "run python -m backalley.benchmarks.docs"
+
+
+def test_every_file_of_results_is_on_a_page(pages: dict[Path, str]) -> None:
+    wanted = {
+        name
+        for text in pages.values()
+        for names in re.findall(r"<!-- results: \w+ (.*?) -->", text)
+        for name in names.split()
+    }
+    assert {path.stem for path in docs.RESULTS.glob("*.json")} == wanted
+
+
+def test_pages_about_all_games_have_no_figure_typed_by_hand(pages: dict[Path, str]) -> None:
+    for page, text in pages.items():
+        if page.parent.parent.name == "envs":
+            continue
+        typed = re.sub(r"<!-- (\w+)[^>]*? -->.*?<!-- /\1 -->|```.*?```", "", text, flags=re.DOTALL)
+        allowed = re.sub(r"95 %|\b3\.1\d\b", "", typed)  # what an interval is, and versions of Python
+        assert not re.findall(r"±|\d+\.\d\d|\d %", allowed), page
+
+
+def test_files_of_results_say_where_they_come_from() -> None:
+    for path in docs.RESULTS.glob("*.json"):
+        found = json.loads(path.read_text("utf-8"))
+        assert f"benchmarks/results/{path.name}" in found["command"] or found["kind"] == "training", path.name
+        stamped = found["reports"][0] if found["kind"] == "training" else found
+        assert {"version", "commit", "date", "machine"} <= set(stamped), path.name
+
+
+PAGE = "A page.\n\n<!-- results: exact exact_toy -->\n<!-- /results -->\n"
+
+
+def toy(folder: Path, best: float) -> None:
+    found = {"command": "backalley solve backhand", "game": "backhand-v0", "positions": 5, "random_return": -0.5}
+    (folder / "exact_toy.json").write_text(json.dumps({**found, "best_return": best}))
+    docs._load.cache_clear()
+
+
+def test_another_file_makes_another_page(tmp_path: Path) -> None:
+    toy(tmp_path, 0.25)
+    made = docs.with_results(PAGE, tmp_path / "README.md", tmp_path)
+    assert "| Backhand | best | +0.250000000 | 0.625000000 | 5 |" in made
+    assert "```sh\nbackalley solve backhand\n```" in made
+    assert docs.with_results(made, tmp_path / "README.md", tmp_path) == made
+    toy(tmp_path, 0.5)
+    assert "+0.500000000" in docs.with_results(made, tmp_path / "README.md", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("mark", "sentence"),
+    [
+        ("<!-- results: weight exact_toy -->", "wants results of kind 'weight'; there are: strength"),
+        ("<!-- results: exact exact_joke -->", "wants exact_joke of .*, where there is no such file"),
+        ("<!-- results: exact -->", "has a results mark that is not of the form"),
+    ],
+)
+def test_marks_that_are_not_understood_are_told_in_sentences(mark: str, sentence: str, tmp_path: Path) -> None:
+    toy(tmp_path, 0.25)
+    with pytest.raises(ValueError, match=sentence):
+        docs.with_results(f"{mark}\n<!-- /results -->\n", tmp_path / "README.md", tmp_path)
+
+
+def test_what_an_example_prints_is_written_beneath_it() -> None:
+    page = "```python\nprint(6 * 7)\n```\n\n<!-- output -->\n```text\n41\n```\n<!-- /output -->\n"
+    assert docs.with_outputs(page) == page.replace("41", "42")
+
+
+def test_the_check_names_stale_pages_and_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "README.md"
+    page.write_text("old")
+    with pytest.raises(SystemExit) as ended:
+        core_docs.main({page: "new"}, "python -m docs", check=True)
+    assert ended.value.code == 1
+    assert "README.md is not fresh; run python -m docs." in capsys.readouterr().out
+    core_docs.main({page: "new"}, "python -m docs", check=False)
+    assert page.read_text() == "new"
+    with pytest.raises(SystemExit) as ended:
+        core_docs.main({page: "new"}, "python -m docs", check=True)
+    assert ended.value.code == 0
