@@ -129,9 +129,9 @@ def dismiss(players: Sequence[Agent], agents: Sequence[Any]) -> None:
     """Close those agents that `line_up` made; the caller's own stay as they are."""
     for player, given in zip(players, agents, strict=True):
         if isinstance(given, (str, Path)):
-            getattr(player, "close", lambda: None)()  # interim
+            player.close()
 
 
 def identities(players: Sequence[Agent]) -> list[Any]:
     """Who the agents are, as JSON can hold it: their names, and what tells them from others of that name."""
-    return [[player.name, getattr(player, "identity", None)] for player in players]
+    return [[player.name, player.identity] for player in players]

@@ -186,7 +186,7 @@ def report(
             agent.name,
             stats.mean_interval(means[number]),
             stats.share_interval(sample.of_agent(number, shares).mean(1)),
-            getattr(agent, "note", ""),  # interim
+            agent.note,
         )
         for number, agent in enumerate(agents)
     ]

@@ -211,7 +211,7 @@ def tournament(
         options=game.option_values,
         changed=game.changed_options,
         agents=[player.name for player in players],
-        notes=[getattr(player, "note", "") for player in players],
+        notes=[player.note for player in players],
         standings=standings,
         ratings=ratings(np.stack(shares, 1), pairings, sides, anchor, seed),
         anchor=anchor,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from backalley.benchmarks import docs
+from backalley.cli import main
 from backalley.envs.core import docs as core_docs
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,7 +42,7 @@ def test_pages_about_all_games_have_no_figure_typed_by_hand(pages: dict[Path, st
         if page.parent.parent.name == "envs":
             continue
         typed = re.sub(r"<!-- (\w+)[^>]*? -->.*?<!-- /\1 -->|```.*?```", "", text, flags=re.DOTALL)
-        allowed = re.sub(r"95 %|\b3\.1\d\b", "", typed)  # what an interval is, and versions of Python
+        allowed = re.sub(r"95 %|\b3\.1\d\b|version [\d.]+", "", typed)  # what an interval is, and versions
         assert not re.findall(r"±|\d+\.\d\d|\d %", allowed), page
 
 
@@ -101,3 +104,19 @@ def test_the_check_names_stale_pages_and_the_command(tmp_path: Path, capsys: pyt
     with pytest.raises(SystemExit) as ended:
         core_docs.main({page: "new"}, "python -m docs", check=True)
     assert ended.value.code == 0
+
+
+@pytest.mark.slow
+def test_commands_of_the_top_page_work_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after the other, as a reader would type them, with a little of the time and of the deals."""
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"<!-- commands -->\n```sh\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    commands = "".join(blocks).splitlines()
+    assert len(commands) == 4
+    for command in commands:
+        for much, little in ((r"--seconds 60\b", "--seconds 2"), (r"--seconds 120\b", "--seconds 4")):
+            command = re.sub(much, little, command)
+        program, *words = shlex.split(re.sub(r"--deals \d+", "--deals 20", command))
+        assert program == "backalley"
+        done = CliRunner().invoke(main, words, catch_exceptions=False)
+        assert done.exit_code == 0, (command, done.output)

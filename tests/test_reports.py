@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.agents.base import View
+from backalley.agents.base import Agent, View
 from backalley.agents.rule_based import RandomAgent
 from backalley.benchmarks import results, tabular
 from backalley.benchmarks.evaluate import evaluate
@@ -104,7 +104,7 @@ def test_tables_are_aligned() -> None:
     assert tabular.text(["name", "n"], [["a", "10"], ["long", "2"]]) == "name   n\na     10\nlong   2"
 
 
-class Passer:
+class Passer(Agent):
     """A user's agent: the first legal action, always."""
 
     name = "passer"
