@@ -14,7 +14,7 @@ from ..core.parts import Bot
 from ..core.tricks import JOKERS_HIGH
 from .observation import Observation
 from .reading import Table, above, card_shown, nearest_bid, needed, seen_table
-from .state import BOARD, PACK, PLAY, RAINBOW, Options
+from .state import BOARD, PACK, PACK_SIZE, PLAY, RAINBOW, Options
 from .weighing import weigh
 
 # --- duck: the sanity level
@@ -32,7 +32,7 @@ def duck(options: Options, observation: Observation, mask: npt.NDArray[np.int8],
 def losing_card(table: Table, mask: npt.NDArray[np.int8]) -> int:
     """The highest card that loses to the best so far; the lowest where all win, or at the lead."""
     chosen, height = -1, 0
-    for card in range(54):
+    for card in range(PACK_SIZE):
         if mask[PLAY + card] != 0:
             loses = table.best >= 0 and not tricks.beats(card, table.best, table.trump, JOKERS_HIGH)
             value = weight_of(card, table.trump)
@@ -81,7 +81,7 @@ def counted_tricks(table: Table) -> float:
     the suit."""
     total, low_trumps = 0.0, 0
     crowd = max(1.0, table.seats / 4)
-    for card in range(54):
+    for card in range(PACK_SIZE):
         if (table.hand >> card) & 1 == 0:
             continue
         higher = cards.count_bits(above(card, PACK, table.trump))
@@ -116,7 +116,7 @@ def winning_card(options: Options, observation: Observation, table: Table, mask:
     for offset in range(1, options.num_players):
         last = last and card_shown(options, observation, offset) >= 0
     chosen, height = -1, 0
-    for card in range(54):
+    for card in range(PACK_SIZE):
         if mask[PLAY + card] != 0:
             weight = weight_of(card, table.trump)
             wins = table.best < 0 or tricks.beats(card, table.best, table.trump, JOKERS_HIGH)

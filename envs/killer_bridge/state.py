@@ -91,17 +91,17 @@ class Reward(IntEnum):
 class Options(NamedTuple):
     """§1.5: what a table may agree on."""
 
-    num_players: Annotated[int, option("seats at the table", low=1, high=54)] = 4
+    num_players: Annotated[int, option("seats at the table", low=1, high=PACK_SIZE)] = 4
     variant: Annotated[Variant, option("`ultimate`: exactly 37 wins; `drinking`: sips are counted")] = Variant.STANDARD
     scoring: Annotated[Scoring, option("f(x) is x² or x")] = Scoring.SQUARED
     linear_penalty: Annotated[LinearPenalty, option("f(x) of a missed bid in the linear game")] = LinearPenalty.LINEAR
     length: Annotated[Length, option("hands of all sizes down and up again, down only, up only, or one hand")] = (
         Length.FULL
     )
-    hand_size: Annotated[int, option("cards of a single hand", low=0, high=54, words={"largest": LARGEST_HAND})] = (
-        LARGEST_HAND
-    )
-    first_dealer: Annotated[int, trick_hand.first_dealer(most_players=54)] = RANDOM_DEALER
+    hand_size: Annotated[
+        int, option("cards of a single hand", low=0, high=PACK_SIZE, words={"largest": LARGEST_HAND})
+    ] = LARGEST_HAND
+    first_dealer: Annotated[int, trick_hand.first_dealer(most_players=PACK_SIZE)] = RANDOM_DEALER
     allow_board: Annotated[bool, option("BOARD may be bid")] = True
     allow_rainbow: Annotated[bool, option("RAINBOW may be bid")] = True
     shared_win: Annotated[

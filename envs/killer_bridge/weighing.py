@@ -13,7 +13,7 @@ from ..core.tricks import JOKERS_HIGH
 from .observation import Observation
 from .reading import MARGIN, Table, above, card_shown, needed, seen_table
 from .scoring import BOARD_BONUS, MADE_POINTS, RAINBOW_BONUS, bid_value
-from .state import BOARD, PLAY, RAINBOW, LinearPenalty, Options, Scoring
+from .state import BOARD, PACK_SIZE, PLAY, RAINBOW, LinearPenalty, Options, Scoring
 
 
 class Weights(NamedTuple):
@@ -102,7 +102,7 @@ def weighed_bid(
     size, seats = int(observation.hand_size), options.num_players
     leads = observation.dealer[seats - 1] != 0
     mean, variance = 0.0, weights.spread
-    for card in range(54):
+    for card in range(PACK_SIZE):
         if (table.hand >> card) & 1 != 0:
             likely = chance(card, table, leads, weights)
             mean += likely
@@ -138,11 +138,11 @@ def fitting_card(
     not."""
     wanted = needed(observation, 0)
     total = 0.0
-    for card in range(54):
+    for card in range(PACK_SIZE):
         if (table.hand >> card) & 1 != 0:
             total += chance(card, table, False, weights)
     chosen, best = -1, 0.0
-    for card in range(54):
+    for card in range(PACK_SIZE):
         if mask[PLAY + card] == 0:
             continue
         wins = wins_now(options, observation, card, table, weights)

@@ -65,7 +65,7 @@ def with_help(options: Options, own: float) -> float:
 @kernel
 def worth_as_trump(options: Options, hand: int, suit: int) -> float:
     """The points that a hand may expect for its side with this suit as trump."""
-    trumps = hand & (8191 << (13 * suit))
+    trumps = hand & tricks.suit_set(suit, NO_TRUMP)
     count = count_bits(hand & tricks.suit_set(suit, suit))
     if trumps == 0:
         return 0.0
@@ -136,7 +136,7 @@ def partner_holds(options: Options, observation: Observation) -> bool:
 def pitched(options: Options, hand: int) -> int:
     """The first lead: the best suit's ace or king, else its lowest card."""
     suit = best_suit(options, hand)
-    trumps = hand & (8191 << (13 * suit))
+    trumps = hand & tricks.suit_set(suit, NO_TRUMP)
     if trumps == 0:
         return tricks.lowest_card(hand)
     top = tricks.highest_card(trumps)

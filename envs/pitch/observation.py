@@ -11,7 +11,20 @@ from ..core.record import field
 from ..core.trick_hand import SCORE_UNIT, left_of, mark_cards, mark_voids, offset_of, per_seat
 from .auction import top_bid
 from .points import MOST_PIPS
-from .state import ANY_CARD, BIDDING, HAND, NOBODY, NUM_POINTS, Options, State, num_sides, pack_size, per_side, side_of
+from .state import (
+    ANY_CARD,
+    BIDDING,
+    HAND,
+    NOBODY,
+    NUM_CARDS,
+    NUM_POINTS,
+    Options,
+    State,
+    num_sides,
+    pack_size,
+    per_side,
+    side_of,
+)
 
 
 def _most_points(options: Options) -> int:
@@ -23,11 +36,11 @@ class Observation:
     """§4: what one seat may know. Seats are relative: 0 is me, 1 sits at my left. So are sides: 0 is mine, and alone
     everyone is a side."""
 
-    hand: npt.NDArray[np.int8] = field("i1", 53, "my cards")
+    hand: npt.NDArray[np.int8] = field("i1", NUM_CARDS, "my cards")
     played: npt.NDArray[np.int8] = field(
-        "i1", lambda o: (o.num_players, 53), "the cards that each seat has played in this hand"
+        "i1", lambda o: (o.num_players, NUM_CARDS), "the cards that each seat has played in this hand"
     )
-    trick: npt.NDArray[np.int8] = field("i1", lambda o: (o.num_players, 53), "each seat's card in this trick")
+    trick: npt.NDArray[np.int8] = field("i1", lambda o: (o.num_players, NUM_CARDS), "each seat's card in this trick")
     trump: npt.NDArray[np.int8] = field("i1", 5, "trump suit: C, D, H, S, not yet known")
     phase: npt.NDArray[np.int8] = field("i1", 3, "bidding, playing, naming trump: one of them is 1")
     turn: npt.NDArray[np.int8] = field("i1", per_seat, "who is to act")

@@ -18,12 +18,14 @@ from ..core.options import OptionError, option
 from ..core.record import field
 from ..core.trick_hand import RANDOM_DEALER, TrickHand, per_seat
 
+MOST_PLAYERS = 7  # alone (§2)
 HAND = 6  # cards dealt to each player, and tricks of a hand (§1.1)
 PACKET = 3  # cards that a player gets at a time (§1.1)
 LEAST_BID = 2  # (§1.2)
 JOKER = LITTLE_JOKER  # the one joker, where it is played with (§2)
 SPADES = 3  # trump after a pitched joker (§2)
-ANY_CARD = (1 << (JOKER + 1)) - 1  # all cards as a set
+NUM_CARDS = JOKER + 1  # with the joker
+ANY_CARD = (1 << NUM_CARDS) - 1  # all of them as a set
 
 # Actions (§3), 62 of them:
 #    0      pass
@@ -123,9 +125,9 @@ class Options(NamedTuple):
     ] = GameEnd.BIDDER_MUST_MAKE
     mode: Annotated[Mode, option("a game, or one hand")] = Mode.MATCH
     teams: Annotated[Teams, option("two partnerships, or everybody alone")] = Teams.PARTNERS
-    num_players: Annotated[int, option("seats at the table; other than 4 only alone", low=3, high=7)] = 4
+    num_players: Annotated[int, option("seats at the table; other than 4 only alone", low=3, high=MOST_PLAYERS)] = 4
     max_hands: Annotated[int, option("hands after which the higher score wins", low=1, high=120)] = 64
-    first_dealer: Annotated[int, trick_hand.first_dealer(most_players=7)] = RANDOM_DEALER
+    first_dealer: Annotated[int, trick_hand.first_dealer(most_players=MOST_PLAYERS)] = RANDOM_DEALER
 
 
 def check(options: Options) -> None:
