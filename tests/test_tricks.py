@@ -147,10 +147,16 @@ class Table(NamedTuple):
     first_dealer: int = trick_hand.RANDOM_DEALER
 
 
+class Hands(trick_hand.TrickHand):
+    """A table with a field of its own: without one, games' tables would be taken for its subtypes."""
+
+    own: int = record.field("i1", doc="nothing")
+
+
 def table(hands: str, trump: int = 3) -> Any:
     """A table at which everybody holds the cards named, hands apart by commas; seat 1 leads."""
     held = hands.split(", ")
-    state = np.zeros(1, record.dtype(trick_hand.TrickHand, Table(len(held))))[0]
+    state = np.zeros(1, record.dtype(Hands, Table(len(held))))[0]
     trick_hand.clear_hand(state, ALL)
     state.hand[:] = [card_set(names) for names in held]
     state.trump, state.leader, state.seat = trump, 1, 1
