@@ -329,6 +329,27 @@ def declared(state: State, number: int) -> tuple[int, int]:
 
 
 @kernel
+def with_copies_exchanged(action: int, pattern: int, kind: int) -> int:
+    """The pattern of a declaration after the two copies of a type have changed places."""
+    for index in range(members(action)):
+        if member(action, index) == kind:
+            copies = pattern >> (2 * index) & 3
+            pattern ^= (copies ^ (copies >> 1 | (copies & 1) << 1)) << (2 * index)
+    return pattern
+
+
+@kernel
+def same_partners(state: State, kind: int) -> bool:
+    """Under `reuse: free`, whether the two copies of a type have been declared with the very same cards: exchanged,
+    they leave what was declared as it is. §3"""
+    same = True
+    for number in range(int(state.num_declared)):
+        action, pattern = declared(state, number)
+        same = same and was_declared(state, action, with_copies_exchanged(action, pattern, kind))
+    return same
+
+
+@kernel
 def was_declared(state: State, action: int, pattern: int) -> bool:
     """Under `reuse: free`, whether this very set of cards has been declared."""
     found = False

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..core import rng
 from ..core.kernel import kernel
 from ..core.record import field
-from .declarations import declared, entry, member, members, most_points
+from .declarations import declared, entry, most_points, with_copies_exchanged
 from .drawing import in_last_eight, take, top_shown
 from .state import IN_PILE, MOST_DEALS, NONE, NUM_CARDS, NUM_KINDS, NUM_TYPES, STOCK, TRICKS, Options, State
 
@@ -206,11 +206,7 @@ def _swap_copies(state: State, kind: int) -> None:
     state.turn_up = _swapped(int(state.turn_up), kind)
     for number in range(int(state.num_declared)):
         action, pattern = declared(state, number)
-        for index in range(members(action)):
-            if member(action, index) == kind:
-                copies = pattern >> (2 * index) & 3
-                pattern ^= (copies ^ (copies >> 1 | (copies & 1) << 1)) << (2 * index)
-        state.declared[number] = entry(action, pattern)
+        state.declared[number] = entry(action, with_copies_exchanged(action, pattern, kind))
 
 
 @kernel

@@ -135,6 +135,8 @@ def legal(options: Options, state: State, mask: npt.NDArray[np.int8]) -> None:
         scored = int(state.scored[card])
         # Of two copies that nothing tells apart only the lower is an action. §3
         twin = int(card ^ 1 == previous) & int(scored == its_scored)
+        if twin and scored and options.reuse == Reuse.FREE:
+            twin = int(declarations.same_partners(state, card >> 1))
         mask[card] = playable >> (card >> 1) & ~twin & 1
         previous, its_scored = card, scored
 

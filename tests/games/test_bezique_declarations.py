@@ -94,6 +94,20 @@ class Reading:
         self.history.append((action, chosen))
         return chosen
 
+    def partners(self, card: int) -> set[tuple[int, bool, frozenset[int]]]:
+        """The declarations that a card was in: each with whether its twin was in it, and with the others."""
+        both = {card, card ^ 1}
+        return {(action, both <= cards, cards - both) for action, cards in self.history if card in cards}
+
+    def plays(self, hand: list[int], scored: Any) -> list[int]:
+        """The cards to play while there is a stock: of two copies that nothing tells apart only the lower."""
+
+        def alike(card: int) -> bool:
+            apart = self.options.reuse == Reuse.FREE and self.partners(card) != self.partners(card ^ 1)
+            return bool(scored[card] == scored[card ^ 1]) and not apart
+
+        return [card for card in hand if not (card & 1 and card ^ 1 in hand and alike(card))]
+
 
 def collect(hand: list[int], legal: Any, place: int, random: np.random.Generator) -> int:
     """A card to play that keeps the cards of a bezique and long suits (`place` 1 of a name) or ranks (0) together, with
@@ -135,7 +149,9 @@ def test_declarations_agree_with_a_second_reading(reuse: str, quartet: str) -> N
             seat = int(state.seat)
             hand = state.hand[seat][: state.held[seat]].tolist()
             if not int(state.declaring):
-                env.step(collect(hand, np.flatnonzero(env.engine.batch.mask[0]), place, random))
+                plays = np.flatnonzero(env.engine.batch.mask[0])
+                assert plays.tolist() == readings[seat].plays(hand, state.scored)
+                env.step(collect(hand, plays, place, random))
                 continue
             legal = set(np.flatnonzero(env.engine.batch.mask[0]).tolist())
             assert legal - {DECLARE_SEVEN, NO_DECLARATION} == readings[seat].legal(hand, int(state.trump))
