@@ -10,8 +10,8 @@ import numpy.typing as npt
 from ..core.cards import count_bits
 from ..core.kernel import kernel
 from ..core.parts import Bot
-from . import declarations, endgame
-from .declarations import JACK_OF_DIAMONDS, QUEEN_OF_SPADES
+from . import endgame
+from .groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES, points
 from .observation import Observation
 from .pack import beats
 from .prospects import NOTHING, Prospects, Reading, beaters_of, mean_gain, read, scored_bits, shown, trump_of, weigh_all
@@ -52,8 +52,8 @@ def best_declaration(options: Options, observation: Observation, mask: npt.NDArr
     bezique before the double, since the other way round bars them (§1.6). NO_DECLARATION if there is none."""
     trump, best, chosen = trump_of(observation), NOTHING, NO_DECLARATION
     for action in range(DECLARE_SEVEN, NO_DECLARATION):
-        if mask[action] and declarations.points(options, trump, action) > best:
-            best, chosen = declarations.points(options, trump, action), action
+        if mask[action] and points(options, trump, action) > best:
+            best, chosen = points(options, trump, action), action
     if options.reuse == Reuse.CLASS and int(observation.trick) < DRAWING - _HURRY:
         if chosen == DOUBLE_BEZIQUE and mask[BEZIQUE] and not in_single_bezique(observation):
             return BEZIQUE

@@ -33,12 +33,16 @@ def drop(state: State, seat: int, card: int) -> None:
 
 
 @kernel
-def reveal(state: State, seat: int, card: int) -> None:
+def reveal(state: State, seat: int, card: int) -> bool:
     """A card leaves the closed hand before all eyes: if the other seat knew of one like it there, this is taken to be
-    the one. §4"""
+    the one. Gives whether it is one of which the other seat did not know. §4"""
     kind = card >> 1
-    if int(state.scored[card]) == 0 and int(state.known[seat, kind]) > 0:
-        state.known[seat, kind] = int(state.known[seat, kind]) - 1
+    if int(state.scored[card]):
+        return False
+    if int(state.known[seat, kind]) == 0:
+        return True
+    state.known[seat, kind] = int(state.known[seat, kind]) - 1
+    return False
 
 
 @kernel
@@ -56,6 +60,12 @@ def held_types(state: State, seat: int) -> int:
     for index in range(int(state.held[seat])):
         found |= 1 << (int(state.hand[seat, index]) >> 1)
     return found
+
+
+@kernel
+def top_type(state: State) -> int:
+    """The type of the top card of the stock, which is there. §1.3"""
+    return int(state.stock[STOCK - int(state.stock_left)]) >> 1
 
 
 @kernel

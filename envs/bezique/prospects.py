@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from ..core.cards import count_bits
 from ..core.kernel import kernel
-from . import declarations
-from .declarations import JACK_OF_DIAMONDS, QUEEN_OF_SPADES
+from . import groups
+from .declarations import eligible
+from .groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES
 from .observation import Observation
 from .state import (
     ALL_TYPES,
@@ -176,15 +177,13 @@ def weigh_all(options: Options, reading: Reading, trick: int) -> Prospects:
     worth, gain = np.zeros(NUM_CARDS), np.zeros(NUM_TYPES)
     use, first, second, ready = 0, 0, 0, 0.0
     for action in range(MARRIAGE, NO_DECLARATION):
-        if declarations.kind_of(action) != use:
-            use = declarations.kind_of(action)
+        if groups.kind_of(action) != use:
+            use = groups.kind_of(action)
             first, second = fitting(options, reading, use)
         if action == DOUBLE_BEZIQUE:
             points = weigh_double(options, reading, worth, gain, first, second)
         else:
-            points = weigh(
-                reading, worth, gain, first, second, action, declarations.points(options, reading.trump, action)
-            )
+            points = weigh(reading, worth, gain, first, second, action, groups.points(options, reading.trump, action))
         ready = max(ready, points)
     left = DRAWING - trick
     scale = 1.0 - 0.5**left if left > 0 else 0.0
@@ -199,7 +198,7 @@ def fitting(options: Options, reading: Reading, use: int) -> tuple[int, int]:
     first, second = 0, 0
     for index in range(reading.held):
         card = int(reading.mine[index])
-        fit = int(declarations.eligible(options.reuse, card >> 6, use))
+        fit = int(eligible(options.reuse, card >> 6, use))
         first |= (fit & ~(card >> 5) & 1) << (card & NUM_TYPES - 1)
         second |= (fit & card >> 5 & 1) << (card & NUM_TYPES - 1)
     return first, second
@@ -216,16 +215,16 @@ def weigh(
     points: int,
 ) -> float:
     """Add one declaration to the prospects; gives its points if it is complete."""
-    size, whole, missing = declarations.members(action), 1.0, 0
+    size, whole, missing = groups.members(action), 1.0, 0
     for index in range(size):
-        kind = declarations.member(action, index)
+        kind = groups.member(action, index)
         if (first | second) >> kind & 1 == 0:
             whole *= chance_to_draw(reading, kind)
             missing += 1
     if whole == 0.0 or points == 0:
         return 0.0
     for index in range(size):
-        kind = declarations.member(action, index)
+        kind = groups.member(action, index)
         chance = chance_to_draw(reading, kind)
         if (first | second) >> kind & 1 == 0:
             gain[kind] += points * whole / chance * (1.0 - chance)

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from ..core.kernel import kernel
 from ..core.parts import CHANCE, OVER
-from . import declarations
-from .declarations import most_points, points
-from .drawing import draw_stock, draw_turn_up, drop, held_types, in_last_eight, reveal, take, take_openly
+from .declarations import copies, entry, may_declare, same_partners, seven_to_declare
+from .drawing import draw_stock, draw_turn_up, drop, held_types, in_last_eight, reveal, take, take_openly, top_type
+from .groups import kind_of, member, members, most_points, points
 from .pack import beats, is_brisque, is_seven, replies
 from .state import (
     ALL_TYPES,
@@ -95,6 +95,9 @@ def clear_table(state: State) -> None:
     state.declared[:] = 0
     state.num_declared = 0
     state.trick = 0
+    state.made = 0
+    state.could_declare = NONE
+    state.drew = NONE
     state.led = NONE
 
 
@@ -136,39 +139,9 @@ def legal(options: Options, state: State, mask: npt.NDArray[np.int8]) -> None:
         # Of two copies that nothing tells apart only the lower is an action. §3
         twin = int(card ^ 1 == previous) & int(scored == its_scored)
         if twin and scored and options.reuse == Reuse.FREE:
-            twin = int(declarations.same_partners(state, card >> 1))
+            twin = int(same_partners(state, card >> 1))
         mask[card] = playable >> (card >> 1) & ~twin & 1
         previous, its_scored = card, scored
-
-
-@kernel
-def may_declare(options: Options, state: State) -> int:
-    """What the winner of the trick may declare now: bit `action - DECLARE_SEVEN` for each. §1.3, §1.5"""
-    if int(state.trick) == DRAWING and not options.declare_at_trick_24:
-        return 0
-    seat, found = int(state.leader), 0
-    if int(state.made) & 2 == 0:
-        found = declarations.declarable(options, state, seat)
-    if int(state.made) & 1 == 0 and seven_to_declare(options, state, seat) != NONE:
-        found |= 1
-    return found
-
-
-@kernel
-def seven_to_declare(options: Options, state: State, seat: int) -> int:
-    """The seven of trumps that the winner of the trick may declare, of two the lower copy, or NONE. §1.5"""
-    if options.seven_rule == SevenRule.HAND:
-        return declarations.fresh_seven(state, seat)
-    found = NONE
-    for index in range(2):
-        card = int(state.taken[index])
-        if (
-            card >> 1 == int(state.trump) * 8
-            and int(state.scored[card]) & IN_SEVEN == 0
-            and (found == NONE or card < found)
-        ):
-            found = card
-    return found
 
 
 # Play
@@ -189,10 +162,10 @@ def step(options: Options, state: State, action: int) -> None:
 def play(options: Options, state: State, card: int) -> None:
     """Lead a card, or reply to the one led. §1.3"""
     seat = int(state.seat)
-    reveal(state, seat, card)
+    unknown = reveal(state, seat, card)
     drop(state, seat, card)
     if int(state.led) == NONE:
-        state.led = card
+        state.led, state.led_unknown = card, unknown
         state.seat = 1 - seat
         return
     led = int(state.led)
@@ -202,7 +175,7 @@ def play(options: Options, state: State, card: int) -> None:
 @kernel
 def finish_trick(options: Options, state: State, led: int, reply: int, winner: int) -> None:
     """The winner takes both cards; while there is a stock they may declare. §1.3, §1.4"""
-    state.led = NONE
+    state.led, state.led_unknown = NONE, 0
     put_away(options, state, winner, led)
     put_away(options, state, winner, reply)
     state.leader = winner
@@ -229,8 +202,12 @@ def put_away(options: Options, state: State, seat: int, card: int) -> None:
 
 @kernel
 def offer_declaration(options: Options, state: State) -> None:
-    """Let the winner declare, if they can; otherwise draw at once. §1.5"""
-    if may_declare(options, state):
+    """Let the winner declare, if they can; otherwise draw at once. Either tells the other seat something of the hand,
+    but where a seven of the trick, which both see, can be declared. §1.5, §4"""
+    found = may_declare(options, state)
+    in_trick = options.seven_rule == SevenRule.TRICK and found & 1
+    state.could_declare = NONE if in_trick else int(found != 0)
+    if found:
         state.declaring = 1
     else:
         draw(options, state)
@@ -248,6 +225,7 @@ def declare(options: Options, state: State, action: int) -> None:
         state.made = int(state.made) | 2
         lay_down(options, state, seat, action)
     if options.seven_is_declaration:
+        state.could_declare = NONE
         draw(options, state)
     else:
         offer_declaration(options, state)
@@ -256,16 +234,16 @@ def declare(options: Options, state: State, action: int) -> None:
 @kernel
 def lay_down(options: Options, state: State, seat: int, action: int) -> None:
     """The cards of a declaration lie face up from now on, marked with its kind. §1.5, §1.6"""
-    pattern = declarations.copies(options, state, seat, action)
-    kind = declarations.kind_of(action)
-    for index in range(declarations.members(action)):
+    pattern = copies(options, state, seat, action)
+    kind = kind_of(action)
+    for index in range(members(action)):
         for copy in range(2):
             if pattern >> (2 * index + copy) & 1:
-                card = 2 * declarations.member(action, index) + copy
+                card = 2 * member(action, index) + copy
                 reveal(state, seat, card)
                 state.scored[card] = int(state.scored[card]) | kind
     if options.reuse == Reuse.FREE:
-        state.declared[int(state.num_declared)] = declarations.entry(action, pattern)
+        state.declared[int(state.num_declared)] = entry(action, pattern)
         state.num_declared = int(state.num_declared) + 1
 
 
@@ -296,10 +274,12 @@ def draw(options: Options, state: State) -> None:
     for index in range(2):
         state.scored[int(state.taken[index])] = 0
         state.taken[index] = NONE
-    state.declaring, state.made = 0, 0
+    state.declaring = 0
     if options.turn_up == TurnUp.TAKEN_FIRST and int(state.trick) == 1:
+        state.drew = int(state.turn_up) >> 1
         draw_turn_up(state, winner)
     else:
+        state.drew = top_type(state) if options.stock_top_open else NONE
         draw_stock(state, winner, bool(options.stock_top_open))
     if int(state.stock_left) > 0:
         draw_stock(state, 1 - winner, False)
@@ -309,6 +289,7 @@ def draw(options: Options, state: State) -> None:
     if int(state.trick) == DRAWING:
         state.scored[:] = 0
         state.known[:] = 0
+        state.could_declare = NONE
 
 
 # The end

@@ -172,7 +172,14 @@ class State:
     leader: int = field("i1", doc="who leads, or won the trick just finished")
     declaring: int = field("i1", doc="1 while the winner of a trick may declare")
     made: int = field("i1", doc="declared after this trick: 1 the seven of trumps, 2 another declaration, 3 both")
+    could_declare: int = field(
+        "i1",
+        doc="what both know of the latest trick's winner by whether they were asked: 1 they held a declaration, beside "
+        "those of `made`, before drawing, 0 they held none; -1: nothing",
+    )
+    drew: int = field("i1", doc="the type of card that this winner drew then; -1: nobody else saw it")
     led: int = field("i1", doc="the card led; -1: none")
+    led_unknown: int = field("i1", doc="1 if the card led is one that the other seat did not know to be in the hand")
     taken: npt.NDArray[np.int8] = field("i1", 2, "while the winner may declare, the trick they won; else -1")
     turn_up: int = field("i1", doc="the turn-up, or the seven that lies there for it; -1: drawn")
     stock: npt.NDArray[np.int8] = field("i1", STOCK, "the stock, top first, those left at the end; before them -1")

@@ -1,0 +1,229 @@
+"""What a seat at Bezique concludes from whether the opponent was asked to declare after the latest trick, and that the
+worlds drawn for it agree (§4)."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from math import comb
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backalley.envs.bezique.state import DECLARE_SEVEN, NO_DECLARATION, NONE, STOCK
+from tests.cases import random_action
+from tests.games.bezique import Reading, redrawn, table
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"stock_top_open": False},
+    {"seven_is_declaration": False, "turn_up": "taken_first"},
+    {"reuse": "free", "quartet": "any"},
+    {"seven_rule": "trick", "plain_sequence": 0},
+]
+
+
+class Watcher:
+    """What everybody sees of the latest trick, with a second reading of the rules of declaring."""
+
+    def __init__(self, given: dict[str, Any], seed: int) -> None:
+        self.env = table(**given)
+        self.env.reset(seed=seed)
+        self.options, self.state = self.env.game.options, self.env.engine.batch.state[0]
+        self.readings = [Reading(self.options), Reading(self.options)]
+        self.asked: bool | None = None
+        """Whether the winner was asked for a declaration, the last time; None: asked, and that is explained."""
+        self.made: set[str] = set()
+        """What was declared after the trick: "seven", "other"."""
+        self.drew = NONE
+        """The card that the winner drew, if all saw it."""
+        self.led_unknown = False
+        """Whether nobody else knew that the leader held the card led."""
+        self.seven_in_trick = False
+
+    def hand(self, seat: int) -> list[int]:
+        found: list[int] = self.state.hand[seat][: self.state.held[seat]].tolist()
+        return found
+
+    def step(self, action: int) -> None:
+        """Play an action, watching."""
+        state = self.state
+        seat, trick, led, turn_up = int(state.seat), int(state.trick), int(state.led), int(state.turn_up)
+        declaring, hand = bool(state.declaring), self.hand(seat)
+        if action < DECLARE_SEVEN and led == NONE:
+            self.led_unknown = not state.scored[action] and not state.known[seat][action >> 1]
+        if declaring and DECLARE_SEVEN < action < NO_DECLARATION:
+            self.readings[seat].declare(action, hand, int(state.trump))
+        before = [self.hand(0), self.hand(1)]
+        self.env.step(action)
+        if int(state.trick) == trick and not declaring:
+            return
+        if int(state.trick) > trick:
+            self.made = set()
+            self.seven_in_trick = any(card >> 1 == 8 * int(state.trump) for card in (led, action))
+        elif action != NO_DECLARATION:
+            self.made.add("seven" if action == DECLARE_SEVEN else "other")
+        if int(state.declaring) or action == NO_DECLARATION:
+            self.asked = True
+        else:
+            self.asked = None if self.made and self.options.seven_is_declaration else False
+        if self.options.seven_rule and self.seven_in_trick:
+            self.asked = None  # perhaps for that seven, whatever the hand is
+        if not int(state.declaring):
+            winner = int(state.leader)
+            new = set(self.hand(winner)) - set(before[winner]) - ({turn_up} if "seven" in self.made else set())
+            self.drew = new.pop() if new and (self.options.stock_top_open or turn_up in new) else NONE
+
+    def laid(self) -> list[int]:
+        """The cards that lay in front of the winner before drawing, one that was led since included."""
+        led = [] if int(self.state.led) == NONE else [int(self.state.led)]
+        return [card for card in self.hand(int(self.state.leader)) + led if self.state.scored[card]]
+
+    def unknown(self, closed: list[int]) -> list[int]:
+        """Of the types of the winner's closed cards, those that the loser does not know of."""
+        known = np.repeat(np.arange(32), self.state.known[int(self.state.leader)]).tolist()
+        return without(closed, known)
+
+    def before_drawing(self, closed: list[int]) -> list[list[int]]:
+        """The types of the closed cards that the winner may have held before drawing, who holds `closed` now: one list
+        for each card that may be the one drawn."""
+        if int(self.state.declaring):
+            return [closed]
+        led = int(self.state.led)
+        played = [] if led == NONE or self.state.scored[led] else [led >> 1]
+        if self.drew == NONE:
+            drawn = self.unknown(closed) + played * self.led_unknown
+        else:
+            drawn = [self.drew >> 1]
+        return [without(closed + played, [kind]) for kind in drawn]
+
+    def could_declare(self, closed: list[int]) -> bool:
+        """Whether the winner could declare with closed cards of these types, after what was declared already."""
+        laid, trump, cards = self.laid(), int(self.state.trump), []
+        for kind in closed:
+            unscored = (card for card in (2 * kind, 2 * kind + 1) if not self.state.scored[card])
+            cards.append(next(card for card in unscored if card not in cards))
+        reading = self.readings[int(self.state.leader)]
+        found = "other" not in self.made and bool(reading.legal(laid + cards, trump))
+        if "seven" not in self.made and not self.options.seven_rule:
+            found |= any(card >> 1 == 8 * trump and not self.state.scored[card] & 1 for card in laid + cards)
+        return found
+
+
+def without(kinds: list[int], removed: list[int]) -> list[int]:
+    """A list of types less those of another that are in it."""
+    return sorted((Counter(kinds) - Counter(removed)).elements())
+
+
+def closed_types(state: Any, seat: int) -> list[int]:
+    """The types of a seat's cards that do not lie open, ascending."""
+    return [int(card) >> 1 for card in state["hand"][seat, : state["held"][seat]] if not state["scored"][card]]
+
+
+def watched(given: dict[str, Any], seeds: range) -> Iterator[Watcher]:
+    """Positions of random play at which it tells something that the winner of the latest trick was asked or not."""
+    random = np.random.default_rng(seeds.start)
+    for seed in seeds:
+        watcher = Watcher(given, seed)
+        state = watcher.state
+        while int(state.trick) < 24 or int(state.declaring):
+            watcher.step(random_action(watcher.env, random))
+            if (0 < int(state.trick) < 24 or int(state.declaring)) and watcher.asked is not None:
+                yield watcher
+
+
+@pytest.mark.parametrize("given", OPTIONS)
+def test_worlds_agree_with_who_was_asked_to_declare(given: dict[str, Any]) -> None:
+    """In every world the opponent could declare with the cards held before drawing if they were asked, and could not if
+    they were not."""
+    seen: Counter[Any] = Counter()
+    for number, watcher in enumerate(watched(given, range(12))):
+        if number % 4 and not watcher.asked:
+            continue  # most are not
+        state, winner = watcher.env.engine.batch.state.copy(), int(watcher.state.leader)
+        keys = np.arange(5) + 10 * number
+        worlds = redrawn(watcher.env, state, 1 - winner, keys)
+        assert redrawn(watcher.env, worlds[:1], 1 - winner, keys).tobytes() == worlds.tobytes(), "a trace of the truth"
+        for world in worlds:
+            held = watcher.before_drawing(closed_types(world, winner))
+            assert watcher.asked in map(watcher.could_declare, held)
+        seen[watcher.asked, bool(watcher.state.declaring), int(watcher.state.led) != NONE] += 1
+    assert len(seen) == 5, f"positions of some kind did not come up: {seen}"
+
+
+@pytest.mark.parametrize("given", [{}, {"stock_top_open": False}, {"seven_is_declaration": False, "reuse": "once"}])
+def test_worlds_are_even_over_all_that_the_asking_leaves_possible(given: dict[str, Any]) -> None:
+    """Near the end of the stock, against a count of every way to place the cards that the seat cannot."""
+    number, checked = 20_000, set[Any]()
+    for watcher in watched(given, range(60)):
+        state, winner = watcher.state, int(watcher.state.leader)
+        kind = watcher.asked, bool(state.declaring), int(state.led) != NONE
+        if int(state.trick) < 17 or kind in checked:
+            continue
+        known, unknown, pool = unplaced(watcher)
+        if not 10 <= comb(len(pool), len(unknown)) <= 300:
+            continue
+        weights, impossible = ways(watcher, known, len(unknown), pool)
+        if len(weights) < 3 or not impossible:
+            continue
+        drew_unseen = int(state.led) != NONE and watcher.drew == NONE and not watcher.asked
+        if drew_unseen and not hangs_on_the_lead(watcher, weights, known, len(unknown), pool):
+            continue
+        worlds = redrawn(watcher.env, watcher.env.engine.batch.state, 1 - winner, np.arange(number))
+        counts = Counter(shape(world, winner, bool(watcher.options.stock_top_open)) for world in worlds)
+        assert not set(counts) - set(weights)
+        expected = np.array(list(weights.values())) * number / sum(weights.values())
+        found = np.array([counts[key] for key in weights])
+        square = ((found - expected) ** 2 / expected).sum()
+        freedom = len(weights) - 1
+        spread = np.sqrt(2 * freedom + (1 / expected).sum())  # small cells have longer tails
+        assert abs(square - freedom) < 5 * spread, f"{kind}: {square:.0f} for {freedom} degrees of freedom"
+        checked.add(kind)
+        if len(checked) == 5:
+            return
+    raise AssertionError(f"only positions of these kinds came up: {checked}")
+
+
+def hangs_on_the_lead(watcher: Watcher, weights: Counter[Any], known: list[int], count: int, pool: list[int]) -> bool:
+    """Whether it matters much to the worlds that the card led may be the one drawn unseen."""
+    if not watcher.led_unknown:
+        return False
+    watcher.led_unknown = False
+    others, _ = ways(watcher, known, count, pool)
+    watcher.led_unknown = True
+    apart = (abs(weights[key] / weights.total() - others[key] / others.total()) for key in weights | others)
+    return sum(apart) > 0.1
+
+
+def shape(world: Any, winner: int, top_open: bool) -> tuple[tuple[int, ...], int]:
+    """The types of the winner's closed cards, and that of the first card of the stock that nobody sees."""
+    first = STOCK - int(world["stock_left"]) + int(top_open)
+    return tuple(closed_types(world, winner)), int(world["stock"][first]) >> 1 if first < STOCK else NONE
+
+
+def unplaced(watcher: Watcher) -> tuple[list[int], list[int], list[int]]:
+    """Of the winner's closed cards the types that the loser knows of, and the others; and all cards that the loser
+    cannot place, these others and the stock."""
+    state, winner = watcher.env.engine.batch.state[0], int(watcher.state.leader)
+    closed = closed_types(state, winner)
+    unknown = watcher.unknown(closed)
+    first = STOCK - int(state["stock_left"]) + int(watcher.options.stock_top_open)
+    return without(closed, unknown), unknown, [*unknown, *(state["stock"][first:] >> 1).tolist()]
+
+
+def ways(watcher: Watcher, known: list[int], count: int, pool: list[int]) -> tuple[Counter[Any], int]:
+    """In how many ways the cards that the loser cannot place, `count` of them in the winner's hand, make each shape of
+    a world; and how many hands more there would be had they not seen who was asked."""
+    weights, impossible = Counter[Any](), 0
+    for places in itertools.combinations(range(len(pool)), count):
+        hand = sorted(known + [pool[place] for place in places])
+        agreeing = sum(watcher.could_declare(held) == watcher.asked for held in watcher.before_drawing(hand))
+        impossible += int(agreeing == 0)
+        if agreeing:
+            for place in set(range(len(pool))) - set(places):
+                weights[tuple(hand), pool[place]] += agreeing
+            if len(pool) == count:
+                weights[tuple(hand), NONE] += agreeing
+    return weights, impossible
