@@ -271,7 +271,12 @@ def test_decks_are_dealt_as_in_the_aec_environment(game: Game) -> None:
     wanted = aec.observe(aec.agent_selection)["observation"]
     assert np.array_equal(env.reset(seed=2, options=options)[0], wanted)
     assert np.array_equal(envs.reset(seed=3, options=options)[0], [wanted] * 2)
-    assert not np.array_equal(envs.reset(seed=3)[0], [wanted] * 2)
+
+
+def test_stacked_decks_are_dealt_once() -> None:
+    env = gymnasium.make(HAND.type.gymnasium_id, opponent="bot")
+    stacked = env.reset(options={"decks": [range(52)]})[0]
+    assert any(not np.array_equal(env.reset()[0], stacked) for _ in range(3))
 
 
 def test_tables_without_a_seed_go_on_with_their_own_chance() -> None:
@@ -322,9 +327,10 @@ def copy_of(pickled: bytes) -> Any:
     return pickle.loads(pickled)
 
 
-@pytest.mark.parametrize("context", ["spawn"])
-def test_other_processes_play_with_bots_and_searches_in_the_seats(context: str) -> None:
+@pytest.mark.slow
+def test_other_processes_play_with_bots_and_searches_in_the_seats() -> None:
     """Gymnasium's and SB3's, each of which is sent the environment itself."""
+    context = "spawn"
     made = [GymnasiumEnv(HAND, opponent=kind) for kind in ("bot", SearchAgent(HAND, 2, num_threads=1))]
     makers = [functools.partial(copy_of, pickle.dumps(env)) for env in made]
     envs = gymnasium.vector.AsyncVectorEnv(makers, context=context)
