@@ -22,7 +22,6 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from backalley.envs.core import rng
-from backalley.envs.core.aec import ending_info
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.doors import given_number, whole
@@ -174,10 +173,23 @@ class SeatTables:
         vectors = self.tables.observe(self.seat[rows], rows).astype(self.dtype, copy=False)
         return vectors if self.observation == "flat" else {"observation": vectors, "action_mask": self.masks(rows)}
 
-    def ending(self, row: int) -> dict[str, Any]:
-        """What `info` says when a table's episode has ended."""
-        refused = self.refused.get(row) if self.on_illegal == "terminate" else None
-        return ending_info(self.tables.engine, row, int(self.seat[row]), refused)
+    def ended(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """Why the episodes of `rows` ended: "terminated", "truncated" or "illegal_action"."""
+        why = np.where(self.tables.engine.batch.terminated[rows], "terminated", "truncated").astype(object)
+        if self.on_illegal == "terminate" and self.refused:
+            why[[row in self.refused for row in rows.tolist()]] = "illegal_action"
+        return why
+
+    def words(self, rows: npt.NDArray[np.int64]) -> dict[int, dict[str, Any]]:
+        """What else `info` says of the ends of those episodes, by table: the sentence on an illegal action, or what the
+        game tells of one played to its end."""
+        found: dict[int, dict[str, Any]] = {}
+        state, tells = self.tables.engine.batch.state, self.game.type.info is not None
+        for row, why in zip(rows.tolist(), self.ended(rows), strict=True) if tells or self.refused else ():
+            found[row] = {} if why == "illegal_action" else self.game.info(state[row], int(self.seat[row]))
+            if row in self.refused:
+                found[row]["illegal_action"] = self.refused[row]
+        return found
 
     def settings(self) -> str:
         """For a `repr`: the arguments beside game and number of tables."""
@@ -269,7 +281,9 @@ class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
         self.action_space.legal = told["action_mask"].copy()  # type: ignore[attr-defined]
         if 0 in self._seats.refused:
             told["illegal_action"] = self._seats.refused[0]
-        return told | self._seats.ending(0) if self._seats.over[0] else told
+        if self._seats.over[0]:
+            told |= self._seats.words(self._row).get(0, {}) | {"ended": str(self._seats.ended(self._row)[0])}
+        return told
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions are legal now [A], where MaskablePPO looks for it; all ones when the episode has ended."""
@@ -412,12 +426,14 @@ class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
             each = [{name: array[k] for name, array in shown.items()} for k in range(len(rows))]
         else:
             each = list(shown)
-        told: dict[str, Any] = {"action_mask": self._seats.masks(), "seat": self._seats.seat.copy()}
-        told = {name: np.where(over.reshape(-1, *[1] * (array.ndim - 1)), array, 0) for name, array in told.items()}
+        told: dict[str, Any] = {"action_mask": np.zeros((self.num_envs, self._seats.tables.num_actions), np.int8)}
+        told |= {"seat": np.zeros(self.num_envs, np.int64), "ended": np.full(self.num_envs, None, object)}
+        told["action_mask"][rows], told["seat"][rows] = 1, self._seats.seat[rows]
+        told["ended"][rows] = self._seats.ended(rows)
         told |= {f"_{name}": over.copy() for name in list(told)}
-        endings = {row: self._seats.ending(row) for row in rows.tolist()}
-        for name in sorted({name for ending in endings.values() for name in ending}):
-            told |= self._told(name, {row: ending[name] for row, ending in endings.items() if name in ending})
+        words = self._seats.words(rows)
+        for name in sorted({name for said in words.values() for name in said}):
+            told |= self._told(name, {row: said[name] for row, said in words.items() if name in said})
         final = {"final_info": told, "_final_info": over.copy()}
         return self._told("final_obs", dict(zip(rows.tolist(), each, strict=True))) | final
 

@@ -233,9 +233,11 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
             ended, cut = bool(batch.terminated[0]), bool(batch.truncated[0])
             self.terminations = dict.fromkeys(self.agents, ended)
             self.truncations = dict.fromkeys(self.agents, cut)
+            forfeited = refused is not None and self.on_illegal == "terminate"
+            why = "illegal_action" if forfeited else "terminated" if ended else "truncated"
             for seat, name in enumerate(self.possible_agents):
-                forfeit = refused if self.on_illegal == "terminate" else None
-                told = {"action_mask": self._no_mask} | ending_info(engine, 0, seat, forfeit)
+                told = {"illegal_action": refused} if forfeited else self.game.info(batch.state[0], seat)
+                told = {"action_mask": self._no_mask, **told, "ended": why}
                 if name in self._refused:
                     told["illegal_action"] = self._refused[name]
                 self.infos[name] = told
@@ -328,12 +330,3 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
 def _checksum(kept: npt.NDArray[Any]) -> int:
     """Of all of a snapshot but its last field, so that a damaged file is refused and not played."""
     return zlib.crc32(kept.tobytes()[: -kept.dtype["check"].itemsize])
-
-
-def ending_info(engine: Engine, row: int, seat: int, refused: str | None = None) -> dict[str, Any]:
-    """What `info` says to a seat when the episode of a table has ended: why, and what the game tells of it. `refused`
-    is the sentence on the illegal action that ended it."""
-    if refused is not None:
-        return {"ended": "illegal_action", "illegal_action": refused}
-    why = "terminated" if engine.batch.terminated[row] else "truncated"
-    return {**engine.game.info(engine.batch.state[row], seat), "ended": why}
