@@ -236,11 +236,10 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
             forfeited = refused is not None and self.on_illegal == "terminate"
             why = "illegal_action" if forfeited else "terminated" if ended else "truncated"
             for seat, name in enumerate(self.possible_agents):
-                told = {"illegal_action": refused} if forfeited else self.game.info(batch.state[0], seat)
-                told = {"action_mask": self._no_mask, **told, "ended": why}
+                words = {"illegal_action": refused} if forfeited else self.game.info(batch.state[0], seat)
                 if name in self._refused:
-                    told["illegal_action"] = self._refused[name]
-                self.infos[name] = told
+                    words["illegal_action"] = self._refused[name]
+                self.infos[name] = {"action_mask": self._no_mask, **words, "ended": why}
             self.agent_selection = self.agents[0]
         else:
             self._select()
