@@ -231,6 +231,23 @@ def test_sb3s_own_save_and_load_keep_the_bond() -> None:
     assert again.num_timesteps == model.num_timesteps + TABLES * STEPS
 
 
+def test_tables_taken_up_from_a_checkpoint_show_what_they_showed() -> None:
+    """Whose turn it is and what is legal, too, which the batch hands out as copies."""
+    env, other = SeatsVecEnv(GAME, TABLES, seed=1), SeatsVecEnv(GAME, TABLES, seed=2)
+    for one in (env, other):
+        one.reset()
+        for step in range(5):
+            one.step(np.arange(TABLES) // (step + 1) % 2 if one is env else np.zeros(TABLES, np.int64))
+    assert not np.array_equal(other.to_act(), env.to_act())
+    shown = other.restore(env.arrays(), env.facts(), {})
+    np.testing.assert_array_equal(shown, env.tables.time_step.observation)
+    np.testing.assert_array_equal(other.to_act(), env.to_act())
+    np.testing.assert_array_equal(other.action_masks(), env.action_masks())
+    for _ in range(5):
+        for mine, its in zip(env.step(np.ones(TABLES, np.int64)), other.step(np.ones(TABLES, np.int64)), strict=True):
+            np.testing.assert_array_equal(mine, its)
+
+
 @pytest.mark.parametrize("precision", sorted({FLOAT32, best_precision(torch.device("cpu"))}))
 def test_the_same_seed_gives_the_same_weights(precision: str) -> None:
     """Trap 5: to the bit, on one machine and one thread."""

@@ -273,6 +273,7 @@ class SeatsVecEnv(VecEnv):
         for name, array in arrays.items():
             target = {"who": self.who, "keys": self._keys, "returns": self.returns}.get(name)
             np.copyto(getattr(batch, name) if target is None else target, array, casting="no")
+        self.tables.refresh()
         self._spread[:] = facts["spread"]
         self.tally = Tally(**facts["tally"])
         self.generator.bit_generator.state = facts["generator"]

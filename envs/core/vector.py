@@ -245,6 +245,12 @@ class BatchEnv:
         self._check_dealt(mine)
         return self.engine.observe(mine, which)
 
+    def refresh(self) -> TimeStep:
+        """The time step of all tables as they stand, for who has written to the arrays of `engine`: a checkpoint taken
+        up, for one."""
+        self._hand_out(self._all)
+        return self.time_step
+
     # The door ------------------------------------------------------------------------------------------------------
 
     def actions(self, given: npt.ArrayLike, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
