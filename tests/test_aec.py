@@ -371,7 +371,9 @@ def test_other_libraries_find_the_words_they_look_for(given: dict[str, Any]) -> 
 @BY_NAME
 def test_unknown_options_and_values_name_the_choices(game: Game) -> None:
     for wrong in (ValueError, TypeError):
-        with pytest.raises(wrong, match=r"__init__\(\) got an unexpected keyword argument 'colour'; its options are: "):
+        with pytest.raises(
+            wrong, match=r"no option 'colour' \(__init__\(\) got an unexpected keyword argument 'colour'\); it has: "
+        ):
             backalley.make(game.id, colour="red")
     for name in game.type.Options._fields:  # type: ignore[attr-defined]
         with pytest.raises(backalley.OptionError, match=f"option {name} is .*; it takes "):

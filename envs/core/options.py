@@ -110,9 +110,10 @@ def parse(game: str, options_class: type, given: Mapping[str, Any], *, keywords:
         if name not in known:
             near = difflib.get_close_matches(str(name), known, 1)
             meant = f" Did you mean {near[0]}?" if near else ""
-            said = f"{game}: {unexpected_keyword(name)}" if keywords else f"{game} has no setting {name!r}"
-            have = f"its options are: {', '.join(known) or 'none'}" if keywords else f"it has: {', '.join(known)}"
-            raise OptionError(f"{said}; {have}.{meant}")
+            said = f"{game} has no setting {name!r}"
+            if keywords:
+                said = f"{game} has no option {name!r} ({unexpected_keyword(name)})"
+            raise OptionError(f"{said}; it has: {', '.join(known) or 'none'}.{meant}")
     return options_class(**{name: _value(game, options_class, name, value) for name, value in given.items()})
 
 
