@@ -22,7 +22,7 @@ from safetensors.numpy import save as save_tensors
 
 from backalley.envs.core import durable
 from backalley.envs.core.base import Game, GameType
-from backalley.envs.core.catalogue import game_names, game_type, spelling
+from backalley.envs.core.catalogue import game_names, game_type
 from backalley.envs.core.options import OptionError
 
 from .network import PolicyNetwork
@@ -75,7 +75,7 @@ def save_policy(
         "format": FORMAT,
         "name": name,
         "game": game.name,
-        "found_by": spelling(game.type),
+        "found_by": game.spec,
         "version": game.version,
         "options": game.option_values,
         "greedy": greedy,

@@ -21,7 +21,7 @@ import torch
 from backalley.benchmarks import results
 from backalley.envs.core import durable
 from backalley.envs.core.base import Game, GameType
-from backalley.envs.core.catalogue import game_type, spelling
+from backalley.envs.core.catalogue import game_type
 from backalley.envs.core.options import OptionError
 
 from . import checkpoint
@@ -96,7 +96,7 @@ class Run:
     def command(self, decisions: int | None = None) -> str:
         """The line that does this run again; with `decisions`, one that ends at exactly the same weights on the same
         machine."""
-        words = ["backalley", "train", spelling(self.game.type), *self._options()]
+        words = ["backalley", "train", self.game.spec, *self._options()]
         words += ["--config", self._config_file()] if self.given else []
         for name, value in self.overrides.items():
             words += ["--set", f"{name}={_word(value)}"]
@@ -123,11 +123,11 @@ class Run:
 
     def resume_command(self) -> str:
         """The line that goes on with this run."""
-        return shlex.join(["backalley", "train", spelling(self.game.type), "--resume", str(self.folder)])
+        return shlex.join(["backalley", "train", self.game.spec, "--resume", str(self.folder)])
 
     def evaluation_command(self) -> str:
         """The line that plays the final policy against the game's best bot."""
-        words = ["backalley", "evaluate", spelling(self.game.type), str(self.folder), "bot"]
+        words = ["backalley", "evaluate", self.game.spec, str(self.folder), "bot"]
         return shlex.join([*words, *self._options()])
 
     def write(self) -> None:
@@ -141,7 +141,7 @@ class Run:
             "format": _FORMAT,
             "game": self.game.name,
             "game_version": self.game.version,
-            "found_by": spelling(self.game.type),
+            "found_by": self.game.spec,
             "options": self.game.changed_options,
             "config_file": self.given_file,
             "overrides": self.overrides,

@@ -115,8 +115,16 @@ class GameType:
 
     @property
     def spec(self) -> str:
-        """What finds it by name: its id, or the import path of a game outside this package."""
-        return self.id if self.module.startswith(f"{_GAMES}.") else self.module
+        """What finds it in any process: its name, or the import path of a game from outside this package."""
+        if self.module.startswith(f"{_GAMES}."):
+            return self.name
+        name = self._declared_as()
+        return self.name if name is None else self.module if name == "GAME" else f"{self.module}:{name}"
+
+    def _declared_as(self) -> str | None:
+        """What its module calls it; None where it is a copy that has no name there."""
+        module = vars(importlib.import_module(self.module))
+        return next((name for name, value in module.items() if value is self), None)
 
     @property
     def gymnasium_id(self) -> str:
@@ -141,13 +149,13 @@ class GameType:
         return f"<GameType {self.id} of {self.module}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        declared = [name for name, value in vars(importlib.import_module(self.module)).items() if value is self]
-        if not declared:
+        name = self._declared_as()
+        if name is None:
             raise TypeError(
                 f"{self!r} cannot be pickled: its module has no name for it. A game is pickled by the import path of "
                 "its declaration, GAME in game.py."
             )
-        return declared_game, (self.module, declared[0])
+        return declared_game, (self.module, name)
 
 
 def declared_game(module: str, name: str = "GAME") -> GameType:
@@ -198,7 +206,7 @@ class Game:
 
     @property
     def spec(self) -> str:
-        """What finds its type by name: its id, or the import path of a game outside this package."""
+        """What finds its type in any process: its name, or the import path of a game from outside this package."""
         return self.type.spec
 
     @property
@@ -392,9 +400,8 @@ class Game:
         return BatchEnv(self, num_envs, **settings)
 
     def __repr__(self) -> str:
-        name = self.name if self.spec == self.id else self.spec
         given = "".join(f", {option}={value!r}" for option, value in self.changed_options.items())
-        return f"backalley.game({name!r}{given})"
+        return f"backalley.game({self.spec!r}{given})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Game, (self.type, self.options)

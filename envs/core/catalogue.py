@@ -83,17 +83,6 @@ def game_type(name: str) -> GameType:
     return found
 
 
-def spelling(found: GameType) -> str:
-    """What `game_type` finds it by in any process: its name, or the import path of a game from outside this package."""
-    if found.name in own_games():
-        return found.name
-    try:
-        module, name = found.__reduce__()[1]
-    except TypeError:  # it has no name in its module
-        return found.name
-    return module if name == "GAME" else f"{module}:{name}"
-
-
 def _imported(path: str) -> GameType:
     """The game declared at an import path, `package.module` or `package.module:NAME`, also below the working folder."""
     module, _, name = path.partition(":")
