@@ -105,10 +105,9 @@ class DirectAgent(Agent):
     action = agent.act(observation, action_mask)
     """
 
-    observation_type: np.dtype[Any] | None = None
-    """The type of an observation's numbers; None for an agent that does not look at them."""
-    observation_size: int | None = None
-    """How many numbers an observation has; None where it does not matter."""
+    game: Game | None = None
+    """The game whose observations it reads: what is given in a loop of one's own is held against it. None for an agent
+    that looks at the mask alone."""
 
     def choose(
         self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
@@ -122,7 +121,8 @@ class DirectAgent(Agent):
         In a loop of one's own, for an observation [O] and its mask [A], or for rows of them [n, O] and [n, A], as AEC
         environments, batches and Gymnasium environments give them (the AEC dictionary will do for both): an int, or
         int64 [n]. What it draws, it draws by `key`, a whole number or one for each row; None takes a new one each time.
-        Raises ValueError or TypeError in a sentence.
+        Raises ValueError or TypeError in a sentence for what has another shape, type or range than the game shows. An
+        observation within these bounds that no position of the game could show is answered by any action at all.
         """
         if isinstance(view, View):
             return self.choose(view.observation, view.action_mask, view.key)
@@ -138,6 +138,10 @@ class DirectAgent(Agent):
                 f"{self.name} was given observations of shape {shown.shape} and masks of shape {mask.shape}; it takes "
                 "[O] and [A], or [n, O] and [n, A]."
             )
+        if self.game is not None and mask.shape[-1] != self.game.num_actions:
+            raise ValueError(
+                f"{self.name} was given masks of {mask.shape[-1]} actions; its game has {self.game.num_actions}."
+            )
         rows = np.ascontiguousarray(np.atleast_2d(mask) != 0, np.int8)
         if not rows.any(1).all():
             raise ValueError(f"{self.name} was given a mask without a legal action; nobody is to act there.")
@@ -147,15 +151,18 @@ class DirectAgent(Agent):
     def _observations(self, given: Any) -> npt.NDArray[Any]:
         """What was given as an array of the game's own type, whatever number type it came in."""
         shown = np.asarray(given)
-        if self.observation_size is not None and (not shown.ndim or shown.shape[-1] != self.observation_size):
-            raise ValueError(
-                f"{self.name} was given an observation of shape {shown.shape}; its game shows {self.observation_size} "
-                "numbers."
-            )
-        if self.observation_type is None or shown.dtype == self.observation_type:
+        if self.game is None:
             return shown
-        found = shown.astype(self.observation_type)
-        if shown.dtype.kind not in "biuf" or not np.array_equal(found, shown):
+        if not shown.ndim or shown.shape[-1] != self.game.observation_size:
+            raise ValueError(
+                f"{self.name} was given an observation of shape {shown.shape}; its game shows "
+                f"{self.game.observation_size} numbers."
+            )
+        low, high = self.game.observation_bounds
+        # Compiled bots trust what they are shown, and may use a number as an index.
+        fits = shown.dtype.kind in "biuf" and bool(((shown >= low) & (shown <= high)).all())
+        found = shown.astype(self.game.observation_base) if fits else shown
+        if not fits or not np.array_equal(found, shown):
             raise ValueError(f"{self.name} was given numbers that no observation of its game holds ({shown.dtype}).")
         return found
 

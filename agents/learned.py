@@ -131,7 +131,6 @@ class PolicyAgent(NetworkAgent):
         network, self.metadata = read_policy(Path(folder), self.game)
         greedy = self.metadata["greedy"] if greedy is None else greedy
         super().__init__(network.freeze(), self.metadata["name"], greedy=greedy)
-        self.observation_type, self.observation_size = self.game.observation_base, self.game.observation_size
         self.identity = self.metadata["weights"]["sha256"]
         self.note = _note(self.metadata["options"], self.game.option_values)
 

@@ -96,9 +96,10 @@ class KernelAgent(DirectAgent):
     Where every agent of a match is of this kind, `match.Match` runs whole games in machine code.
     """
 
+    game: Game
+
     def __init__(self, name: str, kernel: Callable[..., int], game: Game) -> None:
         self.name, self.kernel, self.game = name, kernel, game
-        self.observation_type, self.observation_size = game.observation_base, game.observation_size
         self._entry: Callable[..., Any] | None = None
 
     def choose(

@@ -58,9 +58,9 @@ class SB3Agent(NetworkAgent):
     def __init__(self, path: Path, game: Game) -> None:
         """Raises SB3FileError in a sentence."""
         weights, activation = _read(path)
+        self.game = game
         self.layers = _build(path, game, weights, activation)
         super().__init__(self.layers, f"sb3:{path.name}", greedy=True)  # type: ignore[arg-type]  # used in _pass alone
-        self.observation_type, self.observation_size = game.observation_base, game.observation_size
 
     def _pass(self, observation: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
         shown = torch.from_numpy(observation).float()

@@ -147,6 +147,12 @@ def test_what_does_not_fit_is_a_sentence() -> None:
         bot.act(shown, mask * 0)
     with pytest.raises(ValueError, match="no observation of its game holds"):
         bot.act(shown + 0.5, mask)
+    far = shown.copy()
+    far[0, 0] = 250
+    with pytest.raises(ValueError, match="no observation of its game holds"):
+        bot.act(far, mask)
+    with pytest.raises(ValueError, match="masks of 9 actions; its game has 4"):
+        bot.act(shown, np.ones((4, 9), np.int8))
     with pytest.raises(ValueError, match="key is"):
         bot.act(shown, mask, key=[1, 2])
     with pytest.raises(NotImplementedError, match="has to say how it plays"):
