@@ -29,7 +29,7 @@ COMPILED: bool = not numba.config.DISABLE_JIT
 repair()
 
 
-def plain(function: Callable[..., Any]) -> FunctionType:
+def uncompiled(function: Callable[..., Any]) -> FunctionType:
     """The Python function under a kernel."""
     found: FunctionType = inspect.unwrap(getattr(function, "py_func", function))
     return found
@@ -37,7 +37,7 @@ def plain(function: Callable[..., Any]) -> FunctionType:
 
 def source(function: Callable[..., Any]) -> Path:
     """The file in which a function, compiled or not, was written; there may be none for one typed at a prompt."""
-    return Path(plain(function).__code__.co_filename).resolve()
+    return Path(uncompiled(function).__code__.co_filename).resolve()
 
 
 def compiled(function: Callable[P, R], *sources: Path, keep: bool = True, arrays: bool = True) -> Callable[P, R]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-from .kernel import COMPILED, compiled, plain, source
+from .kernel import COMPILED, compiled, source, uncompiled
 
 
 def template(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -28,8 +28,8 @@ def specialise(
     Templates that call each other in a circle need `keep=False`: Numba keeps each function apart, and such code was
     seen to crash when only a part of it was still kept.
     """
-    kernels = sorted(names.items())
-    words = " ".join(f"{name}={plain(kernel).__module__}.{plain(kernel).__qualname__}" for name, kernel in kernels)
+    parts = [(name, uncompiled(part)) for name, part in sorted(names.items())]
+    words = " ".join(f"{name}={part.__module__}.{part.__qualname__}" for name, part in parts)
     mark = hashlib.sha256(words.encode()).hexdigest()[:12]
     sources = sorted({source(part) for part in [*templates, *names.values()]})
     scope: dict[str, Any] = {}

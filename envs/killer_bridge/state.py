@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import trick_hand
-from ..core.kernel import kernel
-from ..core.options import OptionError, option, plain
+from ..core.kernel import kernel, uncompiled
+from ..core.options import OptionError, option
 from ..core.record import field
 from ..core.trick_hand import RANDOM_DEALER, TrickHand, per_seat
 
@@ -135,14 +135,15 @@ def check(options: Options) -> None:
     """Raises OptionError for a dealer who has no seat, a hand that the pack cannot give, and options that have nothing
     to act on."""
     trick_hand.check_first_dealer("killer_bridge", options)
-    if options.hand_size > largest_hand(options):
+    largest = uncompiled(largest_hand)(options)
+    if options.hand_size > largest:
         raise OptionError(
             f"killer_bridge option hand_size is {options.hand_size}; "
-            f"{options.num_players} players get at most {largest_hand(options)} cards each."
+            f"{options.num_players} players get at most {largest} cards each."
         )
     if options.hand_size != LARGEST_HAND and options.length != Length.SINGLE:
         raise OptionError(f"killer_bridge option hand_size is {options.hand_size}; it needs length='single'.")
-    if options.per_hand_rewards and not pays_points(plain(options)):
+    if options.per_hand_rewards and not uncompiled(pays_points)(options):
         raise OptionError("killer_bridge option per_hand_rewards pays points hand by hand; it needs reward='points'.")
 
 
