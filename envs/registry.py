@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
 import gymnasium
 
+from .core import catalogue
 from .core.aec import AECEnv
 from .core.base import Game, GameType, gymnasium_id
 from .core.catalogue import game, game_type, own_games, version_of
@@ -62,6 +63,26 @@ def pettingzoo_module(name: str) -> ModuleType | None:
     return module
 
 
+def register_game(declared: GameType | str) -> GameType:
+    """Let a game from outside this package be named like any other, in PettingZoo's and Gymnasium's registries too;
+    gives its type.
+
+    `declared` is its GameType or the import path of the module with its GAME (`my_games.war.game`). Environments of it
+    can be had without this, by its GameType. Raises ValueError for a name that another game has, TypeError or
+    UnknownGame for what is no game, in a sentence.
+    """
+    found = catalogue.register_game(declared)
+    register_pettingzoo()
+    register_gymnasium()
+    return found
+
+
+def _known() -> Iterator[tuple[str, int, str]]:
+    """Name, version and spec of every game; this package's own are not loaded for it."""
+    yield from ((name, version_of(name), name) for name in own_games())
+    yield from ((found.name, found.version, found.spec) for found in catalogue.registered_games())
+
+
 def register_pettingzoo() -> None:
     """Enter every game into PettingZoo's own registry (`pettingzoo.make("aec", "backalley/poker_duel-v0")`); older
     versions have none."""
@@ -70,22 +91,22 @@ def register_pettingzoo() -> None:
         from pettingzoo.env_registry.registration import aec_registry
     except ImportError:
         return
-    for name in own_games():
-        id = f"backalley/{name}-v{version_of(name)}"
+    for name, version, spec in _known():
+        id = f"backalley/{name}-v{version}"
         if id not in aec_registry:
-            register("aec", id, entry_point="backalley.envs.registry:make", kwargs={"id": name})
+            register("aec", id, entry_point="backalley.envs.registry:make", kwargs={"id": spec})
 
 
 def register_gymnasium() -> None:
     """Enter every game into Gymnasium's registry: one seat is yours, the others are agents."""
-    for name in own_games():
-        id = gymnasium_id(name, version_of(name))
+    for name, version, spec in _known():
+        id = gymnasium_id(name, version)
         if id not in gymnasium.registry:
             gymnasium.register(
                 id,
                 entry_point="backalley.agents.gymnasium_env:make_gymnasium",
                 vector_entry_point="backalley.agents.gymnasium_env:make_gymnasium_vec",
-                kwargs={"game": name},
+                kwargs={"game": spec},
                 disable_env_checker=True,
                 order_enforce=False,
             )

@@ -18,9 +18,14 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game, game_names
 from backalley.envs.core.options import OptionError
 from backalley.envs.core.parts import OVER
+from backalley.envs.registry import register_game
 
 ONLY = os.environ.get("BACKALLEY_ONLY")
 """Names of games, comma-separated, to which a run of the generic tests is narrowed; all by default."""
+
+for _name in ONLY.split(",") if ONLY else ():
+    if "." in _name:
+        register_game(_name)  # from outside this package
 
 GAMES = [game(name) for name in (ONLY.split(",") if ONLY else game_names())]
 

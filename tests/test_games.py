@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -91,6 +92,7 @@ def test_games_from_outside_by_path_and_by_registration(monkeypatch: pytest.Monk
     assert backalley.register_game(kuhn.GAME) is kuhn.GAME
     assert backalley.game("kuhn-v0") == kuhn.GAME.bind()
     assert "kuhn" in backalley.game_names()
+    assert gymnasium.make("backalley/Kuhn-v0", opponent="random").unwrapped.game == kuhn.GAME.bind()
     report = backalley.evaluate("kuhn", ["bot", "random"], deals=20)
     assert report.deals == 20
 
@@ -140,10 +142,10 @@ def test_a_new_game_passes_every_generic_test(tmp_path: Path) -> None:
         "BACKALLEY_ONLY": "my_war.game",
         "PYTHONPATH": os.pathsep.join([str(tmp_path), str(root / "src")]),
     }
-    names = ("rules", "vectors", "playthroughs", "batch", "shells", "search", "pages")
+    names = ("rules", "vectors", "playthroughs", "batch", "aec", "gymnasium", "search", "pages")
     tests = [str(root / "tests" / f"test_{name}.py") for name in names]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *tests],
+        [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "-k", "my_war", *tests],
         capture_output=True,
         text=True,
         cwd=root,

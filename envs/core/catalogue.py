@@ -47,11 +47,7 @@ def version_of(name: str) -> int:
 
 
 def register_game(declared: GameType | str) -> GameType:
-    """Let a game from outside this package be named like any other; gives its type.
-
-    `declared` is its GameType or the import path of the module with its GAME (`my_games.war.game`). Environments of it
-    can be had without this, by its GameType. Raises ValueError for a name that another game has.
-    """
+    """Let a game from outside this package be found by its name; `registry.register_game` enters it everywhere."""
     found = _imported(declared) if isinstance(declared, str) else declared
     if not isinstance(found, GameType):
         raise TypeError(f"A game is registered by its GameType or its import path, and {declared!r} was given.")
@@ -59,6 +55,11 @@ def register_game(declared: GameType | str) -> GameType:
         raise ValueError(f"There is a game named {found.name!r} already; give {found!r} another name.")
     _registered[found.name] = found
     return found
+
+
+def registered_games() -> list[GameType]:
+    """The games from outside this package that are registered."""
+    return list(_registered.values())
 
 
 def game_type(name: str) -> GameType:

@@ -23,11 +23,18 @@ if not (_Path(__file__).parent / "envs").is_dir():
     __path__.append(str(_Path(__file__).resolve().parents[2]))
 
 from backalley.envs.core.base import Game, GameType
-from backalley.envs.core.catalogue import UnknownGame, game, game_names, game_type, games, register_game
+from backalley.envs.core.catalogue import UnknownGame, game, game_names, game_type, games
 from backalley.envs.core.engine import IllegalAction
 from backalley.envs.core.options import OptionError
 from backalley.envs.core.vector import BatchEnv, TimeStep
-from backalley.envs.registry import make, make_vec, pettingzoo_module, register_gymnasium, register_pettingzoo
+from backalley.envs.registry import (
+    make,
+    make_vec,
+    pettingzoo_module,
+    register_game,
+    register_gymnasium,
+    register_pettingzoo,
+)
 
 if _TYPE_CHECKING:
     from backalley.agents.learned import load_policy

@@ -277,7 +277,7 @@ def test_infos_tell_points_and_winners_and_sips_only_where_they_are_drunk() -> N
     assert set(env.infos["player_0"]) == {"action_mask"}
     while env.engine.batch.seat[0] != OVER:
         env.step(int(np.flatnonzero(env.engine.batch.mask[0])[0]))
-    assert set(env.infos["player_0"]) == {"action_mask", "points", "winner"}
+    assert set(env.infos["player_0"]) == {"action_mask", "points", "winner", "ended"}
     state = env.engine.batch.state[0]
     assert [env.infos[name]["points"] for name in env.possible_agents] == state["score"].tolist()
     best = state["score"].max()

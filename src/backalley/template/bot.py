@@ -12,7 +12,7 @@ from .state import FOLD, PACK, STAY, Options
 
 @kernel
 def median(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """Stays with a card of the upper half."""
+    """Stays with a card of the upper half: hearts and spades."""
     for card in range(PACK // 2):
         if observation.card[card]:
             return FOLD

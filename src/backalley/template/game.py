@@ -23,7 +23,6 @@ GAME = GameType(
     table_str=table_str,
     piles=piles,
     deck_size=lambda options: PACK,
-    cards_needed=lambda options: 2,
     reward_range=lambda options: (-1.0, 1.0),
     zero_sum=lambda options: True,
     bots=BOTS,

@@ -20,12 +20,17 @@ class Observation:
 @kernel
 def observe(options: Options, state: State, seat: int, out: Observation) -> None:
     """One's own card; that seat 1 is to act tells that seat 0 has stayed."""
-    out.card[int(state.card[seat])] = 1
+    out.card[int(state.deck[seat])] = 1
     out.other_stayed = seat == 1 and int(state.seat) == 1
 
 
 @kernel
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
-    """Any card but one's own for the other seat."""
-    key, card = rng.below(key, PACK - 1)
-    state.card[1 - seat] = card + (card >= int(state.card[seat]))
+    """All cards but one's own are shuffled anew."""
+    own = int(state.deck[seat])
+    for place in range(PACK):
+        state.deck[place] = place
+    state.deck[own] = PACK - 1
+    rng.shuffle(key, state.deck, PACK - 1)
+    state.deck[PACK - 1] = state.deck[seat]
+    state.deck[seat] = own

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from backalley.envs.core.options import option
 from backalley.envs.core.record import field
 
-PACK = 13  # the clubs from 2 to A, numbered from 0, §1.1
+PACK = 52  # numbered from 0: clubs, diamonds, hearts, spades, each from 2 to A, §1.1
 FOLD, STAY = 0, 1  # actions, §1.2
 
 
@@ -22,5 +22,5 @@ class State:
     """Everything on the table. Numbers are signed: the difference of two unsigned ones would wrap around."""
 
     seat: int = field("i1", doc="who acts; -1 a shuffled pack is wanted, -2 over")
-    card: npt.NDArray[np.int8] = field("i1", 2, "each seat's card")
+    deck: npt.NDArray[np.int8] = field("i1", PACK, "the shuffled pack: the seats' cards, then the stock")
     reward: npt.NDArray[np.float32] = field("f4", 2, "what each seat gained by the latest action")

@@ -4,7 +4,7 @@ from typing import Any
 
 from backalley.envs.core import cards
 
-from .state import PACK, STAY, Options
+from .state import STAY, Options
 
 
 def action_str(options: Options, action: int) -> str:
@@ -14,10 +14,9 @@ def action_str(options: Options, action: int) -> str:
 
 def piles(options: Options, state: Any) -> dict[str, list[int]]:
     """Where every card of the pack lies."""
-    held = state.card.tolist()
-    return {"hands": held, "stock": [card for card in range(PACK) if card not in held]}
+    return {"hands": state.deck[:2].tolist(), "stock": state.deck[2:].tolist()}
 
 
 def table_str(options: Options, state: Any, seat: int | None) -> str:
     """The table as `seat` may see it; None shows everything."""
-    return "  ".join(cards.card_name(card) if seat in (None, who) else "??" for who, card in enumerate(state.card))
+    return "  ".join(cards.card_name(card) if seat in (None, who) else "??" for who, card in enumerate(state.deck[:2]))
