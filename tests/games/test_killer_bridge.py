@@ -439,7 +439,7 @@ def test_a_small_table_costs_no_more_than_it_needs() -> None:
     for players in (1, 4, 10, 11, 37, 54):
         game = GAME.bind({"num_players": players})
         assert game.observation_base.itemsize == 1
-        assert f"| {players} | {sizes[players - 1]} | {game.observation_size} |" in page
+        assert f"| {sizes[players - 1]:,} | {game.observation_size:,} |" in page
 
 
 # --- options
