@@ -19,6 +19,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.doors import first_outside, given_number, whole_numbers
 from backalley.envs.core.engine import Engine, IllegalAction
 from backalley.envs.core.kernel import wrapping
+from backalley.envs.core.render import table_text
 
 
 class View:
@@ -63,6 +64,10 @@ class View:
         self._engine.determinize(states, seats, keys)
         return states
 
+    def table_text(self, k: int) -> str:
+        """Table k as the seat to act there may see it, in text: what environments render in mode "ansi"."""
+        return table_text(self._engine, int(self._rows[k]), None)
+
     def first_illegal(self, actions: npt.NDArray[np.int64]) -> int:
         """The first k whose action is not legal at its table, or -1: by the tables themselves, not by `action_mask`,
         which whoever was shown it may have written to."""
@@ -87,6 +92,8 @@ class Agent:
     identity: Any = None
     """What tells it from others of its name, as JSON can hold it (the digest of its weights, say): unfinished work is
     taken up again only by the same agents."""
+    one_table: bool = False
+    """Whether matches let it finish a table before it is shown another, as a person would."""
     note: str = ""
     """What a reader of its results should know, in a sentence."""
 

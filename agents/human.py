@@ -1,41 +1,133 @@
-"""A person at a terminal, playing one episode against agents.
+"""People at a terminal: `human` wherever an agent is named, and `play`, one episode with people in some of its seats.
 
-The person sees what the seat may see and nothing else: other seats' actions are not announced, since some are hidden (a
-card laid face down); what is public of them shows on the table.
+A person sees what the seat to act may see and nothing else: other seats' actions are not announced, since some are
+hidden (a card laid face down); what is public of them shows on the table. Between two people the screen is cleared, and
+nothing is drawn before the next one says that they look.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
+import click
 import numpy as np
+import numpy.typing as npt
 
 from backalley.envs.core import rng
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
-from backalley.envs.core.engine import Engine
 from backalley.envs.core.parts import OVER
-from backalley.envs.core.render import table_text
 
-from .base import Agent, answer, view_of
+from .base import Agent, View, answer, view_of
 
 _AGENT_KEYS = 1
 """Number under which the agents' randomness is forked off the table's seed."""
 HELP = "Type an action's name, the beginning of one, or its number; ? lists the legal actions, q leaves the table."
+_CLEAR = "\033[2J\033[3J\033[H"
+"""Erases a terminal's screen and what it would scroll back to, and begins at the top (xterm's control sequences)."""
 
 
-class LeftTable(Exception):
-    """The person has left before the end."""
+class LeftTable(KeyboardInterrupt):
+    """A person has left before the end. What stops politely at Ctrl-C stops so for them, too."""
 
 
-def read_action(engine: Engine, text: str) -> int:
-    """The legal action that a person means: a name, the beginning of just one legal name, or a number; nothing where
-    only one is legal.
+def _typed() -> str:
+    if sys.stdin is None or sys.stdin.closed:
+        raise EOFError
+    return input("> ")
+
+
+def _clear() -> None:
+    if sys.stdout.isatty():
+        click.echo(_CLEAR, nl=False)
+
+
+class Terminal:
+    """Where people look and type.
+
+    `ask()` gives a line that was typed (EOFError: nobody is there), `show(text)` shows one, `clear()` takes away all
+    that was shown. With `hides` the screen is cleared between two people.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[], str] = _typed,
+        show: Callable[[str], None] = click.echo,
+        clear: Callable[[], None] = _clear,
+        *,
+        hides: bool = True,
+    ) -> None:
+        self._ask, self.show, self._clear, self.hides = ask, show, clear, hides
+        self._looked: Any = None
+        """Who looked at it last."""
+
+    def ask(self) -> str:
+        """A line that a person typed. Raises LeftTable where they leave."""
+        try:
+            line = self._ask()
+        except EOFError:
+            raise LeftTable from None
+        if line.strip().lower() in ("q", "quit"):
+            raise LeftTable
+        return line
+
+    def turn_to(self, person: Any, name: str) -> None:
+        """Let `person` look; after somebody else on an empty screen, and not before they ask for it."""
+        before, self._looked = self._looked, person
+        if before is None:
+            self.show(HELP)
+        elif self.hides and before != person:
+            self._clear()
+            self.show(f"The screen is for {name} alone. Press Enter to look.")
+            self.ask()
+
+
+TERMINAL = Terminal()
+"""The one that this process runs at."""
+
+
+class HumanAgent(Agent):
+    """A person at `terminal`; with `each_seat`, a person in each of the seats that it plays."""
+
+    name = "human"
+    one_table = True
+
+    def __init__(self, terminal: Terminal = TERMINAL, *, each_seat: bool = False) -> None:
+        self._terminal, self._each_seat = terminal, each_seat
+
+    def act(self, view: View) -> npt.NDArray[np.int64]:
+        """What the person answers, table by table. Raises LeftTable when they leave."""
+        return np.array([self._choose(view, k) for k in range(len(view))], np.int64)
+
+    def _choose(self, view: View, k: int) -> int:
+        seat, terminal = int(view.seat[k]), self._terminal
+        terminal.turn_to(seat if self._each_seat else id(self), view.game.seat_name(seat))
+        terminal.show(f"\n{view.table_text(k)}")
+        while True:
+            text = terminal.ask()
+            if text.strip() in ("?", "help"):
+                legal = (f"  {action:3}  {view.game.action_str(action)}" for action in _legal(view, k))
+                terminal.show("\n".join([HELP, *legal]))
+                continue
+            try:
+                return read_action(view, k, text)
+            except ValueError as error:
+                terminal.show(str(error))
+
+
+def _legal(view: View, k: int) -> list[int]:
+    return [int(action) for action in np.flatnonzero(view.action_mask[k])]
+
+
+def read_action(view: View, k: int, text: str) -> int:
+    """The legal action that a person means at table `k` of a view: a name, the beginning of just one legal name, or a
+    number; nothing where only one is legal.
 
     Raises ValueError in a sentence.
     """
-    game = engine.game
-    legal = [int(action) for action in np.flatnonzero(engine.batch.mask[0])]
+    game, legal = view.game, _legal(view, k)
     names = {game.action_str(action): action for action in legal}
     typed = " ".join(text.lower().split())
     if not typed and len(legal) == 1:
@@ -54,29 +146,7 @@ def read_action(engine: Engine, text: str) -> int:
     number = int(typed) if typed.isdecimal() else game.action_number(typed) if typed else None
     if number is None:
         raise ValueError(HELP)
-    raise engine.refuse(0, number)
-
-
-def _legal_lines(engine: Engine) -> str:
-    legal = np.flatnonzero(engine.batch.mask[0])
-    return "\n".join(f"  {int(action):3}  {engine.game.action_str(int(action))}" for action in legal)
-
-
-def _ask(engine: Engine, ask: Callable[[], str], show: Callable[[str], None]) -> int:
-    while True:
-        try:
-            text = ask()
-        except EOFError:
-            raise LeftTable from None
-        if text.strip().lower() in ("q", "quit"):
-            raise LeftTable
-        if text.strip() in ("?", "help"):
-            show(f"{HELP}\n{_legal_lines(engine)}")
-            continue
-        try:
-            return read_action(engine, text)
-        except ValueError as error:
-            show(str(error))
+    raise view.refuse(k, number)
 
 
 def play(
@@ -85,14 +155,13 @@ def play(
     *,
     seat: int,
     seed: int,
-    ask: Callable[[], str],
-    show: Callable[[str], None],
+    terminal: Terminal = TERMINAL,
 ) -> list[float]:
     """Play one episode in `seat` against `opponents` (one for all other seats, or one for each, clockwise from the
-    left).
+    left), at `terminal`.
 
-    `ask()` gives a line that the person typed, `show(text)` shows one. Gives every seat's return. Raises LeftTable when
-    the person leaves, ValueError for a line-up that does not fit the table.
+    A HumanAgent among the opponents is another person at the same terminal, one in each seat that it has. Gives every
+    seat's return. Raises LeftTable when somebody leaves, ValueError for a line-up that does not fit the table.
     """
     seats = game.num_seats
     if not 0 <= seat < seats:
@@ -102,20 +171,16 @@ def play(
     if seats > 1 and len(opponents) not in (1, seats - 1):
         others = f"{game.name} has {seats - 1} other seats"
         raise ValueError(f"{others}, and {len(opponents)} opponents were given; give one for all, or one for each.")
+    people = HumanAgent(terminal, each_seat=True)
+    around = list(opponents) * (seats - 1 if len(opponents) == 1 else 1)
+    at_table: list[Agent] = [people, *(people if isinstance(other, HumanAgent) else other for other in around)]
     env = AECEnv(game)
     env.reset(seed=seed)
     engine, row, returns = env.engine, np.zeros(1, np.int64), np.zeros(seats)
     with np.errstate(over="ignore"):
         keys = np.array([rng.fork(rng.stream_of(seed), _AGENT_KEYS)], np.uint64)
-    show(HELP)
     while (acting := int(engine.batch.seat[0])) != OVER:
-        if acting == seat:
-            show("\n" + table_text(engine, 0, seat))
-            action = _ask(engine, ask, show)
-        else:
-            other = opponents[(acting - seat) % seats - 1 if len(opponents) > 1 else 0]
-            action = int(answer(other, view_of(engine, row, keys))[0])
-        env.step(action)
+        env.step(int(answer(at_table[(acting - seat) % seats], view_of(engine, row, keys))[0]))
         returns += engine.batch.reward[0]
-    show("\n" + game.table_str(engine.batch.state[0], None))
+    terminal.show("\n" + game.table_str(engine.batch.state[0], None))
     return [float(value) for value in returns]

@@ -51,9 +51,13 @@ def act_rows(
 
 
 def play_out(
-    tables: BatchEnv, agents: Sequence[Agent], who: npt.NDArray[np.int64], table_keys: npt.NDArray[np.uint64]
+    tables: BatchEnv,
+    agents: Sequence[Agent],
+    who: npt.NDArray[np.int64],
+    table_keys: npt.NDArray[np.uint64],
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Play every table from where it stands to the end of its episode; `tables` must not reset itself.
+    """Play every table from where it stands to the end of its episode, one after the other where an agent asks for
+    `one_table`; `tables` must not reset itself.
 
     `who` [B, N] indexes `agents`; `table_keys` [B] seeds the agents' own randomness. Gives returns [B, N] and decisions
     [B].
@@ -62,13 +66,15 @@ def play_out(
         raise ValueError("play_out needs tables made with autoreset=False.")
     returns = np.zeros((tables.num_envs, tables.num_seats))
     seat = tables.engine.batch.seat
-    rows = np.flatnonzero(seat >= 0)
+    open_rows = np.flatnonzero(seat >= 0)
     # Bots trust what they are shown, and a caller may have written into what it was handed.
-    tables.engine.batch.flat[rows] = tables.observe(seat[rows], rows)
-    while len(rows):
-        time_step = tables.step(act_rows(tables, agents, who, rows, table_keys), rows)
-        returns[rows] += time_step.reward[rows]
-        rows = rows[seat[rows] >= 0]
+    tables.engine.batch.flat[open_rows] = tables.observe(seat[open_rows], open_rows)
+    one_by_one = any(getattr(agent, "one_table", False) for agent in agents)
+    for rows in np.split(open_rows, len(open_rows)) if one_by_one and len(open_rows) else [open_rows]:
+        while len(rows):
+            time_step = tables.step(act_rows(tables, agents, who, rows, table_keys), rows)
+            returns[rows] += time_step.reward[rows]
+            rows = rows[seat[rows] >= 0]
     return returns, tables.engine.batch.decisions.astype(np.int64)
 
 

@@ -1,5 +1,5 @@
-"""Agents by name: `random`, `bot`, `bot:NAME`, `mc:WORLDS[:MILLISECONDS]`, the folder of a trained policy, or one's
-own: `module:Class`, `file.py:Class`, `sb3:model.zip`."""
+"""Agents by name: `random`, `bot`, `bot:NAME`, `mc:WORLDS[:MILLISECONDS]`, `human`, the folder of a trained policy,
+or one's own: `module:Class`, `file.py:Class`, `sb3:model.zip`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from backalley.envs.core.catalogue import game as game_of
 
 from .base import Agent, as_agent
 from .custom import custom_agent
+from .human import HumanAgent
 from .rule_based import BotAgent, RandomAgent
 from .search import search_agent
 
@@ -34,6 +35,8 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
     kind, _, rest = spec.partition(":")
     if spec == "random":
         return RandomAgent()
+    if spec == "human":
+        return HumanAgent()
     if kind == "bot":
         return BotAgent(game, rest or None)
     if kind == "mc":
@@ -44,7 +47,7 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
         return SB3Agent(Path(rest), game)
     if ":" in spec:
         return custom_agent(spec, game)
-    names = ["random", *(["bot"] if game.bots else []), *(f"bot:{name}" for name in game.bots)]
+    names = ["random", "human", *(["bot"] if game.bots else []), *(f"bot:{name}" for name in game.bots)]
     near = difflib.get_close_matches(spec, [*names, *game.bots], 1)
     meant = "" if not near else f" Did you mean {near[0] if near[0] in names else f'bot:{near[0]}'}?"
     shown = ", ".join([*names, "mc:WORLDS[:MILLISECONDS]"])

@@ -11,7 +11,7 @@ import pytest
 import backalley
 from backalley.agents.base import View
 from backalley.agents.gymnasium_env import GymnasiumEnv
-from backalley.agents.human import play
+from backalley.agents.human import Terminal, play
 from backalley.agents.match import Match, play_out
 from backalley.agents.rule_based import BotAgent, KernelAgent, RandomAgent
 from backalley.envs.core.engine import IllegalAction
@@ -122,5 +122,6 @@ def test_bots_see_the_table_and_not_what_a_caller_wrote() -> None:
 
 
 def test_against_a_person() -> None:
+    quiet = Terminal(lambda: "hit", lambda text: None)
     with pytest.raises(IllegalAction, match=r"The agent Odd: .*cannot play 7"):
-        play(GAME, [Odd(lambda view: [7])], seat=0, seed=0, ask=lambda: "hit", show=lambda text: None)  # type: ignore[list-item]
+        play(GAME, [Odd(lambda view: [7])], seat=0, seed=0, terminal=quiet)  # type: ignore[list-item]

@@ -421,13 +421,6 @@ def tournament(
     _again(line)
 
 
-def _typed() -> str:
-    """A line that the person types. Raises EOFError where there is no standard input at all."""
-    if sys.stdin is None or sys.stdin.closed:
-        raise EOFError
-    return input("> ")
-
-
 @main.command()
 @click.argument("game")
 @click.option("--seat", type=int, default=0, show_default=True, help="Where you sit.")
@@ -435,13 +428,16 @@ def _typed() -> str:
     "--opponent",
     "opponents",
     multiple=True,
-    help="One for all others, or one for each; the game's best bot by default.",
+    help="One for all others, or one for each; the game's best bot by default, human for somebody beside you.",
 )
+@click.option("--shared", is_flag=True, help="Do not clear the screen between people: you play all their seats.")
 @seed_option(None, "Decides the deal; drawn anew by default.")
 @option_option
-def play(game: str, seat: int, opponents: tuple[str, ...], seed: int | None, given: dict[str, str]) -> None:
+def play(
+    game: str, seat: int, opponents: tuple[str, ...], shared: bool, seed: int | None, given: dict[str, str]
+) -> None:
     """Play GAME at the terminal. One episode; you sit in --seat."""
-    from backalley.agents.human import LeftTable
+    from backalley.agents.human import LeftTable, Terminal
     from backalley.agents.human import play as run
 
     found = _game(game, given)
@@ -452,13 +448,15 @@ def play(game: str, seat: int, opponents: tuple[str, ...], seed: int | None, giv
         seed = secrets.randbelow(1_000_000)
     again = command_line("play", found.spec, given=given, seat=seat, seed=seed)
     again += "".join(f" --opponent {shlex.quote(spec)}" for spec in opponents)
+    again += " --shared" if shared else ""
     try:
-        returns = run(found, others, seat=seat, seed=seed, ask=_typed, show=click.echo)
+        returns = run(found, others, seat=seat, seed=seed, terminal=Terminal(hides=not shared))
     except LeftTable:
         click.echo("\nYou left the table before the end.")
     else:
+        you = None if "human" in opponents else seat
         gains = ", ".join(
-            f"{'you' if who == seat else found.seat_name(who)} {value:+g}" for who, value in enumerate(returns)
+            f"{'you' if who == you else found.seat_name(who)} {value:+g}" for who, value in enumerate(returns)
         )
         click.echo(f"\nThe game is over. Returns: {gains}.")
     _again(again)
