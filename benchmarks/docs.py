@@ -179,6 +179,7 @@ def _endurance(files: Sequence[Found]) -> Iterable[Line]:
     for game in (game for found in files for game in found["games"]):
         yield {
             "game": _title(game),
+            **({"sets of options": f"{len(game['sets'])}"} if "sets" in game else {}),
             "decisions": f"{game['decisions']:,}",
             "episodes": f"{game['episodes']:,}",
             "seconds": f"{game['seconds']:.0f}",

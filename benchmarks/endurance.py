@@ -1,5 +1,5 @@
 """Millions of random decisions with every promise of the games checked at each step: `python -m
-backalley.benchmarks.endurance [GAME ...]`.
+backalley.benchmarks.endurance [GAME ...]`, under the default options or, with `--sets`, under options drawn at random.
 
 At every decision of every table: somebody is to act and has a legal action, masks are of 0 and 1, and observations keep
 within their bounds. At every end: returns keep within the game's bounds and sum to 0 where it says so. On a few tables
@@ -24,6 +24,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.vector import BatchEnv
 
 from . import results
+from .option_sets import mixtures
 
 TABLES = 4096
 LOOKED_AT = 4
@@ -48,7 +49,7 @@ def endure(game: Game, decisions: int, seed: int = 0) -> dict[str, Any]:
 
     def hold(kept: Any, what: str) -> None:
         if not kept.all():
-            raise BrokenPromise(f"{game.id}, seed {seed}: table {int(kept.argmin())} {what} at step {step}.")
+            raise BrokenPromise(f"{_named(game)}, seed {seed}: table {int(kept.argmin())} {what} at step {step}.")
 
     for step in range(steps + 1):
         hold((time_step.seat >= 0) & (time_step.seat < tables.num_seats), "waits for nobody")
@@ -61,7 +62,7 @@ def endure(game: Game, decisions: int, seed: int = 0) -> dict[str, Any]:
         for row in range(step * LOOKED_AT, (step + 1) * LOOKED_AT):
             if not whole_pack(game, tables.engine.batch.state[row % TABLES]):
                 raise BrokenPromise(
-                    f"{game.id}, seed {seed}: table {row % TABLES} lacks a card, or has one twice, at step {step}."
+                    f"{_named(game)}, seed {seed}: table {row % TABLES} lacks a card, or has one twice, at step {step}."
                 )
         if step == steps:
             break
@@ -69,7 +70,7 @@ def endure(game: Game, decisions: int, seed: int = 0) -> dict[str, Any]:
         time_step = tables.step(actions)
         returns += time_step.reward
         ended = np.flatnonzero(time_step.terminated | time_step.truncated)
-        hold_returns(game, returns[ended], f"{game.id}, seed {seed}, step {step}")
+        hold_returns(game, returns[ended], f"{_named(game)}, seed {seed}, step {step}")
         returns[ended] = 0
         episodes += len(ended)
     return {
@@ -79,6 +80,25 @@ def endure(game: Game, decisions: int, seed: int = 0) -> dict[str, Any]:
         "episodes": episodes,
         "seconds": round(time.perf_counter() - began, 1),
     }
+
+
+def endure_mixtures(game: Game, decisions: int, seed: int, sets: int) -> dict[str, Any]:
+    """`endure` under at least `sets` sets of options, an equal share of the decisions each; gives the sums, and the
+    sets."""
+    drawn = mixtures(game, sets, seed)
+    found = [endure(game.type.bind(given), -(-decisions // len(drawn)), seed) for given in drawn]
+    return {
+        "game": game.id,
+        "sets": drawn,
+        "decisions": sum(one["decisions"] for one in found),
+        "episodes": sum(one["episodes"] for one in found),
+        "seconds": round(sum(one["seconds"] for one in found), 1),
+    }
+
+
+def _named(game: Game) -> str:
+    changed = ", ".join(f"{name}={value}" for name, value in game.changed_options.items())
+    return f"{game.id} ({changed})" if changed else game.id
 
 
 def whole_pack(game: Game, state: Any) -> bool:
@@ -107,23 +127,29 @@ def hold_returns(game: Game, returns: npt.NDArray[np.float64], where: str) -> No
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
+    "--sets",
+    type=click.IntRange(1),
+    help="Share the decisions among so many sets of random options, or more: until every value has stood in one.",
+)
+@click.option(
     "--json", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write what was played to this file, too."
 )
-def main(games: Sequence[str], decisions: int, seed: int, path: Path | None) -> None:
+def main(games: Sequence[str], decisions: int, seed: int, sets: int | None, path: Path | None) -> None:
     """Play GAMES, by default all, at random and check every promise."""
     if path:
         results.check_place(path)
     chosen = [backalley.game(name) for name in games or backalley.game_names()]
     found = []
     for game in chosen:
-        found.append(endure(game, decisions, seed))
+        found.append(endure_mixtures(game, decisions, seed, sets) if sets else endure(game, decisions, seed))
         click.echo(
             "{game}: {decisions:,} decisions, {episodes:,} episodes, {seconds} s: every promise kept.".format(
                 **found[-1]
             )
         )
     if path:
-        words = " ".join([*games, f"--decisions {decisions} --seed {seed} --json {path.as_posix()}"])
+        drawn = f"--sets {sets} " if sets else ""
+        words = " ".join([*games, f"--decisions {decisions} --seed {seed} {drawn}--json {path.as_posix()}"])
         command = f"python -m backalley.benchmarks.endurance {words}"
         stamp = results.stamp(__file__, *chosen)
         results.write(path, {"kind": "endurance", "command": command, "games": found, **stamp})

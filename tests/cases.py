@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import typing
 from collections.abc import Iterator, Mapping
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
 import pytest
 
+from backalley.benchmarks.option_sets import allowed, alternatives
 from backalley.envs.core import options as option_rules
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game, game_names
-from backalley.envs.core.options import OptionError
 from backalley.envs.core.parts import OVER
 from backalley.envs.registry import register_game
 
@@ -28,25 +26,6 @@ for _name in ONLY.split(",") if ONLY else ():
         register_game(_name)  # from outside this package
 
 GAMES = [game(name) for name in (ONLY.split(",") if ONLY else game_names())]
-
-
-def alternatives(game: Game, name: str) -> list[Any]:
-    """Values of one option other than its default: every choice, both ends of a range, a step beside the default."""
-    kind, note = option_rules.declared(game.type.Options)[name]
-    default = game.type.Options._field_defaults[name]  # type: ignore[attr-defined]
-    if typing.get_origin(kind) is tuple:
-        found: list[Any] = [tuple(reversed(option_rules.as_dict(game.type.Options())[name]))]
-    elif isinstance(kind, type) and issubclass(kind, IntEnum):
-        found = [member.name.lower() for member in kind]
-    elif kind is bool:
-        found = [True, False]
-    elif kind is int:
-        low = note.low if note.low is not None else 0
-        high = note.high if note.high is not None else low + 8
-        found = sorted({int(low), int(min(low + 1, high)), min(default + 1, int(high)), int(min(high, default + 4))})
-    else:
-        found = [value for value in (note.low, note.high) if value is not None]
-    return [value for value in found if value != default]
 
 
 def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:
@@ -62,15 +41,7 @@ def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:
             if others and random.random() < 0.5:
                 chosen[name] = others[int(random.integers(len(others)))]
         sets.append(chosen)
-    return [given for given in sets if _allowed(game, given)]
-
-
-def _allowed(game: Game, given: dict[str, Any]) -> bool:
-    try:
-        game.bind(given)
-    except OptionError:
-        return False
-    return True
+    return [given for given in sets if allowed(game, given)]
 
 
 def label(given: dict[str, Any]) -> str:

@@ -1,0 +1,73 @@
+"""Samples of a game's options: what else each one may be, and mixtures of all that the game allows."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from backalley.envs.core import options as option_rules
+from backalley.envs.core.base import Game
+from backalley.envs.core.options import OptionError
+
+_MOST_TRIES = 200
+"""Mixtures drawn for values that only stand beside certain others."""
+
+
+def alternatives(game: Game, name: str) -> list[Any]:
+    """Values of one option other than its default: every choice, both ends of a range, a step beside the default."""
+    kind, note = option_rules.declared(game.type.Options)[name]
+    default = game.type.Options._field_defaults[name]  # type: ignore[attr-defined]
+    if typing.get_origin(kind) is tuple:
+        found: list[Any] = [tuple(reversed(option_rules.as_dict(game.type.Options())[name]))]
+    elif isinstance(kind, type) and issubclass(kind, IntEnum):
+        found = [member.name.lower() for member in kind]
+    elif kind is bool:
+        found = [True, False]
+    elif kind is int:
+        low = note.low if note.low is not None else 0
+        high = note.high if note.high is not None else low + 8
+        found = sorted({int(low), int(min(low + 1, high)), min(default + 1, int(high)), int(min(high, default + 4))})
+    else:
+        found = [value for value in (note.low, note.high) if value is not None]
+    return [value for value in found if value != default]
+
+
+def allowed(game: Game, given: Mapping[str, Any]) -> bool:
+    """Whether the game takes these options together."""
+    try:
+        game.type.bind(given)
+    except OptionError:
+        return False
+    return True
+
+
+def mixtures(game: Game, least: int, seed: int) -> list[dict[str, Any]]:
+    """At least `least` sets of options drawn at random, about half of them changed in each; every alternative of every
+    option stands in one of them, if it can stand anywhere.
+
+    The same ones for the same seed. An option that the game refuses beside the others is dropped from a set, whichever
+    chance picks first.
+    """
+    random = np.random.default_rng([seed, *game.name.encode()])
+    values = {name: alternatives(game, name) for name in option_rules.declared(game.type.Options)}
+    missing = {(name, value) for name, others in values.items() for value in others}
+    sets: list[dict[str, Any]] = []
+    tries = 0
+    while len(sets) < least or (missing and tries < _MOST_TRIES):
+        tries += 1
+        chosen: dict[str, Any] = {}
+        for name, others in values.items():
+            fresh = [value for value in others if (name, value) in missing] or others
+            if fresh and random.random() < 0.5:
+                chosen[name] = fresh[int(random.integers(len(fresh)))]
+        while not allowed(game, chosen):
+            del chosen[list(chosen)[int(random.integers(len(chosen)))]]
+        new = missing & set(chosen.items())
+        if new or len(sets) < least:
+            sets.append(chosen)
+            missing -= new
+    return sets
