@@ -27,6 +27,8 @@ from . import results
 from .option_sets import mixtures
 
 TABLES = 4096
+MIXED_TABLES = 256
+"""Tables for each of many sets of options: fewer, so that long matches come to their end too."""
 LOOKED_AT = 4
 """Tables whose cards are counted after every step, others each time."""
 _ROUNDING = 1e-4
@@ -37,15 +39,15 @@ class BrokenPromise(AssertionError):
     """What did not hold, and where."""
 
 
-def endure(game: Game, decisions: int, seed: int = 0) -> dict[str, Any]:
-    """Play `decisions` random decisions on 4,096 tables and check each; gives what was played. Raises BrokenPromise in
-    a sentence."""
-    tables = BatchEnv(game, TABLES, seed=seed)
+def endure(game: Game, decisions: int, seed: int = 0, num_tables: int = TABLES) -> dict[str, Any]:
+    """Play `decisions` random decisions on `num_tables` tables and check each; gives what was played. Raises
+    BrokenPromise in a sentence."""
+    tables = BatchEnv(game, num_tables, seed=seed)
     low, high = game.observation_bounds
-    streams = np.random.default_rng(seed).integers(2**63, size=TABLES, dtype=np.uint64)
-    actions, returns = np.zeros(TABLES, np.int64), np.zeros((TABLES, tables.num_seats))
+    streams = np.random.default_rng(seed).integers(2**63, size=num_tables, dtype=np.uint64)
+    actions, returns = np.zeros(num_tables, np.int64), np.zeros((num_tables, tables.num_seats))
     began, time_step = time.perf_counter(), tables.reset()
-    steps, episodes = -(-decisions // TABLES), 0
+    steps, episodes = -(-decisions // num_tables), 0
 
     def hold(kept: Any, what: str) -> None:
         if not kept.all():
@@ -60,9 +62,10 @@ def endure(game: Game, decisions: int, seed: int = 0) -> dict[str, Any]:
             "shows numbers outside their bounds",
         )
         for row in range(step * LOOKED_AT, (step + 1) * LOOKED_AT):
-            if not whole_pack(game, tables.engine.batch.state[row % TABLES]):
+            if not whole_pack(game, tables.engine.batch.state[row % num_tables]):
                 raise BrokenPromise(
-                    f"{_named(game)}, seed {seed}: table {row % TABLES} lacks a card, or has one twice, at step {step}."
+                    f"{_named(game)}, seed {seed}: table {row % num_tables} lacks a card, or has one twice, at "
+                    f"step {step}."
                 )
         if step == steps:
             break
@@ -76,7 +79,7 @@ def endure(game: Game, decisions: int, seed: int = 0) -> dict[str, Any]:
     return {
         "game": game.id,
         "options": game.option_values,
-        "decisions": steps * TABLES,
+        "decisions": steps * num_tables,
         "episodes": episodes,
         "seconds": round(time.perf_counter() - began, 1),
     }
@@ -86,7 +89,7 @@ def endure_mixtures(game: Game, decisions: int, seed: int, sets: int) -> dict[st
     """`endure` under at least `sets` sets of options, an equal share of the decisions each; gives the sums, and the
     sets."""
     drawn = mixtures(game, sets, seed)
-    found = [endure(game.type.bind(given), -(-decisions // len(drawn)), seed) for given in drawn]
+    found = [endure(game.type.bind(given), -(-decisions // len(drawn)), seed, MIXED_TABLES) for given in drawn]
     return {
         "game": game.id,
         "sets": drawn,

@@ -86,4 +86,4 @@ def test_a_promise_broken_under_other_options_names_them() -> None:
         high_card.GAME, reward_range=lambda options: (-9.0, 9.0 if options.seats == 3 else 0.0)
     )
     with pytest.raises(BrokenPromise, match=r"high_card.*seats=\d"):
-        endurance.endure_mixtures(narrow.bind(), 10 * endurance.TABLES, 0, 4)
+        endurance.endure_mixtures(narrow.bind(), 10 * endurance.MIXED_TABLES, 0, 4)
