@@ -14,7 +14,7 @@ from ..core import tricks
 from ..core.cards import count_bits
 from ..core.kernel import kernel
 from ..core.parts import Bot
-from ..core.trick_hand import marked_cards, marked_place
+from ..core.trick_hand import SCORE_UNIT, marked_cards, marked_place
 from ..core.tricks import NO_TRUMP
 from .auction import top_bid
 from .observation import Observation
@@ -29,8 +29,11 @@ from .state import (
     NAMING,
     PASS,
     PLAY,
+    Follow,
+    GameEnd,
     Joker,
     LowRule,
+    Mode,
     Options,
     Teams,
     pack_size,
@@ -100,7 +103,9 @@ def best_suit(options: Options, hand: int) -> int:
 @kernel
 def careful_bid(options: Options, observation: Observation, mask: npt.NDArray[np.int8], hand: int) -> int:
     """The least bid that will do, if the best suit is worth it and no partner holds the bid."""
-    worth = worth_as_trump(options, hand, best_suit(options, hand))
+    sure, worth = sure_bid(options, observation, mask), worth_as_trump(options, hand, best_suit(options, hand))
+    if sure != PASS:
+        return sure
     for value in range(LEAST_BID, top_bid(options) + 1):
         action = BID + value - LEAST_BID
         if mask[action] and (not mask[PASS] or (worth >= value and not partner_holds(options, observation))):
@@ -113,6 +118,9 @@ def book_bid(options: Options, observation: Observation, mask: npt.NDArray[np.in
     """The least bid that will stand, if the best suit is worth it. A two that an opponent can take for as much as the
     dealer is not worth making."""
     worth, alone, margin = worth_as_trump(options, hand, best_suit(options, hand)), options.teams == Teams.SOLO, 0.0
+    sure = sure_bid(options, observation, mask)
+    if sure != PASS:
+        return sure
     may_be_taken = options.dealer_can_take and observation.dealer[0] == 0 and (alone or observation.dealer[2] == 0)
     if partner_holds(options, observation):
         margin = FROM_PARTNER
@@ -124,6 +132,20 @@ def book_bid(options: Options, observation: Observation, mask: npt.NDArray[np.in
             needed = NEEDED_ALONE[value - LEAST_BID] if alone else NEEDED[value - LEAST_BID] + margin
             return action if worth >= needed or not mask[PASS] else PASS
     return PASS
+
+
+@kernel
+def sure_bid(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> int:
+    """The highest bid that wins the game even if it is lost, or PASS: where the bidder need not make it, one that
+    leaves the side at the target after it (§1.6)."""
+    chosen = PASS
+    if options.game_end == GameEnd.BIDDER_MUST_WIN and options.mode == Mode.MATCH:
+        score = SCORE_UNIT * int(observation.score_128s[0]) + int(observation.score_rest[0])
+        for value in range(LEAST_BID, top_bid(options) + 1):
+            action = BID + value - LEAST_BID
+            if mask[action] and score - value >= options.target:
+                chosen = action
+    return chosen
 
 
 @kernel
@@ -144,16 +166,42 @@ def pitched(options: Options, hand: int) -> int:
 
 
 @kernel
-def beaten_by(options: Options, observation: Observation, who: int, best: int, trump: int, unseen: int) -> float:
-    """How likely a seat still to play can beat the best card of the trick."""
+def beaten_by(
+    options: Options, observation: Observation, who: int, best: int, trump: int, unseen: int, led: int
+) -> float:
+    """How likely a seat still to play can beat the best card of the trick, to which the suit `led` was led."""
     its_suit, beating = tricks.suit(best, trump), 0
+    held = min(1.0, (HAND - int(observation.tricks)) / max(1, count_bits(unseen)))
+    if options.follow == Follow.STRICT and led != trump:
+        return beaten_strictly(options, observation, who, best, trump, unseen, led, held)
     if its_suit != trump and observation.void[who, its_suit] == 0:
         beating += higher(options, unseen & tricks.suit_set(its_suit, trump), best, trump)
     if observation.void[who, trump] == 0:
         trumps = unseen & tricks.suit_set(trump, trump)
         beating += count_bits(trumps) if its_suit != trump else higher(options, trumps, best, trump)
-    held = HAND - int(observation.tricks)
-    return 1.0 - (1.0 - min(1.0, held / max(1, count_bits(unseen)))) ** beating
+    return 1.0 - (1.0 - held) ** beating
+
+
+@kernel
+def beaten_strictly(
+    options: Options,
+    observation: Observation,
+    who: int,
+    best: int,
+    trump: int,
+    unseen: int,
+    led: int,
+    held: float,
+) -> float:
+    """The same to a plain suit where only who has none of it may trump (`follow` strict); `held` is the chance that the
+    seat holds a given card."""
+    following, trumps = unseen & tricks.suit_set(led, trump), unseen & tricks.suit_set(trump, trump)
+    higher_trumps = count_bits(trumps) if tricks.suit(best, trump) != trump else higher(options, trumps, best, trump)
+    trumping = 0.0 if observation.void[who, trump] else 1.0 - (1.0 - held) ** higher_trumps
+    if observation.void[who, led]:
+        return trumping
+    above = higher(options, following, best, trump) if tricks.suit(best, trump) == led else 0
+    return 1.0 - (1.0 - held) ** above + (1.0 - held) ** count_bits(following) * trumping
 
 
 @kernel
@@ -173,13 +221,15 @@ def is_mine(options: Options, who: int) -> bool:
 
 
 @kernel
-def taking(options: Options, observation: Observation, best: int, mine: bool, trump: int, unseen: int) -> float:
+def taking(
+    options: Options, observation: Observation, best: int, mine: bool, trump: int, unseen: int, led: int
+) -> float:
     """How likely my side takes the trick, `best` winning it now, after those who are still to play."""
     leader = marked_place(observation.leader)
     last = leader if leader > 0 else options.num_players
     likely = 1.0 if mine else 0.0
     for who in range(1, last):
-        beats = WILLING * beaten_by(options, observation, who, best, trump, unseen)
+        beats = WILLING * beaten_by(options, observation, who, best, trump, unseen, led)
         if is_mine(options, who):
             likely += (1.0 - likely) * beats
         else:
@@ -211,7 +261,7 @@ def kept(options: Options, card: int, trump: int, unseen: int) -> float:
 def card_of(options: Options, observation: Observation, mask: npt.NDArray[np.int8], hand: int) -> int:
     """The card that brings most: what the trick is worth times who will take it, less what the card is worth in
     hand."""
-    trump, gone, in_trick, best = marked_place(observation.trump), 0, 0, -1
+    trump, gone, in_trick, best, led = marked_place(observation.trump), 0, 0, -1, NO_TRUMP
     for who in range(options.num_players):
         gone |= marked_cards(observation.played[who])
         card = marked_place(observation.trick[who])
@@ -219,6 +269,8 @@ def card_of(options: Options, observation: Observation, mask: npt.NDArray[np.int
             in_trick |= 1 << card
             if observation.winning[who]:
                 best = card
+            if observation.leader[who]:
+                led = tricks.suit(card, trump)
     partner_wins = best >= 0 and is_mine(options, marked_place(observation.winning))
     unseen = ((1 << pack_size(options)) - 1) & ~(hand | gone)
     others = 1.0 if options.teams == Teams.PARTNERS else 1.0 / (options.num_players - 1)
@@ -228,7 +280,8 @@ def card_of(options: Options, observation: Observation, mask: npt.NDArray[np.int
             continue
         card = action - PLAY
         takes = best < 0 or tricks.beats(card, best, trump, joker_strength(options))
-        likely = taking(options, observation, card if takes else best, takes or partner_wins, trump, unseen)
+        suit_led = tricks.suit(card, trump) if best < 0 else led
+        likely = taking(options, observation, card if takes else best, takes or partner_wins, trump, unseen, suit_led)
         stake = at_stake(options, in_trick | 1 << card, trump, gone & ~in_trick, unseen) + 2.0 * PIP
         worth = stake * (likely - (1.0 - likely) * others) - kept(options, card, trump, unseen) - 0.001 * (card % 13)
         if worth > most:

@@ -15,7 +15,7 @@ from .auction import top_bid
 from .state import JOKER, NOBODY, GameEnd, GameTie, Joker, Options
 
 MOST_PIPS = 80  # of a whole pack (§1.4)
-FAR = 8.0  # points that even a side at the target lacks: it has yet to bid and make it (§5)
+FAR = 8.0  # points that even a side at the target lacks: it has yet to win a bid (§5)
 
 _RANK = 1 | 1 << 13 | 1 << 26 | 1 << 39
 _TENS, _JACKS, _QUEENS, _KINGS, _ACES = _RANK << 8, _RANK << 9, _RANK << 10, _RANK << 11, _RANK << 12
@@ -102,6 +102,8 @@ def match_winner(options: Options, score: npt.NDArray[np.int16], bidder: int, bi
     """§1.6: the side that has won the game after a hand, or -1; `made` tells whether the bidding side made its bid."""
     if made and (score[bidder] >= options.target or (options.smudge_wins_game and bid == top_bid(options))):
         return bidder
+    if options.game_end == GameEnd.BIDDER_MUST_WIN:
+        return bidder if score[bidder] >= options.target else NOBODY
     if options.game_end == GameEnd.FIRST_PAST:
         for index in range(score.shape[0]):
             side = int((bidder + index) % score.shape[0])

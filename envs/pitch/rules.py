@@ -12,7 +12,7 @@ from ..core.kernel import kernel
 from ..core.parts import CHANCE, OVER
 from ..core.trick_hand import left_of
 from ..core.tricks import NO_TRUMP
-from .auction import may_bid, may_pass, top_bid
+from .auction import is_asked, may_bid, may_pass, top_bid
 from .points import (
     chance_to_win,
     change_of,
@@ -48,6 +48,7 @@ from .state import (
     PLAY,
     PLAYING,
     SPADES,
+    Follow,
     JokerPitch,
     LowRule,
     Mode,
@@ -102,20 +103,20 @@ def legal(options: Options, state: State, mask: npt.NDArray[np.int8]) -> None:
         return
     hand, trump = int(state.hand[seat]), int(state.trump)
     if state.in_trick > 0:
-        hand = playable(hand, tricks.suit(int(state.trick[0]), trump), trump, options.must_trump_when_void)
+        hand = playable(options, hand, tricks.suit(int(state.trick[0]), trump), trump)
     trick_hand.mark_cards(hand, mask[PLAY:])
 
 
 @kernel
-def playable(hand: int, led: int, trump: int, must_trump: bool) -> int:
+def playable(options: Options, hand: int, led: int, trump: int) -> int:
     """§1.3: the cards of a hand (a set) that may be played to a trick in which the suit `led` was led."""
     trumps = hand & tricks.suit_set(trump, trump)
     if led == trump:
         return trumps if trumps != 0 else hand
     held = hand & tricks.suit_set(led, trump)
     if held != 0:
-        return held | trumps
-    return trumps if must_trump and trumps != 0 else hand
+        return held if options.follow == Follow.STRICT else held | trumps
+    return trumps if options.must_trump_when_void and trumps != 0 else hand
 
 
 @kernel
@@ -143,7 +144,7 @@ def bid(options: Options, state: State, seat: int, action: int) -> None:
         state.pitcher = seat
     while seat != state.dealer:
         seat = left_of(seat, options.num_players)
-        if may_bid(options, int(state.high_bid), top_bid(options), seat == state.dealer):
+        if is_asked(options, int(state.high_bid), seat == state.dealer):
             state.seat = seat
             return
     if state.pitcher == NOBODY:
@@ -165,7 +166,7 @@ def play(options: Options, state: State, seat: int, card: int) -> None:
                 return
     else:
         trump, led = int(state.trump), tricks.suit(int(state.trick[0]), int(state.trump))
-        possible = left_possible(card, led, trump, options.must_trump_when_void)
+        possible = left_possible(options, card, led, trump)
         trick_hand.follow(state, seat, card, possible, joker_strength(options))
     if state.in_trick == options.num_players:
         finish_trick(options, state)
@@ -185,14 +186,15 @@ def pitch(options: Options, state: State, card: int) -> None:
 
 
 @kernel
-def left_possible(card: int, led: int, trump: int, must_trump: bool) -> int:
+def left_possible(options: Options, card: int, led: int, trump: int) -> int:
     """§4: what whoever played `card` to a trick of that suit may still hold, as a set of all cards not ruled out by
     it."""
     followed, trumps = tricks.suit_set(led, trump), tricks.suit_set(trump, trump)
-    if ((followed | trumps) >> card) & 1:
+    trumped = (trumps >> card) & 1 != 0
+    if (followed >> card) & 1 or (trumped and options.follow == Follow.OR_TRUMP):
         return ANY_CARD
     possible = ANY_CARD & ~followed
-    return possible & ~trumps if must_trump else possible
+    return possible if trumped or not options.must_trump_when_void else possible & ~trumps
 
 
 @kernel

@@ -65,6 +65,14 @@ class AllPass(IntEnum):
 
     DEALER_FORCED_2 = 0
     REDEAL = 1
+    DEALER_EXACTLY_2 = 2
+
+
+class Follow(IntEnum):
+    """§1.3: whether a trump may be played to a plain suit by who could follow it."""
+
+    OR_TRUMP = 0
+    STRICT = 1
 
 
 class Joker(IntEnum):
@@ -87,6 +95,7 @@ class GameEnd(IntEnum):
 
     BIDDER_MUST_MAKE = 0
     FIRST_PAST = 1
+    BIDDER_MUST_WIN = 2
 
 
 class Mode(IntEnum):
@@ -109,11 +118,14 @@ class Options(NamedTuple):
     target: Annotated[int, option("points that win a game", low=1, high=trick_hand.MOST_SCORE)] = 21
     low: Annotated[LowRule, option("Low is for whoever captures it, or for whoever was dealt it")] = LowRule.CAPTURED
     game_tie: Annotated[GameTie, option("who has Game where the most pips are equal")] = GameTie.NONE
+    follow: Annotated[Follow, option("to a plain suit follow or trump; or trump only who has none of the suit")] = (
+        Follow.OR_TRUMP
+    )
     must_trump_when_void: Annotated[bool, option("who cannot follow a plain suit must trump if they can")] = False
     dealer_can_take: Annotated[bool, option("the dealer may take the highest bid for as much")] = True
     smudge_takeable: Annotated[bool, option("even if it is a smudge")] = False
     all_pass: Annotated[
-        AllPass, option("where all others pass the dealer must bid; or they may pass and deal again")
+        AllPass, option("where all others pass the dealer must bid; or may pass and deals again; or must bid just two")
     ] = AllPass.DEALER_FORCED_2
     smudge_wins_game: Annotated[bool, option("a smudge that is made wins the game at once")] = False
     joker: Annotated[Joker, option("no joker; the lowest trump; or a trump between jack and ten")] = Joker.NONE
@@ -121,7 +133,8 @@ class Options(NamedTuple):
         JokerPitch.SPADES
     )
     game_end: Annotated[
-        GameEnd, option("only a bidder whose bid is made wins; or whoever is at the target, the bidder first")
+        GameEnd,
+        option("only a bidder whose bid is made wins; or whoever is at the target; or the bidder who is, made or not"),
     ] = GameEnd.BIDDER_MUST_MAKE
     mode: Annotated[Mode, option("a game, or one hand")] = Mode.MATCH
     teams: Annotated[Teams, option("two partnerships, or everybody alone")] = Teams.PARTNERS

@@ -36,6 +36,7 @@ from backalley.envs.pitch.state import (
     PASS,
     PLAY,
     AllPass,
+    Follow,
     GameEnd,
     GameTie,
     Joker,
@@ -102,6 +103,8 @@ class Referee:
             found.add(self.high_bid)
         if seat != self.dealer or self.high_bid or self.o.all_pass == AllPass.REDEAL:
             found.add(0)
+        elif self.o.all_pass == AllPass.DEALER_EXACTLY_2:
+            found = {2}
         return found
 
     def legal(self) -> set[int]:
@@ -118,7 +121,7 @@ class Referee:
         if led == self.trump:
             playable = trumps or hand
         elif following:
-            playable = following | trumps
+            playable = following if self.o.follow == Follow.STRICT else following | trumps
         else:
             playable = trumps if self.o.must_trump_when_void and trumps else hand
         return {PLAY + card for card in playable}
@@ -159,10 +162,12 @@ class Referee:
             else:
                 self.trump = 3
         led = self.suit(self.trick[0][1])
-        if self.suit(card) not in (led, self.trump):
+        followed = self.suit(card) == led
+        trumped = self.suit(card) == self.trump
+        if not followed and (not trumped or self.o.follow == Follow.STRICT):
             self.lacks[seat].add(led)
-            if self.o.must_trump_when_void:
-                self.lacks[seat].add(self.trump)
+        if not followed and not trumped and self.o.must_trump_when_void:
+            self.lacks[seat].add(self.trump)
         self.turn = (seat + 1) % self.n
         if len(self.trick) == self.n:
             best = self.trump if any(self.suit(laid) == self.trump for _, laid in self.trick) else led
@@ -232,6 +237,8 @@ class Referee:
             return []
         if made and (self.score[bidder] >= self.o.target or (self.o.smudge_wins_game and bid == self.smudge)):
             return [bidder]
+        if self.o.game_end == GameEnd.BIDDER_MUST_WIN and self.score[bidder] >= self.o.target:
+            return [bidder]
         if self.o.game_end == GameEnd.FIRST_PAST:
             around = [(bidder + step) % len(won) for step in range(len(won))]
             return [side for side in around if self.score[side] >= self.o.target][:1]
@@ -274,11 +281,12 @@ agreed = {
     "must_trump_when_void": st.booleans(),
     "dealer_can_take": st.booleans(),
     "smudge_takeable": st.booleans(),
-    "all_pass": st.sampled_from(["dealer_forced_2", "redeal"]),
+    "all_pass": st.sampled_from(["dealer_forced_2", "redeal", "dealer_exactly_2"]),
+    "follow": st.sampled_from(["or_trump", "strict"]),
     "smudge_wins_game": st.booleans(),
     "joker": st.sampled_from(["none", "low_trump", "below_jack"]),
     "joker_pitch": st.sampled_from(["spades", "name"]),
-    "game_end": st.sampled_from(["bidder_must_make", "first_past"]),
+    "game_end": st.sampled_from(["bidder_must_make", "first_past", "bidder_must_win"]),
     "mode": st.sampled_from(["match", "match", "hand"]),
     "max_hands": st.sampled_from([64, 64, 5]),
 }
@@ -299,6 +307,7 @@ choices = [
     {"mode": "hand", "all_pass": "redeal"},
     {"low": "dealt", "game_end": "first_past", "game_tie": "non_bidder", "joker": "below_jack"},
     {"max_hands": 3},
+    {"follow": "strict", "all_pass": "dealer_exactly_2", "game_end": "bidder_must_win", "joker": "low_trump"},
 ]
 for number, given in enumerate(choices):
     for players in (3, 4, 6, 7):
@@ -354,7 +363,14 @@ def followed(env: AECEnv, seed: int) -> Any:
         env.step(action)
 
 
-@pytest.mark.parametrize("given", [{}, {"joker": "low_trump", "joker_pitch": "name", "must_trump_when_void": True}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"joker": "low_trump", "joker_pitch": "name", "must_trump_when_void": True},
+        {"follow": "strict", "joker": "below_jack"},
+    ],
+)
 def test_a_seat_sees_its_hand_and_all_that_has_been_laid_open(given: dict[str, Any]) -> None:
     env = opened(**given)
     for seed in range(6 if COMPILED else 1):
@@ -382,7 +398,16 @@ def test_a_seat_sees_its_hand_and_all_that_has_been_laid_open(given: dict[str, A
                     ]
 
 
-@pytest.mark.parametrize("given", [{}, {"joker": "below_jack"}, {"must_trump_when_void": True}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"joker": "below_jack"},
+        {"must_trump_when_void": True},
+        {"follow": "strict"},
+        {"follow": "strict", "must_trump_when_void": True},
+    ],
+)
 def test_imagined_hands_hold_nothing_that_a_seat_has_shown_to_lack(given: dict[str, Any]) -> None:
     env, shown_voids = opened(**given), 0
     pack = set(range(env.game.deck_size))
@@ -407,10 +432,11 @@ def test_imagined_hands_hold_nothing_that_a_seat_has_shown_to_lack(given: dict[s
     assert shown_voids > 20
 
 
-def test_unseen_cards_are_as_likely_in_every_place_that_may_hold_them() -> None:
+@pytest.mark.parametrize("given", [{}, {"follow": "strict"}])
+def test_unseen_cards_are_as_likely_in_every_place_that_may_hold_them(given: dict[str, Any]) -> None:
     """With one seat void of some suits, the cards it may still hold are equally likely there; all others before any
     void is shown."""
-    env, count, tried = opened(), 4_000 if COMPILED else 200, 0
+    env, count, tried = opened(**given), 4_000 if COMPILED else 200, 0
     for seed in range(60):
         for referee in followed(env, seed):
             void = [who for who in range(1, 4) if referee.lacks[who]]
@@ -534,6 +560,7 @@ def test_the_leaf_value_is_what_comes_of_the_scores() -> None:
         ("bot:careful", "random", {}, 200),
         ("bot:book", "random", {"mode": "hand", "low": "dealt"}, 1_000),
         ("bot:book", "bot:careful", {"joker": "below_jack", "target": 11}, 1_000),
+        ("bot:book", "bot:careful", {"follow": "strict", "game_end": "bidder_must_win"}, 2_000),
         pytest.param("bot:book", "bot:careful", {"teams": "solo"}, 2_000, marks=pytest.mark.slow),
     ],
 )
@@ -562,6 +589,18 @@ def test_book_bids_no_two_that_an_opposing_dealer_can_take() -> None:
                     found.add(int(env.engine.batch.seat[0]))
                 env.step(action)
         assert found == bidders
+
+
+@pytest.mark.parametrize("name", ["careful", "book"])
+def test_a_bid_that_wins_the_game_even_if_it_is_lost_is_made(name: str) -> None:
+    """With `bidder_must_win`, from target and two on: the highest of them, with any hand, and no higher one."""
+    env = opened(first_dealer=3, game_end="bidder_must_win")
+    for seed in range(30 if COMPILED else 3):
+        for score, sure in ((23, BID), (24, BID + 1), (25, BID + 2), (400, BID + 2)):
+            env.reset(seed=seed)
+            env.engine.batch.state["score"][0] = (score, 0)
+            shown, mask = observation(env, 0), env.engine.batch.mask[0]
+            assert GAME.bind().bots[name].act(env.game.options, shown, mask, np.uint64(0)) == sure
 
 
 @pytest.mark.parametrize(
