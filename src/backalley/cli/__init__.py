@@ -1,0 +1,41 @@
+"""The command line: one program, thin verbs. Each calls one function of the folder that owns its work, and says how to
+run it again."""
+
+from __future__ import annotations
+
+import click
+
+import backalley
+
+from . import about, figures, learn, matches
+from .program import Program
+from .shared import command_line
+
+__all__ = ["command_line", "main"]
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(backalley.__version__, prog_name="backalley")
+def main() -> None:
+    """Card games for reinforcement learning.
+
+    Agents are named random, bot (a game's best), bot:NAME, mc:WORLDS[:MILLISECONDS] (a search with so many redrawn
+    worlds, and so much time, for each decision), by the folder of a trained policy, or, for one's own, module:Class,
+    file.py:Class or sb3:model.zip.
+    """
+
+
+for _verb in (
+    about.games,
+    about.rules,
+    about.new_game,
+    about.compile_,
+    learn.train,
+    matches.evaluate,
+    matches.tournament,
+    matches.play,
+    figures.speed,
+    figures.solve,
+    figures.replay,
+):
+    main.add_command(_verb)

@@ -1,0 +1,89 @@
+"""Training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from backalley.progress import progress_bar
+
+from .program import INTERRUPTED
+from .shared import (
+    game_of,
+    option_option,
+    pairs,
+    seed_option,
+)
+
+
+class TrainCommand(click.Command):
+    """`train`, whose help names every hyperparameter."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The settings, as `training/config.py` declares them."""
+        from backalley.training.config import settings
+
+        with formatter.section("Settings, for --set and, by sections, for --config"):
+            formatter.write_dl(settings(), col_max=25)
+
+
+@click.command(cls=TrainCommand)
+@click.argument("game", required=False)
+@click.option("--out", type=click.Path(path_type=Path), help="The folder of the run; by default a new one under runs/.")
+@click.option("--seconds", type=float, help="Train for this long.")
+@click.option("--decisions", type=int, help="Train for this many decisions.")
+@seed_option(None, "Decides packs, weights and exploration; 0 by default.")
+@click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="A YAML file of settings, by sections.")
+@click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", callback=pairs, help="A setting; may be repeated."
+)
+@option_option
+@click.option("--resume", type=click.Path(path_type=Path), help="Go on with the run in this folder.")
+@click.option("--restart", is_flag=True, help="With --resume: begin that run anew, in its place.")
+@click.option("--device", default="auto", show_default=True, help="Where torch computes: auto, cpu, cuda, cuda:1, ...")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def train(
+    game: str | None,
+    out: Path | None,
+    seconds: float | None,
+    decisions: int | None,
+    seed: int | None,
+    config: Path | None,
+    overrides: dict[str, str],
+    given: dict[str, str],
+    resume: Path | None,
+    restart: bool,
+    device: str,
+    quiet: bool,
+) -> None:
+    """Train a policy for GAME. It learns by self-play, in every seat.
+
+    Ctrl-C stops and keeps everything; --resume goes on. At the end the policy plays every bot, and the line is printed
+    that trains the same weights again.
+    """
+    from backalley.training.train import Stopped
+    from backalley.training.train import train as run
+
+    if given and game is None:
+        raise click.UsageError("--option goes with a game.")
+    with progress_bar(game or (resume.name if resume else ""), quiet=quiet) as progress:
+        try:
+            result = run(
+                game_of(game, given) if game is not None and given else game,
+                out=out,
+                seconds=seconds,
+                decisions=decisions,
+                seed=seed,
+                config=config,
+                config_overrides=overrides,
+                resume=resume,
+                restart=restart,
+                device=device,
+                progress=progress,
+                say=(lambda sentence: None) if quiet else progress.say,
+            )
+        except Stopped as stopped:
+            click.echo(str(stopped), err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
+    click.echo(f"\n{result.table()}")

@@ -1,0 +1,151 @@
+"""Who plays whom: evaluations, tournaments, and people at the terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from pathlib import Path
+
+import click
+
+from backalley.progress import progress_bar
+
+from .program import INTERRUPTED
+from .shared import (
+    again,
+    agents_of,
+    check_place,
+    command_line,
+    game_of,
+    json_option,
+    option_option,
+    seed_option,
+    threads_option,
+    write,
+)
+
+
+@click.command()
+@click.argument("game")
+@click.argument("agents", nargs=-1, required=True)
+@click.option("--deals", type=int, help="Deals to play; 4,096 by default.")
+@click.option(
+    "--precision",
+    type=float,
+    help="Half-width wanted for the mean returns; a pilot of 256 deals decides how many are played.",
+)
+@seed_option(0, "Decides decks and the agents' own randomness.")
+@option_option
+@threads_option
+@json_option
+def evaluate(
+    game: str,
+    agents: tuple[str, ...],
+    deals: int | None,
+    precision: float | None,
+    seed: int,
+    given: dict[str, str],
+    threads: int,
+    path: Path | None,
+) -> None:
+    """Play AGENTS against each other. Every deck is played in every seating.
+
+    Two agents, or one for each seat; in a game of one seat any number, each on the same decks by itself. With two
+    agents and more than two seats the first sits alone against a field of the second.
+    """
+    from backalley.benchmarks.evaluate import evaluate as run
+
+    found = game_of(game, given)
+    check_place(path)
+    players = agents_of(found, agents, threads)
+    with progress_bar("deals") as progress:
+        report = run(
+            found,
+            players,
+            deals=deals,
+            precision=precision,
+            seed=seed,
+            num_threads=threads,
+            progress=progress,
+            keep=path,
+        )
+    line = command_line("evaluate", found.spec, *agents, given=given, deals=report.planned, seed=seed, json=path)
+    report = dataclasses.replace(report, command=line)
+    click.echo(report.table())
+    write(path, report.to_json())
+    again(line)
+    if not report.complete:
+        kept = (
+            "the same line goes on from here"
+            if path
+            else "with --json FILE an interrupted evaluation could be taken up again"
+        )
+        click.echo(f"Stopped by Ctrl-C; the report is of the deals finished so far, and {kept}.", err=True)
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+@click.command()
+@click.argument("game")
+@click.argument("agents", nargs=-1, required=True)
+@click.option("--deals", type=int, default=2048, show_default=True, help="Deals for each pairing.")
+@seed_option(0, "Decides decks and the agents' own randomness.")
+@option_option
+@threads_option
+@json_option
+def tournament(
+    game: str, agents: tuple[str, ...], deals: int, seed: int, given: dict[str, str], threads: int, path: Path | None
+) -> None:
+    """Rate AGENTS, all against all. Every pairing plays the same decks."""
+    from backalley.benchmarks.tournament import tournament as run
+
+    found = game_of(game, given)
+    players = agents_of(found, agents, threads)
+    check_place(path)
+    with progress_bar("deals") as progress:
+        table = run(found, players, deals=deals, seed=seed, num_threads=threads, progress=progress, keep=path)
+    line = command_line("tournament", found.spec, *agents, given=given, deals=deals, seed=seed, json=path)
+    table = dataclasses.replace(table, command=line)
+    click.echo(table.table())
+    write(path, table.to_json())
+    again(line)
+
+
+@click.command()
+@click.argument("game")
+@click.option("--seat", type=int, default=0, show_default=True, help="Where you sit.")
+@click.option(
+    "--opponent",
+    "opponents",
+    multiple=True,
+    help="One for all others, or one for each; the game's best bot by default, human for somebody beside you.",
+)
+@click.option("--shared", is_flag=True, help="Do not clear the screen between people: you play all their seats.")
+@seed_option(None, "Decides the deal; drawn anew by default.")
+@option_option
+def play(
+    game: str, seat: int, opponents: tuple[str, ...], shared: bool, seed: int | None, given: dict[str, str]
+) -> None:
+    """Play GAME at the terminal. One episode; you sit in --seat."""
+    from backalley.agents.human import LeftTable, Terminal
+    from backalley.agents.human import play as run
+
+    found = game_of(game, given)
+    others = agents_of(found, opponents or (("bot",) if found.num_seats > 1 else ()))
+    if seed is None:
+        import secrets
+
+        seed = secrets.randbelow(1_000_000)
+    line = command_line("play", found.spec, given=given, seat=seat, seed=seed)
+    line += "".join(f" --opponent {shlex.quote(spec)}" for spec in opponents)
+    line += " --shared" if shared else ""
+    try:
+        returns = run(found, others, seat=seat, seed=seed, terminal=Terminal(hides=not shared))
+    except LeftTable:
+        click.echo("\nYou left the table before the end.")
+    else:
+        you = None if "human" in opponents else seat
+        gains = ", ".join(
+            f"{'you' if who == you else found.seat_name(who)} {value:+g}" for who, value in enumerate(returns)
+        )
+        click.echo(f"\nThe game is over. Returns: {gains}.")
+    again(line)

@@ -1,0 +1,101 @@
+"""What the verbs share: options, what they name, and the line that runs a verb again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import backalley
+from backalley.envs.core.base import Game
+from backalley.envs.core.workers import cores
+
+if TYPE_CHECKING:
+    from backalley.agents.base import Agent
+
+
+def pairs(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for item in given:
+        name, sign, value = item.partition("=")
+        if not sign or not name:
+            raise click.BadParameter(f"{item!r} is not of the form NAME=VALUE.", ctx, parameter)
+        found[name.strip()] = value.strip()
+    return found
+
+
+def threads_given(ctx: click.Context, parameter: click.Parameter, given: int | None) -> int:
+    return cores() if given is None else given
+
+
+option_option = click.option(
+    "--option",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=pairs,
+    help="An option of the game; may be repeated.",
+)
+json_option = click.option(
+    "--json", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write the results to this file, too."
+)
+threads_option = click.option(
+    "--threads",
+    type=click.IntRange(1),
+    callback=threads_given,
+    help="Threads; every core by default. Results do not depend on it.",
+)
+
+
+def seed_option(default: int | None, doc: str) -> Callable[[Any], Any]:
+    """`--seed`, a whole number of 0 or more."""
+    return click.option("--seed", type=click.IntRange(0), default=default, show_default=default is not None, help=doc)
+
+
+def game_of(name: str, given: Mapping[str, str]) -> Game:
+    return backalley.game(name, **given)
+
+
+def agents_of(game: Game, specs: Sequence[str], threads: int = 0) -> list[Agent]:
+    from backalley.agents.registry import agent
+
+    return [agent(spec, game, num_threads=threads) for spec in specs]
+
+
+def check_place(path: Path | None) -> None:
+    from backalley.benchmarks import results
+
+    if path is not None:
+        results.check_place(path)
+
+
+def write(path: Path | None, payload: Mapping[str, Any]) -> None:
+    from backalley.benchmarks import results
+
+    if path is not None:
+        results.write(path, payload)
+        click.echo(f"Written to {path}.", err=True)
+
+
+def command_line(verb: str, *words: str, given: Mapping[str, str] | None = None, **settings: Any) -> str:
+    """The line that runs a verb again: words, the game's options, and settings, of which those that are None or False
+    are left out."""
+    line = ["backalley", verb, *words]
+    for name, value in (given or {}).items():
+        line += ["--option", f"{name}={value}"]
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            for key, item in value.items():
+                line += [f"--{name}", f"{key}={item}"]
+        elif value is True:
+            line.append(f"--{name.replace('_', '-')}")
+        elif value is not None and value is not False:
+            line += [f"--{name.replace('_', '-')}", str(value)]
+    return shlex.join(line)
+
+
+def again(line: str) -> None:
+    click.echo(f"\nAgain: {line}")
