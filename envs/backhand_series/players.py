@@ -17,7 +17,6 @@ from .counting import (
     replacement_worth,
     worths,
 )
-from .dealer import dealer_total
 from .observation import HandObservation
 from .state import ACE, BACKHAND, HIT, LIMIT, MAX_DRAWS, PUSH, STAND, TEN, HandOptions, Method
 
@@ -39,15 +38,15 @@ def only_action(mask: npt.NDArray[np.int8]) -> int:
 
 @kernel
 def book(observation: HandObservation, stakes: Stakes) -> int:
-    """Hits to 13, then calls backhand where more than half of the stub passes 21 and most of that half beats the
-    dealer; pushes unless half of the stub would play the push home."""
+    """Hits to 13, then calls backhand where more than half of the stub passes 21 and most of that half is better than a
+    hand lost; pushes unless half of the stub would play the push home."""
     stub = count_stub(observation)
     total, draws = int(np.int64(observation.total[0])), int(np.int64(observation.draws[0]))
     passing, beating = 0, 0
     for drawn in range(ACE, TEN + 1):
         if total + drawn > LIMIT:
             passing += stub[drawn]
-            if total > dealer_total(stakes.show[draws], drawn, stakes.cap):
+            if end_worth(stakes, draws, total, drawn, Method.BACKHAND) > max(stakes.tie, stakes.loss):
                 beating += stub[drawn]
     if is_push_hand(observation, 0):
         return HIT if 2 * passing < stub[0] else PUSH

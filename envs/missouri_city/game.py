@@ -39,4 +39,5 @@ GAME = GameType(
     bots=BOTS,
     num_start_outcomes=lambda options: 2 if options.dealt_first == DealtFirst.RANDOM else 1,
     seat_names=text.SEAT_NAMES,
+    leaf_value=rules.leaf_value,
 )

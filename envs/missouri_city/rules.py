@@ -1,5 +1,5 @@
 """The rules of Missouri City Backhand, README.md §3: two hands by the rules of the series, each against the dealer
-hand, and which of two hands won is better."""
+hand, which of two hands won is better, and what follows a game."""
 
 from __future__ import annotations
 
@@ -14,13 +14,18 @@ from ..backhand_series.state import PUSH, STAND, Method, Verdict
 from ..backhand_series.stub import open_deck
 from ..core.kernel import kernel
 from ..core.parts import CHANCE, OVER
+from .match import is_replayed, match_value
 from .state import NOBODY, UNSUCCESSFUL, DealtFirst, Options, State
 
 
 @kernel
 def start(options: Options, state: State, start_outcome: int) -> None:
-    """Who is dealt first is agreed or drawn by lot. §3.1"""
-    state.dealt_first = start_outcome if options.dealt_first == DealtFirst.RANDOM else int(options.dealt_first)
+    """Who is dealt first is agreed, drawn by lot, or green where it changes with every deal. §3.1"""
+    state.dealt_first = int(options.dealt_first)
+    if options.dealt_first == DealtFirst.RANDOM:
+        state.dealt_first = start_outcome
+    elif options.dealt_first == DealtFirst.ALTERNATE:
+        state.dealt_first = DealtFirst.GREEN
     state.winner = NOBODY
     state.seat = CHANCE
 
@@ -29,6 +34,7 @@ def start(options: Options, state: State, start_outcome: int) -> None:
 def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
     """The show cards; the first hand with its Ace Rule; the second with its own. A replaced ace is the second seat's
     first play. §3.1"""
+    clear_table(state)
     open_deck(state, deck)
     dealer.deal_show_cards(state)
     first = int(state.dealt_first)
@@ -36,6 +42,20 @@ def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
     series.new_hand(options, state, first, True)
     series.new_hand(options, state, second, True)
     state.seat = first if int(state.replaced_aces[second]) > 0 else second
+
+
+@kernel
+def clear_table(state: State) -> None:
+    """Take up all cards of the last deal: nothing of it matters but who won. §3.6"""
+    state.cards[:] = 0
+    state.draws[:] = 0
+    state.pushes[:] = 0
+    state.player_total[:] = 0
+    state.method[:] = 0
+    state.success[:] = 0
+    state.verdict[:] = 0
+    state.dealer_total[:] = 0
+    state.advantage[:] = 0
 
 
 @kernel
@@ -59,7 +79,7 @@ def step(options: Options, state: State, action: int) -> None:
     if int(state.method[other]) == Method.NONE:
         state.seat = other
     elif int(state.method[seat]) != Method.NONE:
-        finish(state)
+        finish_deal(options, state)
 
 
 @kernel
@@ -87,8 +107,8 @@ def comparison(
 
 
 @kernel
-def finish(state: State) -> None:
-    """Both hands have ended: the winner gains 1, the loser loses 1. §3.4"""
+def finish_deal(options: Options, state: State) -> None:
+    """Both hands have ended: somebody has won the game, or it is a stalemate. §3.4, §3.6"""
     result = comparison(
         winning_method(state, 0),
         int(state.player_total[0]),
@@ -97,8 +117,47 @@ def finish(state: State) -> None:
         int(state.player_total[1]),
         int(state.total[1]),
     )
+    if result == 0 and is_replayed(options, int(state.stalemates)):
+        state.stalemates += 1
+        next_deal(options, state)
+        return
+    if result != 0:
+        state.games_won[0 if result > 0 else 1] += 1
+    state.game += 1
+    if int(state.game) < options.num_games:
+        state.stalemates = 0
+        next_deal(options, state)
+    else:
+        finish_match(state)
+
+
+@kernel
+def next_deal(options: Options, state: State) -> None:
+    """A new pack is wanted; with `alternate` the other seat is dealt first. §3.1, §3.6"""
+    if options.dealt_first == DealtFirst.ALTERNATE:
+        state.dealt_first = 1 - int(state.dealt_first)
+    state.seat = CHANCE
+
+
+@kernel
+def finish_match(state: State) -> None:
+    """All games are played: who has won more of them gains 1, the other loses 1. §3.6"""
+    lead = games_ahead(state, 0)
+    result = (lead > 0) - (lead < 0)
     if result != 0:
         state.winner = 0 if result > 0 else 1
     state.reward[0] = result
     state.reward[1] = -result
     state.seat = OVER
+
+
+@kernel
+def games_ahead(state: State, seat: int) -> int:
+    """How many more games a seat has won than the other."""
+    return int(state.games_won[seat]) - int(state.games_won[1 - seat])
+
+
+@kernel
+def leaf_value(options: Options, state: State, seat: int) -> float:
+    """What a seat may expect of the match before a deal. §3.6"""
+    return match_value(options, games_ahead(state, seat), options.num_games - int(state.game))

@@ -6,11 +6,16 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from ..backhand_series import state as series
 from ..core.options import option
 from ..core.record import field
 
 NOBODY = -1
+MOST_DEALS = 100  # of one game; the hundredth stalemate is a draw, §3.6
+MOST_GAMES = 50  # of a match, §3.6
 UNSUCCESSFUL = int(series.Method.NONE)  # the winning method of a hand that was not won, §3.3
 
 
@@ -20,6 +25,14 @@ class DealtFirst(IntEnum):
     GREEN = 0
     RED = 1
     RANDOM = 2
+    ALTERNATE = 3
+
+
+class Stalemate(IntEnum):
+    """What becomes of a game that nobody has won, §3.6."""
+
+    REPLAY = 0
+    DRAW = 1
 
 
 class Options(NamedTuple):
@@ -31,9 +44,16 @@ class Options(NamedTuple):
     stand_pat: Annotated[
         bool, option("whether a seat whose hit left it ahead of the dealer may stand on its next turn, §3.5")
     ] = False
-    dealt_first: Annotated[DealtFirst, option("the seat dealt first: green (0), red (1), or by lot in each game")] = (
-        DealtFirst.RANDOM
-    )
+    dealt_first: Annotated[
+        DealtFirst,
+        option(
+            "the seat dealt first: green (0), red (1), by lot once a match, or in turn from deal to deal, green first"
+        ),
+    ] = DealtFirst.RANDOM
+    stalemate: Annotated[
+        Stalemate, option("a game that nobody won: replayed with a new pack, 100 deals at most, or drawn, §3.6")
+    ] = Stalemate.REPLAY
+    num_games: Annotated[int, option("games in a match, §3.6", low=1, high=MOST_GAMES)] = 1
 
     @property
     def seats(self) -> int:
@@ -45,4 +65,7 @@ class State(series.DealerState):
     """Everything on the table."""
 
     dealt_first: int = field("i1", doc="the seat dealt first")
-    winner: int = field("i1", doc="the seat that won the game; -1 nobody (yet)")
+    winner: int = field("i1", doc="the seat that won the match; -1 nobody (yet)")
+    game: int = field("i1", doc="games finished before this one; at the end, all of them")
+    games_won: npt.NDArray[np.int8] = field("i1", series.per_seat, "games each seat has won")
+    stalemates: int = field("i1", doc="deals of this game before this one, each a stalemate")

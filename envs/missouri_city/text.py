@@ -5,9 +5,21 @@ from __future__ import annotations
 from functools import partial
 
 from ..backhand_series import text as series
+from .state import Options, State
 
 SEAT_NAMES = ("green", "red")
 
 action_str = series.action_str
 piles = partial(series.piles, SEAT_NAMES)
-table_str = partial(series.table_str, SEAT_NAMES)
+
+
+def table_str(options: Options, state: State, seat: int | None) -> str:
+    """The table in text; above it the score of a match, and how often the game has been dealt."""
+    lines = []
+    if options.num_games > 1:
+        number = min(int(state.game) + 1, options.num_games)
+        score = ", ".join(f"{name} {won}" for name, won in zip(SEAT_NAMES, state.games_won, strict=True))
+        lines.append(f"game {number} of {options.num_games}; won: {score}")
+    if state.stalemates:
+        lines.append(f"deal {state.stalemates + 1} of this game, the others were stalemates")
+    return "\n".join([*lines, series.table_str(SEAT_NAMES, options, state, seat)])

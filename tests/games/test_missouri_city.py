@@ -1,0 +1,135 @@
+"""What vectors cannot say of Missouri City Backhand: what its bots do where the source reasons, and what a match is
+worth."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import backalley
+from backalley.agents.base import view_of
+from backalley.agents.registry import agent
+from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.kernel import COMPILED
+from backalley.envs.missouri_city import bot as bots
+from backalley.envs.missouri_city import rules
+
+GAME = backalley.game("missouri_city")
+
+
+def source_examples() -> list[dict[str, Any]]:
+    """The vectors of the source's five examples, in their order."""
+    cases = tomllib.loads((GAME.type.folder / "vectors.toml").read_text("utf-8"))["case"]
+    return [case for case in cases if case["says"].startswith("Source example")]
+
+
+def at_source(example: int, plays: int, **options: Any) -> AECEnv:
+    """One of the source's examples, from 1, after so many plays of it."""
+    case = source_examples()[example - 1]
+    env = AECEnv(GAME.bind({**case["options"], **options}))
+    env.reset(seed=0, options={"decks": case["decks"]})
+    for action in [step["action"] for step in case["step"] if "action" in step][:plays]:
+        env.step(GAME.action_number(action))
+    return env
+
+
+def answer(env: AECEnv, bot: str) -> str:
+    """What a bot does in the position on the table."""
+    batch, game = env.engine.batch, env.game
+    action = game.bots[bot].act(game.options, batch.observation[0], batch.mask[0], np.uint64(1))
+    return game.action_str(int(action))
+
+
+REASONED = [
+    ("1a", 1, 0, "push", "19 against a shown ten"),
+    ("1a", 1, 1, "push", "18 against a shown ten"),
+    ("1b", 1, 2, "push", "17 against a shown ten"),
+    ("1c", 1, 3, "hit", "14: even an eight, the lowest card to pass 21, makes the dealer total 18"),
+    ("1d", 1, 4, "hit", "the same for red, whose backhand was the poorer choice"),
+    ("1e", 1, 5, "backhand", "17 against a shown six: whatever passes 21 beats the dealer"),
+    ("2a", 2, 2, "hit", "12 against a shown seven: only a ten passes 21, and makes the dealer total 17"),
+    ("2b", 2, 1, "push", "20 against a shown king"),
+    ("2e", 2, 4, "backhand", "20 against a shown ten"),
+    ("2f", 2, 5, "backhand", "16 against a shown seven, where red's hand is level with the dealer"),
+    ("3a", 3, 0, "backhand", "16 takes advantage of a shown two"),
+    ("3b", 3, 1, "backhand", "15 takes advantage of it too, and stays under green's 16"),
+    ("4a", 4, 0, "hit", "12 against a shown five: only a ten passes 21, and makes the dealer total 15"),
+    ("4b", 4, 1, "hit", "the same for green"),
+    ("4c", 4, 2, "backhand", "16 against a shown six"),
+    ("4d", 4, 3, "backhand", "16 against a shown six, level with red's 16"),
+    ("5a", 5, 0, "backhand", "15 takes advantage of a weak first show card, a two"),
+    ("5b", 5, 1, "hit", "16: red has won with 15, which a backhand would not beat"),
+    ("5b", 5, 2, "hit", "17: nothing but five cards can win"),
+    ("5c", 5, 3, "hit", "20: still nothing but five cards"),
+]
+
+
+@pytest.mark.parametrize(("figure", "example", "plays", "action", "why"), REASONED)
+def test_the_inventor_plays_as_the_source_reasons(figure: str, example: int, plays: int, action: str, why: str) -> None:
+    env = at_source(example, plays)
+    assert env.engine.batch.mask[0].sum() > 1, "no choice, no reasoning"
+    assert answer(env, "inventor") == action, f"{figure}: {why}"
+
+
+@pytest.mark.parametrize(("plays", "total"), [(1, 16), (2, 17), (3, 20)])
+@pytest.mark.parametrize("bot", list(GAME.bots))
+def test_nobody_calls_backhand_where_only_five_cards_can_win(bot: str, plays: int, total: int) -> None:
+    """Source example 5: red has won its hand with a player total of 15, which none of green's backhands would beat."""
+    env = at_source(5, plays)
+    assert env.engine.batch.state[0].total[0] == total
+    assert answer(env, bot) == "hit"
+
+
+def score(lead: int, left: int, **options: Any) -> AECEnv:
+    """The source's fifth example, with green to play on alone, in a match with that score."""
+    env = at_source(5, 1, num_games=10, **options)
+    state = env.engine.batch.state[0]
+    state.game = 10 - left
+    state.games_won[:] = max(lead, 0), max(-lead, 0)
+    env.engine.show_one()
+    return env
+
+
+@pytest.mark.parametrize(
+    ("lead", "left", "options", "expected"),
+    [
+        (0, 1, {}, (1, 0, -1)),
+        (1, 1, {}, (1, 0.5, 0)),
+        (0, 1, {"stalemate": "draw"}, (1, 0, -1)),
+        (1, 1, {"stalemate": "draw"}, (1, 1, 0)),
+        (-1, 1, {"stalemate": "draw"}, (0, -1, -1)),
+        (3, 2, {}, (1, 0, -1)),
+    ],
+)
+def test_a_stalemate_is_worth_what_the_score_makes_of_it(
+    lead: int, left: int, options: dict[str, Any], expected: tuple[float, ...]
+) -> None:
+    """The winner of a match that is decided still plays for the game."""
+    env = score(lead, left, **options)
+    assert bots.worths(env.game.options, env.engine.batch.observation[0]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("stalemate", ["replay", "draw"])
+def test_before_a_deal_the_leaf_value_is_what_comes_of_the_score(stalemate: str) -> None:
+    """Over matches of three games of `planner` with itself, by the score after the first."""
+    game = GAME.bind(stalemate=stalemate, num_games=3)
+    tables = 4000 if COMPILED else 60
+    batch = game.make_vec(tables, seed=3, autoreset=False)
+    batch.reset()
+    player, live, keys = agent("bot", game), np.arange(tables), np.arange(tables, dtype=np.uint64)
+    hoped, paid = np.full(tables, np.nan), np.zeros(tables)
+    state = batch.engine.batch.state
+    while len(live):
+        step = batch.step(player.act(view_of(batch.engine, live, keys)), live)
+        paid[live] += step.reward[live, 0]
+        for row in live[(state["game"][live] == 1) & np.isnan(hoped[live])]:
+            hoped[row] = rules.leaf_value(game.options, state[row], 0)
+            assert hoped[row] == -rules.leaf_value(game.options, state[row], 1)
+        live = live[~step.terminated[live]]
+    found = {value: paid[hoped == value].mean() for value in np.unique(hoped)}
+    assert len(found) == (2 if stalemate == "replay" else 3)
+    for value, mean in found.items():
+        assert mean == pytest.approx(value, abs=0.08 if COMPILED else 0.8)
