@@ -4,31 +4,42 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import numpy.typing as npt
+
 from ..core.kernel import kernel
 from ..core.parts import CHANCE, OVER
-from .bets import limit
+from .bets import credit, limit
 from .state import (
     BROKEN,
     BUST,
     BUSTED,
     CAPPED,
     CASHED,
+    DECLINE_BANK,
+    DEPOSIT,
+    DEPOSITS,
     EIGHT,
     ENDED_BY_KING,
     KING_OF_HEARTS,
     LARGEST_MONEY,
     NEW_BANKER,
     NEW_ROUND,
+    PASS_BANK,
+    PUT_DEPOSIT,
     ROYAL,
     SHUFFLE,
+    TAKE_BANK,
     TARGET,
     Breaker,
+    Deposit,
     Episode,
     Options,
+    PassBank,
     Reward,
     State,
 )
-from .stock import show_hand
+from .stock import gather, show_hand
 from .valuation import best_total
 
 BANKER_SHARE, BANKER_SHARE_IN_BACK_PASSING = 0.75, 0.85
@@ -37,15 +48,44 @@ BANKER_SHARE, BANKER_SHARE_IN_BACK_PASSING = 0.75, 0.85
 
 @kernel
 def open_bank(options: Options, state: State) -> None:
-    """§1.3: the banker puts the deposit into the pot, and all cards are shuffled."""
-    banker = int(state.banker)
-    state.purse[banker] = int(state.purse[banker]) - options.initial_deposit
-    state.pot = options.initial_deposit
-    state.back_passing = 0
+    """§1.3: a bank begins with the deposit, which its banker may have to choose before all else. §1.9: a final round
+    alone is one of a bank in Back Passing."""
+    state.deposit = 0
+    state.asked = 0
+    state.back_passing = int(options.episode == Episode.FINAL_ROUND)
     state.final_round = 0
     state.round_number = 1
+    if options.deposit == Deposit.CHOSEN:
+        gather(state)
+        state.phase = DEPOSIT
+        state.turn = state.banker
+        state.seat = state.banker
+    else:
+        put_deposit(state, options.initial_deposit)
+
+
+@kernel
+def put_deposit(state: State, coins: int) -> None:
+    """§1.3: the banker puts the deposit into the pot, and all cards are shuffled."""
+    banker = int(state.banker)
+    state.purse[banker] = int(state.purse[banker]) - coins
+    state.pot = coins
+    state.deposit = coins
     state.phase = SHUFFLE
     state.seat = CHANCE
+
+
+@kernel
+def can_deposit(options: Options, state: State, seat: int, times: int) -> bool:
+    """Whether a purse holds so many times the least deposit. §1.3"""
+    return int(state.purse[seat]) + credit(options) >= times * options.initial_deposit
+
+
+@kernel
+def legal_deposits(options: Options, state: State, seat: int, mask: npt.NDArray[np.int8]) -> None:
+    """§1.3: what a banker may put in."""
+    for index in range(len(DEPOSITS)):
+        mask[PUT_DEPOSIT + index] = int(can_deposit(options, state, seat, DEPOSITS[index]))
 
 
 @kernel
@@ -137,6 +177,8 @@ def end_round(options: Options, state: State) -> None:
 @kernel
 def round_cap(options: Options) -> int:
     """The round after which a bank ends. §1.8, §1.9"""
+    if options.episode == Episode.FINAL_ROUND:
+        return 1
     return min(options.rounds, options.max_rounds) if options.episode == Episode.FIXED_ROUNDS else options.max_rounds
 
 
@@ -162,7 +204,6 @@ def end_bank(options: Options, state: State, result: int) -> None:
     state.next_banker = state.breaker if broken else (banker + 1) % options.num_players
     if options.episode == Episode.SESSION and int(state.bank) < options.banks:
         state.phase = NEW_BANKER
-        state.asked = 0
         state.turn = state.next_banker
         state.seat = state.turn
     else:
@@ -170,17 +211,35 @@ def end_bank(options: Options, state: State, result: int) -> None:
 
 
 @kernel
-def answer(options: Options, state: State, seat: int, takes: bool) -> None:
-    """§1.9: a seat takes the bank, or it is offered to the next; when all have declined, the episode is over."""
-    if takes:
+def left_to_ask(options: Options, state: State, seat: int) -> int:
+    """The set of seats that could be asked after this one. §1.9"""
+    return ((1 << options.num_players) - 1) & ~int(state.asked) & ~(1 << seat)
+
+
+@kernel
+def legal_answers(options: Options, state: State, seat: int, mask: npt.NDArray[np.int8]) -> None:
+    """§1.9: a bank is taken with the least deposit; it is declined, or passed to a seat while there is one to name."""
+    mask[TAKE_BANK] = int(can_deposit(options, state, seat, 1))
+    left = left_to_ask(options, state, seat) if options.pass_bank == PassBank.CHOSEN else 0
+    mask[DECLINE_BANK] = int(left == 0)
+    for other in range(options.num_players):
+        mask[PASS_BANK + other] = (left >> other) & 1
+
+
+@kernel
+def answer(options: Options, state: State, seat: int, action: int) -> None:
+    """§1.9: a seat takes the bank, or it is offered to the next, or the one named; when all have been asked, the
+    episode is over."""
+    if action == TAKE_BANK:
         state.banker = seat
         open_bank(options, state)
         return
-    state.asked = int(state.asked) + 1
-    if int(state.asked) == options.num_players:
+    left = left_to_ask(options, state, seat)
+    state.asked = int(state.asked) | (1 << seat)
+    if left == 0:
         end_episode(options, state)
     else:
-        state.turn = (seat + 1) % options.num_players
+        state.turn = (seat + 1) % options.num_players if action == DECLINE_BANK else action - PASS_BANK
         state.seat = state.turn
 
 
@@ -217,9 +276,9 @@ def reward_range(options: Options) -> tuple[float, float]:
 
 @kernel
 def leaf_value(options: Options, state: State, seat: int) -> float:
-    """What `seat` will gain yet, before the cards of a round are shuffled: its share of the pot as it is on average.
-    §7"""
-    if state.phase != SHUFFLE:
+    """What `seat` will gain yet, before the cards of a round are shuffled: its share of the pot as it is on average,
+    which a final round alone is not. §7"""
+    if state.phase != SHUFFLE or options.episode == Episode.FINAL_ROUND:
         return math.nan
     share = BANKER_SHARE_IN_BACK_PASSING if state.back_passing else BANKER_SHARE
     if seat != int(state.banker):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,11 +23,14 @@ from .state import (
     DEAL,
     DECLARE,
     DECLINE_BANK,
+    DEPOSIT,
     FIFTEEN,
     HIT,
     MOST_CARDS,
     NEW_BANKER,
     NUM_CARDS,
+    PASS_BANK,
+    PUT_DEPOSIT,
     STAND,
     STOOD,
     TAKE_BANK,
@@ -38,6 +43,7 @@ Mask = npt.NDArray[np.int8]
 
 NINE, TEN = 2, 3  # ranks
 CAUTIOUS_POT, SHARK_POT, DP_POT = 3, 5, 0  # deposits in the pot at which Back Passing is declared (§7)
+CAUTIOUS_PUTS, SHARK_PUTS, DP_PUTS = PUT_DEPOSIT, PUT_DEPOSIT + 1, PUT_DEPOSIT  # once, twice, once the least (§7)
 PUNTER_STANDS, BANKER_STANDS = 15, 16  # the saddle point of §6
 
 _ANSWERS = (
@@ -52,16 +58,37 @@ NEXT, KIND_OF = odds.ALL.next, odds.KIND_OF
 
 @kernel
 def pot_holds(options: Options, observation: Observation, deposits: int) -> bool:
-    """Whether the pot has so many deposits."""
-    needed = money(deposits * options.initial_deposit, money_scale(options))
-    return float(observation.pot) > needed - 1e-6
+    """Whether the pot has as much as so many of this bank's deposits."""
+    scale = money_scale(options)
+    needed = deposits * round(math.expm1(float(observation.deposit) / scale))
+    return float(observation.pot) > money(needed, scale) - 1e-6
 
 
 @kernel
-def before_play(options: Options, observation: Observation, mask: Mask, deposits: int) -> int:
-    """Back Passing from so many deposits on; the bank is always welcome. -1 where this is not what is asked. §7"""
+def passes_on(options: Options, observation: Observation, mask: Mask) -> int:
+    """Who has not the money for a bank declines it, or passes it to the largest purse of those left, of equals the
+    nearest to the left. §7"""
+    if mask[DECLINE_BANK]:
+        return DECLINE_BANK
+    me = 0
+    while observation.my_number[me] == 0:
+        me += 1
+    richest = 0
+    for index in range(1, options.num_players):
+        named = mask[PASS_BANK + (me + index) % options.num_players]
+        if named and (richest == 0 or observation.purse[index] > observation.purse[richest]):
+            richest = index
+    return PASS_BANK + (me + richest) % options.num_players
+
+
+@kernel
+def before_play(options: Options, observation: Observation, mask: Mask, deposits: int, put: int) -> int:
+    """The bank is always welcome, `put` the deposit for it, but the least for a final round; Back Passing from so many
+    deposits on. -1 where this is not what is asked. §7"""
     if observation.phase[NEW_BANKER] > 0:
-        return TAKE_BANK if mask[TAKE_BANK] else DECLINE_BANK
+        return TAKE_BANK if mask[TAKE_BANK] else passes_on(options, observation, mask)
+    if observation.phase[DEPOSIT] > 0:
+        return put if mask[put] and observation.back_passing == 0 else PUT_DEPOSIT
     if observation.phase[DECLARE] > 0:
         return BACK_PASS if mask[BACK_PASS] and pot_holds(options, observation, deposits) else DEAL
     return -1
@@ -127,7 +154,7 @@ def banker_stands(observation: Observation, seats: int) -> int:
 @kernel
 def cautious(options: Options, observation: Observation, mask: Mask, key: np.uint64) -> int:
     """§7, baseline 2."""
-    asked = before_play(options, observation, mask, CAUTIOUS_POT)
+    asked = before_play(options, observation, mask, CAUTIOUS_POT, CAUTIOUS_PUTS)
     if asked >= 0:
         return asked
     if trades(options, observation, mask):
@@ -140,7 +167,7 @@ def cautious(options: Options, observation: Observation, mask: Mask, key: np.uin
 @kernel
 def shark(options: Options, observation: Observation, mask: Mask, key: np.uint64) -> int:
     """§7, baseline 3."""
-    asked = before_play(options, observation, mask, SHARK_POT)
+    asked = before_play(options, observation, mask, SHARK_POT, SHARK_PUTS)
     if asked >= 0:
         return asked
     if trades(options, observation, mask):
@@ -178,7 +205,7 @@ def composition(observation: Observation) -> int:
 @kernel
 def dp(options: Options, observation: Observation, mask: Mask, key: np.uint64) -> int:
     """§7, baseline 4."""
-    asked = before_play(options, observation, mask, DP_POT)
+    asked = before_play(options, observation, mask, DP_POT, DP_PUTS)
     if asked >= 0:
         return asked
     if observation.phase[BANKER] > 0:

@@ -25,6 +25,7 @@ from .state import (
     TARGET,
     Episode,
     Options,
+    PassBank,
     State,
 )
 from .stock import sees
@@ -70,17 +71,23 @@ class Observation:
         "f4", lambda o: (o.num_players,), "each purse, money", low=lambda o: 0.0 if o.bankroll > 0 else -1.0
     )
     pot: float = field("f4", doc="the pot, money")
+    deposit: float = field("f4", doc="what the banker put into this bank, money")
     limit: float = field("f4", doc="the most that I could bet now, money")
     min_bet: float = field("f4", doc="least opening bet, money")
     phase: npt.NDArray[np.float32] = field(
-        "f4", DECISION_PHASES, "declaring, punters' turns, banker's turn, offering the bank"
+        "f4", DECISION_PHASES, "declaring, punters' turns, banker's turn, offering the bank, choosing the deposit"
     )
     my_turn: float = field("f4", doc="1 when I am to act")
     back_passing: float = field("f4", doc="1 once Back Passing is declared")
     final_round: float = field("f4", doc="1 once an eight is announced")
     round_number: float = field("f4", doc="round of the bank, in parts of the last it can have")
     bank: float = field("f4", doc="banks that have ended, in parts of those of the episode")
-    asked: float = field("f4", doc="seats that have declined the next bank, in parts of the seats")
+    asked: npt.NDArray[np.float32] = field(
+        "f4", lambda o: (o.num_players,), "1 where a seat has declined the next bank, or passed it on"
+    )
+    my_number: npt.NDArray[np.float32] = field(
+        "f4", lambda o: (o.num_players,), "1 at the number of my seat, while the bank is passed to seats by number"
+    )
     stock: float = field("f4", doc="cards in the stock, in parts of 32")
 
 
@@ -117,7 +124,9 @@ def observe(options: Options, state: State, seat: int, out: Observation) -> None
         out.stake[index] = money(int(state.own[who]), scale)
         out.purse[index] = money(int(state.purse[who]), scale)
         out.banker[index] = int(who == int(state.banker))
+        out.asked[index] = (int(state.asked) >> who) & 1
     out.pot = money(int(state.pot), scale)
+    out.deposit = money(int(state.deposit), scale)
     out.limit = money(max(0, limit(options, state, seat)), scale)
     out.min_bet = money(options.min_bet, scale)
     if state.phase < DECISION_PHASES:
@@ -127,7 +136,8 @@ def observe(options: Options, state: State, seat: int, out: Observation) -> None
     out.final_round = state.final_round
     out.round_number = int(state.round_number) / round_cap(options)
     out.bank = int(state.bank) / (options.banks if options.episode == Episode.SESSION else 1)
-    out.asked = int(state.asked) / seats
+    if state.phase == NEW_BANKER and options.pass_bank == PassBank.CHOSEN:
+        out.my_number[seat] = 1
     out.stock = (int(state.stock_size) - int(state.drawn)) / NUM_CARDS
 
 

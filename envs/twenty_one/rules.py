@@ -7,8 +7,20 @@ import numpy.typing as npt
 
 from ..core.kernel import kernel
 from ..core.parts import CHANCE
-from .bank import answer, end_by_king, end_round, ends_bank, live_stakes, open_bank, pay, settle
-from .bets import bet, bet_size, credit, legal_bets, limit, opening
+from .bank import (
+    answer,
+    end_by_king,
+    end_round,
+    ends_bank,
+    legal_answers,
+    legal_deposits,
+    live_stakes,
+    open_bank,
+    pay,
+    put_deposit,
+    settle,
+)
+from .bets import bet, bet_size, legal_bets, limit, opening
 from .state import (
     ACT,
     BACK_PASS,
@@ -18,7 +30,8 @@ from .state import (
     DEAL,
     DEALING,
     DECLARE,
-    DECLINE_BANK,
+    DEPOSIT,
+    DEPOSITS,
     EIGHT,
     EVERYBODY,
     HIT,
@@ -27,6 +40,7 @@ from .state import (
     NEW_BANKER,
     OUT,
     PUNTERS,
+    PUT_DEPOSIT,
     ROYAL,
     RUNNING,
     SETTLE,
@@ -34,17 +48,17 @@ from .state import (
     SHUFFLE,
     STAND,
     STOOD,
-    TAKE_BANK,
     TARGET,
     TRADE,
     BackPassTrigger,
     Banker,
     EightChain,
+    Episode,
     Options,
     Reshuffle,
     State,
 )
-from .stock import clear_round, discard_hand, give, lay_pack, restock
+from .stock import clear_round, discard_hand, give, lay_pack, restock, stack_eight
 from .trades import may_trade
 from .valuation import best_total, is_royal, low_total, must_stop_at_21, royal_counts
 
@@ -68,6 +82,8 @@ def deal(options: Options, state: State, deck: npt.NDArray[np.int64]) -> None:
     state.seat = RUNNING
     if state.phase == SHUFFLE:
         lay_pack(state, deck)
+        if options.episode == Episode.FINAL_ROUND:
+            stack_eight(options, state)
         declare(options, state)
     else:
         restock(options, state, deck)
@@ -180,8 +196,9 @@ def legal(options: Options, state: State, mask: npt.NDArray[np.int8]) -> None:
         mask[DEAL] = 1
         mask[BACK_PASS] = int(int(state.round_number) >= options.back_pass_earliest_round)
     elif state.phase == NEW_BANKER:
-        mask[TAKE_BANK] = int(int(state.purse[seat]) + credit(options) >= options.initial_deposit)
-        mask[DECLINE_BANK] = 1
+        legal_answers(options, state, seat, mask)
+    elif state.phase == DEPOSIT:
+        legal_deposits(options, state, seat, mask)
     else:
         mask[TRADE] = int(may_trade(options, state, seat))
         if opening(state, seat):
@@ -213,8 +230,10 @@ def step(options: Options, state: State, action: int) -> None:
             state.back_passing = 1
         state.phase = DEALING
         state.seat = RUNNING
+    elif action < PUT_DEPOSIT:
+        answer(options, state, seat, action)
     else:
-        answer(options, state, seat, action == TAKE_BANK)
+        put_deposit(state, DEPOSITS[action - PUT_DEPOSIT] * options.initial_deposit)
     play_on(options, state)
 
 

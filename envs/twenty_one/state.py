@@ -41,6 +41,8 @@ FIFTEEN = 15
 
 LARGEST_MONEY = 2**53
 """No amount of money passes this (§1.1)."""
+DEPOSITS = (1, 2, 5)
+"""What a banker can put in where `deposit` is chosen, in times of the least (§1.3)."""
 WHOLE = 1000
 """`options.bet_fractions` are so many parts of the whole: thousandths, so that shares of money are exact (§3)."""
 
@@ -59,6 +61,13 @@ class Banker(IntEnum):
     SEAT_6 = 6
     SEAT_7 = 7
     RANDOM = 8
+
+
+class Deposit(IntEnum):
+    """§1.3: a bank begins with what is agreed on, or with what its banker chooses, that being the least."""
+
+    FIXED = 0
+    CHOSEN = 1
 
 
 class FifteenTest(IntEnum):
@@ -97,12 +106,20 @@ class Breaker(IntEnum):
     LARGEST_WINNER = 1
 
 
+class PassBank(IntEnum):
+    """§1.9: who is asked after a seat that does not want the bank: the next to the left, or whom that seat names."""
+
+    CLOCKWISE = 0
+    CHOSEN = 1
+
+
 class Episode(IntEnum):
-    """§1.9: an episode is one bank, a number of rounds, or an evening of several banks."""
+    """§1.9: an episode is one bank, a number of rounds, an evening of several banks, or the last round of a bank."""
 
     SINGLE_BANK = 0
     FIXED_ROUNDS = 1
     SESSION = 2
+    FINAL_ROUND = 3
 
 
 class Reward(IntEnum):
@@ -116,7 +133,12 @@ class Options(NamedTuple):
     """§1.10: what a table may agree on."""
 
     num_players: Annotated[int, option("seats at the table", low=2, high=8)] = 4
-    initial_deposit: Annotated[int, option("what a banker puts into the pot", low=1, high=10**6)] = 20
+    initial_deposit: Annotated[
+        int, option("what a banker puts into the pot, or the least of it", low=1, high=10**6)
+    ] = 20
+    deposit: Annotated[
+        Deposit, option("every banker puts in `initial_deposit`, or chooses it once, twice or five times")
+    ] = Deposit.FIXED
     min_bet: Annotated[int, option("least opening bet, unless pot or purse hold less", low=1, high=10**6)] = 1
     bankroll: Annotated[
         int,
@@ -163,10 +185,13 @@ class Options(NamedTuple):
     breaker: Annotated[
         Breaker, option("who of the winners has broken the pot, and is the next banker: the one paid last, or most")
     ] = Breaker.LAST_WINNER
+    pass_bank: Annotated[
+        PassBank, option("in a session, a bank not wanted goes to the next seat, or to one that is named")
+    ] = PassBank.CLOCKWISE
     final_round_fifteen: Annotated[bool, option("the banker may trade a fifteen in the final round")] = True
-    episode: Annotated[Episode, option("what an episode is: one bank, `rounds` rounds of it, or `banks` banks")] = (
-        Episode.SINGLE_BANK
-    )
+    episode: Annotated[
+        Episode, option("what an episode is: one bank, `rounds` rounds of it, `banks` banks, or a final round alone")
+    ] = Episode.SINGLE_BANK
     rounds: Annotated[int, option('rounds of an episode "fixed_rounds"', low=1, high=1000)] = 1
     banks: Annotated[int, option('banks of an episode "session"', low=1, high=100)] = 4
     force_back_pass_round: Annotated[
@@ -216,16 +241,17 @@ def check(options: Options) -> None:
 
 # Actions (§3)
 
-NUM_ACTIONS = 11
-STAND, HIT, BET_MIN, BET_QUARTER, BET_HALF, BET_POT, TRADE, DEAL, BACK_PASS, TAKE_BANK, DECLINE_BANK = range(
-    NUM_ACTIONS
-)
+STAND, HIT, BET_MIN, BET_QUARTER, BET_HALF, BET_POT, TRADE, DEAL, BACK_PASS, TAKE_BANK, DECLINE_BANK = range(11)
+PASS_BANK = 11  # to seat 0, and so on to the last of MOST_SEATS
+MOST_SEATS = 8
+PUT_DEPOSIT = PASS_BANK + MOST_SEATS  # the first of DEPOSITS, and so on
+NUM_ACTIONS = PUT_DEPOSIT + len(DEPOSITS)
 MOST_DECISIONS = 4000  # of an episode, which is truncated then (§3)
 MOST_TRADES = 127  # that `state.trades` counts
 
-# Phases (§1.4). Decisions fall in the first four; in the others the rules run on by themselves, or wait for chance.
-DECLARE, PUNTERS, BANKER, NEW_BANKER, SHUFFLE, DEALING, NEW_ROUND, SETTLE = range(8)
-DECISION_PHASES = 4
+# Phases (§1.4). Decisions fall in the first five; in the others the rules run on by themselves, or wait for chance.
+DECLARE, PUNTERS, BANKER, NEW_BANKER, DEPOSIT, SHUFFLE, DEALING, NEW_ROUND, SETTLE = range(9)
+DECISION_PHASES = 5
 
 # Status of a seat in the round (§1.5)
 WAIT, ACT, STOOD, BUSTED, ROYAL, OUT = range(6)
@@ -257,9 +283,10 @@ class State:
         "i8", lambda o: (o.num_players,), "purse, the banker's with the pot, when a reward was last paid"
     )
     pot: int = field("i8", doc="money in the bank")
+    deposit: int = field("i8", doc="what its banker put into this bank")
     largest: int = field("i8", doc="largest pay-out of the round")
     silent: int = field("i8", doc="set of cards that the banker would have had to announce if they were KH or an eight")
-    phase: int = field("i1", doc="0 declare, 1 punters, 2 banker, 3 new banker")
+    phase: int = field("i1", doc="0 declare, 1 punters, 2 banker, 3 new banker, 4 deposit")
     turn: int = field("i1", doc="whose turn it is, also while chance shuffles")
     banker: int = field("i1", doc="who holds the bank")
     next_banker: int = field("i1", doc="who was entitled to the bank after the last that ended")
@@ -268,7 +295,7 @@ class State:
         "i1", doc="how the last bank ended: 0 none has, 1 king of hearts, 2 cashed, 3 broken, 4 last round"
     )
     bank: int = field("i1", doc="banks that have ended")
-    asked: int = field("i1", doc="seats that have declined the next bank")
+    asked: int = field("i2", doc="set of seats that have declined the next bank, or passed it on")
     back_passing: int = field("i1", doc="1 once the banker has declared Back Passing")
     final_round: int = field("i1", doc="1 once the banker has announced an eight")
     round_number: int = field("i2", doc="round of this bank, from 1")

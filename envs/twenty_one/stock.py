@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.kernel import kernel
-from .state import EVERYBODY, NUM_CARDS, WAIT, Options, State
+from .state import EIGHT, EVERYBODY, NUM_CARDS, WAIT, Options, State
 
 
 @kernel
@@ -22,8 +22,8 @@ def clear_round(state: State) -> None:
 
 
 @kernel
-def lay_pack(state: State, deck: npt.NDArray[np.int64]) -> None:
-    """Take up all cards and lay the shuffled pack ready."""
+def gather(state: State) -> None:
+    """Take up all cards; nobody knows where one lies, and their order does not matter before they are shuffled."""
     state.cards[:] = 0
     state.count[:] = 0
     state.discards[:] = 0
@@ -37,8 +37,29 @@ def lay_pack(state: State, deck: npt.NDArray[np.int64]) -> None:
     state.drawn = 0
     state.stock_size = NUM_CARDS
     for index in range(NUM_CARDS):
-        state.stock[index] = deck[index]
+        state.stock[index] = index
     clear_round(state)
+
+
+@kernel
+def lay_pack(state: State, deck: npt.NDArray[np.int64]) -> None:
+    """Take up all cards and lay the shuffled pack ready."""
+    gather(state)
+    for index in range(NUM_CARDS):
+        state.stock[index] = deck[index]
+
+
+@kernel
+def stack_eight(options: Options, state: State) -> None:
+    """§1.9: in a shuffled pack the card that the banker will be dealt and the eight of its suit change places. From
+    eight packs comes each that is left, so that those are equally likely again."""
+    place = options.num_players - 1
+    card = int(state.stock[place])
+    eight = (card & ~7) | EIGHT
+    for index in range(NUM_CARDS):
+        if int(state.stock[index]) == eight:
+            state.stock[index] = card
+    state.stock[place] = eight
 
 
 @kernel

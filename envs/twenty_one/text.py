@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .state import NEW_BANKER, RANKS, SUITS, Options, State
+from ..core.parts import OVER
+from .state import DEPOSIT, MOST_SEATS, NEW_BANKER, RANKS, SUITS, Options, State
 from .stock import sees
 from .valuation import totals
 
@@ -20,6 +21,10 @@ ACTIONS = (
     "back pass",
     "take bank",
     "decline bank",
+    *(f"pass bank to seat {seat}" for seat in range(MOST_SEATS)),
+    "deposit once",
+    "deposit twice",
+    "deposit five times",
 )
 _STATUS = ("waits", "to act", "stands", "bust", "Royal Black Jack", "out")
 _RESULTS = ("", "ended by the king of hearts", "cashed by the banker", "broken", "ended by its last round")
@@ -84,18 +89,16 @@ def table_str(options: Options, state: State, seat: int | None) -> str:
 
 
 def _bank_line(options: Options, state: State) -> str:
-    words = [
-        (
-            f"bank {int(state.bank) + (int(state.result) == 0 or state.pot > 0)}, "
-            f"round {int(state.round_number)}, pot {int(state.pot)}"
-        )
-    ]
+    ended = int(state.phase) == NEW_BANKER or int(state.seat) == OVER
+    words = [f"bank {int(state.bank) + (not ended)}, round {int(state.round_number)}, pot {int(state.pot)}"]
     if state.back_passing:
         words.append("Back Passing")
     if state.final_round:
         words.append("final round")
     if int(state.phase) == NEW_BANKER:
         words.append(f"{_RESULTS[int(state.result)]}; the bank is offered to seat {int(state.turn)}")
+    elif int(state.phase) == DEPOSIT:
+        words.append(f"seat {int(state.turn)} chooses the deposit")
     elif int(state.seat) < 0:
         words.append(_RESULTS[int(state.result)])
     return ", ".join(words)

@@ -52,6 +52,7 @@ choices = st.fixed_dictionaries(
     {"num_players": st.sampled_from([2, 4, 8])},
     optional={
         "initial_deposit": st.integers(1, 20),
+        "deposit": st.sampled_from(["fixed", "chosen"]),
         "min_bet": st.integers(1, 30),
         "bankroll": st.sampled_from([0, 20, 23, 100, 10**6]),
         "banker": st.sampled_from([0, 1, "random"]),
@@ -71,8 +72,9 @@ choices = st.fixed_dictionaries(
         "decline_opening_bet": st.booleans(),
         "reshuffle": st.sampled_from(["every_round", "when_empty"]),
         "breaker": st.sampled_from(["last_winner", "largest_winner"]),
+        "pass_bank": st.sampled_from(["clockwise", "chosen"]),
         "final_round_fifteen": st.booleans(),
-        "episode": st.sampled_from(["single_bank", "fixed_rounds", "session"]),
+        "episode": st.sampled_from(["single_bank", "fixed_rounds", "session", "final_round"]),
         "rounds": st.integers(1, 5),
         "banks": st.integers(1, 3),
         "force_back_pass_round": st.sampled_from([0, 2, 3, 10]),
@@ -243,6 +245,19 @@ def test_banks_end_by_the_king_once_for_four_eights() -> None:
     assert abs(kings / MANY - 0.2) < 5 * math.sqrt(0.16 / MANY)
     rounds = state["round_number"].mean()
     assert abs(rounds - 6.4) < 5 * math.sqrt((27 / 32) / (5 / 32) ** 2 / MANY)
+
+
+def test_a_final_round_is_dealt_from_any_pack_with_an_eight_for_the_banker() -> None:
+    """All pairs of the banker's eight and another card for the punter are equally likely."""
+    tables = BatchEnv(GAME.bind({"num_players": 2, "episode": "final_round"}), MANY, seed=4)
+    tables.reset()
+    cards = tables.engine.batch.state["cards"][:, :, 0]
+    found = Counter(map(tuple, cards.tolist()))
+    pairs = [(eight, other) for eight in (1, 9, 17, 25) for other in range(32) if other != eight]
+    assert set(found) <= set(pairs)
+    squares = sum((found[pair] - MANY / len(pairs)) ** 2 / (MANY / len(pairs)) for pair in pairs)
+    degrees = len(pairs) - 1
+    assert squares < degrees + 5 * math.sqrt(2 * degrees)
 
 
 def test_the_rules_play_out_as_the_odds_say() -> None:

@@ -70,6 +70,17 @@ def test_a_silent_banker_has_any_card_that_ends_no_bank() -> None:
     assert chi_squared(found, MANY / 26, 26) < 67
 
 
+def test_in_a_final_round_the_eight_is_known_and_all_else_is_any_card() -> None:
+    env = opened([["TS", "8C"]], [], episode="final_round")
+    drawn = worlds(env, 1, MANY, 1)
+    assert (drawn["cards"][:, 0, 0] == card_number("8C")).all()
+    found = Counter(drawn["stock"][:, 2].tolist())
+    assert set(found) <= set(range(32)) - {card_number("8C"), card_number("TS")}
+    # with 29 degrees of freedom 73 is passed once in 100,000 fair runs
+    assert chi_squared(found, MANY / 30, 30) < 73
+    assert set(worlds(env, 0, max(MANY, 2000), 1)["cards"][:, 1, 0].tolist()) == set(range(32)) - {card_number("8C")}
+
+
 def test_before_back_passing_the_banker_has_any_card() -> None:
     env = opened([["TS", "9C"]], [DEAL])
     assert len(set(worlds(env, 1, max(MANY, 2000), 1)["cards"][:, 0, 0].tolist())) == 31
@@ -159,7 +170,10 @@ POSITIONS: list[dict[str, Any]] = [
         "reshuffle": "when_empty",
         "back_pass_trigger": "any_card",
         "force_back_pass_round": 2,
+        "pass_bank": "chosen",
+        "deposit": "chosen",
     },
+    {"num_players": 2, "episode": "final_round", "auto_stand_21": False, "back_pass_trigger": "any_card"},
     {"num_players": 8, "episode": "session", "reshuffle": "when_empty", "back_pass_trigger": "first_card_after_trades"},
 ]
 

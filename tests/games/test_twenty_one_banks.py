@@ -1,0 +1,205 @@
+"""Who takes, passes and pays for a bank of Twenty-One: what is shown of it, and what bots make of it (§1.3, §1.9)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backalley.agents.base import view_of
+from backalley.agents.match import play_out
+from backalley.agents.registry import agent
+from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.catalogue import game
+from backalley.envs.core.kernel import COMPILED
+from backalley.envs.core.parts import OVER
+from backalley.envs.core.vector import BatchEnv
+from backalley.envs.twenty_one.state import (
+    BACK_PASS,
+    BET_POT,
+    DEAL,
+    DECLINE_BANK,
+    DEPOSIT,
+    NEW_BANKER,
+    PASS_BANK,
+    PUT_DEPOSIT,
+    SHUFFLE,
+    TAKE_BANK,
+)
+from tests.cases import random_action
+
+GAME = game("twenty_one")
+BOTS = list(GAME.bots)
+BY_BOT = pytest.mark.parametrize("name", BOTS)
+
+
+def broken(**options: Any) -> AECEnv:
+    """Four seats; the first bank has just been broken by seat 1, who is asked first."""
+    env = AECEnv(GAME.bind({"episode": "session", "pass_bank": "chosen", **options}))
+    env.reset(options={"decks": [["AS", "TD", "KC", "QC", "AC"]]})
+    env.step(DEAL)
+    env.step(BET_POT)
+    return env
+
+
+def shown(env: AECEnv, seat: int) -> Any:
+    flat = env.engine.observe(np.zeros(1, np.int64), np.array([seat]))
+    return flat.view(env.game.observation_dtype)[0, 0]
+
+
+def answer(name: str, env: AECEnv) -> int:
+    batch = env.engine.batch
+    return int(env.game.bots[name].act(env.engine.options, batch.observation[0], batch.mask[0], np.uint64(1)))
+
+
+def test_seats_see_who_was_asked_and_where_they_pass_by_number_their_own() -> None:
+    env = broken()
+    env.step(PASS_BANK + 3)
+    for seat in range(4):
+        seen = shown(env, seat)
+        assert np.flatnonzero(seen["my_number"]).tolist() == [seat]
+        assert np.flatnonzero(seen["asked"]).tolist() == [(1 - seat) % 4]
+    env.step(TAKE_BANK)
+    assert not shown(env, 0)["asked"].any()
+    assert not shown(env, 0)["my_number"].any()
+    clockwise = broken(pass_bank="clockwise")
+    clockwise.step(DECLINE_BANK)
+    assert shown(clockwise, 1)["asked"].tolist() == [1, 0, 0, 0]
+    assert not shown(clockwise, 1)["my_number"].any()
+
+
+def test_the_deposit_is_public_and_stays_while_the_pot_changes() -> None:
+    env = AECEnv(GAME.bind(deposit="chosen"))
+    env.reset(options={"decks": [["TS"]]})
+    assert shown(env, 1)["phase"][DEPOSIT] == 1
+    assert shown(env, 1)["deposit"] == 0
+    assert "bank 1, round 1, pot 0, seat 0 chooses the deposit" in env.game.table_str(env.engine.batch.state[0], 1)
+    env.step(PUT_DEPOSIT + 1)
+    before = shown(env, 1)["deposit"]
+    assert before == shown(env, 1)["pot"] == pytest.approx(math.log1p(40) / math.log1p(400))
+    env.step(DEAL)
+    env.step(BET_POT)
+    assert shown(env, 2)["pot"] == 0
+    assert shown(env, 2)["deposit"] == before
+
+
+def test_nobody_knows_a_card_while_the_deposit_of_a_later_bank_is_chosen() -> None:
+    """All cards have been taken up, those that lay open too."""
+    env = AECEnv(GAME.bind(episode="session", deposit="chosen"))
+    env.reset(options={"decks": [["AS", "TD", "KC", "QC", "AC"]]})
+    for action in (PUT_DEPOSIT, DEAL, BET_POT, TAKE_BANK):
+        env.step(action)
+    state = env.engine.batch.state[0]
+    assert (state["phase"], state["banker"], state["bank"]) == (DEPOSIT, 1, 1)
+    assert "bank 2, round 1, pot 0, seat 1 chooses" in env.game.table_str(state, 0)
+    assert env.game.piles(state)["stock"] == list(range(32))
+    assert not state["known"].any()
+    assert not shown(env, 0)["discards"].any()
+
+
+# Players
+
+
+@BY_BOT
+def test_a_bot_takes_a_bank_or_passes_it_to_the_largest_purse(name: str) -> None:
+    env = broken()
+    assert answer(name, env) == TAKE_BANK
+    for purses, named in (((80, 5, 90, 70), 2), ((90, 5, 80, 90), 3), ((0, 5, 0, 0), 2)):
+        env.engine.batch.state[0]["purse"] = purses
+        env.engine.show_one()
+        assert answer(name, env) == PASS_BANK + named
+    env.step(PASS_BANK + 2)
+    env.engine.batch.state[0]["purse"] = (7, 100, 5, 6)
+    env.engine.show_one()
+    assert answer(name, env) == PASS_BANK + 0, "seat 1 has been asked"
+
+
+@pytest.mark.parametrize(
+    ("name", "purse", "times"),
+    [("cautious", 100, 1), ("shark", 100, 2), ("shark", 39, 1), ("dp", 100, 1)],
+)
+def test_what_a_bot_deposits(name: str, purse: int, times: int) -> None:
+    env = AECEnv(GAME.bind(deposit="chosen", bankroll=purse))
+    env.reset(seed=1)
+    env.step(answer(name, env))
+    assert env.engine.batch.state[0]["pot"] == times * 20
+    drill = AECEnv(GAME.bind(deposit="chosen", bankroll=purse, episode="final_round"))
+    drill.reset(seed=1)
+    assert answer(name, drill) == PUT_DEPOSIT
+
+
+@pytest.mark.parametrize("bankroll", ["none", 10**9])
+@pytest.mark.parametrize(("name", "deposits"), [("cautious", 3), ("shark", 5)])
+@pytest.mark.parametrize("times", [1, 5])
+def test_a_bot_goes_for_back_passing_by_what_this_bank_began_with(
+    name: str, deposits: int, bankroll: Any, times: int
+) -> None:
+    env = AECEnv(GAME.bind(deposit="chosen", bankroll=bankroll, initial_deposit=7))
+    env.reset(seed=1)
+    env.step(PUT_DEPOSIT + (0, 0, 1, 0, 0, 2)[times])
+    for pot, wanted in ((deposits * times * 7, BACK_PASS), (deposits * times * 7 - 1, DEAL)):
+        env.engine.batch.state[0]["pot"] = pot
+        env.engine.show_one()
+        assert answer(name, env) == wanted
+
+
+@BY_BOT
+def test_bots_play_poor_sessions_and_final_rounds_to_their_ends(name: str) -> None:
+    """Purses that many banks are too dear for, though never all; an illegal answer would raise."""
+    seen = set()
+    for options in (
+        {"episode": "session", "bankroll": 21, "banks": 20},
+        {"episode": "session", "bankroll": "none", "banks": 3},
+        {"episode": "final_round"},
+    ):
+        env = AECEnv(GAME.bind({"pass_bank": "chosen", "deposit": "chosen", **options}))
+        random, batch = np.random.default_rng(3), env.engine.batch
+        for seed in range(40 if COMPILED else 3):
+            env.reset(seed=seed)
+            while batch.seat[0] != OVER:
+                action = answer(name, env) if random.random() < 0.8 else random_action(env, random)
+                if batch.state[0]["phase"] in (NEW_BANKER, DEPOSIT):
+                    action = answer(name, env)
+                    seen.add(min(action, PASS_BANK) if action < PUT_DEPOSIT else PUT_DEPOSIT)
+                env.step(action)
+    assert not COMPILED or seen == {TAKE_BANK, PASS_BANK, PUT_DEPOSIT}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("banker", "punters", "best"), [("bot:dp", "random", 2), ("bot:shark", "random", 2), ("bot:dp", "bot:dp", 0)]
+)
+def test_a_deposit_is_lost_to_strong_punters_and_earns_from_weak_ones(banker: str, punters: str, best: int) -> None:
+    if not COMPILED:
+        pytest.skip("The rules are the same uncompiled, and thousands of banks take long.")
+    agents, deals = [agent(banker, GAME), agent(punters, GAME)], 3000
+    gained = []
+    for choice in range(3):
+        tables = BatchEnv(GAME.bind(deposit="chosen"), deals, seed=1, autoreset=False)
+        tables.reset()
+        tables.step(np.full(deals, PUT_DEPOSIT + choice))
+        who = np.ones((deals, 4), np.int64)
+        who[:, 0] = 0
+        gained.append(play_out(tables, agents, who, np.arange(deals).astype(np.uint64))[0][:, 0])
+    means, errors = np.mean(gained, axis=1), np.std(gained, axis=1) / math.sqrt(deals)
+    for choice in set(range(3)) - {best}:
+        assert means[best] - means[choice] > 3 * math.hypot(errors[best], errors[choice])
+
+
+def test_a_search_plays_a_final_round_on_from_the_deposit() -> None:
+    """There is no estimate of what a pot is worth in it, so that the search has to play the round."""
+    tables = BatchEnv(GAME.bind(deposit="chosen", episode="final_round", num_players=2), 2, seed=2)
+    tables.reset()
+    search, rows, keys = agent("mc:4", tables.game), np.arange(2), np.arange(2).astype(np.uint64)
+    for _ in range(2):
+        actions = search.act(view_of(tables.engine, rows, keys))
+        assert tables.engine.batch.mask[rows, actions].all()
+        tables.step(actions)
+    assert (tables.engine.batch.state["final_round"] == 1).all()
+    state = tables.engine.batch.state[0].copy()
+    state["phase"] = SHUFFLE
+    leaf = tables.game.type.leaf_value
+    assert leaf is not None
+    assert math.isnan(leaf(tables.game.options, state, 0))
