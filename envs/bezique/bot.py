@@ -14,14 +14,29 @@ from . import endgame
 from .groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES, points
 from .observation import Observation
 from .pack import beats
-from .prospects import NOTHING, Prospects, Reading, beaters_of, mean_gain, read, scored_bits, shown, trump_of, weigh_all
+from .prospects import (
+    NOTHING,
+    Prospects,
+    Reading,
+    beaters_of,
+    exchange_points,
+    is_fresh_seven_led,
+    mean_gain,
+    read,
+    scored_bits,
+    shown,
+    trump_of,
+    weigh_all,
+)
 from .state import (
     ACE,
     BEZIQUE,
+    BRISQUE_POINTS,
     BRISQUES,
     DECLARE_SEVEN,
     DOUBLE_BEZIQUE,
     DRAWING,
+    EXCHANGE_SEVEN,
     IN_BEZIQUE,
     MARRIAGE,
     NO_DECLARATION,
@@ -32,6 +47,7 @@ from .state import (
     TEN,
     Options,
     Reuse,
+    SevenRule,
 )
 
 _HURRY = 4  # with so many tricks left in which to declare, a marriage no longer goes before its sequence
@@ -47,13 +63,23 @@ def in_last_eight(observation: Observation) -> bool:
 
 
 @kernel
-def best_declaration(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> int:
-    """The declaration that scores most; but while there is time for both, a marriage before its sequence and one
-    bezique before the double, since the other way round bars them (§1.6). NO_DECLARATION if there is none."""
+def most_points_now(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> int:
+    """The declaration that scores most, or NO_DECLARATION. Of equals the exchange of a seven, which only this trick
+    allows."""
     trump, best, chosen = trump_of(observation), NOTHING, NO_DECLARATION
+    if mask[EXCHANGE_SEVEN]:
+        best, chosen = exchange_points(observation), EXCHANGE_SEVEN
     for action in range(DECLARE_SEVEN, NO_DECLARATION):
         if mask[action] and points(options, trump, action) > best:
             best, chosen = points(options, trump, action), action
+    return chosen
+
+
+@kernel
+def best_declaration(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> int:
+    """The declaration that scores most; but while there is time for both, a marriage before its sequence and one
+    bezique before the double, since the other way round bars them (§1.6). NO_DECLARATION if there is none."""
+    chosen = most_points_now(options, observation, mask)
     if options.reuse == Reuse.CLASS and int(observation.trick) < DRAWING - _HURRY:
         if chosen == DOUBLE_BEZIQUE and mask[BEZIQUE] and not in_single_bezique(observation):
             return BEZIQUE
@@ -119,15 +145,15 @@ WEIGHTS = Weights()
 
 
 @kernel
-def keeping(reading: Reading, prospects: Prospects, weights: Weights, card: int) -> float:
+def keeping(options: Options, reading: Reading, prospects: Prospects, weights: Weights, card: int) -> float:
     """What giving up a card of mine (an entry of `reading.mine`) costs."""
     kind, slot, scored = card & NUM_TYPES - 1, card >> 5 & 1, card >> 6
     rank = kind & 7
     cost: float = weights.reach * prospects.worth[2 * kind + slot]
     if kind >> 3 != reading.trump:
         return cost + weights.plain * rank + (weights.ace if rank == ACE else weights.ten if rank == TEN else 0.0)
-    if rank == SEVEN and scored == 0:
-        cost += weights.seven
+    if rank == SEVEN and scored == 0 and options.seven_rule != SevenRule.BOTH:
+        cost += weights.seven  # under `both` it is among the declarations
     return cost + weights.trump + weights.height * rank
 
 
@@ -158,6 +184,22 @@ def taken_by_opponent(reading: Reading, weights: Weights, kind: int) -> float:
 
 
 @kernel
+def fought_for(reading: Reading, weights: Weights, card: int) -> tuple[float, float]:
+    """The chance that a trick is lost to which I play a card (an entry of `reading.mine`), and what is at stake in it:
+    its brisques, and the exchange of a seven (§1.5)."""
+    kind, brisques = card & NUM_TYPES - 1, BRISQUES >> (card & NUM_TYPES - 1) & 1
+    if reading.led == NOTHING:
+        lost = taken_by_opponent(reading, weights, kind)
+    else:
+        brisques += BRISQUES >> reading.led & 1
+        lost = 0.0 if beats(reading.trump, 2 * reading.led, 2 * kind) else 1.0
+    stake: float = weights.brisque * brisques
+    if reading.seven_led or (kind == 8 * reading.trump and card >> 6 == 0):
+        stake += reading.exchange
+    return lost, stake
+
+
+@kernel
 def choose_card(options: Options, observation: Observation, mask: npt.NDArray[np.int8], weights: Weights) -> int:
     """The card to play while there is a stock."""
     reading = read(options, observation)
@@ -170,17 +212,8 @@ def choose_card(options: Options, observation: Observation, mask: npt.NDArray[np
         card = played_as(mask, kind, entry >> 5 & 1)
         if card == NOTHING:
             continue
-        brisques = BRISQUES >> kind & 1
-        if reading.led == NOTHING:
-            lost = taken_by_opponent(reading, weights, kind)
-        else:
-            brisques += BRISQUES >> reading.led & 1
-            lost = 0.0 if beats(reading.trump, 2 * reading.led, card) else 1.0
-        value = (
-            (1.0 - 2.0 * lost) * weights.brisque * brisques
-            + (1.0 - lost) * prize
-            - keeping(reading, prospects, weights, entry)
-        )
+        lost, stake = fought_for(reading, weights, entry)
+        value = (1.0 - 2.0 * lost) * stake + (1.0 - lost) * prize - keeping(options, reading, prospects, weights, entry)
         if value > best:
             best, chosen = value, card
     return chosen
@@ -229,17 +262,43 @@ def play_last(observation: Observation, mask: npt.NDArray[np.int8]) -> int:
 
 
 @kernel
+def act_early(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """Declare the most points at once, whatever that bars; take a trick while there is anything to declare, and
+    brisques; otherwise throw what the table values least."""
+    if mask[NO_DECLARATION]:
+        return most_points_now(options, observation, mask)
+    reading = read(options, observation)
+    prospects = weigh_all(options, reading, int(observation.trick))
+    best, chosen = -1e9, NOTHING
+    for index in range(reading.held):
+        entry = int(reading.mine[index])
+        kind, slot = entry & NUM_TYPES - 1, entry >> 5 & 1
+        card = played_as(mask, kind, slot)
+        if card == NOTHING:
+            continue
+        lost, stake = fought_for(reading, WEIGHTS, entry)
+        value = (1.0 - lost) * (prospects.ready + stake) - 0.5 * lost * stake
+        value -= table_worth(reading.trump, kind) + prospects.worth[2 * kind + slot]
+        if value > best:
+            best, chosen = value, card
+    return chosen
+
+
+@kernel
 def act_greedy(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """Declare at once, take brisques as cheaply as possible, otherwise throw what the table values least."""
     if mask[NO_DECLARATION]:
         return best_declaration(options, observation, mask)
     trump, led = trump_of(observation), shown(observation.led)
+    exchange, seven_led = exchange_points(observation) // BRISQUE_POINTS, is_fresh_seven_led(observation)
     best, chosen = 1 << 10, NOTHING
     for card in range(NUM_CARDS):
         if mask[card] == 0:
             continue
         brisques = BRISQUES >> (card >> 1) & 1
         cost = table_worth(trump, card >> 1)
+        if exchange and (seven_led or is_fresh_seven(observation, trump, mask, card)):
+            brisques += exchange
         if led != NOTHING and beats(trump, 2 * led, card):
             cost -= 8 * (brisques + (BRISQUES >> led & 1))
         elif brisques:
@@ -247,6 +306,13 @@ def act_greedy(options: Options, observation: Observation, mask: npt.NDArray[np.
         if cost < best:
             best, chosen = cost, card
     return chosen
+
+
+@kernel
+def is_fresh_seven(observation: Observation, trump: int, mask: npt.NDArray[np.int8], card: int) -> bool:
+    """Whether a card of mine that may be played is a seven of trumps that has not scored."""
+    second = card & 1 and mask[card ^ 1]
+    return card >> 1 == 8 * trump and observation.scored[card >> 1, int(second != 0), 0] == 0
 
 
 @kernel
@@ -272,6 +338,11 @@ def act_strong(options: Options, observation: Observation, mask: npt.NDArray[np.
 BOTS = (
     Bot(
         "greedy", act_greedy, "declares at once what scores most, takes brisques cheaply, keeps cards by a fixed table"
+    ),
+    Bot(
+        "early",
+        act_early,
+        "declares any points at once, the most first, whatever that bars; takes tricks while it has any to declare",
     ),
     Bot("planner", act_planner, "weighs cards by the declarations still within reach and the open top card"),
     Bot("strong", act_strong, "planner, and plays the last eight tricks exactly, by alpha-beta", fast=False),

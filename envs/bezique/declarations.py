@@ -19,11 +19,13 @@ from .groups import (
     quartets_of,
     runs_of,
 )
+from .sevens import can_exchange, seven_in_trick, seven_to_declare
 from .state import (
     BEZIQUE,
     DECLARE_SEVEN,
     DOUBLE_BEZIQUE,
     DRAWING,
+    EXCHANGE_SEVEN,
     FOUR,
     FOUR_RANKS,
     IN_BEZIQUE,
@@ -41,7 +43,6 @@ from .state import (
     Options,
     Quartet,
     Reuse,
-    SevenRule,
     State,
 )
 
@@ -297,16 +298,6 @@ def scorings(state: State, card: int) -> int:
 
 
 @kernel
-def fresh_seven(state: State, seat: int) -> int:
-    """A seat's seven of trumps that has not scored yet, of two the lower copy; NONE if it has none. §1.5"""
-    for index in range(int(state.held[seat])):
-        card = int(state.hand[seat, index])
-        if card >> 1 == int(state.trump) * 8 and int(state.scored[card]) & IN_SEVEN == 0:
-            return card
-    return NONE
-
-
-@kernel
 def may_declare(options: Options, state: State) -> int:
     """What the winner of the trick may declare now: bit `action - DECLARE_SEVEN` for each. §1.3, §1.5"""
     if int(state.trick) == DRAWING and not options.declare_at_trick_24:
@@ -314,23 +305,8 @@ def may_declare(options: Options, state: State) -> int:
     seat, found = int(state.leader), 0
     if int(state.made) & 2 == 0:
         found = declarable(options, state, seat)
-    if int(state.made) & 1 == 0 and seven_to_declare(options, state, seat) != NONE:
-        found |= 1
-    return found
-
-
-@kernel
-def seven_to_declare(options: Options, state: State, seat: int) -> int:
-    """The seven of trumps that the winner of the trick may declare, of two the lower copy, or NONE. §1.5"""
-    if options.seven_rule == SevenRule.HAND:
-        return fresh_seven(state, seat)
-    found = NONE
-    for index in range(2):
-        card = int(state.taken[index])
-        if (
-            card >> 1 == int(state.trump) * 8
-            and int(state.scored[card]) & IN_SEVEN == 0
-            and (found == NONE or card < found)
-        ):
-            found = card
+    if int(state.made) & 1 == 0:
+        found |= int(seven_to_declare(options, state, seat, DECLARE_SEVEN) != NONE)
+        if can_exchange(options, state) and seven_in_trick(state) != NONE:
+            found |= 1 << (EXCHANGE_SEVEN - DECLARE_SEVEN)
     return found

@@ -11,6 +11,7 @@ from .state import (
     DOUBLE_BEZIQUE,
     DOUBLE_BEZIQUE_POINTS,
     DRAWING,
+    EXCHANGE_SEVEN,
     FOUR,
     FOUR_POINTS,
     FOUR_RANKS,
@@ -47,6 +48,8 @@ FOUR_CLUBS = 1 << JACK | 1 << QUEEN | 1 << KING | 1 << ACE
 @kernel
 def kind_of(action: int) -> int:
     """The kind that a declaration is of, as a bit of `scored`."""
+    if action == EXCHANGE_SEVEN:
+        return IN_SEVEN
     if action >= SEQUENCE:
         return IN_SEQUENCE
     if action >= FOUR:
@@ -61,6 +64,8 @@ def kind_of(action: int) -> int:
 @kernel
 def points(options: Options, trump: int, action: int) -> int:
     """What a declaration scores; `trump` is the suit of trumps. §1.5"""
+    if action == EXCHANGE_SEVEN:
+        return SEVEN_POINTS
     if action >= SEQUENCE:
         return ROYAL_SEQUENCE_POINTS if action - SEQUENCE == trump else int(options.plain_sequence)
     if action >= FOUR:

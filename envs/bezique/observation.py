@@ -13,6 +13,7 @@ from ..core.record import field
 from .declarations import declared, entry, may_declare, with_copies_exchanged
 from .drawing import drop, in_last_eight, take, top_shown
 from .groups import most_points
+from .sevens import can_exchange
 from .state import IN_PILE, MOST_DEALS, NONE, NUM_CARDS, NUM_KINDS, NUM_TYPES, STOCK, TRICKS, Options, State
 
 # Where a seat sees a card, in the order by which copies are numbered anew; at last, that a redrawn world has placed it
@@ -72,6 +73,12 @@ class Observation:
     )
     total_rest: npt.NDArray[np.uint8] = field("u1", 2, "the points beside these hundreds", high=99)
     deal_number: int = field("u1", doc="deals begun in the match", high=MOST_DEALS)
+    led_scored: int = field("u1", doc="the card led had been declared")
+    can_exchange: int = field(
+        "u1",
+        doc="under `seven_rule: both`, a seven of trumps won in a trick could be exchanged: the card originally "
+        "turned up lies there",
+    )
 
 
 @kernel
@@ -93,6 +100,8 @@ def observe(options: Options, state: State, seat: int, out: Observation) -> None
     out.declaring = state.declaring
     out.dealer = int(state.dealer) == seat
     out.deal_number = state.deal_number
+    out.led_scored = int(state.led) != NONE and int(state.scored[int(state.led)]) != 0
+    out.can_exchange = can_exchange(options, state)
     most = most_hundreds(options)
     for index in range(2):
         owner = other if index else seat

@@ -16,17 +16,22 @@ from .groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES
 from .observation import Observation
 from .state import (
     ALL_TYPES,
+    BRISQUE_POINTS,
+    BRISQUES,
     DOUBLE_BEZIQUE,
     DOUBLE_BEZIQUE_POINTS,
     DRAWING,
     HAND,
     IN_BEZIQUE,
+    IN_SEVEN,
     MARRIAGE,
     NO_DECLARATION,
     NUM_CARDS,
     NUM_KINDS,
     NUM_TYPES,
+    SEVEN_POINTS,
     Options,
+    SevenRule,
     TurnUp,
 )
 
@@ -63,6 +68,10 @@ class Reading(NamedTuple):
     """A rough chance that a card still comes to me of which I cannot place one copy."""
     two: float
     """The same for one of which I cannot place either."""
+    exchange: int
+    """What exchanging a seven of trumps in the trick to come brings (§1.5)."""
+    seven_led: bool
+    """Whether the card led is a seven that could be."""
 
 
 @kernel
@@ -126,7 +135,24 @@ def read(options: Options, observation: Observation) -> Reading:
         stock,
         one,
         two,
+        exchange_points(observation),
+        bool(exchange_points(observation) > 0 and is_fresh_seven_led(observation)),
     )
+
+
+@kernel
+def exchange_points(observation: Observation) -> int:
+    """What exchanging a seven of trumps in a trick would bring now, its points and the turn-up where that is a brisque;
+    0 where none can be. §1.5"""
+    if not observation.can_exchange:
+        return 0
+    return SEVEN_POINTS + BRISQUE_POINTS * (BRISQUES >> shown(observation.turn_up) & 1)
+
+
+@kernel
+def is_fresh_seven_led(observation: Observation) -> bool:
+    """Whether a seven of trumps is led that has not scored."""
+    return shown(observation.led) == 8 * trump_of(observation) and not observation.led_scored
 
 
 @kernel
@@ -185,6 +211,8 @@ def weigh_all(options: Options, reading: Reading, trick: int) -> Prospects:
         else:
             points = weigh(reading, worth, gain, first, second, action, groups.points(options, reading.trump, action))
         ready = max(ready, points)
+    if options.seven_rule == SevenRule.BOTH:
+        ready = max(ready, weigh_sevens(reading, worth, gain))
     left = DRAWING - trick
     scale = 1.0 - 0.5**left if left > 0 else 0.0
     worth *= scale
@@ -263,6 +291,20 @@ def weigh_double(
         if (first & second) >> kind & 1 == 0 and whole > 0.0:
             gain[kind] += DOUBLE_BEZIQUE_POINTS * whole * (2.0 * reading.total / max(reading.stock, 1) - 1.0)
     return float(DOUBLE_BEZIQUE_POINTS) if missing == 0 else 0.0
+
+
+@kernel
+def weigh_sevens(reading: Reading, worth: npt.NDArray[np.float64], gain: npt.NDArray[np.float64]) -> float:
+    """The same for the sevens of trumps where each is declared from the hand and stays: those that have not scored, and
+    another still to be drawn (§1.5)."""
+    seven, ready = 8 * reading.trump, 0.0
+    for index in range(reading.held):
+        card = int(reading.mine[index])
+        if card & NUM_TYPES - 1 == seven and card >> 6 & IN_SEVEN == 0:
+            worth[2 * seven + (card >> 5 & 1)] += SEVEN_POINTS
+            ready = float(SEVEN_POINTS)
+    gain[seven] += SEVEN_POINTS * (1.0 - chance_to_draw(reading, seven))
+    return ready
 
 
 @kernel

@@ -10,15 +10,17 @@ import numpy.typing as npt
 
 from ..core.kernel import kernel
 from ..core.parts import CHANCE, OVER
-from .declarations import copies, entry, may_declare, same_partners, seven_to_declare
+from .declarations import copies, entry, may_declare, same_partners
 from .drawing import draw_stock, draw_turn_up, drop, held_types, in_last_eight, reveal, take, take_openly, top_type
 from .groups import kind_of, member, members, most_points, points
 from .pack import beats, is_brisque, is_seven, replies
+from .sevens import seen_by_both, seven_to_declare, taken_from_trick
 from .state import (
     ALL_TYPES,
     BRISQUE_POINTS,
     DECLARE_SEVEN,
     DRAWING,
+    EXCHANGE_SEVEN,
     IN_PILE,
     IN_SEVEN,
     MOST_DEALS,
@@ -127,6 +129,7 @@ def legal(options: Options, state: State, mask: npt.NDArray[np.int8]) -> None:
         for offset in range(NO_DECLARATION - DECLARE_SEVEN):
             mask[DECLARE_SEVEN + offset] = found >> offset & 1
         mask[NO_DECLARATION] = 1
+        mask[EXCHANGE_SEVEN] = found >> (EXCHANGE_SEVEN - DECLARE_SEVEN) & 1
         return
     seat = int(state.seat)
     playable = ALL_TYPES
@@ -205,8 +208,7 @@ def offer_declaration(options: Options, state: State) -> None:
     """Let the winner declare, if they can; otherwise draw at once. Either tells the other seat something of the hand,
     but where a seven of the trick, which both see, can be declared. §1.5, §4"""
     found = may_declare(options, state)
-    in_trick = options.seven_rule == SevenRule.TRICK and found & 1
-    state.could_declare = NONE if in_trick else int(found != 0)
+    state.could_declare = NONE if seen_by_both(options, found) else int(found != 0)
     if found:
         state.declaring = 1
     else:
@@ -218,9 +220,9 @@ def declare(options: Options, state: State, action: int) -> None:
     """Lay a declaration down and score it; it is the trick's only one, but that the seven may count apart. §1.5"""
     seat = int(state.seat)
     score(options, state, seat, points(options, int(state.trump), action))
-    if action == DECLARE_SEVEN:
+    if action in (DECLARE_SEVEN, EXCHANGE_SEVEN):
         state.made = int(state.made) | 1
-        declare_seven(options, state, seat)
+        declare_seven(options, state, seat, action)
     else:
         state.made = int(state.made) | 2
         lay_down(options, state, seat, action)
@@ -248,14 +250,16 @@ def lay_down(options: Options, state: State, seat: int, action: int) -> None:
 
 
 @kernel
-def declare_seven(options: Options, state: State, seat: int) -> None:
-    """The seven of trumps takes the place of the turn-up, unless that is a seven or drawn. §1.5"""
-    seven, turn_up = seven_to_declare(options, state, seat), int(state.turn_up)
-    from_trick = options.seven_rule == SevenRule.TRICK
+def declare_seven(options: Options, state: State, seat: int, action: int) -> None:
+    """The seven of trumps takes the place of the turn-up, unless that is a seven or drawn; under `seven_rule: both`
+    only one from the trick does. §1.5"""
+    seven, turn_up = seven_to_declare(options, state, seat, action), int(state.turn_up)
+    from_trick = taken_from_trick(options, action)
     if not from_trick:
         reveal(state, seat, seven)
     state.scored[seven] = int(state.scored[seven]) | IN_SEVEN
-    if turn_up == NONE or is_seven(turn_up):
+    stays = options.seven_rule == SevenRule.BOTH and not from_trick
+    if stays or turn_up == NONE or is_seven(turn_up):
         return
     state.turn_up = seven
     if from_trick:

@@ -34,16 +34,18 @@ TRICKS = 32  # tricks of a deal (§1.4)
 MOST_DEALS = 20  # deals of a match (§1.7)
 IN_PILE = 1  # `State.won` is this plus the seat
 
-# Actions (§3), 80 of them:
+# Actions (§3), 81 of them:
 #    0-63   play that card (type * 2 + copy)
-#   64      declare the seven of trumps
+#   64      declare the seven of trumps, or exchange one in the trick just won
 #   65-68   declare a marriage in C, D, H, S
 #   69, 70  declare a bezique, a double bezique
 #   71-74   declare four J, Q, K, A
 #   75-78   declare a sequence in C, D, H, S
 #   79      declare nothing
+#   80      exchange a seven of trumps in the trick just won, where 64 declares one from the hand
 DECLARE_SEVEN, MARRIAGE, BEZIQUE, DOUBLE_BEZIQUE, FOUR, SEQUENCE, NO_DECLARATION = 64, 65, 69, 70, 71, 75, 79
-NUM_ACTIONS = NO_DECLARATION + 1
+EXCHANGE_SEVEN = 80
+NUM_ACTIONS = EXCHANGE_SEVEN + 1
 
 # Kinds of declaration, as bits of `State.scored`, and as columns of an observation in this order (§1.5)
 IN_SEVEN, IN_MARRIAGE, IN_SEQUENCE, IN_BEZIQUE, IN_DOUBLE, IN_FOUR = 1, 2, 4, 8, 16, 32
@@ -92,10 +94,11 @@ class Reuse(IntEnum):
 
 
 class SevenRule(IntEnum):
-    """§1.5: whether the seven of trumps is declared from the hand, or as a card of the trick just won."""
+    """§1.5: whether the seven of trumps is declared from the hand, exchanged from the trick just won, or either."""
 
     HAND = 0
     TRICK = 1
+    BOTH = 2
 
 
 class Mode(IntEnum):
@@ -126,7 +129,11 @@ class Options(NamedTuple):
     stock_top_open: Annotated[bool, option("the top card of the stock lies face up")] = True
     turn_up: Annotated[TurnUp, option("the turn-up is drawn last, or by the winner of trick 1")] = TurnUp.KEPT_FOR_LAST
     seven_rule: Annotated[
-        SevenRule, option("the seven of trumps is declared from the hand, or from the trick just won")
+        SevenRule,
+        option(
+            "the seven of trumps is declared from the hand, with an exchange; or from the trick just won; or it is "
+            "declared from the hand and exchanged from the trick"
+        ),
     ] = SevenRule.HAND
     seven_is_declaration: Annotated[
         bool, option("the seven counts as the trick's one declaration; otherwise it may be a second")

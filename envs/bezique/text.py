@@ -9,6 +9,7 @@ from .state import (
     BEZIQUE,
     DECLARE_SEVEN,
     DOUBLE_BEZIQUE,
+    EXCHANGE_SEVEN,
     FOUR,
     IN_PILE,
     MARRIAGE,
@@ -53,9 +54,12 @@ def card_number(name: str) -> int:
 
 
 def action_str(options: Options, action: int) -> str:
-    """`play QSa`, `declare seven`, `declare marriage S`, `declare four A`, `no declaration`."""
+    """`play QSa`, `declare seven`, `declare marriage S`, `declare four A`, `no declaration`, `exchange
+    seven`."""
     if action < DECLARE_SEVEN:
         return f"play {card_name(action)}"
+    if action == EXCHANGE_SEVEN:
+        return "exchange seven"
     if action >= SEQUENCE:
         return "no declaration" if action == NO_DECLARATION else f"declare sequence {SUITS[action - SEQUENCE]}"
     if action >= FOUR:

@@ -13,12 +13,13 @@ import pytest
 
 import backalley
 from backalley.agents.rule_based import BotAgent
-from backalley.envs.bezique import declarations
+from backalley.envs.bezique import declarations, sevens
 from backalley.envs.bezique.rules import DEAL_POINTS, DEAL_SPREAD, leaf_value
 from backalley.envs.bezique.state import (
     BEZIQUE,
     DECLARE_SEVEN,
     DOUBLE_BEZIQUE,
+    EXCHANGE_SEVEN,
     NO_DECLARATION,
     NONE,
 )
@@ -61,13 +62,19 @@ def test_chances_of_a_dealt_hand() -> None:
     pair = ["QSa", "QSb", "JDa", "JDb"]
     assert chance_in_eight(pair, declares(BEZIQUE)) == Fraction(6847, 136152)
     assert chance_in_eight(pair, declares(DOUBLE_BEZIQUE)) == Fraction(5, 45384)
-    sevens = chance_in_eight(["7Ha", "7Hb"], lambda cards: declarations.fresh_seven(holding(cards, 2), 0) != NONE)
-    assert sevens == 1 - Fraction(comb(62, 8), comb(64, 8))
-    assert float(sevens) == pytest.approx(0.236111, abs=1e-6)
+    chance = chance_in_eight(["7Ha", "7Hb"], lambda cards: sevens.fresh_seven(holding(cards, 2), 0) != NONE)
+    assert chance == 1 - Fraction(comb(62, 8), comb(64, 8))
+    assert float(chance) == pytest.approx(0.236111, abs=1e-6)
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"seven_is_declaration": False, "reuse": "free"}, {"last_trick": "trick_24", "endgame": "classic"}]
+    "given",
+    [
+        {},
+        {"seven_is_declaration": False, "reuse": "free"},
+        {"last_trick": "trick_24", "endgame": "classic"},
+        {"seven_rule": "both", "seven_is_declaration": False},
+    ],
 )
 def test_points_of_a_deal_add_up(given: dict[str, Any]) -> None:
     """Both scores are 16 brisques, ten for one trick, the declarations, and ten for a seven turned up."""
@@ -82,10 +89,11 @@ def test_points_of_a_deal_add_up(given: dict[str, Any]) -> None:
         while env.engine.batch.seat[0] != OVER:
             before, trick, action = state.score.copy(), int(state.trick), random_action(env, random)
             env.step(action)
-            if DECLARE_SEVEN <= action < NO_DECLARATION:
+            if action >= DECLARE_SEVEN and action != NO_DECLARATION:
+                seven = action in (DECLARE_SEVEN, EXCHANGE_SEVEN)
                 declared += int((state.score - before).sum())
-                count += int(action != DECLARE_SEVEN or env.game.options.seven_is_declaration)
-                sevens += int(action == DECLARE_SEVEN)
+                count += int(not seven or env.game.options.seven_is_declaration)
+                sevens += int(seven)
             if trick < int(state.trick) <= 24:
                 won[int(state.leader)] += 1
         assert int(state.brisques.sum()) == 16
@@ -96,7 +104,13 @@ def test_points_of_a_deal_add_up(given: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"mode": "match", "target": 300, "last_trick": "trick_24"}, {"seven_rule": "trick", "reuse": "free"}]
+    "given",
+    [
+        {},
+        {"mode": "match", "target": 300, "last_trick": "trick_24"},
+        {"seven_rule": "trick", "reuse": "free"},
+        {"seven_rule": "both"},
+    ],
 )
 def test_points_as_they_are_made_sum_to_the_scores(given: dict[str, Any]) -> None:
     """The same play under both rewards."""

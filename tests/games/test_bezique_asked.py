@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backalley.envs.bezique.state import DECLARE_SEVEN, NO_DECLARATION, NONE, STOCK
+from backalley.envs.bezique.state import DECLARE_SEVEN, EXCHANGE_SEVEN, NO_DECLARATION, NONE, STOCK, SevenRule
 from tests.cases import random_action
 from tests.games.bezique import Reading, redrawn, table
 
@@ -22,6 +22,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"seven_is_declaration": False, "turn_up": "taken_first"},
     {"reuse": "free", "quartet": "any"},
     {"seven_rule": "trick", "plain_sequence": 0},
+    {"seven_rule": "both", "seven_is_declaration": False},
 ]
 
 
@@ -42,6 +43,8 @@ class Watcher:
         self.led_unknown = False
         """Whether nobody else knew that the leader held the card led."""
         self.seven_in_trick = False
+        """Whether a seven of the trick can be declared by its winner, whatever their hand is."""
+        self.exchanged = False
 
     def hand(self, seat: int) -> list[int]:
         found: list[int] = self.state.hand[seat][: self.state.held[seat]].tolist()
@@ -52,9 +55,10 @@ class Watcher:
         state = self.state
         seat, trick, led, turn_up = int(state.seat), int(state.trick), int(state.led), int(state.turn_up)
         declaring, hand = bool(state.declaring), self.hand(seat)
+        scored = set(np.flatnonzero(state.scored).tolist())
         if action < DECLARE_SEVEN and led == NONE:
             self.led_unknown = not state.scored[action] and not state.known[seat][action >> 1]
-        if declaring and DECLARE_SEVEN < action < NO_DECLARATION:
+        if DECLARE_SEVEN < action < NO_DECLARATION:
             self.readings[seat].declare(action, hand, int(state.trump))
         before = [self.hand(0), self.hand(1)]
         self.env.step(action)
@@ -62,18 +66,24 @@ class Watcher:
             return
         if int(state.trick) > trick:
             self.made = set()
-            self.seven_in_trick = any(card >> 1 == 8 * int(state.trump) for card in (led, action))
+            sevens = [card for card in (led, action) if card >> 1 == 8 * int(state.trump)]
+            if self.options.seven_rule == SevenRule.BOTH:
+                there = turn_up != NONE and not self.exchanged
+                sevens = [card for card in sevens if there and card not in scored]
+            self.seven_in_trick = self.options.seven_rule != SevenRule.HAND and bool(sevens)
         elif action != NO_DECLARATION:
-            self.made.add("seven" if action == DECLARE_SEVEN else "other")
+            self.made.add("seven" if action in (DECLARE_SEVEN, EXCHANGE_SEVEN) else "other")
+            self.exchanged |= action == EXCHANGE_SEVEN
         if int(state.declaring) or action == NO_DECLARATION:
             self.asked = True
         else:
             self.asked = None if self.made and self.options.seven_is_declaration else False
-        if self.options.seven_rule and self.seven_in_trick:
-            self.asked = None  # perhaps for that seven, whatever the hand is
+        if self.seven_in_trick and "seven" not in self.made:
+            self.asked = None  # perhaps for that seven
         if not int(state.declaring):
             winner = int(state.leader)
-            new = set(self.hand(winner)) - set(before[winner]) - ({turn_up} if "seven" in self.made else set())
+            to_hand = "seven" in self.made and self.options.seven_rule == SevenRule.HAND
+            new = set(self.hand(winner)) - set(before[winner]) - ({turn_up} if to_hand else set())
             self.drew = new.pop() if new and (self.options.stock_top_open or turn_up in new) else NONE
 
     def laid(self) -> list[int]:
@@ -107,7 +117,7 @@ class Watcher:
             cards.append(next(card for card in unscored if card not in cards))
         reading = self.readings[int(self.state.leader)]
         found = "other" not in self.made and bool(reading.legal(laid + cards, trump))
-        if "seven" not in self.made and not self.options.seven_rule:
+        if "seven" not in self.made and self.options.seven_rule != SevenRule.TRICK:
             found |= any(card >> 1 == 8 * trump and not self.state.scored[card] & 1 for card in laid + cards)
         return found
 

@@ -13,6 +13,7 @@ from backalley.benchmarks.evaluate import evaluate
 from backalley.envs.bezique.state import (
     BEZIQUE,
     DOUBLE_BEZIQUE,
+    EXCHANGE_SEVEN,
     IN_BEZIQUE,
     MARRIAGE,
     SEQUENCE,
@@ -62,6 +63,7 @@ def test_search_plays_out_with_the_strongest_fast_bot() -> None:
             "plain_sequence": 0,
         },
         {"mode": "match", "target": 300, "last_trick": "trick_24", "declare_at_trick_24": False},
+        {"seven_rule": "both", "reuse": "free"},
     ],
 )
 def test_the_bots_play_under_every_rule(given: dict[str, Any]) -> None:
@@ -87,4 +89,37 @@ def test_bots_know_what_bars_what() -> None:
         state.declaring, state.trick, state.turn_up = 1, trick, card_number("AHb")
         state.scored[scored] = IN_BEZIQUE
         for bot in GAME.bots.values():
-            assert bot.act(game.options, *shown_to(state, 0, game.options), np.uint64(0)) == wanted
+            most = {BEZIQUE: DOUBLE_BEZIQUE, MARRIAGE + 2: SEQUENCE + 2}.get(wanted, wanted)
+            chosen = most if bot.name == "early" else wanted  # which never waits
+            assert bot.act(game.options, *shown_to(state, 0, game.options), np.uint64(0)) == chosen
+
+
+@pytest.mark.parametrize(
+    ("turn_up", "hand", "wanted"),
+    [
+        ("THb", ["7Ha"], EXCHANGE_SEVEN),  # ten points, and a brisque
+        ("9Hb", ["7Ha"], EXCHANGE_SEVEN),  # the one in the hand can wait
+        ("THb", ["QCa", "KCa"], EXCHANGE_SEVEN),  # as much as a marriage, which can wait
+        ("9Hb", ["QCa", "KCa"], MARRIAGE),
+        ("THb", ["QHa", "KHa"], MARRIAGE + 2),
+    ],
+)
+def test_bots_exchange_a_seven_before_what_can_wait(turn_up: str, hand: list[str], wanted: int) -> None:
+    game = GAME.bind(seven_rule="both")
+    cards = [card_number(name) for name in hand]
+    state = holding([*cards, *JUNK[: 7 - len(cards)]], trump=2)
+    state.declaring, state.trick, state.turn_up = 1, 5, card_number(turn_up)
+    state.taken[:] = card_number("7Hb"), card_number("9Sb")
+    for bot in GAME.bots.values():
+        assert bot.act(game.options, *shown_to(state, 0, game.options), np.uint64(0)) == wanted
+
+
+def test_early_takes_a_trick_to_declare() -> None:
+    """With a marriage in hand it takes a worthless trick; without, it throws its least card."""
+    early = GAME.bots["early"]
+    for court, wanted in (("KCa", "9Sb"), ("KDa", "7Da")):
+        cards = [card_number(name) for name in ("QCa", court, "9Sb", "7Da", "8Da", "8Db", "9Da", "9Db")]
+        state = holding(cards, trump=2)
+        state.trick, state.turn_up, state.led = 5, card_number("9Hb"), card_number("8Sb")
+        state.leader, state.stock_left = 1, 30
+        assert early.act(GAME.options, *shown_to(state, 0, GAME.options), np.uint64(0)) == card_number(wanted)

@@ -46,7 +46,14 @@ def observed(env: AECEnv) -> Any:
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"endgame": "classic"}, {"last_trick": 70}, {"last_trick": "trick_24", "endgame": "classic"}]
+    "given",
+    [
+        {},
+        {"endgame": "classic"},
+        {"last_trick": 70},
+        {"last_trick": "trick_24", "endgame": "classic"},
+        {"seven_rule": "both"},
+    ],
 )
 def test_the_solver_agrees_with_the_rules_played_out(given: dict[str, Any]) -> None:
     """From four cards on, at every turn of random play, against a search that knows only legal() and step()."""

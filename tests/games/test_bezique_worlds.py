@@ -28,7 +28,7 @@ def exchange_copies(state: Any, kind: int) -> None:
         state["hand"][0, seat, :held] = np.sort(state["hand"][0, seat, :held])
 
 
-@pytest.mark.parametrize("given", [{}, {"reuse": "free"}])
+@pytest.mark.parametrize("given", [{}, {"reuse": "free"}, {"seven_rule": "both"}])
 def test_copies_of_cards_elsewhere_cannot_be_told_apart(given: dict[str, Any]) -> None:
     """Whatever numbers they have, a seat sees the same, and the same worlds are drawn for it."""
     env = table(**given)
@@ -121,7 +121,13 @@ def closed_types(state: Any, seat: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"turn_up": "taken_first", "melds_face_up": False}, {"seven_rule": "trick", "stock_top_open": False}]
+    "given",
+    [
+        {},
+        {"turn_up": "taken_first", "melds_face_up": False},
+        {"seven_rule": "trick", "stock_top_open": False},
+        {"seven_rule": "both"},
+    ],
 )
 def test_what_lies_open_stays_in_every_world(given: dict[str, Any]) -> None:
     """Cards laid down, drawn openly, turned up, on top of the stock; and before trick 24 the whole of the other's
