@@ -95,6 +95,7 @@ class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
 
     def _info(self) -> dict[str, Any]:
         told: dict[str, Any] = {"action_mask": self._seats.masks()[0], "seat": self._seats.seat[0]}
+        told |= self.game.open_info(self._seats.tables.engine.batch.state[0])
         self.action_space.legal = told["action_mask"].copy()  # type: ignore[attr-defined]
         if 0 in self._seats.refused:
             told["illegal_action"] = self._seats.refused[0]

@@ -168,9 +168,11 @@ class SeatTables:
         """What else `info` says of the ends of those episodes, by table: the sentence on an illegal action, or what the
         game tells of one played to its end."""
         found: dict[int, dict[str, Any]] = {}
-        state, tells = self.tables.engine.batch.state, self.game.type.info is not None
+        state = self.tables.engine.batch.state
+        tells = self.game.type.info is not None or self.game.type.open_info is not None
         for row, why in zip(rows.tolist(), self.ended(rows), strict=True) if tells or self.refused else ():
             found[row] = {} if why == "illegal_action" else self.game.info(state[row], int(self.seat[row]))
+            found[row] |= self.game.open_info(state[row])
             if row in self.refused:
                 found[row]["illegal_action"] = self.refused[row]
         return found

@@ -198,7 +198,7 @@ def _practice_options(game: Game, config: Config) -> dict[str, Any]:
         bound = game.bind(config.options)
     except OptionError as error:
         raise ConfigError(f"The practice options of {game.name} are wrong: {error}") from None
-    return {name: bound.option_values[name] for name in config.options}
+    return {name: bound.option_values[name] for name in game.type.without_preset(config.options)}
 
 
 def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

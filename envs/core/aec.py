@@ -77,6 +77,9 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         self._no_mask = np.zeros(game.num_actions, np.int8)
         self._no_mask.flags.writeable = False
         self._begun = False
+        self._tells = game.type.open_info is not None
+        self._open: dict[str, Any] = {}
+        """What the game tells everybody at any time."""
         self._refused: dict[str, str] = {}
         """The sentence on an illegal action in whose place another was played, until that agent's next action."""
         self.engine.batch.stream[0] = np.random.SeedSequence().generate_state(1, np.uint64)[0]
@@ -155,16 +158,23 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         self._cumulative_rewards = gathered
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos: dict[str, dict[str, Any]] = {agent: {"action_mask": self._no_mask} for agent in self.agents}
+        self._open = self.game.open_info(self.engine.batch.state[0])
+        self.infos: dict[str, dict[str, Any]] = {
+            agent: {"action_mask": self._no_mask, **self._open} for agent in self.agents
+        }
         self._select()
 
     def _select(self) -> None:
         agent = self.possible_agents[self.engine.batch.seat[0]]
         self.agent_selection = agent
-        told: dict[str, Any] = {"action_mask": self._views[1].copy()}
+        told: dict[str, Any] = {"action_mask": self._views[1].copy(), **self._open}
         if self._refused and agent in self._refused:
             told["illegal_action"] = self._refused[agent]
         self.infos[agent] = told
+
+    def _deals(self) -> tuple[int, int]:
+        """What no deal leaves as it was: the table's stream, and how many packs are yet to come before it."""
+        return int(self.engine.batch.stream[0]), len(self.engine.stacked.get(0, ()))
 
     def observe(self, agent: str) -> dict[str, Any]:
         """What an agent may know now, as arrays of its own. Raises ValueError for one who is none, and RuntimeError
@@ -208,7 +218,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         number = action if type(action) is int else whole(action)
         if number is None:
             raise TypeError(f"The action is {action!r}; it must be a whole number of 0..{engine.num_actions - 1}.")
-        refused = None
+        refused, dealt = None, self._deals() if self._tells else None
         if not 0 <= number < engine.num_actions or not mask[number]:
             refused = self._illegal(number)
         elif engine.stacked:
@@ -227,8 +237,12 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
                 self._cumulative_rewards[name] += value
         else:
             self.rewards = dict.fromkeys(self.possible_agents, 0.0)
-        self.infos[agent] = {"action_mask": self._no_mask}
         batch = engine.batch
+        if self._tells and (batch.seat[0] == OVER or self._deals() != dealt):
+            self._open = self.game.open_info(batch.state[0])
+            for told in self.infos.values():
+                told.update(self._open)
+        self.infos[agent] = {"action_mask": self._no_mask, **self._open}
         if batch.seat[0] == OVER:
             ended, cut = bool(batch.terminated[0]), bool(batch.truncated[0])
             self.terminations = dict.fromkeys(self.agents, ended)
@@ -239,7 +253,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
                 words = {"illegal_action": refused} if forfeited else self.game.info(batch.state[0], seat)
                 if name in self._refused:
                     words["illegal_action"] = self._refused[name]
-                self.infos[name] = {"action_mask": self._no_mask, **words, "ended": why}
+                self.infos[name] = {"action_mask": self._no_mask, **self._open, **words, "ended": why}
             self.agent_selection = self.agents[0]
         else:
             self._select()

@@ -11,9 +11,9 @@ import functools
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,13 @@ def _never(options: Any) -> bool:
 
 def _no_check(options: Any) -> None:
     return None
+
+
+class Preset(NamedTuple):
+    """Options that go together under a name."""
+
+    options: Mapping[str, Any]
+    doc: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -79,6 +86,12 @@ class GameType:
     info: Callable[[Any, Any, int], dict[str, Any]] | None = None
     """`info(options, state, seat)`: what the environments' `info` tells a seat beside the mask when its episode has
     ended."""
+    open_info: Callable[[Any, Any], dict[str, Any]] | None = None
+    """`open_info(options, state)`: what the environments' `info` tells everybody at any time. The AEC environment asks
+    when an episode begins, after each deal and at the end, so nothing in it may change between two deals; batches do
+    not ask before the end."""
+    presets: Mapping[str, Preset] = field(default_factory=dict)
+    """Named sets of options, given as `preset="name"` wherever options are given; options beside it go before it."""
     check: Callable[[Any], None] = _no_check
     """Raises OptionError where options contradict each other."""
     card_name: Callable[[int], str] = cards.card_name
@@ -141,9 +154,21 @@ class GameType:
 
         Raises OptionError, which is a ValueError and a TypeError, in a sentence.
         """
-        chosen = option_rules.parse(self.name, self.Options, {**(given or {}), **options})
+        chosen = option_rules.parse(self.name, self.Options, self.without_preset({**(given or {}), **options}))
         self.check(chosen)
         return Game(self, option_rules.plain(chosen))
+
+    def without_preset(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Options with those of the `preset` they name in its place. Raises OptionError where there is no such
+        preset."""
+        rest = {name: value for name, value in given.items() if name != "preset" or not self.presets}
+        if len(rest) == len(given):
+            return rest
+        chosen = given["preset"]
+        if not isinstance(chosen, str) or chosen not in self.presets:
+            named = " | ".join(f'"{name}"' for name in self.presets)
+            raise option_rules.OptionError(f"{self.name} option preset is {chosen!r}; it takes {named}.")
+        return {**self.presets[chosen].options, **rest}
 
     def __repr__(self) -> str:
         return f"<GameType {self.id} of {self.module}>"
@@ -246,7 +271,7 @@ class Game:
 
     def bind(self, given: Mapping[str, Any] | None = None, /, **options: Any) -> Game:
         """The same game with some options changed."""
-        return self.type.bind({**self.changed_options, **(given or {}), **options})
+        return self.type.bind({**self.changed_options, **self.type.without_preset({**(given or {}), **options})})
 
     @functools.cached_property
     def option_values(self) -> dict[str, Any]:
@@ -384,6 +409,10 @@ class Game:
     def info(self, state: Any, seat: int) -> dict[str, Any]:
         """What a seat is told beside the mask when its episode has ended."""
         return {} if self.type.info is None else self.type.info(self.options, state, seat)
+
+    def open_info(self, state: Any) -> dict[str, Any]:
+        """What everybody is told beside the mask at any time."""
+        return {} if self.type.open_info is None else self.type.open_info(self.options, state)
 
     # Environments --------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 where they must be fresh already. `python -m backalley.benchmarks.docs` does this, and writes the measured figures too.
 
 A generated part stands between `<!-- generated: KIND -->` and `<!-- /generated -->`. In a game's page KIND is
-`options`, `actions`, `observation`, `state` or `bots`; in the top page it is `games`.
+`options`, `presets`, `actions`, `observation`, `state` or `bots`; in the top page it is `games`.
 """
 
 from __future__ import annotations
@@ -47,6 +47,14 @@ def _bots(game: Game) -> str:
     return "\n".join(["| agent | how it plays |", "|---|---|", *rows])
 
 
+def _presets(game: Game) -> str:
+    rows = []
+    for name, preset in game.type.presets.items():
+        given = " ".join(f"`{option}={value}`" for option, value in preset.options.items())
+        rows.append(f"| `{name}` | {given} | {preset.doc} |")
+    return "\n".join(["| preset | options | what it is |", "|---|---|---|", *rows])
+
+
 def _games() -> str:
     lines = ["| game | seats | actions | observation | bots |", "|---|---|---|---|---|"]
     for game in games():
@@ -61,6 +69,7 @@ def _games() -> str:
 
 GAME_PARTS: dict[str, Callable[[Game], str]] = {
     "options": lambda game: option_rules.table(game.type.Options),
+    "presets": _presets,
     "actions": _actions,
     "observation": lambda game: record.table(game.type.Observation, game.options, with_bounds=True),
     "state": lambda game: record.table(game.type.State, game.options, with_bounds=False),

@@ -87,12 +87,15 @@ class Place:
 
 
 def places(declared: type, options: Any) -> dict[str, Place]:
-    """Every field of a record whose numbers are all of one type, in order: where its numbers lie, and their bounds."""
+    """Every field of a record whose numbers are all of one type, in order: where its numbers lie, and their bounds. A
+    field that is empty under these options is left out."""
     found: dict[str, Place] = {}
     start = 0
     for item in fields(declared):
         shape = item.resolved_shape(options)
         stop = start + int(np.prod(shape, dtype=int))
+        if stop == start:
+            continue
         low, high = item.resolved_low(options), item.resolved_high(options)
         found[item.name] = Place(start, stop, shape, item.code, float(low), float(high), item.doc)
         start = stop
