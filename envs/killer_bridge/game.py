@@ -8,7 +8,7 @@ everybody's highest trump. The rules are README.md.
 from __future__ import annotations
 
 from ..core import trick_hand
-from ..core.base import GameType
+from ..core.base import GameType, Preset
 from ..core.parts import Kernels
 from . import VERSION, observation, rules, text
 from .bot import BOTS
@@ -42,7 +42,14 @@ GAME = GameType(
     zero_sum=lambda options: options.num_players > 1 or not pays_points(options),
     bots=BOTS,
     num_start_outcomes=trick_hand.num_start_outcomes,
+    presets={
+        "recommended": Preset({"num_players": 37}, "the number of players that the source recommends"),
+        "cutthroat": Preset({"scoring": "squared"}, "what the source believes Cutthroat to be: the game as it is here"),
+        "real": Preset({"scoring": "linear"}, "what it believes the game to be without Cutthroat: no squaring"),
+        "half_game": Preset({"length": "down"}, "the source's shorter game, from the largest hands down to one card"),
+    },
     check=check,
     info=rules.info,
+    open_info=rules.open_info,
     leaf_value=rules.leaf_value,
 )

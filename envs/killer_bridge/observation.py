@@ -13,8 +13,9 @@ from ..core.kernel import kernel
 from ..core.record import field
 from ..core.trick_hand import LEAST_SCORE, SCORE_UNIT, left_of, mark_cards, mark_voids, offset_of, per_seat
 from .rules import hook
-from .schedule import num_hands
-from .scoring import bid_value, score_bounds
+from .schedule import size_of_hand
+from .scorecard import dealer_of_line
+from .scoring import BOARD_BONUS, MADE_POINTS, bid_value, hand_points, score_bounds
 from .state import (
     BOARD,
     NO_BID,
@@ -26,6 +27,7 @@ from .state import (
     Options,
     State,
     largest_hand,
+    num_hands,
 )
 
 WIDE_TABLE = 10  # players above which an observation lists cards instead of having a number for each (§2)
@@ -46,6 +48,14 @@ def _trick_shape(options: Options) -> tuple[int, int]:
 
 def _played_shape(options: Options) -> tuple[int, int]:
     return (options.num_players, PACK_SIZE if options.num_players <= WIDE_TABLE else largest_hand(options))
+
+
+def _lines_shape(options: Options) -> tuple[int]:
+    return (num_hands(options) if options.scorecard_in_observation else 0,)
+
+
+def _entries_shape(options: Options) -> tuple[int, int]:
+    return (*_lines_shape(options), options.num_players)
 
 
 def _card_high(options: Options) -> int:
@@ -104,6 +114,28 @@ class Observation:
         "1 + rank of the highest trump that the seat's plays leave possible; 14, 15 the jokers",
         high=15,
     )
+    scorecard_dealer: npt.NDArray[np.int8] = field(
+        "i1", _lines_shape, "1 + who dealt each finished hand, 0 before its end", high=lambda o: o.num_players
+    )
+    scorecard_turned: npt.NDArray[np.int8] = field(
+        "i1", _lines_shape, "1 + the card turned up in each finished hand, 55 for none", high=NO_CARD + 1
+    )
+    scorecard_bid: npt.NDArray[np.int8] = field(
+        "i1", _entries_shape, "1 + each finished hand's bids, as actions", high=RAINBOW + 1
+    )
+    scorecard_won: npt.NDArray[np.int8] = field(
+        "i1", _entries_shape, "tricks won in each finished hand", high=largest_hand
+    )
+    scorecard_128s: npt.NDArray[np.int8] = field(
+        "i1",
+        _entries_shape,
+        "points of each finished hand in 128s, rounded down",
+        low=lambda o: (-(largest_hand(o) ** 2) - BOARD_BONUS) // SCORE_UNIT,
+        high=lambda o: (MADE_POINTS + largest_hand(o) ** 2 + BOARD_BONUS) // SCORE_UNIT,
+    )
+    scorecard_rest: npt.NDArray[np.int8] = field(
+        "i1", _entries_shape, "points of each finished hand beyond those 128s", high=SCORE_UNIT - 1
+    )
 
 
 @kernel
@@ -133,6 +165,8 @@ def observe(options: Options, state: State, seat: int, out: Observation) -> None
         who = left_of(who, options.num_players)
     observe_trick(options, state, seat, out)
     observe_played(options, state, seat, out)
+    if options.scorecard_in_observation:
+        observe_scorecard(options, state, seat, out)
 
 
 @kernel
@@ -193,6 +227,24 @@ def observe_played(options: Options, state: State, seat: int, out: Observation) 
                 out.played[offset, index] = tricks.lowest_card(shown) + 1
                 shown &= shown - 1
         who = left_of(who, options.num_players)
+
+
+@kernel
+def observe_scorecard(options: Options, state: State, seat: int, out: Observation) -> None:
+    """§1.6: every finished hand's line, whatever may be looked at of its tricks."""
+    for line in range(int(state.lines)):
+        size = size_of_hand(options, line)
+        out.scorecard_dealer[line] = 1 + offset_of(seat, dealer_of_line(options, state, line), options.num_players)
+        out.scorecard_turned[line] = 1 + state.scorecard_turned[line]
+        who = seat
+        for offset in range(options.num_players):
+            bid, won = int(state.scorecard_bid[line, who]), int(state.scorecard_won[line, who])
+            points = hand_points(options, bid, size, won)
+            out.scorecard_bid[line, offset] = 1 + bid
+            out.scorecard_won[line, offset] = won
+            out.scorecard_128s[line, offset] = points // SCORE_UNIT
+            out.scorecard_rest[line, offset] = points % SCORE_UNIT
+            who = left_of(who, options.num_players)
 
 
 @kernel

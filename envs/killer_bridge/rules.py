@@ -14,8 +14,9 @@ from ..core.kernel import kernel
 from ..core.parts import CHANCE, OVER
 from ..core.trick_hand import left_of
 from ..core.tricks import NO_TRUMP
-from .schedule import num_hands, size_of_hand
-from .scoring import bid_value, hand_points, paid, total_score, winners
+from .schedule import size_of_hand
+from .scorecard import scorecard, write_line
+from .scoring import bid_value, hand_points, paid, sips_of, total_score, winners
 from .state import (
     BOARD,
     NO_BID,
@@ -25,9 +26,8 @@ from .state import (
     PLAY,
     RAINBOW,
     Options,
-    SipRule,
     State,
-    Variant,
+    num_hands,
     pays_points,
 )
 
@@ -177,20 +177,19 @@ def finish_trick(options: Options, state: State) -> None:
 
 @kernel
 def finish_hand(options: Options, state: State) -> None:
-    """§1.3, §1.5: points, sips, and the next hand or the end."""
-    total = 0
+    """§1.3, §1.5: points, sips, a line of the scorecard, and the next hand or the end."""
+    total, size = 0, int(state.hand_size)
     for seat in range(options.num_players):
-        value, won = bid_value(int(state.bid[seat]), int(state.hand_size)), int(state.won[seat])
-        gained = hand_points(options, int(state.bid[seat]), int(state.hand_size), won)
+        bid, won = int(state.bid[seat]), int(state.won[seat])
+        gained = hand_points(options, bid, size, won)
         total += gained
         state.score[seat] += gained
-        if value == won:
-            state.made[seat] += 1
-        elif options.variant == Variant.DRINKING:
-            state.sips[seat] += abs(value - won) if options.sip_rule == SipRule.DIFFERENCE else 1
+        state.made[seat] += int(bid_value(bid, size) == won)
+        state.sips[seat] += sips_of(options, bid, size, won)
+    write_line(state)
     if options.per_hand_rewards:
         for seat in range(options.num_players):
-            gained = hand_points(options, int(state.bid[seat]), int(state.hand_size), int(state.won[seat]))
+            gained = hand_points(options, int(state.bid[seat]), size, int(state.won[seat]))
             state.reward[seat] = paid(options, gained, total)
     if int(state.hand_index) + 1 < num_hands(options):
         state.hand_index += 1
@@ -229,6 +228,11 @@ def leaf_value(options: Options, state: State, seat: int) -> float:
 def info(options: Options, state: State, seat: int) -> dict[str, Any]:
     """§1.5: a seat's points, whether it has won and, in the drinking game, its sips."""
     told: dict[str, Any] = {"points": int(state.score[seat]), "winner": bool(winners(options, state) >> seat & 1)}
-    if options.variant == Variant.DRINKING:
+    if options.drinking:
         told["sips"] = int(state.sips[seat])
     return told
+
+
+def open_info(options: Options, state: State) -> dict[str, Any]:
+    """§1.6: the scorecard, for everybody at any time."""
+    return {"scorecard": scorecard(options, state)}

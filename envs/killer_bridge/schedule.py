@@ -1,17 +1,9 @@
-"""§1.2 (README.md): how many hands a game has, and how large they are."""
+"""§1.2 (README.md): how large the hands of a game are."""
 
 from __future__ import annotations
 
 from ..core.kernel import kernel
-from .state import LARGEST_HAND, PACK_SIZE, Length, Options, largest_hand
-
-
-@kernel
-def num_hands(options: Options) -> int:
-    """Hands of a game."""
-    if options.length == Length.SINGLE:
-        return 1
-    return 2 * largest_hand(options) if options.length == Length.FULL else largest_hand(options)
+from .state import LARGEST_HAND, PACK_SIZE, Length, Options, largest_hand, num_hands
 
 
 @kernel

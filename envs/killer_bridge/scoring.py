@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..core.kernel import kernel
 from .schedule import hand_sizes
-from .state import BOARD, RAINBOW, Length, LinearPenalty, Options, Scoring, State, Variant, pays_points
+from .state import BOARD, RAINBOW, Length, LinearPenalty, Options, Scoring, SipRule, State, pays_points
 
 MADE_POINTS = 10  # for any bid made, beside f(bid) (§1.4)
 BOARD_BONUS = 25  # won or lost with BOARD (§1.4)
@@ -39,6 +39,15 @@ def hand_points(options: Options, bid: int, size: int, won: int) -> int:
     return -penalty - BOARD_BONUS if bid == BOARD else -penalty
 
 
+@kernel
+def sips_of(options: Options, bid: int, size: int, won: int) -> int:
+    """§1.5: the sips that a bid (an action) costs in the drinking game."""
+    missed_by = abs(bid_value(bid, size) - won)
+    if not options.drinking or missed_by == 0:
+        return 0
+    return options.sips_per_miss * (missed_by if options.sip_rule == SipRule.DIFFERENCE else 1)
+
+
 def score_bounds(options: Options) -> tuple[int, int]:
     """§3: the least and the greatest points of one seat in a whole game."""
     low, high = 0, 0
@@ -65,7 +74,7 @@ def winners(options: Options, state: State) -> int:
     for seat in range(options.num_players):
         best = max(best, int(state.score[seat]))
         exact |= int(state.score[seat] == ULTIMATE_POINTS) << seat
-    if options.variant == Variant.ULTIMATE and exact != 0:
+    if options.ultimate and exact != 0:
         return exact
     for seat in range(options.num_players):
         if state.score[seat] == best:

@@ -33,25 +33,18 @@ NUM_ACTIONS = PLAY + PACK_SIZE
 NO_BID = NUM_ACTIONS  # in `State.bid`, before the bid
 
 LARGEST_HAND = 0  # `hand_size` where the pack decides
-
-
-class Variant(IntEnum):
-    """§1.5: who wins, and whether sips are counted."""
-
-    STANDARD = 0
-    ULTIMATE = 1
-    DRINKING = 2
+MOST_SIPS = 10_000  # for one trick or miss: a whole game's fit in four bytes
 
 
 class SipRule(IntEnum):
-    """§1.5: what a missed bid costs in the drinking game."""
+    """§1.5: what decides how many sips a missed bid costs in the drinking game."""
 
     ONE_PER_MISS = 0
     DIFFERENCE = 1
 
 
 class Scoring(IntEnum):
-    """§1.4: what f is."""
+    """§1.4: what f is; squared is the game that is, perhaps, called Cutthroat."""
 
     SQUARED = 0
     LINEAR = 1
@@ -92,8 +85,9 @@ class Options(NamedTuple):
     """§1.5: what a table may agree on."""
 
     num_players: Annotated[int, option("seats at the table", low=1, high=PACK_SIZE)] = 4
-    variant: Annotated[Variant, option("`ultimate`: exactly 37 wins; `drinking`: sips are counted")] = Variant.STANDARD
-    scoring: Annotated[Scoring, option("f(x) is x² or x")] = Scoring.SQUARED
+    ultimate: Annotated[bool, option("the Ultimate game: exactly 37 points win")] = False
+    drinking: Annotated[bool, option("the Drinking game: sips are counted")] = False
+    scoring: Annotated[Scoring, option("f(x) is x², as in Cutthroat, or x")] = Scoring.SQUARED
     linear_penalty: Annotated[LinearPenalty, option("f(x) of a missed bid in the linear game")] = LinearPenalty.LINEAR
     length: Annotated[Length, option("hands of all sizes down and up again, down only, up only, or one hand")] = (
         Length.FULL
@@ -110,9 +104,11 @@ class Options(NamedTuple):
     sip_rule: Annotated[SipRule, option("sips for a bid missed in the drinking game: one, or one per trick")] = (
         SipRule.ONE_PER_MISS
     )
+    sips_per_miss: Annotated[int, option("what `sip_rule` gives is so many times as much", low=1, high=MOST_SIPS)] = 1
     history: Annotated[History, option("observations show the whole hand's tricks, or the last finished one")] = (
         History.FULL
     )
+    scorecard_in_observation: Annotated[bool, option("observations hold the whole scorecard")] = False
     reward: Annotated[
         Reward, option("points above the table's mean, or the win; `auto` is points, in `ultimate` the win")
     ] = Reward.AUTO
@@ -126,9 +122,28 @@ def largest_hand(options: Options) -> int:
 
 
 @kernel
+def num_hands(options: Options) -> int:
+    """§1.2: hands of a game."""
+    if options.length == Length.SINGLE:
+        return 1
+    return 2 * largest_hand(options) if options.length == Length.FULL else largest_hand(options)
+
+
+def line_each(options: Options) -> tuple[int]:
+    """The shape of a field that each line of a full game's scorecard has one number of. Shorter games have the same
+    room: so they are played by the same machine code."""
+    return (2 * uncompiled(largest_hand)(options),)
+
+
+def entry_each(options: Options) -> tuple[int, int]:
+    """The shape of a field that each seat has one number of in each of these lines."""
+    return (*line_each(options), options.num_players)
+
+
+@kernel
 def pays_points(options: Options) -> bool:
     """§3: whether points are paid, or the win."""
-    return options.reward == Reward.POINTS or (options.reward == Reward.AUTO and options.variant != Variant.ULTIMATE)
+    return options.reward == Reward.POINTS or (options.reward == Reward.AUTO and not options.ultimate)
 
 
 def check(options: Options) -> None:
@@ -155,8 +170,12 @@ class State(TrickHand):
     turned: int = field("i1", doc="the card turned up, 54 for none")
     last_leader: int = field("i1", doc="who led the last finished trick")
     score: npt.NDArray[np.int32] = field("i4", per_seat, "points of each seat")
-    sips: npt.NDArray[np.int16] = field("i2", per_seat, "sips of each seat in the drinking game")
+    sips: npt.NDArray[np.int32] = field("i4", per_seat, "sips of each seat in the drinking game")
     made: npt.NDArray[np.int8] = field("i1", per_seat, "how many bids each seat has made good")
     bid: npt.NDArray[np.int8] = field("i1", per_seat, "each seat's bid as its action, 111 before it")
     won: npt.NDArray[np.int8] = field("i1", per_seat, "tricks of this hand that each seat has won")
     last_trick: npt.NDArray[np.int8] = field("i1", per_seat, "the cards of the last finished trick of this hand")
+    lines: int = field("i1", doc="lines of the scorecard: hands finished and scored")
+    scorecard_turned: npt.NDArray[np.int8] = field("i1", line_each, "each finished hand's card turned up, 54 for none")
+    scorecard_bid: npt.NDArray[np.int8] = field("i1", entry_each, "each finished hand's bids, as actions")
+    scorecard_won: npt.NDArray[np.int8] = field("i1", entry_each, "tricks won in each finished hand")

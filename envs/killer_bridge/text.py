@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from ..core import cards
-from ..core.cards import BIG_JOKER, list_set
+from ..core.cards import BIG_JOKER, LITTLE_JOKER, list_set
 from ..core.tricks import NO_TRUMP
-from .schedule import num_hands
-from .state import BOARD, NO_BID, NO_CARD, PACK_SIZE, PLAY, RAINBOW, Options, State, Variant
+from .scorecard import ScorecardLine, scorecard
+from .state import BOARD, NO_BID, NO_CARD, PACK_SIZE, PLAY, RAINBOW, Options, State, num_hands
+
+SEATS_ABREAST = 4
+"""Of how many seats the drawn scorecard shows the same hands in one line."""
 
 
 def action_str(options: Options, action: int) -> str:
@@ -19,6 +22,39 @@ def action_str(options: Options, action: int) -> str:
 def bid_str(bid: int) -> str:
     """A bid as the table shows it."""
     return "-" if bid == NO_BID else "board" if bid == BOARD else "rainbow" if bid == RAINBOW else str(bid)
+
+
+def cries(trick: list[int]) -> str:
+    """What is exclaimed at a led big joker, and when the little one (BOHICA) falls to it."""
+    if BIG_JOKER not in trick[:1]:
+        return ""
+    return "  Rake 'em and shake 'em!" + ("  BOHICA!" if LITTLE_JOKER in trick else "")
+
+
+def scorecard_lines(options: Options, state: State) -> list[str]:
+    """§1.6: the scorecard, some seats abreast and the others below them."""
+    card = scorecard(options, state)
+    if not card:
+        return ["scorecard: -"]
+    sips = ", sips" if options.drinking else ""
+    lines = [f"scorecard: bid (B board, R rainbow) and tricks won, points, total{sips}"]
+    for first in range(0, options.num_players, SEATS_ABREAST):
+        seats = range(first, min(options.num_players, first + SEATS_ABREAST))
+        width = 22 if options.drinking else 17
+        names = "".join(f"{f'seat {seat}':>{width}}" for seat in seats)
+        lines.append(f"hand cards up  d {names}")
+        for line in card:
+            turned = "-" if line.turned == NO_CARD else cards.card_name(line.turned)
+            entries = "".join(f"{entry_str(options, line, seat):>{width}}" for seat in seats)
+            lines.append(f"{line.hand:>4} {line.cards:>5} {turned:>2} {line.dealer:>2} {entries}")
+    return lines
+
+
+def entry_str(options: Options, line: ScorecardLine, seat: int) -> str:
+    """A seat's part of a line."""
+    bid = {BOARD: "B", RAINBOW: "R"}.get(line.bids[seat], str(line.bids[seat]))
+    sips = f" {line.sips[seat]:>4}" if options.drinking else ""
+    return f"{bid}/{line.won[seat]} {line.points[seat]:>+4} {line.totals[seat]:>5}{sips}"
 
 
 def table_str(options: Options, state: State, seat: int | None) -> str:
@@ -38,7 +74,7 @@ def table_str(options: Options, state: State, seat: int | None) -> str:
         dealer = "d" if who == state.dealer else " "
         hand = int(state.hand[who])
         shown = cards.card_names(list_set(hand)) if seat in (None, who) else f"({hand.bit_count()} cards)"
-        drunk = f"  {int(state.sips[who])} sips" if options.variant == Variant.DRINKING else ""
+        drunk = f"  {int(state.sips[who])} sips" if options.drinking else ""
         bid = bid_str(int(state.bid[who]))
         lines.append(f"{who:>3}{dealer}  {bid:<8} {int(state.won[who]):>3} {int(state.score[who]):>6}  {shown}{drunk}")
     for name, leader, trick in (
@@ -49,8 +85,8 @@ def table_str(options: Options, state: State, seat: int | None) -> str:
             f"{(leader + index) % options.num_players}: {cards.card_name(int(card))}"
             for index, card in enumerate(trick)
         ]
-        cry = "  Rake 'em and shake 'em!" if played and trick[0] == BIG_JOKER else ""
-        lines.append(f"{name}: {', '.join(played) or '-'}{cry}")
+        lines.append(f"{name}: {', '.join(played) or '-'}{cries(trick.tolist())}")
+    lines += scorecard_lines(options, state)
     if seat is None:
         lines.append(f"left over: {cards.card_names(piles(options, state)['leftover']) or '-'}")
     return "\n".join(lines)

@@ -1,0 +1,197 @@
+"""Killer Back Alley Bridge Substitute: the scorecard, wherever it is shown, and the named sets of options."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import backalley
+from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.base import Game
+from backalley.envs.core.catalogue import game
+from backalley.envs.core.options import OptionError
+from backalley.envs.core.parts import OVER
+from backalley.envs.killer_bridge import scoring
+from backalley.envs.killer_bridge.scorecard import ScorecardLine, scorecard
+from tests.cases import random_action
+
+GAME: Game = game("killer_bridge")
+DRINKING = GAME.bind(length="up", drinking=True, sips_per_miss=3, history="last_trick")
+TWO_HANDS = ["AH 2H KH 3H 6S", "AS 2H KS 3H QS 4H TS 5H LJ"]
+
+
+def opened(env: AECEnv) -> AECEnv:
+    """The first two hands of a game of four that goes up; seat 3 dealt the first, and all have bid 1, the last 0."""
+    env.reset(seed=0, options={"decks": [hand.split() for hand in TWO_HANDS], "start_outcome": 3})
+    for name in ("bid 1", "bid 1", "bid 1", "bid 0", "play AH", "play 2H", "play KH", "play 3H"):
+        env.step(env.game.action_number(name))
+    return env
+
+
+FIRST = ScorecardLine(
+    hand=1,
+    cards=1,
+    dealer=3,
+    turned=43,
+    bids=(1, 1, 1, 0),
+    won=(1, 0, 0, 0),
+    points=(11, -1, -1, 10),
+    totals=(11, -1, -1, 10),
+    sips=(0, 3, 3, 0),
+)
+
+
+def test_every_player_may_read_it_at_any_time() -> None:
+    env = AECEnv(DRINKING)
+    env.reset(seed=0)
+    assert all(told["scorecard"] == () for told in env.infos.values())
+    opened(env)
+    assert env.infos == {agent: {**env.infos[agent], "scorecard": (FIRST,)} for agent in env.possible_agents}
+    for name in ("bid 0", "bid 0", "bid 0", "bid 1", "play AS", "play 2H", "play KS"):
+        env.step(env.game.action_number(name))
+        assert all(told["scorecard"] == (FIRST,) for told in env.infos.values())
+    env.reset(seed=1)
+    assert all(told["scorecard"] == () for told in env.infos.values())
+
+
+def test_its_lines_are_what_was_played() -> None:
+    """A whole game of random play: the bids and tricks seen on the way, points by the rule, totals and sips as the
+    state has them; and the last line is there at the end."""
+    env, random = AECEnv(DRINKING), np.random.default_rng(3)
+    env.reset(seed=3)
+    state, lines = env.engine.batch.state[0], 0
+    while env.engine.batch.seat[0] != OVER:
+        before = state.copy()
+        env.step(random_action(env, random))
+        told = env.infos["player_1"]["scorecard"]
+        if len(told) > lines:
+            lines += 1
+            line = told[-1]
+            assert line.hand == line.cards == lines
+            assert (line.dealer, line.turned) == (before["dealer"], before["turned"])
+            assert line.bids == tuple(before["bid"])
+            assert sum(line.won) == line.cards
+            for bid, won, points in zip(line.bids, line.won, line.points, strict=True):
+                assert points == scoring.hand_points(DRINKING.options, bid, line.cards, won)
+            assert line.totals == tuple(state["score"])
+            assert tuple(sum(sips) for sips in zip(*(line.sips for line in told), strict=True)) == tuple(state["sips"])
+    assert lines == 13
+    assert all(len(told["scorecard"]) == 13 for told in env.infos.values())
+    assert env.infos["player_2"]["points"] == env.infos["player_2"]["scorecard"][-1].totals[2]
+
+
+def test_it_goes_with_a_table_that_is_copied_or_kept() -> None:
+    env = opened(AECEnv(DRINKING))
+    assert pickle.loads(pickle.dumps(env)).infos["player_0"]["scorecard"] == (FIRST,)
+    other = AECEnv(DRINKING)
+    other.restore(env.snapshot())
+    assert other.infos["player_0"]["scorecard"] == (FIRST,)
+
+
+def test_the_drawn_table_has_it() -> None:
+    env = AECEnv(DRINKING, render_mode="ansi")
+    env.reset(seed=0)
+    assert "scorecard: -" in str(env.render())
+    drawn = str(opened(env).render())
+    assert "scorecard: bid (B board, R rainbow) and tricks won, points, total, sips" in drawn
+    assert "   1     1 6S  3    1/1  +11    11    0   1/0   -1    -1    3   " in drawn
+
+
+def test_one_seat_alone_reads_it_too() -> None:
+    env = gymnasium.make("backalley/KillerBridge-v0", opponent="bot:duck", length="up")
+    _, told = env.reset(seed=2)
+    assert told["scorecard"] == ()
+    random, over, most = np.random.default_rng(0), False, 0
+    while not over:
+        _, _, over, _, told = env.step(random.choice(np.flatnonzero(told["action_mask"])))
+        most = max(most, len(told["scorecard"]))
+        assert len(told["scorecard"]) >= most
+    assert len(told["scorecard"]) == 13
+    assert told["scorecard"][-1].totals[0] == told["points"]
+
+
+def test_batches_tell_it_at_the_end_only() -> None:
+    envs = gymnasium.make_vec("backalley/KillerBridge-v0", num_envs=3, opponent="bot:duck", length="single")
+    _, told = envs.reset(seed=2)
+    assert "scorecard" not in told
+    for _ in range(14):
+        _, _, _, _, told = envs.step(told["action_mask"].argmax(1))
+    assert [len(card) for card in told["final_info"]["scorecard"]] == [1, 1, 1]
+
+
+def test_sips_follow_what_was_agreed() -> None:
+    for rule, times, sips in (
+        ("one_per_miss", 1, 1),
+        ("one_per_miss", 4, 4),
+        ("difference", 1, 3),
+        ("difference", 4, 12),
+    ):
+        options = GAME.bind(drinking=True, sip_rule=rule, sips_per_miss=times).options
+        assert scoring.sips_of(options, 4, 13, 1) == sips
+        assert scoring.sips_of(options, 4, 13, 4) == 0
+    assert scoring.sips_of(GAME.bind(sips_per_miss=4).options, 4, 13, 1) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("history", ["full", "last_trick"])
+def test_an_observation_may_hold_the_whole_card(history: str) -> None:
+    """What it says of every line is what the card says, the seats turned; of hands to come it says nothing."""
+    shown_to = GAME.bind(length="up", history=history, scorecard_in_observation=True)
+    plain = GAME.bind(length="up", history=history)
+    assert shown_to.observation_size == plain.observation_size + 13 * (2 + 4 * 4)
+    assert not [name for name in plain.observation_fields if name.startswith("scorecard")]
+    env, random = AECEnv(shown_to), np.random.default_rng(1)
+    env.reset(seed=1)
+    while env.engine.batch.seat[0] != OVER:
+        if random.random() < 0.1:
+            card = scorecard(shown_to.options, env.engine.batch.state[0])
+            for seat in range(4):
+                check_shown(env, seat, card)
+        env.step(random_action(env, random))
+    assert len(env.infos["player_0"]["scorecard"]) == 13
+    check_shown(env, 2, env.infos["player_0"]["scorecard"])
+
+
+def check_shown(env: AECEnv, seat: int, card: tuple[ScorecardLine, ...]) -> None:
+    shown = env.engine.observe(np.zeros(1, np.int64), np.array([seat]))[0].view(env.game.observation_dtype)[0]
+
+    def turned(numbers: tuple[int, ...]) -> list[int]:
+        return [*numbers[seat:], *numbers[:seat]]
+
+    for index, line in enumerate(card):
+        assert shown["scorecard_dealer"][index] == 1 + (line.dealer - seat) % 4
+        assert shown["scorecard_turned"][index] == 1 + line.turned
+        assert (shown["scorecard_bid"][index] - 1).tolist() == turned(line.bids)
+        assert shown["scorecard_won"][index].tolist() == turned(line.won)
+        points = 128 * shown["scorecard_128s"][index].astype(int) + shown["scorecard_rest"][index]
+        assert points.tolist() == turned(line.points)
+    for name in env.game.observation_fields:
+        assert not name.startswith("scorecard") or not shown[name][len(card) :].any()
+
+
+# --- named sets of options
+
+
+def test_presets_stand_for_their_options() -> None:
+    assert backalley.game("killer_bridge", preset="recommended") == GAME.bind(num_players=37)
+    assert backalley.game("killer_bridge", preset="recommended", ultimate=True) == GAME.bind(
+        num_players=37, ultimate=True
+    )
+    assert backalley.game("killer_bridge", preset="recommended", num_players=5) == GAME.bind(num_players=5)
+    assert GAME.bind(preset="cutthroat") == GAME
+    assert GAME.bind(scoring="linear").bind(preset="cutthroat") == GAME
+    assert GAME.bind(preset="real").options.scoring == 1
+    assert backalley.make("killer_bridge-v0", preset="half_game").game.changed_options == {"length": "down"}
+    assert gymnasium.make("backalley/KillerBridge-v0", preset="half_game").unwrapped.game == GAME.bind(length="down")
+
+
+@pytest.mark.parametrize("given", ["recomended", 37, None])
+def test_a_preset_that_is_none_is_a_sentence(given: Any) -> None:
+    with pytest.raises(OptionError, match=r'takes "recommended" \| "cutthroat" \| "real" \| "half_game"'):
+        GAME.bind(preset=given)
+    with pytest.raises(OptionError, match="pitch has no option 'preset'"):
+        backalley.game("pitch", preset=given)
