@@ -22,8 +22,8 @@ def clear_round(state: State) -> None:
 
 
 @kernel
-def gather(state: State) -> None:
-    """Take up all cards; nobody knows where one lies, and their order does not matter before they are shuffled."""
+def clear_table(state: State) -> None:
+    """Take up all cards: the stock is whole, and nobody knows where one of them lies."""
     state.cards[:] = 0
     state.count[:] = 0
     state.discards[:] = 0
@@ -36,15 +36,21 @@ def gather(state: State) -> None:
     state.silent = 0
     state.drawn = 0
     state.stock_size = NUM_CARDS
+    clear_round(state)
+
+
+@kernel
+def gather(state: State) -> None:
+    """Take up all cards before a pack is shuffled; until then their order does not matter."""
+    clear_table(state)
     for index in range(NUM_CARDS):
         state.stock[index] = index
-    clear_round(state)
 
 
 @kernel
 def lay_pack(state: State, deck: npt.NDArray[np.int64]) -> None:
     """Take up all cards and lay the shuffled pack ready."""
-    gather(state)
+    clear_table(state)
     for index in range(NUM_CARDS):
         state.stock[index] = deck[index]
 
