@@ -9,8 +9,18 @@ import numpy.typing as npt
 from ..core import rng
 from ..core.kernel import kernel
 from ..core.parts import Bot
-from .bets import bet_on
-from .coup import banker_draws
+from .answers import (
+    NOTHING,
+    SLIGHT,
+    banker_answers,
+    cards_left,
+    choice_is_worth,
+    compared,
+    gains_of,
+    player_answers,
+)
+from .bets import bet_on, stake_of, top_stake
+from .coup import banker_draws, hands_are_declared
 from .observation import Observation
 from .state import (
     BANK,
@@ -19,15 +29,18 @@ from .state import (
     DRAW,
     NO_BET,
     NUM_LEVELS,
+    NUM_SIDES,
     PLAYER,
     SHOWN,
     STAND,
     STOOD,
-    TIE,
+    Bank,
     BankerRule,
     BankerSees,
     Mode,
     Options,
+    Participant,
+    Settles,
 )
 
 # From `odds.py`, eight packs, for each reading of the Banker's table (§6.1): how often each side comes, and by how many
@@ -69,30 +82,30 @@ def which(row: npt.NDArray[np.uint8]) -> int:
 
 
 @kernel
-def stake_on(options: Options, side: int, largest: bool) -> int:
-    """The largest or the smallest stake on a side."""
-    best = 0
-    for level in range(1, NUM_LEVELS):
-        stake = options.stakes[level]
-        if stake > 0 and (stake > options.stakes[best]) == largest:
-            best = level
-    return bet_on(best, side)
+def stake_on(options: Options, mask: npt.NDArray[np.int8], side: int, largest: bool) -> int:
+    """The largest or the smallest stake on a side that is legal; no bet where none is."""
+    best = NO_BET
+    for level in range(NUM_LEVELS):
+        bet = bet_on(level, side)
+        if mask[bet] and (best == NO_BET or (stake_of(options, bet) > stake_of(options, best)) == largest):
+            best = bet
+    return best
 
 
 @kernel
 def by_the_table(options: Options, observation: Observation) -> bool:
     """§1.3: whether the Banker's table draws, read as casinos read it."""
-    return banker_draws(BankerRule.THIRD_CARD, which(observation.total), which(observation.third), 0)
+    return banker_draws(BankerRule.THIRD_CARD, which(observation.total[BANK]), which(observation.third), 0)
 
 
 @kernel
 def backer(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """The smallest stake on BANK; draws to a five; the Banker's table."""
     if observation.phase[BETTING]:
-        return stake_on(options, BANK, False)
+        return stake_on(options, mask, BANK, False)
     if observation.phase[BANKER_TURN]:
         return DRAW if by_the_table(options, observation) else STAND
-    return DRAW if mask[DRAW] and which(observation.total) <= 5 else STAND
+    return DRAW if mask[DRAW] and which(observation.total[PLAYER]) <= 5 else STAND
 
 
 @kernel
@@ -108,30 +121,78 @@ def chance(options: Options, observation: Observation, side: int, left: int) -> 
 
 
 @kernel
+def handles(options: Options, observation: Observation, bet: int, side: int) -> bool:
+    """§1.2: whether this bet makes me the participant whatever the others bet, which the first of the bettors can be
+    sure of."""
+    if options.mode != Mode.TABLE or observation.bank[0]:
+        return False
+    if options.num_bettors > 1 and (
+        stake_of(options, bet) < top_stake(options)
+        or (options.participant == Participant.PLAYER_BACKER and side != PLAYER)
+    ):
+        return False
+    for index in range(options.num_bettors - which(observation.my_seat), options.num_bettors):
+        if not observation.bank[index]:
+            return False
+    return True
+
+
+@kernel
+def bet_is_worth(options: Options, observation: Observation, bet: int, side: int, left: int) -> float:
+    """What a unit on a side gains by the count, and by my answers to a five where I shall give them with both hands
+    open."""
+    gains, worth = gains_of(options, side), 0.0
+    for winner in range(NUM_SIDES):
+        worth += gains[winner] * chance(options, observation, winner, left)
+    if hands_are_declared(options) and handles(options, observation, bet, side):
+        worth += choice_is_worth(options, observation, side, left)
+    return worth
+
+
+@kernel
 def counted_bet(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> int:
-    """The largest stake on the best side where the count gives it more than nothing; else none, or where one must bet,
-    the smallest."""
-    left = 0
-    for value in range(10):
-        left += int(observation.remaining[value])
-    player, banker = chance(options, observation, PLAYER, left), chance(options, observation, BANK, left)
-    best, most = PLAYER, player - banker
-    worth = banker * (1.0 - options.commission) - player
-    if worth > most:
-        best, most = BANK, worth
-    worth = chance(options, observation, TIE, left) * (options.tie_pays + 1) - 1.0
-    if worth > most:
-        best, most = TIE, worth
-    if most > 0.0:
-        return stake_on(options, best, True)
-    return NO_BET if mask[NO_BET] else stake_on(options, best, False)
+    """The largest stake on the best side where that gives more than nothing; else none, or where one must bet, the
+    smallest. A bet with oneself, having the bank, gives nothing."""
+    left = cards_left(observation)
+    best, most = -1, 0.0
+    for side in range(NUM_SIDES):
+        bet = stake_on(options, mask, side, True)
+        if bet != NO_BET:
+            worth = bet_is_worth(options, observation, bet, side, left)
+            if best < 0 or worth > most:
+                best, most = side, worth
+    own_bank = options.banker == Bank.ROTATING and options.settles == Settles.BANK and observation.bank[0]
+    if best >= 0 and most > 0.0 and not own_bank:
+        return stake_on(options, mask, best, True)
+    return NO_BET if mask[NO_BET] else stake_on(options, mask, best, False)
+
+
+@kernel
+def declared_answer(options: Options, observation: Observation) -> int:
+    """§1.5: stand or draw with both hands open, exactly: for my bet, in chemin de fer for my hand; of equals to draw,
+    as the text's experts do."""
+    left = cards_left(observation)
+    player, banker = which(observation.total[PLAYER]), which(observation.total[BANK])
+    if observation.phase[BANKER_TURN]:
+        third = which(observation.third)
+        if third != STOOD:
+            player = (player + third) % 10
+        gains = gains_of(options, BANK)
+        stands = compared(gains, player, banker)
+        draws = banker_answers(observation, gains, left, player, banker, NOTHING, True)
+    else:
+        side = PLAYER if options.mode == Mode.CHEMIN else which(observation.bet[0]) - 1
+        gains = gains_of(options, side)
+        stands = player_answers(options, observation, gains, left, player, banker, False)
+        draws = player_answers(options, observation, gains, left, player, banker, True)
+    return STAND if stands > draws + SLIGHT else DRAW
 
 
 @kernel
 def banker_chance(options: Options, observation: Observation) -> int:
     """How likely the Banker of chemin de fer should draw, in millionths."""
-    points, third = which(observation.total), which(observation.third)
-    low, high = which(observation.hand[0]), which(observation.hand[1])
+    points, third = which(observation.total[BANK]), which(observation.third)
+    low, high = which(observation.hand[BANK, 0]), which(observation.hand[BANK, 1])
     if options.banker_sees == BankerSees.TOTAL or options.decks == 0:
         if points == 6 and third == STOOD:
             return SIX_BY_TOTALS
@@ -147,14 +208,17 @@ def banker_chance(options: Options, observation: Observation) -> int:
 
 @kernel
 def counter(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """Bets by the count; on a five, what helps the bettor's own bet; in chemin de fer, the equilibrium."""
+    """Bets by the count; on a five, what helps the bettor's own bet; in chemin de fer, the equilibrium; with both hands
+    open, the best answer."""
     if observation.phase[BETTING]:
         return counted_bet(options, observation, mask)
     if observation.phase[SHOWN]:
         return STAND
+    if hands_are_declared(options):
+        return declared_answer(options, observation)
     if options.mode != Mode.CHEMIN:
         return STAND if observation.bet[0, 1 + BANK] else DRAW
-    points = which(observation.total)
+    points = which(observation.total[PLAYER])
     if observation.phase[BANKER_TURN]:
         draws = banker_chance(options, observation)
     elif points == 5:
@@ -174,8 +238,8 @@ BOTS = (
     Bot(
         "counter",
         counter,
-        "Sits out but where the cards left in the shoe favour a side, then "
-        "bets the largest stake; on a five it draws unless its own money "
-        "is on BANK; in `chemin` it plays the equilibrium.",
+        "Sits out but where the cards left in the shoe favour a side, its own answers to a five counted in, then bets "
+        "the largest stake; on a five it reckons what helps its bet against the hand declared, or where hands are not "
+        "declared draws unless its money is on BANK; in `chemin` it plays the equilibrium.",
     ),
 )

@@ -8,6 +8,7 @@ from .state import (
     STOOD,
     BankerPolicy,
     BankerRule,
+    HandsDeclared,
     Mode,
     Options,
     State,
@@ -70,6 +71,13 @@ def banker_draws(rule: int, points: int, third: int, player_total: int) -> bool:
 def banker_is_free(options: Options) -> bool:
     """§2.1: whether the Banker chooses."""
     return options.mode == Mode.CHEMIN and options.banker_policy != BankerPolicy.TABLE
+
+
+@kernel
+def hands_are_declared(options: Options) -> bool:
+    """§1.5: whether both hands lie open while a choice is open."""
+    by_mode = options.hands_declared == HandsDeclared.BY_MODE and options.mode == Mode.TABLE
+    return by_mode or options.hands_declared == HandsDeclared.ON
 
 
 @kernel

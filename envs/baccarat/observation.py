@@ -8,8 +8,8 @@ import numpy.typing as npt
 from ..core import rng
 from ..core.kernel import kernel
 from ..core.record import field
-from .bets import level_of, side_of
-from .coup import cards_used, place_value, two_cards
+from .bets import DUST, has_purses, level_of, may_bet, money, side_of
+from .coup import cards_used, hands_are_declared, place_value, two_cards
 from .state import (
     BANK,
     BANKER_TURN,
@@ -22,13 +22,17 @@ from .state import (
     PLAYER,
     PLAYER_TURN,
     SHOWN,
+    STAND,
     STOOD,
     BankerSees,
     Mode,
     Options,
     State,
     most_coups,
+    num_seats,
 )
+
+MONEY_DIGITS = 4  # an observation's numbers go up to 255: money is written in base 256
 
 
 class Observation:
@@ -38,8 +42,11 @@ class Observation:
         "u1", 4, "betting, the Player hand, the Banker hand, cards turned up: one of them is 1"
     )
     my_turn: int = field("u1", doc="1 when I am to act")
-    hand: npt.NDArray[np.uint8] = field("u1", (2, 10), "values of the two cards I look at: the hand I handle")
-    total: npt.NDArray[np.uint8] = field("u1", 10, "their total")
+    my_seat: npt.NDArray[np.uint8] = field("u1", lambda o: (num_seats(o),), "my seat's number is 1")
+    hand: npt.NDArray[np.uint8] = field(
+        "u1", (2, 2, 10), "values of the first two cards of the Player hand, of the Banker hand, as far as I see them"
+    )
+    total: npt.NDArray[np.uint8] = field("u1", (2, 10), "and their totals")
     third: npt.NDArray[np.uint8] = field(
         "u1", 11, "value of the Player's third card, 10 where the Player stood; all 0 before"
     )
@@ -55,6 +62,15 @@ class Observation:
         "each seat's bet of this coup, as far as it shows: none, PLAYER, BANK, TIE",
     )
     stake: npt.NDArray[np.uint8] = field("u1", lambda o: (o.num_bettors, NUM_LEVELS), "and its level")
+    money: npt.NDArray[np.uint8] = field(
+        "u1",
+        lambda o: (o.num_bettors, MONEY_DIGITS),
+        "what each seat has, in whole units of base 256; all 0 without purses",
+        high=255,
+    )
+    in_debt: npt.NDArray[np.uint8] = field(
+        "u1", lambda o: (o.num_bettors,), "1 where that is what a bank could not pay, and owes"
+    )
     participant: npt.NDArray[np.uint8] = field(
         "u1", lambda o: (o.num_bettors,), "who handles the Player hand, once bets are placed"
     )
@@ -75,13 +91,15 @@ def hand_of(options: Options, state: State, seat: int) -> int:
 
 @kernel
 def seen_places(options: Options, state: State, seat: int) -> int:
-    """§4: which of the coup's six places a seat has seen, as bits."""
+    """§1.5, §4: which of the coup's six places a seat has seen, as bits."""
     if state.phase == BETTING:
         return 0
     if state.phase == SHOWN:
         return (1 << cards_used(state)) - 1
     hand = hand_of(options, state, seat)
     third = 1 << 4 if state.phase == BANKER_TURN and state.player_drew else 0
+    if hands_are_declared(options):
+        return 0b1111 | third
     if hand < 0 or (hand == BANK and options.banker_sees == BankerSees.TOTAL):
         return third
     return 0b101 << hand | third
@@ -97,16 +115,18 @@ def bet_shows(options: Options, state: State, seat: int, who: int) -> bool:
 
 @kernel
 def observe(options: Options, state: State, seat: int, out: Observation) -> None:
-    """§4: the hand I handle, the Player's third card, what is left of each value, and bets once they show."""
+    """§4: the hands as far as I see them, the Player's third card, what is left of each value, and bets once they
+    show."""
     out.phase[state.phase] = 1
     out.my_turn = int(state.seat == seat)
+    out.my_seat[seat] = 1
     seen = seen_places(options, state, seat)
-    hand = hand_of(options, state, seat)
-    if hand >= 0:
-        out.total[two_cards(state, hand)] = 1
+    for hand in range(2):
         if (seen >> hand) & 1:
-            out.hand[0, place_value(state, hand)] = 1
-            out.hand[1, place_value(state, hand + 2)] = 1
+            out.hand[hand, 0, place_value(state, hand)] = 1
+            out.hand[hand, 1, place_value(state, hand + 2)] = 1
+        if (seen >> hand) & 1 or hand == hand_of(options, state, seat):
+            out.total[hand, two_cards(state, hand)] = 1
     if state.phase == BANKER_TURN or (state.phase == SHOWN and state.player_drew):
         out.third[place_value(state, 4) if state.player_drew else STOOD] = 1
     if options.decks > 0:
@@ -124,7 +144,7 @@ def observe(options: Options, state: State, seat: int, out: Observation) -> None
 
 @kernel
 def observe_bets(options: Options, state: State, seat: int, out: Observation) -> None:
-    """§4: bets, who handles the Player hand, who has the bank."""
+    """§4: bets, who handles the Player hand, who has the bank, and what everybody has."""
     for index in range(options.num_bettors):
         who = (seat + index) % options.num_bettors
         bet = int(state.bets[who])
@@ -134,6 +154,19 @@ def observe_bets(options: Options, state: State, seat: int, out: Observation) ->
                 out.stake[index, level_of(bet)] = 1
         out.participant[index] = int(who == state.participant)
         out.bank[index] = int(who == state.banker)
+        if has_purses(options):
+            observe_money(options, state, who, index, out)
+
+
+@kernel
+def observe_money(options: Options, state: State, who: int, index: int, out: Observation) -> None:
+    """§2.5: what a seat has, or owes, without fractions of a unit."""
+    exact = money(options, state, who)
+    out.in_debt[index] = int(exact < -DUST)
+    left = int(abs(exact) + DUST)
+    for digit in range(MONEY_DIGITS - 1, -1, -1):
+        out.money[index, digit] = left % 256
+        left //= 256
 
 
 @kernel
@@ -220,16 +253,18 @@ def gather_unseen(options: Options, state: State, seen: int, unseen: npt.NDArray
 
 @kernel
 def redraw_bets(options: Options, state: State, seat: int, key: np.uint64) -> np.uint64:
-    """Bets placed unseen become any the table allows."""
-    levels = 0
-    for level in range(NUM_LEVELS):
-        levels += int(options.stakes[level] > 0)
+    """Bets placed unseen become any that were legal, each as likely."""
     for who in range(options.num_bettors):
         if who != seat and who < state.seat:
-            if options.allow_no_bet:
-                key, bet = rng.below(key, NUM_SIDES * levels + 1)
-            else:
-                key, bet = rng.below(key, NUM_SIDES * levels)
+            count = 0
+            for bet in range(1, STAND):
+                count += int(may_bet(options, state, who, bet))
+            sits_out = int(options.allow_no_bet or count == 0)
+            key, number = rng.below(key, count + sits_out)
+            number += 1 - sits_out  # 0 is no bet, and the bets follow from 1
+            bet = NO_BET
+            while number > 0:
                 bet += 1
+                number -= int(may_bet(options, state, who, bet))
             state.bets[who] = bet
     return key

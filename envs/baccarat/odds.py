@@ -1,10 +1,9 @@
-"""Exact odds of baccarat: every coup of six cards, dealt to the game's own kernels and weighed by how often it comes.
+"""Exact odds of baccarat: of bets, of a five whose choice is made with both hands open, of chemin de fer's two choices.
 
     python -m backalley.envs.baccarat.odds decks=8
     python -m backalley.envs.baccarat.odds mode=chemin decks=inf banker_sees=total
 
-Suits do not matter, so a coup is a sequence of six values; a million sequences, each with its weight, are all there
-are.
+They follow from the coups that `counting.py` deals.
 """
 
 from __future__ import annotations
@@ -18,20 +17,29 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.base import Game
-from ..core.kernel import kernel
-from . import rules
-from .bets import bet_on, net
-from .coup import two_cards
+from .answers import gains_of
+from .counting import (
+    DRAWING,
+    FIVE_DREW,
+    FIVE_STOOD,
+    HANDS,
+    OTHER,
+    PATTERNS,
+    STANDING,
+    THIRDS,
+    Counts,
+    count_chemin,
+    count_coups,
+    count_fives,
+)
+from .coup import hands_are_declared
 from .game import GAME
 from .state import (
     BANK,
     DRAW,
     NATURAL,
     PLAYER,
-    PLAYER_TURN,
-    SHOWN,
     STAND,
-    STOOD,
     TIE,
     Bank,
     BankerPolicy,
@@ -41,102 +49,6 @@ from .state import (
     Reshuffle,
 )
 from .text import SIDE_NAMES
-
-Counts = npt.NDArray[np.int64]
-
-FIVE = 5  # the two-card total on which the Player hand has a choice (§1.3)
-PATTERNS = 3 * 2**5
-"""Kinds of a coup: who won; a third card of the Player, of the Banker; a natural of the Player, of the Banker; the
-Player had a five."""
-HANDS, THIRDS = 100, 11
-"""What the Banker of chemin de fer can see: two values, and the Player's third card or 10 where the Player stood."""
-STANDING, DRAWING = 0, 1
-"""The Banker's answers."""
-OTHER, FIVE_STOOD, FIVE_DREW = 0, 1, 2
-"""What the Player of chemin de fer did: nothing by choice, or which on a five."""
-
-
-@kernel
-def card_of(value: int, number: int) -> int:
-    """The `number`-th card of a value, over the packs; values of nought have sixteen in each, the others four."""
-    if value == 0:
-        return number // 16 * 52 + number % 4 * 13 + 8 + number // 4 % 4
-    return number // 4 * 52 + number % 4 * 13 + (value - 2) % 13
-
-
-@kernel
-def next_coup(values: Counts, deck: npt.NDArray[np.int64], counts: Counts, replaced: bool, number: int) -> int:
-    """Lay out the coup of that number, its decimal digits being the six values; gives how many orders of real cards it
-    stands for."""
-    weight = 1
-    for place in range(6):
-        value = number // 10 ** (5 - place) % 10
-        values[place] = value
-        before = 0
-        for earlier in range(place):
-            before += int(values[earlier] == value)
-        weight *= counts[value] - (0 if replaced else before)
-        if weight <= 0:
-            return 0
-        deck[place] = card_of(value, 0 if replaced else before)
-    return weight
-
-
-@kernel
-def count_coups(
-    options: Options, states: npt.NDArray[Any], raw: npt.NDArray[np.uint8], counts: Counts, five: int, tally: Counts
-) -> None:
-    """Deal every coup to one bettor who backs PLAYER, and to a five plays `five`; add the weights to `tally`
-    [PATTERNS]."""
-    values, deck = np.zeros(6, np.int64), np.zeros(6, np.int64)
-    state = states[0]
-    for number in range(10**6):
-        weight = next_coup(values, deck, counts, options.decks == 0, number)
-        if weight > 0:
-            raw[0, :] = 0
-            rules.start(options, state, 0)
-            rules.deal(options, state, deck)
-            rules.step(options, state, bet_on(0, PLAYER))
-            if state.seat >= 0:
-                rules.step(options, state, five)
-            player, banker = two_cards(state, PLAYER), two_cards(state, BANK)
-            pattern = (int(state.winner) - 1) * 2 + int(state.player_drew)
-            pattern = pattern * 2 + int(state.banker_drew)
-            pattern = (pattern * 2 + int(player >= NATURAL)) * 2 + int(banker >= NATURAL)
-            tally[pattern * 2 + int(player == FIVE)] += weight
-
-
-@kernel
-def count_chemin(
-    options: Options, states: npt.NDArray[Any], raw: npt.NDArray[np.uint8], counts: Counts, table: Counts
-) -> int:
-    """Deal every coup of chemin de fer and play it in every way that is left open.
-
-    Adds the Player's gains to `table` [3, HANDS, THIRDS, 2]: what the Player did, what the Banker sees, whether the
-    Banker draws. Gives the gains of coups that naturals decided.
-    """
-    values, deck = np.zeros(6, np.int64), np.zeros(6, np.int64)
-    state, decided = states[0], 0
-    for number in range(10**6):
-        weight = next_coup(values, deck, counts, options.decks == 0, number)
-        if weight == 0:
-            continue
-        for choice in range(FIVE_DREW + 1):
-            for draws in range(2):
-                raw[0, :] = 0
-                rules.start(options, state, 0)
-                rules.deal(options, state, deck)
-                if state.phase == SHOWN:
-                    decided += weight * int(state.reward[0]) * int(choice == OTHER and draws == 0)
-                elif (state.phase == PLAYER_TURN) == (choice != OTHER):
-                    if choice != OTHER:
-                        rules.step(options, state, DRAW if choice == FIVE_DREW else STAND)
-                    low, high = min(values[1], values[3]), max(values[1], values[3])
-                    third = values[4] if state.player_drew else STOOD
-                    state.reward[0] = 0.0
-                    rules.step(options, state, DRAW if draws else STAND)
-                    table[choice, 10 * low + high, third, draws] += weight * int(state.reward[0])
-    return decided
 
 
 def full_counts(game: Game) -> Counts:
@@ -182,18 +94,75 @@ def odds(game: Game, five: int = DRAW, counts: Sequence[int] | None = None) -> O
     """
     if game.options.mode == Mode.CHEMIN:
         raise ValueError('There are no bets in mode "chemin": ask for odds.chemin, or for a game in another mode.')
-    one = game.bind(num_coups=1, num_bettors=1, banker=Bank.HOUSE, reshuffle=Reshuffle.EVERY_COUP)
+    one = _alone(game)
     tally = np.zeros(PATTERNS, np.int64)
     given = full_counts(game) if counts is None else np.asarray(counts, np.int64)
     count_coups(one.options, *_table(one), given, five, tally)
     return Odds(tally.reshape(3, 2, 2, 2, 2, 2))
 
 
+def _alone(game: Game) -> Game:
+    """One coup of the same game with one bettor, whom the house pays whatever the bet."""
+    return game.bind(num_coups=1, num_bettors=1, banker=Bank.HOUSE, purses=0, reshuffle=Reshuffle.EVERY_COUP)
+
+
+def unit_gains(game: Game, side: int) -> list[Fraction]:
+    """What a unit on a side gains where PLAYER, BANK, TIE comes (§1.4)."""
+    return [Fraction(gain).limit_denominator(10**9) for gain in gains_of(game.options, side)]
+
+
 def bet_value(game: Game, found: Odds, side: int) -> Fraction:
     """What a unit on PLAYER, BANK or TIE gains on average (§1.4)."""
-    unit = game.bind(stakes=1).options
-    gains = [Fraction(net(unit, bet_on(0, side), winner)).limit_denominator(10**9) for winner in range(3)]
+    gains = unit_gains(game, side)
     return sum((found.share(winner) * gains[winner] for winner in range(3)), Fraction(0))
+
+
+class Fives(NamedTuple):
+    """What comes of a five that draws or stands, by the Banker's two-card total, declared (§1.5)."""
+
+    tally: npt.NDArray[np.int64]
+    """Ordered sequences of six cards, by the Banker's total 0-7, whether the Player stands or draws, and who wins
+    [8, 2, 3]."""
+    total: int
+    """All sequences, those without a choice too."""
+
+    def gains(self, game: Game, side: int) -> list[tuple[Fraction, Fraction]]:
+        """What a unit on a side gains where the Player hand stands, where it draws, for each of the Banker's totals."""
+        unit = np.array(unit_gains(game, side))
+        weighed = (self.tally.astype(object) * unit).sum(2)
+        cells = self.tally[:, STANDING].sum(1).tolist()
+        return [
+            (Fraction(stands, cell), Fraction(draws, cell))
+            for (stands, draws), cell in zip(weighed, cells, strict=True)
+        ]
+
+    def answers(self, game: Game, side: int) -> list[int | None]:
+        """The best answer of a participant who backs a side, STAND or DRAW, for each of the Banker's totals; None where
+        they are level."""
+        return [
+            None if stands == draws else STAND if stands > draws else DRAW for stands, draws in self.gains(game, side)
+        ]
+
+    def worth(self, game: Game, side: int) -> Fraction:
+        """What these answers add to a unit on the side, over always drawing, a coup."""
+        cells = self.tally[:, STANDING].sum(1).tolist()
+        return sum(
+            (
+                Fraction(cell, self.total) * max(Fraction(0), stands - draws)
+                for cell, (stands, draws) in zip(cells, self.gains(game, side), strict=True)
+            ),
+            Fraction(0),
+        )
+
+
+def fives(game: Game) -> Fives:
+    """Both answers to a five against each of the Banker's totals, at a betting table. Raises ValueError for chemin de
+    fer."""
+    if game.options.mode != Mode.TABLE:
+        raise ValueError('A five is answered with both hands open in mode "table": ask for a game in that mode.')
+    one, tally = _alone(game), np.zeros((NATURAL, 2, 3), np.int64)
+    total = count_fives(one.options, *_table(one), full_counts(game), tally)
+    return Fives(tally, total)
 
 
 class Chemin(NamedTuple):
@@ -300,7 +269,25 @@ def _betting_text(game: Game) -> str:
             lines.append(
                 f"{SIDE_NAMES[side].upper():<8}{found.wins[side]:>23,}  {float(found.share(side)):.6f}    {value:+.6f}"
             )
+    if hands_are_declared(game.options) and game.options.mode == Mode.TABLE:
+        lines += _declared_lines(game)
     return "\n".join(lines)
+
+
+def _declared_lines(game: Game) -> list[str]:
+    known, drawn = fives(game), odds(game)
+    sides = (PLAYER, BANK, TIE)
+    lines = [
+        "a five with the Banker's total declared: what a unit gains where the Player hand stands, where it draws",
+        "total " + "".join(f"{SIDE_NAMES[side].upper():^24}" for side in sides).rstrip(),
+    ]
+    for points, row in enumerate(zip(*(known.gains(game, side) for side in sides), strict=True)):
+        cells = [f"  {float(stands):+.6f}  {float(draws):+.6f}  " for stands, draws in row]
+        lines.append((f"{points:<6}" + "".join(cells)).rstrip())
+    best = [float(bet_value(game, drawn, side) + known.worth(game, side)) for side in sides]
+    lines.append("all   " + "".join(f"{value:^+24.6f}" for value in best).rstrip())
+    lines.append("(the last line: of a coup, with the best answer to every five)")
+    return lines
 
 
 def _chemin_text(game: Game) -> str:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..core.kernel import kernel
 from ..core.parts import CHANCE, OVER
-from .bets import bet_on, participant_of, settle
+from .bets import bet_on, may_bet, participant_of, richest, settle
 from .coup import banker_draws, banker_is_free, cards_used, place_value, player_choice, total, two_cards
 from .state import (
     BANK,
@@ -40,7 +40,7 @@ def start(options: Options, state: State, start_outcome: int) -> None:
     """§1.2: who has the bank first; then a pack is asked for, before the bets."""
     state.banker = -1
     if options.banker == Bank.ROTATING:
-        state.banker = 0 if options.first_banker == FirstBanker.RICHEST else options.num_bettors - 1
+        state.banker = richest(options) if options.first_banker == FirstBanker.RICHEST else options.num_bettors - 1
     state.seat = CHANCE
 
 
@@ -73,11 +73,14 @@ def begin_coup(options: Options, state: State) -> bool:
 def legal(options: Options, state: State, mask: npt.NDArray[np.int8]) -> None:
     """§3: bets; stand or draw; and standing alone where nothing is left but to turn up the cards."""
     if state.phase == BETTING:
-        mask[NO_BET] = int(options.allow_no_bet)
+        bets = 0
         for level in range(NUM_LEVELS):
-            if options.stakes[level] > 0:
-                for side in range(NUM_SIDES):
-                    mask[bet_on(level, side)] = 1
+            for side in range(NUM_SIDES):
+                bet = bet_on(level, side)
+                mask[bet] = int(may_bet(options, state, int(state.seat), bet))
+                bets += int(mask[bet])
+        # Whoever can bet nothing makes no bet, even where betting is compulsory (§2.5).
+        mask[NO_BET] = int(options.allow_no_bet or bets == 0)
         return
     mask[STAND] = 1
     mask[DRAW] = int(state.phase != SHOWN)

@@ -37,6 +37,14 @@ class Mode(IntEnum):
     CHEMIN = 2
 
 
+class HandsDeclared(IntEnum):
+    """§1.5: whether both hands lie open while a choice is open; so they do at a betting table with a choice."""
+
+    BY_MODE = 0
+    OFF = 1
+    ON = 2
+
+
 class BankerRule(IntEnum):
     """§6.1: what the rows of the Banker's table speak of."""
 
@@ -61,28 +69,42 @@ class Reshuffle(IntEnum):
 
 
 class Bank(IntEnum):
-    """§1.2: who pays and collects."""
+    """§1.2: who has the bank."""
 
     HOUSE = 0
     ROTATING = 1
 
 
 class FirstBanker(IntEnum):
-    """§1.2: which seat has the rotating bank first. Without purses nobody is richer, and seat 0 counts as the
-    richest."""
+    """§1.2: which seat has the rotating bank first."""
 
     RIGHT = 0
     RICHEST = 1
 
 
+class Settles(IntEnum):
+    """§1.4: who pays and collects where the bank rotates."""
+
+    BANK = 0
+    HOUSE = 1
+
+
+class Participant(IntEnum):
+    """§1.2: who handles the Player hand."""
+
+    LARGEST_BET = 0
+    PLAYER_BACKER = 1
+
+
 class BankerSees(IntEnum):
-    """§2.1: what the Banker of chemin de fer knows of the Banker hand."""
+    """§2.1: what the Banker of chemin de fer knows of the Banker hand, where hands are not declared."""
 
     COMPOSITION = 0
     TOTAL = 1
 
 
 Stakes = tuple[int, int, int, int]  # as many as NUM_LEVELS
+Purses = tuple[int, int, int, int, int, int, int, int]  # as many as there can be bettors
 
 
 class Options(NamedTuple):
@@ -91,6 +113,9 @@ class Options(NamedTuple):
     mode: Annotated[Mode, option("bets and a choice on five; bets only; or the two hands against each other")] = (
         Mode.TABLE
     )
+    hands_declared: Annotated[
+        HandsDeclared, option("both hands lie open while a choice is; `by_mode`: on in `table`, off elsewhere")
+    ] = HandsDeclared.BY_MODE
     decks: Annotated[
         int, option("packs mixed", low=0, high=12, words={"inf": 0, "home": 1, "casino6": 6, "casino8": 8})
     ] = 8
@@ -107,12 +132,19 @@ class Options(NamedTuple):
     num_coups: Annotated[int, option("coups in an episode", low=0, high=250, words={"shoe": 0})] = 1
     stakes: Annotated[Stakes, option("levels of a bet, in units", low=0, high=10_000, fill=0)] = (1, 2, 5, 10)
     num_bettors: Annotated[int, option("seats at a betting table", low=1, high=8)] = 1
-    banker: Annotated[Bank, option("who pays and collects")] = Bank.HOUSE
+    purses: Annotated[
+        Purses, option("what bettors can lose: nought no limit, one number everybody's", low=0, high=1_000_000, fill=0)
+    ] = (0, 0, 0, 0, 0, 0, 0, 0)
+    participant: Annotated[
+        Participant, option("who handles the Player hand: the largest bet, or of bets on PLAYER first")
+    ] = Participant.LARGEST_BET
+    banker: Annotated[Bank, option("who has the bank")] = Bank.HOUSE
+    settles: Annotated[Settles, option("who pays and collects where the bank rotates")] = Settles.BANK
     first_banker: Annotated[FirstBanker, option("who has the rotating bank first")] = FirstBanker.RIGHT
     chemin_player_free: Annotated[bool, option("the Player of `chemin` chooses on every total from 0 to 7")] = False
-    banker_sees: Annotated[BankerSees, option("what the Banker of `chemin` knows of the Banker hand")] = (
-        BankerSees.COMPOSITION
-    )
+    banker_sees: Annotated[
+        BankerSees, option("what the Banker of `chemin` knows of the Banker hand, where hands are not declared")
+    ] = BankerSees.COMPOSITION
     bets_public: Annotated[bool, option("bets are seen as they are placed, not only when all are")] = False
     allow_no_bet: Annotated[bool, option("a bettor may sit a coup out")] = True
 
@@ -127,10 +159,16 @@ def check(options: Options) -> None:
         )
     if options.chemin_player_free and not chemin:
         raise OptionError('baccarat option chemin_player_free is true; it needs mode="chemin".')
-    if chemin and (options.num_bettors != 1 or options.banker == Bank.ROTATING):
+    purses = [purse for purse in options.purses if purse > 0]
+    if chemin and (options.num_bettors != 1 or options.banker == Bank.ROTATING or purses):
         raise OptionError(
-            "baccarat options num_bettors and banker have no place "
+            "baccarat options num_bettors, purses and banker have no place "
             'in mode "chemin", which has two seats: leave them out.'
+        )
+    if len(purses) not in (0, 1, options.num_bettors) or options.purses[: len(purses)] != tuple(purses):
+        raise OptionError(
+            f"baccarat option purses is {tuple(options.purses)} with num_bettors {options.num_bettors}; it takes one "
+            "number of 1 or more for everybody, or one for each bettor."
         )
     if options.banker == Bank.ROTATING and options.num_bettors == 1:
         raise OptionError(
@@ -180,8 +218,8 @@ class State:
     reward: npt.NDArray[np.float32] = field(
         "f4", lambda o: (num_seats(o),), "what each seat gained by the latest action"
     )
-    units: npt.NDArray[np.float32] = field(
-        "f4", lambda o: (num_seats(o),), "what each seat has won in this episode, in units"
+    units: npt.NDArray[np.float64] = field(
+        "f8", lambda o: (num_seats(o),), "what each seat has won in this episode, in units"
     )
     shoe: npt.NDArray[np.uint16] = field("u2", lambda o: (shoe_size(o),), "cards in the order of dealing")
     first: int = field("u2", doc="where in the shoe the present coup begins; cards before it have been turned up")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..core import cards
-from .bets import level_of, side_of
+from .bets import has_purses, level_of, money, side_of
 from .coup import two_cards, value
 from .observation import bet_shows, hand_of, seen_places
 from .state import (
@@ -81,9 +81,7 @@ def table_str(options: Options, state: State, seat: int | None) -> str:
         shown = [_hand([int(state.last[place]) for place in hand]) for hand in hands]
         lines.append(f"last coup: Player {shown[0]}, Banker {shown[1]}, {_won(state)}")
     if options.mode != Mode.CHEMIN:
-        lines += [
-            f"seat {who}{_notes(state, who)}  {_bet(options, state, seat, who)}" for who in range(options.num_bettors)
-        ]
+        lines += [_bettor(options, state, seat, who) for who in range(options.num_bettors)]
     if state.phase != BETTING:
         for hand, name in enumerate(("Player", "Banker")):
             lines.append(f"{name}  {_hand_line(options, state, seat, hand)}")
@@ -110,8 +108,14 @@ def _won(state: State) -> str:
     return ("the Player hand wins", "the Banker hand wins", "a tie")[int(state.winner) - 1]
 
 
-def _notes(state: State, who: int) -> str:
+def _bettor(options: Options, state: State, seat: int | None, who: int) -> str:
+    return f"seat {who}{_notes(options, state, who)}  {_bet(options, state, seat, who)}"
+
+
+def _notes(options: Options, state: State, who: int) -> str:
     notes = ["has the bank"] * int(who == state.banker) + ["handles the Player hand"] * int(who == state.participant)
+    if has_purses(options):
+        notes.append(f"has {money(options, state, who):.2f}")
     return f" ({', '.join(notes)})" if notes else ""
 
 

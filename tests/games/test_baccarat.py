@@ -146,10 +146,10 @@ def bankers_chance(game: Game, seen: tuple[int, int, int]) -> Fraction:
     """How likely the bot draws, shown this."""
     observation = np.zeros(1, game.observation_dtype)[0]
     low, high, third = seen
-    observation["total"][(low + max(high, 0)) % 10] = 1
+    observation["total"][BANK, (low + max(high, 0)) % 10] = 1
     observation["third"][third] = 1
     if high >= 0:
-        observation["hand"][0, low] = observation["hand"][1, high] = 1
+        observation["hand"][BANK, 0, low] = observation["hand"][BANK, 1, high] = 1
     return Fraction(int(bot.banker_chance(game.options, observation)), bot.MILLION)
 
 
@@ -224,7 +224,10 @@ COMBINATIONS: list[dict[str, Any]] = [
     {"mode": "chemin", "banker_sees": "total", "decks": 1, "chemin_player_free": True},
     {"num_bettors": 5, "banker": "rotating", "num_coups": 9, "commission": 0},
     {"num_bettors": 3, "bets_public": True, "num_coups": 3},
-    {"num_bettors": 3, "decks": "inf", "num_coups": 4, "allow_no_bet": False, "stakes": [3]},
+    {"num_bettors": 3, "decks": "inf", "num_coups": 4, "allow_no_bet": False, "stakes": [3], "hands_declared": "off"},
+    {"num_bettors": 4, "banker": "rotating", "num_coups": 30, "purses": [9, 60, 200, 60], "first_banker": "richest"},
+    {"num_bettors": 3, "banker": "rotating", "settles": "house", "num_coups": 12, "purses": 20, "allow_no_bet": False},
+    {"mode": "chemin", "hands_declared": "on", "decks": 1, "num_coups": 4, "chemin_player_free": True},
     {"mode": "punto_banco", "reshuffle": "shoe", "num_coups": "shoe", "cut_card": 100, "stakes": "2,7"},
 ]
 LONGER: list[dict[str, Any]] = [
@@ -361,7 +364,7 @@ def test_the_banker_infers_the_players_total_from_what_he_did(
 
 @pytest.mark.slow
 def test_bystanders_know_the_five_and_bets_not_their_own_are_hidden_until_all_are_placed() -> None:
-    env = AECEnv(GAME.bind({"num_bettors": 3}))
+    env = AECEnv(GAME.bind({"num_bettors": 3, "hands_declared": "off", "participant": "player_backer"}))
     env.reset(seed=0, options={"decks": [["2C", "2D", "3C", "4C"]]})
     for seat, bet in enumerate(("bank 5", "player 2", "tie 1")):
         worlds = imagined(env, seat)
@@ -454,6 +457,9 @@ def test_odds_ask_for_the_right_game_in_a_sentence() -> None:
         ({"banker_policy": "free"}, 'only in mode "chemin"'),
         ({"chemin_player_free": True}, 'needs mode="chemin"'),
         ({"mode": "chemin", "num_bettors": 2}, "leave them out"),
+        ({"mode": "chemin", "purses": 100}, "leave them out"),
+        ({"num_bettors": 3, "purses": [5, 6]}, "one number of 1 or more for everybody, or one for each bettor"),
+        ({"num_bettors": 3, "purses": [5, 0, 6]}, "one number of 1 or more for everybody, or one for each bettor"),
         ({"banker": "rotating"}, "needs 2 to 8 bettors"),
         ({"decks": "inf", "reshuffle": "shoe"}, "exclude each other"),
         ({"num_coups": "shoe"}, 'needs reshuffle="shoe"'),

@@ -1,0 +1,348 @@
+"""Baccarat with both hands open while a choice is: exact answers to a five by the Banker's total, against an
+enumeration that shares no code with the game's, and what seats, worlds and bots make of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from backalley.envs.baccarat import answers, bot, odds, text
+from backalley.envs.baccarat.state import BANK, BANKER_TURN, DRAW, PLAYER, PLAYER_TURN, STAND, TIE
+from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.catalogue import game_type
+from backalley.envs.core.kernel import COMPILED
+from backalley.envs.core.parts import OVER
+from tests.games.test_baccarat import imagined
+
+GAME = game_type("baccarat").bind()
+SIDES = (PLAYER, BANK, TIE)
+GAINS = {PLAYER: (1, -1, 0), BANK: (-1, Fraction(19, 20), 0), TIE: (-1, -1, 9)}
+"""What a unit on each side gains where the Player hand, the Banker hand, nobody wins."""
+
+enumerates = pytest.mark.skipif(not COMPILED, reason="a million coups")
+
+
+# An enumeration of its own -------------------------------------------------------------------------------------------
+
+
+def banker_takes_a_card(total: int, third: int | None) -> bool:
+    """The text's table, read of the third card; None where the Player stood."""
+    rows = {3: {0, 1, 2, 3, 4, 5, 6, 7, 9, None}, 4: {2, 3, 4, 5, 6, 7, None}, 5: {4, 5, 6, 7, None}, 6: {6, 7}}
+    return total < 3 or (total < 7 and third in rows[total])
+
+
+def winner(player: int, banker: int) -> int:
+    return 2 if player == banker else int(player < banker)
+
+
+class Cards:
+    """How many cards of each value are left, with replacement or without."""
+
+    def __init__(self, counts: Sequence[int], replaced: bool) -> None:
+        self.counts, self.replaced = list(counts), replaced
+
+    def ways(self, values: Sequence[int], size: int) -> int:
+        """Ordered sequences of `size` cards that begin with these values."""
+        left, ways = list(self.counts), 1
+        for value in values:
+            ways *= left[value]
+            left[value] -= not self.replaced
+        rest, more = sum(left), size - len(values)
+        return ways * (rest**more if self.replaced else math.perm(rest, more))
+
+
+def ends(cards: Cards, dealt: Sequence[int], draws: bool, size: int) -> list[int]:
+    """Ordered sequences of six cards after these four, of which the Player hand has five, by who wins."""
+    found, banker = [0, 0, 0], (dealt[1] + dealt[3]) % 10
+    for third in range(10) if draws else [None]:
+        begun = list(dealt) + ([] if third is None else [third])
+        player = 5 if third is None else (5 + third) % 10
+        if banker_takes_a_card(banker, third):
+            for last in range(10):
+                found[winner(player, (banker + last) % 10)] += cards.ways([*begun, last], size)
+        else:
+            found[winner(player, banker)] += cards.ways(begun, size)
+    return found
+
+
+@enumerates
+@pytest.mark.parametrize("decks", [1, 8, "inf"])
+def test_every_five_counted_twice(decks: Any) -> None:
+    packs = 1 if decks == "inf" else decks
+    cards = Cards([16 * packs] + [4 * packs] * 9, decks == "inf")
+    if decks == "inf":
+        cards.counts = [4] + [1] * 9
+    found = odds.fives(GAME.bind(decks=decks))
+    expected = np.zeros((8, 2, 3), object)
+    for first in range(10):
+        for one in range(10):
+            for two in range(10):
+                if (one + two) % 10 < 8:
+                    for draws in range(2):
+                        dealt = (first, one, (5 - first) % 10, two)
+                        expected[(one + two) % 10, draws] += ends(cards, dealt, bool(draws), 6)
+    assert found.total == cards.ways([], 6)
+    assert (found.tally == expected).all()
+
+
+@enumerates
+def test_the_best_answers_to_a_five_of_packs_without_end() -> None:
+    game = GAME.bind(decks="inf")
+    found = odds.fives(game)
+    assert found.answers(game, PLAYER) == [STAND, STAND, STAND, STAND, None, STAND, DRAW, DRAW]
+    assert found.answers(game, BANK) == [DRAW, DRAW, DRAW, DRAW, DRAW, DRAW, STAND, STAND]
+    assert found.answers(game, TIE) == [DRAW] * 8
+    level = found.gains(game, PLAYER)[4]
+    assert level == (Fraction(4, 13), Fraction(4, 13))
+
+
+# Rules page: what a unit gains where the Player hand stands, where it draws, for each of the Banker's totals; and with
+# the best answers, a coup.
+BY_TOTAL = {
+    PLAYER: (
+        (0.306366, 0.230090),
+        (0.308245, 0.195794),
+        (0.308237, 0.159971),
+        (0.310068, 0.142506),
+        (0.310067, 0.308067),
+        (0.075257, -0.028838),
+        (-1, -0.413422),
+        (-1, -0.614685),
+    ),
+    BANK: (
+        (-0.321800, -0.246972),
+        (-0.323612, -0.213525),
+        (-0.323604, -0.178597),
+        (-0.325390, -0.160238),
+        (-0.325389, -0.322553),
+        (-0.090669, 0.011394),
+        (0.95, 0.380306),
+        (0.95, 0.576245),
+    ),
+    TIE: (
+        (-0.237242, -0.053917),
+        (-0.229342, -0.050325),
+        (-0.229354, -0.050316),
+        (-0.229342, 0.482208),
+        (-0.229354, 0.125029),
+        (2.082668, 2.310633),
+        (-1, -0.112410),
+        (-1, -0.229342),
+    ),
+}
+BEST = {
+    1: (-0.006810, -0.001376, -0.063846),
+    8: (-0.006478, -0.002099, -0.048440),
+    "inf": (-0.006431, -0.002196, -0.045744),
+}
+
+
+@enumerates
+@pytest.mark.parametrize("decks", BEST)
+def test_the_pages_figures_of_a_declared_five(decks: Any) -> None:
+    game = GAME.bind(decks=decks)
+    known, drawn = odds.fives(game), odds.odds(game)
+    found = [float(odds.bet_value(game, drawn, side) + known.worth(game, side)) for side in SIDES]
+    assert found == pytest.approx(BEST[decks], abs=5e-7)
+    if decks == 8:
+        for side in SIDES:
+            assert np.allclose(np.array(known.gains(game, side), float), BY_TOTAL[side], atol=5e-7)
+
+
+@enumerates
+def test_odds_print_the_table_by_the_bankers_total() -> None:
+    told = CliRunner().invoke(odds.main, ["decks=inf"])
+    assert told.exit_code == 0, told.output
+    assert "4       +0.307692  +0.307692    -0.323077  -0.322189    -0.230769  +0.124260\n" in told.output
+    assert "Banker's total" not in CliRunner().invoke(odds.main, ["hands_declared=off"]).output
+
+
+def test_only_a_betting_table_has_fives_to_declare() -> None:
+    with pytest.raises(ValueError, match='in mode "table"'):
+        odds.fives(GAME.bind(mode="chemin"))
+
+
+# Bots ----------------------------------------------------------------------------------------------------------------
+
+
+def asked(env: AECEnv) -> int:
+    """What `counter` does now."""
+    batch = env.engine.batch
+    return int(bot.counter(env.game.options, batch.observation[0], batch.mask[0], np.uint64(0)))
+
+
+def hand_of(total: int) -> list[str]:
+    """A court card, and another card to make this total."""
+    return ["KC", "QC" if total == 0 else "AC" if total == 1 else f"{total}C"]
+
+
+@enumerates
+@pytest.mark.parametrize("decks", ["inf", 8])
+@pytest.mark.parametrize("side", ["player", "bank", "tie"])
+def test_the_counter_gives_the_best_answer_to_a_declared_five(decks: Any, side: str) -> None:
+    game = GAME.bind(decks=decks)
+    best = odds.fives(game).answers(game, ("player", "bank", "tie").index(side))
+    env, given = AECEnv(game), []
+    for total in range(8):
+        one, two = hand_of(total)
+        env.reset(seed=0, options={"decks": [["2D", one, "3D", two]]})
+        env.step(game.action_number(f"{side} 5"))
+        given.append(asked(env))
+    assert given == [DRAW if answer is None else answer for answer in best]
+
+
+@pytest.mark.parametrize("dealt", [(2, 0, 3, 6), (9, 9, 6, 5), (0, 4, 5, 0), (7, 7, 8, 6), (1, 2, 4, 2)])
+def test_what_an_answer_is_worth_is_exact_over_the_cards_left(dealt: tuple[int, int, int, int]) -> None:
+    """In a shoe from which a coup is gone, by cards, not by totals."""
+    game = GAME.bind(decks=1, reshuffle="shoe", num_coups=2, cut_card=0)
+    faces = {0: "K", 1: "A"}
+    deck = ["9C", "8C", "TC", "TD"]
+    deck += [faces.get(value, str(value)) + suit for value, suit in zip(dealt, "HSDC", strict=True)]
+    env = AECEnv(game)
+    env.reset(seed=0, options={"decks": [deck]})
+    for bet in ("no bet", "player 1"):
+        env.step(game.action_number(bet))
+    observation = env.engine.batch.observation[0]
+    assert env.engine.batch.state["phase"][0] == PLAYER_TURN
+    counts = np.bincount([0, *[0] * 15, *range(1, 10), *range(1, 10), *range(1, 10), *range(1, 10)], minlength=10)
+    for value in (9, 8, 0, 0, *dealt):
+        counts[value] -= 1
+    assert observation["remaining"].tolist() == counts.tolist()
+    left, banker = answers.cards_left(observation), (dealt[1] + dealt[3]) % 10
+    cards = Cards(counts.tolist(), False)
+    for side in SIDES:
+        gains = answers.gains_of(game.options, side)
+        for draws in (False, True):
+            ways = [0, 0, 0]
+            for third in range(10) if draws else [None]:
+                player = 5 if third is None else (5 + third) % 10
+                begun = [] if third is None else [third]
+                lasts = range(10) if banker_takes_a_card(banker, third) else [None]
+                for last in lasts:
+                    total = banker if last is None else (banker + last) % 10
+                    ways[winner(player, total)] += cards.ways([*begun, *([] if last is None else [last])], 2)
+            exact = sum(Fraction(gain) * way for gain, way in zip(GAINS[side], ways, strict=True)) / sum(ways)
+            found = answers.player_answers(game.options, observation, gains, left, 5, banker, draws)
+            assert found == pytest.approx(float(exact), abs=1e-12)
+
+
+@enumerates
+@pytest.mark.parametrize("decks", [8, "inf"])
+def test_what_the_choice_is_worth_before_the_deal_is_about_right(decks: Any) -> None:
+    """Reckoned as if the first four cards were put back, which with eight packs is off by little."""
+    game = GAME.bind(decks=decks)
+    env, known = AECEnv(game), odds.fives(game)
+    env.reset(seed=0)
+    observation = env.engine.batch.observation[0]
+    left = answers.cards_left(observation)
+    for side in SIDES:
+        found = answers.choice_is_worth(game.options, observation, side, left)
+        assert found == pytest.approx(float(known.worth(game, side)), abs=1e-9 if decks == "inf" else 2e-4)
+
+
+@pytest.mark.parametrize(
+    ("given", "bets"),
+    [
+        ({"commission": 0.04}, ["bank 10"]),
+        ({"commission": 0.04, "hands_declared": "off"}, ["no bet"]),
+        ({"commission": 0.04, "mode": "punto_banco"}, ["no bet"]),
+        pytest.param({"commission": 0.04, "num_bettors": 2}, ["bank 10", "no bet"], marks=pytest.mark.slow),
+        pytest.param(
+            {"commission": 0.04, "num_bettors": 2, "participant": "player_backer"},
+            ["no bet", "no bet"],
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            {"commission": 0, "num_bettors": 3, "banker": "rotating"},
+            ["bank 10", "bank 10", "no bet"],
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            {"commission": 0, "num_bettors": 3, "banker": "rotating", "settles": "house"},
+            ["bank 10", "bank 10", "bank 10"],
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            {"commission": 0.04, "num_bettors": 2, "banker": "rotating", "first_banker": "richest", "settles": "house"},
+            ["no bet", "bank 10"],
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_the_counter_bets_on_a_choice_that_is_surely_its_own(given: dict[str, Any], bets: list[str]) -> None:
+    env = AECEnv(GAME.bind(given))
+    env.reset(seed=0)
+    for bet in bets:
+        assert env.game.action_str(asked(env)) == bet
+        env.step(asked(env))
+
+
+def test_the_counter_of_an_open_chemin_answers_for_its_own_hand() -> None:
+    env = AECEnv(GAME.bind({"mode": "chemin", "decks": "inf", "hands_declared": "on"}))
+    for total, answer in enumerate([STAND, STAND, STAND, STAND, DRAW, STAND, DRAW, DRAW]):
+        one, two = hand_of(total)
+        env.reset(seed=0, options={"decks": [["2D", one, "3D", two, "KD"]]})
+        assert env.engine.batch.state["phase"][0] == PLAYER_TURN
+        if total != 4:  # against a free Banker a four is not level
+            assert asked(env) == answer
+        env.step(DRAW)
+        assert env.engine.batch.state["phase"][0] == BANKER_TURN
+        # The Player's five is still a five. Level with it, the Banker gains by four cards and loses by five.
+        assert asked(env) == (DRAW if total < 5 else STAND)
+
+
+# What seats see, and imagine -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_both_hands_lie_open_to_everybody_while_a_choice_is_open() -> None:
+    env = AECEnv(GAME.bind({"num_bettors": 3, "num_coups": 2}))
+    env.reset(seed=0, options={"decks": [["2C", "2D", "3C", "4C", "KC", "KD"]]})
+    for bet in ("bank 5", "player 2", "tie 1"):
+        for viewer in range(3):
+            shown = env.engine.observe(np.zeros(1, np.int64), np.array([viewer])).view(env.game.observation_dtype)[0, 0]
+            assert not shown["hand"].any()
+            assert not shown["total"].any()
+        env.step(env.game.action_number(bet))
+    assert env.engine.batch.seat[0] == 0
+    for viewer in range(3):
+        shown = env.engine.observe(np.zeros(1, np.int64), np.array([viewer])).view(env.game.observation_dtype)[0, 0]
+        assert shown["hand"].argmax(2).tolist() == [[2, 3], [2, 4]]
+        assert shown["total"].argmax(1).tolist() == [5, 6]
+        assert shown["my_seat"].argmax() == viewer
+        assert shown["remaining"].tolist() == [128, 32, 30, 31, 31, 32, 32, 32, 32, 32]
+        assert "Banker  2D 4C = 6" in env.game.table_str(env.engine.batch.state[0], viewer)
+        worlds = imagined(env, viewer)
+        assert len(np.unique(worlds["shoe"][:, :4], axis=0)) == 1
+        assert len(np.unique(worlds["shoe"][:, 4:], axis=0)) > 200
+    env.step(STAND)
+    assert not env.engine.batch.observation[0]["hand"].any()
+
+
+@pytest.mark.parametrize(("declared", "seen"), [("on", True), ("off", False), ("by_mode", False)])
+def test_chemin_de_fer_declares_if_agreed(declared: str, seen: bool) -> None:
+    env = AECEnv(GAME.bind({"mode": "chemin", "hands_declared": declared, "banker_sees": "total"}))
+    env.reset(seed=0, options={"decks": [["2C", "2D", "3C", "4C", "KC", "KD"]]})
+    assert env.engine.batch.observation[0]["total"][BANK].any() == seen
+    env.step(DRAW)
+    shown = env.engine.batch.observation[0]
+    assert shown["third"][0] == 1
+    assert shown["hand"].any(axis=(1, 2)).tolist() == [seen, seen]
+    assert shown["total"].any(axis=1).tolist() == [seen, True]
+    firsts = imagined(env, BANK)["shoe"]
+    assert (len(np.unique(firsts[:, :4], axis=0)) == 1) == seen
+    assert set(firsts[:, 4].tolist()) == {text.card_number("KC")}
+
+
+def test_a_coup_without_a_choice_goes_straight_on() -> None:
+    env = AECEnv(GAME)
+    for deck in (["9C", "2C", "KC", "6C"], ["2C", "2D", "4C", "4D"], ["2C", "9D", "2D", "9H"]):
+        env.reset(seed=0, options={"decks": [deck]})
+        env.step(GAME.action_number("player 1"))
+        assert env.engine.batch.seat[0] == OVER

@@ -1,0 +1,156 @@
+"""Baccarat's purses: what may be bet, beside a reckoning in exact fractions; what seats see of it, and imagine; and
+bots, which keep to it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backalley.envs.baccarat import bot
+from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.catalogue import game_type
+from backalley.envs.core.parts import OVER
+from tests.games.test_baccarat import imagined
+
+GAME = game_type("baccarat").bind()
+
+
+def test_commissions_add_up_to_whole_units() -> None:
+    """Twenty wins of 0.95 are nineteen units, and with the purse of one they cover a stake of twenty."""
+    env = AECEnv(GAME.bind({"purses": 1, "stakes": [1, 20], "num_coups": 22}))
+    env.reset(seed=0, options={"decks": [["4C", "3C", "4D", "6C"]] * 21})
+    for _ in range(20):
+        assert not env.engine.batch.mask[0, GAME.action_number("bank 2")]
+        env.step(GAME.action_number("bank 1"))
+    assert env.engine.batch.mask[0, GAME.action_number("bank 2")]
+
+
+def side_and_stake(name: str) -> tuple[str, int]:
+    side, _, stake = name.partition(" ")
+    return ("", 0) if name == "no bet" else (side, int(stake))
+
+
+def gain(bet: str, won: str) -> Fraction:
+    """What a bet gains, reckoned anew."""
+    side, stake = side_and_stake(bet)
+    if stake == 0:
+        return Fraction(0)
+    if side == won:
+        return stake * {"player": Fraction(1), "bank": Fraction(19, 20), "tie": Fraction(9)}[side]
+    return Fraction(0) if won == "tie" else Fraction(-stake)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settles", ["bank", "house"])
+def test_what_is_legal_beside_a_reckoning_in_fractions(settles: str) -> None:
+    purses = [30, 55, 200]
+    env = AECEnv(GAME.bind({"num_bettors": 3, "banker": "rotating", "settles": settles, "purses": purses,
+                            "num_coups": 60, "allow_no_bet": False, "first_banker": "richest"}))  # fmt: skip
+    random, broke, owing = np.random.default_rng(4), 0, 0
+    for episode in range(25):
+        env.reset(seed=episode)
+        money, banker, bets = [Fraction(purse) for purse in purses], 2, list[str]()
+        while env.engine.batch.seat[0] != OVER:
+            state, mask = env.engine.batch.state[0], env.engine.batch.mask[0]
+            legal = [env.game.action_str(int(action)) for action in np.flatnonzero(mask)]
+            action = int(random.choice(np.flatnonzero(mask)))
+            if state["phase"] == 0:
+                me, allowed = int(state["seat"]), []
+                for stake in (1, 2, 5, 10):
+                    for side, times in (("player", 1), ("bank", 1), ("tie", 9)):
+                        covered = settles == "house" or stake * times <= money[banker]
+                        allowed += [f"{side} {stake}"] * (covered and stake <= money[me])
+                assert sorted(legal) == sorted(allowed or ["no bet"])
+                broke += not allowed
+                bets.append(env.game.action_str(action))
+            before = int(state["coup"])
+            env.step(action)
+            if env.engine.batch.state["coup"][0] > before or env.engine.batch.seat[0] == OVER:
+                won = ("player", "bank", "tie")[int(env.engine.batch.state["winner"][0]) - 1]
+                for seat, bet in enumerate(bets):
+                    if settles == "house":
+                        money[seat] += gain(bet, won)
+                    elif seat != banker:
+                        money[seat] += gain(bet, won)
+                        money[banker] -= gain(bet, won)
+                        if won == "bank" and bet.startswith("bank"):
+                            money[banker] -= Fraction(side_and_stake(bet)[1], 20)
+                owing += min(money) < 0
+                banker, bets = (banker - 1) % 3 if won == "player" else banker, []
+        units = env.engine.batch.state["units"][0]
+        assert [float(m - p) for m, p in zip(money, purses, strict=True)] == pytest.approx(units.tolist(), abs=1e-9)
+    assert broke > 20
+    assert (owing > 0) == (settles == "bank")
+
+
+@pytest.mark.slow
+def test_hidden_bets_of_a_world_are_any_that_were_legal() -> None:
+    env = AECEnv(GAME.bind({"num_bettors": 4, "purses": [4, 5, 100, 20], "banker": "rotating", "num_coups": 2}))
+    env.reset(seed=0)
+    legal = []
+    for _ in range(3):
+        legal.append(set(np.flatnonzero(env.engine.batch.mask[0]).tolist()))
+        env.step(GAME.action_number("tie 1"))
+    worlds = imagined(env, 3, 2000)
+    for seat in range(3):
+        found, times = np.unique(worlds["bets"][:, seat], return_counts=True)
+        assert set(found.tolist()) == legal[seat]
+        assert times.min() > 0.6 * times.mean()
+    assert [len(bets) for bets in legal] == [1 + 6, 1 + 8, 1 + 11 - 1]  # the bank's 20 covers a TIE of two, not of five
+
+
+@pytest.mark.slow
+def test_money_is_shown_in_whole_units_and_debts_as_such() -> None:
+    env = AECEnv(GAME.bind({"num_bettors": 3, "banker": "rotating", "purses": [1000, 70_000, 95], "num_coups": 3}))
+    env.reset(seed=0, options={"decks": [["4C", "3C", "4D", "6C"], ["8C", "5C", "TC", "3C"]]})
+
+    def shown(viewer: int) -> tuple[list[int], list[int]]:
+        row = env.engine.observe(np.zeros(1, np.int64), np.array([viewer])).view(env.game.observation_dtype)[0, 0]
+        return (row["money"] @ 256 ** np.arange(4)[::-1]).tolist(), row["in_debt"].tolist()
+
+    assert shown(0) == ([1000, 70_000, 95], [0, 0, 0])
+    assert shown(1) == ([70_000, 95, 1000], [0, 0, 0])
+    for bet in ("bank 1", "no bet", "no bet", "tie 10", "tie 10", "no bet"):
+        env.step(env.game.action_number(bet))
+    assert env.engine.batch.state["units"][0].tolist() == pytest.approx([90.95, 90, -181])
+    assert shown(0) == ([1090, 70_090, 86], [0, 0, 1])
+    assert "seat 2 (has the bank, has -86.00)" in env.game.table_str(env.engine.batch.state[0], 0)
+
+
+TABLES: list[dict[str, Any]] = [
+    {"purses": 7, "stakes": [5, 3], "num_coups": 40},
+    {"purses": 12, "stakes": [5, 3, 10], "num_coups": 40, "allow_no_bet": False, "tie_pays": 12},
+    {"num_bettors": 3, "banker": "rotating", "purses": [5, 20, 30], "num_coups": 40, "allow_no_bet": False},
+    {"num_bettors": 3, "banker": "rotating", "settles": "house", "purses": 9, "num_coups": 40, "commission": 0},
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("given", TABLES, ids=str)
+@pytest.mark.parametrize("name", list(GAME.bots))
+def test_bots_bet_what_their_purses_and_the_bank_allow(given: dict[str, Any], name: str) -> None:
+    env, act = AECEnv(GAME.bind(given)), GAME.bots[name].act
+    bets = 0
+    for episode in range(30):
+        env.reset(seed=episode)
+        while env.engine.batch.seat[0] != OVER:
+            batch = env.engine.batch
+            action = act(env.game.options, batch.observation[0], batch.mask[0], np.uint64(episode))
+            assert batch.mask[0, action]
+            bets += 0 < action < 13
+            env.step(int(action))
+    sits_out = name == "counter" and given.get("allow_no_bet", True) and given.get("commission", 1)
+    assert (bets == 0) == bool(sits_out)
+
+
+def test_a_bot_that_must_bet_bets_what_it_can() -> None:
+    env = AECEnv(GAME.bind({"purses": 4, "stakes": [5, 3, 10], "allow_no_bet": False, "tie_pays": 12}))
+    env.reset(seed=0)
+    batch = env.engine.batch
+    for name, bet in (("backer", "bank 3"), ("counter", "tie 3")):
+        action = GAME.bots[name].act(env.game.options, batch.observation[0], batch.mask[0], np.uint64(0))
+        assert env.game.action_str(int(action)) == bet
+    assert bot.stake_on(env.game.options, np.zeros(15, np.int8), 0, True) == 0
