@@ -15,8 +15,9 @@ from .answers import (
     banker_answers,
     cards_left,
     choice_is_worth,
-    compared,
+    gained,
     gains_of,
+    mean,
     player_answers,
 )
 from .bets import bet_on, stake_of, top_stake
@@ -34,6 +35,7 @@ from .state import (
     SHOWN,
     STAND,
     STOOD,
+    TIE,
     Bank,
     BankerRule,
     BankerSees,
@@ -138,27 +140,23 @@ def handles(options: Options, observation: Observation, bet: int, side: int) -> 
 
 
 @kernel
-def bet_is_worth(options: Options, observation: Observation, bet: int, side: int, left: int) -> float:
-    """What a unit on a side gains by the count, and by my answers to a five where I shall give them with both hands
-    open."""
-    gains, worth = gains_of(options, side), 0.0
-    for winner in range(NUM_SIDES):
-        worth += gains[winner] * chance(options, observation, winner, left)
-    if hands_are_declared(options) and handles(options, observation, bet, side):
-        worth += choice_is_worth(options, observation, side, left)
-    return worth
-
-
-@kernel
 def counted_bet(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> int:
     """The largest stake on the best side where that gives more than nothing; else none, or where one must bet, the
     smallest. A bet with oneself, having the bank, gives nothing."""
     left = cards_left(observation)
+    comes = (
+        chance(options, observation, PLAYER, left),
+        chance(options, observation, BANK, left),
+        chance(options, observation, TIE, left),
+    )
+    more = choice_is_worth(options, observation, left) if hands_are_declared(options) else (0.0, 0.0, 0.0)
     best, most = -1, 0.0
     for side in range(NUM_SIDES):
         bet = stake_on(options, mask, side, True)
         if bet != NO_BET:
-            worth = bet_is_worth(options, observation, bet, side, left)
+            worth = mean(gains_of(options, side), comes)
+            if handles(options, observation, bet, side):
+                worth += more[side]
             if best < 0 or worth > most:
                 best, most = side, worth
     own_bank = options.banker == Bank.ROTATING and options.settles == Settles.BANK and observation.bank[0]
@@ -174,18 +172,16 @@ def declared_answer(options: Options, observation: Observation) -> int:
     left = cards_left(observation)
     player, banker = which(observation.total[PLAYER]), which(observation.total[BANK])
     if observation.phase[BANKER_TURN]:
-        third = which(observation.third)
+        side, third = BANK, which(observation.third)
         if third != STOOD:
             player = (player + third) % 10
-        gains = gains_of(options, BANK)
-        stands = compared(gains, player, banker)
-        draws = banker_answers(observation, gains, left, player, banker, NOTHING, True)
+        stood = banker_answers(observation, left, player, banker, NOTHING, False)
+        drew = banker_answers(observation, left, player, banker, NOTHING, True)
     else:
         side = PLAYER if options.mode == Mode.CHEMIN else which(observation.bet[0]) - 1
-        gains = gains_of(options, side)
-        stands = player_answers(options, observation, gains, left, player, banker, False)
-        draws = player_answers(options, observation, gains, left, player, banker, True)
-    return STAND if stands > draws + SLIGHT else DRAW
+        stood = player_answers(options, observation, left, player, banker, False)
+        drew = player_answers(options, observation, left, player, banker, True)
+    return STAND if gained(options, side, stood, drew) > SLIGHT else DRAW
 
 
 @kernel
