@@ -11,9 +11,10 @@ from ..core.parts import Bot
 from ..core.pokerhands import SUIT
 from .card_sets import TOP_RANK, held
 from .chances import CHANCES
-from .exchanges import misere_discard, simple_discard, strong_discard
+from .exchanges import low_discard, misere_discard, simple_discard, strong_discard
+from .misere_chances import MISERE_CHANCES
 from .observation import Observation
-from .splits import SPREAD, Split, greedy_split, misere_split, strong_split
+from .splits import SPREAD, Split, greedy_split, low_split, misere_split, strong_split
 from .state import ASSIGN, PACK, SLOTS, STAND, Options
 
 
@@ -97,30 +98,64 @@ def blotto(options: Options, observation: Observation, mask: npt.NDArray[np.int8
 
 
 @kernel
+def unseen_cards(options: Options, observation: Observation) -> int:
+    """The cards that may lie in the deck, for all that I know."""
+    seen = slotted(observation) | held(observation.discards[0])
+    seen |= held(observation.exposed[0]) | held(observation.exposed[1])
+    if options.discards_public:
+        seen |= held(observation.discards[1])
+    return PACK & ~seen
+
+
+@kernel
+def row_of_chances(observation: Observation) -> int:
+    """The row of the tables of chances for the slot being fought."""
+    return SLOTS if observation.phase[2] == 1 else fighting(observation)
+
+
+@kernel
+def misere(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """§6: wants the lowest hands, whatever the table has agreed: the lowest five of fifteen, and of the rest, where
+    they bring the most points, and the discards that most often make them lower than a measured field's."""
+    if observation.phase[0] == 1:
+        if forced(mask):
+            return to_slot(observation, mask, (PACK, 0, 0))
+        chances = MISERE_CHANCES[min(2, options.exchanges_per_round)]
+        cards = slotted(observation) | held(observation.unassigned)
+        return to_slot(observation, mask, low_split(options, chances, SPREAD, cards))
+    row = row_of_chances(observation)
+    after = MISERE_CHANCES[min(2, int(observation.turns_left[0]) - 1), row]
+    now = MISERE_CHANCES[0, row] if options.stand_is_final else after
+    hand, unseen = held(observation.slots[fighting(observation)]), unseen_cards(options, observation)
+    return throw(mask, low_discard(hand, unseen, now, after, options.ace_low_straight))
+
+
+@kernel
 def strong(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """§6: splits for the most points, exchanges for the best chance, both against a measured field. In misère as
-    greedy."""
+    """§6: splits for the most points, exchanges for the best chance, both against a measured field. Where the lower
+    hand wins it plays as the misère player."""
     if options.misere:
-        return greedy(options, observation, mask, key)
-    mine = slotted(observation)
+        return misere(options, observation, mask, key)
     if observation.phase[0] == 1:
         if forced(mask):
             return to_slot(observation, mask, (PACK, 0, 0))
         chances = CHANCES[min(2, options.exchanges_per_round)]
-        return to_slot(observation, mask, strong_split(options, chances, SPREAD, mine | held(observation.unassigned)))
-    slot = fighting(observation)
-    unseen = PACK & ~(
-        mine | held(observation.discards[0]) | held(observation.exposed[0]) | held(observation.exposed[1])
-    )
-    if options.discards_public:
-        unseen &= ~held(observation.discards[1])
-    row = SLOTS if observation.phase[2] == 1 else slot
+        cards = slotted(observation) | held(observation.unassigned)
+        return to_slot(observation, mask, strong_split(options, chances, SPREAD, cards))
+    row = row_of_chances(observation)
     after = CHANCES[min(2, int(observation.turns_left[0]) - 1), row]
     now = CHANCES[0, row] if options.stand_is_final else after
-    return throw(mask, strong_discard(held(observation.slots[slot]), unseen, now, after, options.ace_low_straight))
+    hand, unseen = held(observation.slots[fighting(observation)]), unseen_cards(options, observation)
+    return throw(mask, strong_discard(hand, unseen, now, after, options.ace_low_straight))
 
 
 BOTS = (
+    Bot(
+        "misere",
+        misere,
+        "plays for the lowest hands against a measured field: to win in misère, to lose else",
+        fast=False,
+    ),
     Bot("blotto", blotto, "greedy, but every fifth deal two neighbouring hands change places"),
     Bot(
         "greedy",

@@ -10,7 +10,7 @@ from ..core.cards import count_bits
 from ..core.kernel import kernel
 from ..core.pokerhands import CATEGORY_SHIFT, SUIT, Category, rank_counts, set_strength
 from .card_sets import highest, of_rank, several
-from .grading import grade
+from .grading import grade, misere_grade
 
 NINE = 1 << 7
 """The rank of the nines, as a set."""
@@ -64,6 +64,25 @@ def strong_discard(
         rest = unseen
         while rest != 0:
             total += after[grade((cards & ~card) | (rest & -rest), ace_low_straight)]
+            rest &= rest - 1
+        if total > best * count:
+            best, chosen = total / count, card
+    return chosen
+
+
+@kernel
+def low_discard(cards: int, unseen: int, now: npt.NDArray[Any], after: npt.NDArray[Any], ace_low_straight: bool) -> int:
+    """`strong_discard` where the lower hand wins; its tables [misère grades]."""
+    best, chosen = now[misere_grade(cards, ace_low_straight)], 0
+    count = count_bits(unseen)
+    hand = cards
+    while hand != 0:
+        card = hand & -hand
+        hand &= hand - 1
+        total = 0.0
+        rest = unseen
+        while rest != 0:
+            total += after[misere_grade((cards & ~card) | (rest & -rest), ace_low_straight)]
             rest &= rest - 1
         if total > best * count:
             best, chosen = total / count, card

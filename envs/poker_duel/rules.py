@@ -19,6 +19,7 @@ from .state import (
     SLOT,
     SLOTS,
     STAND,
+    Episode,
     ExchangeOrder,
     FirstDealer,
     Options,
@@ -30,8 +31,10 @@ from .state import (
 
 @kernel
 def start(options: Options, state: State, start_outcome: int) -> None:
-    """§1.2: a match begins; with a random first dealer the start_outcome is the cut for it."""
+    """§1.2, §1.4: a match begins, or sudden death alone; with a random first dealer the start_outcome is the cut for
+    it."""
     state.dealer = start_outcome if options.first_dealer == FirstDealer.RANDOM else options.first_dealer
+    state.sudden_death = int(options.episode == Episode.SUDDEN_DEATH)
     state.seat = CHANCE
 
 
@@ -283,9 +286,9 @@ def next_dealer(state: State) -> None:
 
 @kernel
 def finish_match(options: Options, state: State, winner: int) -> None:
-    """§3: `winner` is 1 for seat 0, -1 for seat 1, 0 for a draw."""
+    """§3: `winner` is 1 for seat 0, -1 for seat 1, 0 for a draw; sudden death alone has no points to be paid for."""
     state.seat = OVER
-    if options.reward == Reward.MATCH:
+    if options.reward == Reward.MATCH or options.episode == Episode.SUDDEN_DEATH:
         pay(state, float(winner))
     elif options.reward == Reward.POINTS:
         lead = float(state.points[0]) - float(state.points[1])
@@ -294,5 +297,6 @@ def finish_match(options: Options, state: State, winner: int) -> None:
 
 def reward_range(options: Options) -> tuple[float, float]:
     """§3: bounds of what a seat can lose and win in a match."""
-    most = float(options.num_games) if options.reward == Reward.PER_ROUND else 1.0
+    by_round = options.reward == Reward.PER_ROUND and options.episode == Episode.MATCH
+    most = float(options.num_games) if by_round else 1.0
     return -most, most

@@ -15,8 +15,8 @@ from ..core import rng
 from ..core.kernel import kernel
 from ..core.pokerhands import CATEGORY_SHIFT, SUIT, WHEEL, Category, rank_counts, set_strength
 from .card_sets import from_short_suits, highest, is_five, kickers, of_rank, several
-from .grading import grade
-from .state import Options
+from .grading import grade, misere_grade
+from .state import SLOTS, Options
 
 FORMS = 17
 """How many ways `form_hand` knows to take five cards out of a set."""
@@ -201,4 +201,37 @@ def strong_split(options: Options, chances: npt.NDArray[Any], spread: float, car
                 best, low, middle, high = c1 + a2 + b3, c, a, b
             if c1 + b2 + a3 > best:
                 best, low, middle, high = c1 + b2 + a3, c, b, a
+    return low, middle, high
+
+
+@kernel
+def low_split(options: Options, chances: npt.NDArray[Any], spread: float, cards: int) -> Split:
+    """The three hands of `misere_split` in the order that wins the most points where the lower hand wins, by `chances`
+    [3 or more rounds, misère grades]; rounds are weighed as in `strong_split`."""
+    c, b, a = misere_split(options, cards)
+    stream = np.uint64(cards)
+    best = -1.0
+    low, middle, high = c, b, a
+    weight = np.empty(SLOTS)
+    for slot in range(SLOTS):
+        stream, extra = rng.below(stream, 1024)
+        weight[slot] = options.round_points[slot] * (1 + spread * extra / 1024)
+    graded = (
+        misere_grade(a, options.ace_low_straight),
+        misere_grade(b, options.ace_low_straight),
+        misere_grade(c, options.ace_low_straight),
+    )
+    hands = (a, b, c)
+    for first in range(SLOTS):
+        for second in range(SLOTS):
+            if first == second:
+                continue
+            third = SLOTS - first - second
+            points = (
+                weight[0] * chances[0, graded[first]]
+                + weight[1] * chances[1, graded[second]]
+                + weight[2] * chances[2, graded[third]]
+            )
+            if points > best:
+                best, low, middle, high = points, hands[first], hands[second], hands[third]
     return low, middle, high

@@ -29,8 +29,15 @@ ASSIGN = 53
 NUM_ACTIONS = ASSIGN + SLOTS
 
 
+class Episode(IntEnum):
+    """§1.2, §1.4: what is played: a match, or its sudden death alone."""
+
+    MATCH = 0
+    SUDDEN_DEATH = 1
+
+
 class FirstDealer(IntEnum):
-    """§1.2: who deals the first game."""
+    """§1.2: who deals the first game, or the first hand of sudden death alone."""
 
     SEAT_0 = 0
     SEAT_1 = 1
@@ -81,10 +88,12 @@ class Options(NamedTuple):
     max_sudden_death: Annotated[int, option("tied sudden-death hands that make a draw", low=1, high=100)] = 5
     skip_forced: Annotated[bool, option("cards with only one slot left to go to are placed without a step")] = False
     reward: Annotated[Reward, option("the match won, points of the match, or points as they are scored")] = Reward.MATCH
+    episode: Annotated[Episode, option("a match, or the hands of a sudden death alone, as a drill")] = Episode.MATCH
 
 
 def check(options: Options) -> None:
-    """Raises OptionError where no round scores, or where a match could have more points than an observation holds."""
+    """Raises OptionError where no round scores, where a match could have more points than an observation holds, or
+    where nothing would be decided."""
     if sum(options.round_points) == 0:
         raise OptionError(
             f"poker_duel option round_points is {options.round_points}; at least one round must be worth something."
@@ -96,6 +105,11 @@ def check(options: Options) -> None:
             f"round_points {options.round_points} make {most} points; "
             f"a match may have at most {MOST_POINTS}: lower one of them."
         )
+    if options.episode == Episode.SUDDEN_DEATH and options.exchanges_per_round == 0:
+        raise OptionError(
+            "poker_duel option exchanges_per_round is 0, so that nobody would decide anything in an episode of sudden "
+            "death; it takes at least 1 there."
+        )
 
 
 class State:
@@ -105,7 +119,7 @@ class State:
     reward: npt.NDArray[np.float32] = field("f4", 2, "what each seat gained by the latest action")
     points: npt.NDArray[np.float32] = field("f4", 2, "points of each seat in this match (halves are possible)")
     dealer: int = field("i1", doc="who dealt this hand")
-    game: int = field("i1", doc="games finished before this one; in sudden death, all of them")
+    game: int = field("i1", doc="games finished before this one; in a match's sudden death, all of them")
     sudden_death: int = field("i1", doc="number of the sudden-death hand, 0 before")
     phase: int = field("i1", doc="0 arrange, 1 exchange")
     round_index: int = field("i1", doc="showdowns of this game so far: the slot being fought")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core import cards, pokerhands
 from .slots import discarded, fought, placed, slot_strength, stock_left
-from .state import ARRANGE, ASSIGN, HAND, SLOT, SLOTS, STAND, Options, State
+from .state import ARRANGE, ASSIGN, HAND, SLOT, SLOTS, STAND, Episode, Options, State
 
 
 def action_str(options: Options, action: int) -> str:
@@ -57,7 +57,8 @@ def table_str(options: Options, state: State, seat: int | None) -> str:
 def _score_line(options: Options, state: State) -> str:
     score = f"points {state.points[0]:g} to {state.points[1]:g}"
     if state.sudden_death > 0:
-        return f"sudden death, hand {state.sudden_death} of at most {options.max_sudden_death}, {score}"
+        hand = f"sudden death, hand {state.sudden_death} of at most {options.max_sudden_death}"
+        return hand if options.episode == Episode.SUDDEN_DEATH else f"{hand}, {score}"
     if state.phase == ARRANGE:
         now = "arranging"
     elif state.round_index < SLOTS:

@@ -22,9 +22,10 @@ from backalley.envs.core.kernel import COMPILED
 from backalley.envs.core.options import OptionError
 from backalley.envs.core.parts import OVER
 from backalley.envs.core.pokerhands import strengths
-from backalley.envs.poker_duel import bot, chances, splits, tune
+from backalley.envs.poker_duel import bot, chances, misere_chances, splits, tune
 from backalley.envs.poker_duel.chances import CHANCES
-from backalley.envs.poker_duel.grading import GRADES
+from backalley.envs.poker_duel.grading import GRADES, MISERE_GRADES, misere_grade
+from backalley.envs.poker_duel.misere_chances import MISERE_CHANCES
 from backalley.envs.poker_duel.slots import stock_left
 from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, EXCHANGE, HAND, SLOT, SLOTS, STAND
 
@@ -227,7 +228,9 @@ def test_a_bot_carries_out_one_split_over_its_fifteen_decisions(name: str, optio
         for seat in range(2):
             cards = card_set(hands[seat])
             made = [card_set(table(env).slots[seat, slot]) for slot in range(SLOTS)]
-            if options.get("misere"):
+            if name == "misere" or (name == "strong" and options.get("misere")):
+                low, middle, high = splits.low_split(env.game.options, MISERE_CHANCES[2], splits.SPREAD, cards)
+            elif options.get("misere"):
                 low, middle, high = splits.misere_split(env.game.options, cards)
             elif name == "strong":
                 low, middle, high = splits.strong_split(env.game.options, CHANCES[2], splits.SPREAD, cards)
@@ -282,6 +285,10 @@ def test_the_best_five_are_the_best_of_all_five(ace_low_straight: bool) -> None:
         ("bot:greedy", "bot:blotto", {}),
         ("bot:strong", "random", {}),
         ("bot:greedy", "random", {"misere": True}),
+        ("bot:misere", "bot:greedy", {"misere": True}),
+        ("random", "bot:misere", {}),
+        ("bot:strong", "random", {"episode": "sudden_death"}),
+        ("bot:strong", "bot:greedy", {"episode": "sudden_death", "misere": True}),
     ],
 )
 def test_the_better_player_wins(better: str, worse: str, given: dict[str, Any]) -> None:
@@ -298,6 +305,58 @@ def test_the_table_of_chances_is_one_of_chances() -> None:
     assert (np.diff(CHANCES[0]) >= 0).all(), "the better hand wins more often"
     assert (CHANCES[1:] >= CHANCES[0] - 1e-9).all(), "an exchange is a right, and no duty"
     assert Path(chances.__file__).read_text("utf-8") == tune.source_text(CHANCES), "the file is what tune.py writes"
+
+
+def test_the_table_of_misere_chances_is_one_of_chances() -> None:
+    assert MISERE_CHANCES.shape == (3, SLOTS + 1, MISERE_GRADES)
+    assert MISERE_CHANCES.min() >= 0
+    assert MISERE_CHANCES.max() <= 1
+    assert (np.diff(MISERE_CHANCES[0]) <= 0).all(), "the lower hand wins more often"
+    assert (MISERE_CHANCES[1:] >= MISERE_CHANCES[0] - 1e-9).all(), "an exchange is a right, and no duty"
+    assert Path(misere_chances.__file__).read_text("utf-8") == tune.source_text(MISERE_CHANCES, misere=True)
+
+
+def test_misere_grades_never_put_the_higher_hand_first() -> None:
+    hands = np.array([np.random.default_rng(number).permutation(52)[:SLOT] for number in range(500)])
+    by_strength = hands[np.argsort(strengths(hands))]
+    grades = [misere_grade(card_set(hand), True) for hand in by_strength]
+    assert grades == sorted(grades)
+    assert len(set(grades)) > 30
+
+
+@pytest.mark.parametrize("misere", [False, True])
+def test_in_misere_the_strong_player_is_the_misere_player(misere: bool) -> None:
+    env, dice = opened(misere=misere, num_games=1), np.random.default_rng(10)
+    alike = 0
+    for seed in range(5 if COMPILED else 1):
+        env.reset(seed=seed)
+        while env.engine.batch.seat[0] != OVER:
+            shown, mask = env.engine.batch.observation[0], env.engine.batch.mask[0]
+            answers = [
+                int(GAME.bots[name].act(env.game.options, shown, mask, np.uint64(seed)))
+                for name in ("misere", "strong")
+            ]
+            alike += answers[0] == answers[1]
+            env.step(int(dice.choice(answers)))
+        assert (alike == env.engine.batch.decisions[0]) == misere
+        alike = 0
+
+
+def test_a_drill_of_sudden_death_alone_is_one_hand_or_as_many_as_tie() -> None:
+    env, dice = opened(episode="sudden_death"), np.random.default_rng(11)
+    for seed in range(200 if COMPILED else 10):
+        env.reset(seed=seed)
+        assert table(env).sudden_death == 1
+        assert table(env).phase == EXCHANGE
+        assert stock_left(table(env)) == 42
+        for seat in range(2):
+            assert observation(env, seat).phase.tolist() == [0, 0, 1]
+        dealer = int(table(env).dealer)
+        assert env.engine.batch.seat[0] == 1 - dealer
+        rewards = play_until(env, lambda: False, lambda legal: int(dice.choice(legal)))
+        assert len(rewards) <= 4 * int(table(env).sudden_death)
+        assert abs(rewards[-1][0]) == 1
+        assert table(env).points.tolist() == [0, 0]
 
 
 @pytest.mark.skipif(not COMPILED, reason="thousands of deals")
@@ -325,6 +384,7 @@ def test_the_table_of_chances_can_be_measured_again() -> None:
         ({"num_games": 22}, "132 points"),
         ({"first_dealer": 3}, "seat_0"),
         ({"exchanges_per_round": 12}, "0..11"),
+        ({"episode": "sudden_death", "exchanges_per_round": 0}, "nobody would decide anything"),
     ],
 )
 def test_options_that_cannot_be_are_refused_in_a_sentence(given: dict[str, Any], says: str) -> None:
