@@ -87,8 +87,10 @@ class Agent:
     name: str = ""
     """What tables and messages call it."""
     kernel: Callable[..., int] | None = None
-    """`kernel(options, observation, mask, key) -> action`, compiled, where it plays by one: whole matches then run in
-    machine code."""
+    """`kernel(by, observation, mask, key) -> action`, compiled, where it plays by one: whole matches then run in
+    machine code. `by` is what `plays_by` gives; the observation is the game's record."""
+    reads_vector: bool = False
+    """Whether its kernel is shown the flat vector [O] instead of the record."""
     identity: Any = None
     """What tells it from others of its name, as JSON can hold it (the digest of its weights, say): unfinished work is
     taken up again only by the same agents."""
@@ -101,6 +103,11 @@ class Agent:
         """One legal action for each table of the view: whole numbers [n]. Equal views get equal actions, whatever else
         is in the batch: what it draws, it draws by `view.key`."""
         raise NotImplementedError(f"{type(self).__name__} has to say how it plays, in act(view).")
+
+    def plays_by(self) -> Any:
+        """What its kernel takes first, anew for each thread: for a network its weights and room to work in. None stands
+        for the options of the game that is played."""
+        return None
 
     def close(self) -> None:
         """End what it holds open, such as threads."""

@@ -1,121 +1,28 @@
-"""Learned players: a trained network, loaded from disk or handed over by the trainer.
-
-Two equal views get equal actions, whatever else is in the batch: rows go through the network in blocks of one size
-(matrix products of different heights may round differently), and each row draws its action by its own key.
-"""
+"""Policies from disk, played by compiled code (`inference.py`): nothing here needs what trained them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
-from backalley.envs.core import rng
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
-from backalley.envs.core.kernel import kernel
 
-from .base import DirectAgent
-from .network import PolicyNetwork, masked
-from .policy_file import PolicyFileError, game_of_policy, read_policy
-
-BLOCK = 64
-"""Rows that go through the network at once; a shorter last block is filled up."""
-_DRAWS = 2**31
+from .inference import Net, act, logits_rows, net_of, own_room
+from .policy_file import PolicyFileError, game_of_policy, observation_bound, read_policy
+from .rule_based import KernelAgent
 
 
-@kernel
-def sample_rows(
-    log_probability: npt.NDArray[np.float32],
-    mask: npt.NDArray[np.int8],
-    keys: npt.NDArray[np.uint64],
-    out: npt.NDArray[np.int64],
-) -> None:
-    """`out[k]` becomes a legal action drawn by `keys[k]` with the probabilities of row k (inverse of the distribution
-    function)."""
-    for k in range(out.shape[0]):
-        total = 0.0
-        for action in range(mask.shape[1]):
-            if mask[k, action]:
-                total += math.exp(float(log_probability[k, action]))
-        drawn = rng.below(keys[k], _DRAWS)[1]
-        left = total * ((drawn + 0.5) / _DRAWS)
-        for action in range(mask.shape[1]):
-            if mask[k, action]:
-                out[k] = action
-                left -= math.exp(float(log_probability[k, action]))
-                if left <= 0.0:
-                    break
+class PolicyAgent(KernelAgent):
+    """A policy from disk, in the form of a bot: matches run it in machine code.
 
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Torch on one thread: for networks this small a second one costs more than it brings."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-class NetworkAgent(DirectAgent):
-    """Plays by a network: each action with the probability that the network gives it, or the likeliest one if `greedy`.
-
-    `block=0` sends all rows through at once: faster where they are few, but how they round may then depend on how many
-    they are.
+    `metadata` is its JSON: what it plays and how it was made; `note` says where it was trained under other options than
+    it is to play under.
     """
-
-    def __init__(self, network: PolicyNetwork, name: str, *, greedy: bool = False, block: int = BLOCK) -> None:
-        self.network, self.name, self.greedy, self.block = network, name, greedy, block
-
-    def log_probabilities(self, observation: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
-        """The log-probability of every action for each row [n, A]; about -1e9 for illegal ones. Independent of the
-        other rows."""
-        if not self.block or not len(mask):
-            return self._pass(observation, mask)
-        short = -len(mask) % self.block
-        shown = np.concatenate([observation, np.zeros((short, observation.shape[1]), observation.dtype)])
-        legal = np.concatenate([mask, np.ones((short, mask.shape[1]), np.int8)])
-        parts = [
-            self._pass(shown[low : low + self.block], legal[low : low + self.block])
-            for low in range(0, len(legal), self.block)
-        ]
-        return np.concatenate(parts)[: len(mask)]
-
-    def _pass(self, observation: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
-        device = self.network.scale.device
-        with torch.no_grad(), one_thread():
-            logits, _ = self.network(torch.from_numpy(observation).to(device))
-            chances = torch.log_softmax(masked(logits, torch.from_numpy(mask).to(device).bool()), 1)
-        found: npt.NDArray[np.float32] = chances.cpu().numpy()
-        return found
-
-    def choose(
-        self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
-    ) -> npt.NDArray[np.int64]:
-        """One legal action for each row [n]. Raises ValueError in a sentence for masks of another game."""
-        given, known = action_mask.shape[1], self.network.num_actions
-        if given != known:
-            raise ValueError(f"{self.name} was given masks of {given} actions; its game has {known}.")
-        chances = self.log_probabilities(observation, action_mask)
-        if self.greedy:
-            likeliest: npt.NDArray[np.int64] = chances.argmax(axis=1)
-            return likeliest
-        out = np.empty(len(action_mask), np.int64)
-        sample_rows(chances, action_mask, key, out)
-        return out
-
-
-class PolicyAgent(NetworkAgent):
-    """A policy from disk. `metadata` is its JSON: what it plays and how it was made; `note` says where it was trained
-    under other options than it is to play under."""
 
     def __init__(
         self, folder: str | Path, game: str | Game | GameType | None = None, *, greedy: bool | None = None
@@ -128,11 +35,29 @@ class PolicyAgent(NetworkAgent):
         if not isinstance(folder, (str, Path)):
             raise PolicyFileError(f"A policy is the path of a folder, and {folder!r} was given.")
         self.game = game_of_policy(Path(folder)) if game is None else game_of(game)
-        network, self.metadata = read_policy(Path(folder), self.game)
+        weights, self.metadata = read_policy(Path(folder), self.game)
         greedy = self.metadata["greedy"] if greedy is None else greedy
-        super().__init__(network.freeze(), self.metadata["name"], greedy=greedy)
+        self.net: Net = net_of(weights, observation_bound(self.game), greedy=greedy)
+        super().__init__(self.metadata["name"], act, self.game)
         self.identity = self.metadata["weights"]["sha256"]
         self.note = _note(self.metadata["options"], self.game.option_values)
+
+    @property
+    def greedy(self) -> bool:
+        """Whether it plays its likeliest action, or draws."""
+        return self.net.greedy
+
+    reads_vector = True
+
+    def plays_by(self) -> Net:
+        """The network, with room for one thread."""
+        return own_room(self.net)
+
+    def logits(self, observation: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        """The logits of every action, legal or not, for observations [n, O]: float32 [n, A]."""
+        out = np.empty((len(observation), self.game.num_actions), np.float32)
+        logits_rows(self.plays_by(), np.ascontiguousarray(observation), out)
+        return out
 
 
 def load_policy(

@@ -24,6 +24,7 @@ from backalley.envs.core.vector import BatchEnv
 from backalley.envs.core.workers import Workers
 
 from .base import Agent, answer, name_of, view_of
+from .rule_based import played_by, seen_by
 
 _MOST_TABLES = 8192
 """Tables in one batch of a match whose agents act through views."""
@@ -108,13 +109,15 @@ def _unbound(*args: Any) -> int:
     raise NotImplementedError("specialise() puts an agent's kernel here")
 
 
-ITS = OTHERS = _unbound
-"""The two agents' kernels in `play_deals`."""
+ITS = OTHERS = ITS_VIEW = OTHERS_VIEW = _unbound
+"""The two agents' kernels in `play_deals`, and what each is shown of a table."""
 
 
 @template
 def play_deals(
     one: int,
+    its: Any,
+    others: Any,
     options: Any,
     batch: Batch,
     deck: Deck,
@@ -129,8 +132,8 @@ def play_deals(
 ) -> tuple[int, int]:
     """Play deal after deal, in the seatings numbered `which`, on the one table of `batch`.
 
-    Agent `one` acts by the kernel ITS, any other by OTHERS. Gives (-1, 0), or the seating and the action where an agent
-    named an action that is not legal; the table is left as it was then.
+    Agent `one` acts by the kernel ITS, any other by OTHERS; `its` and `others` are what these play by. Gives (-1, 0),
+    or the seating and the action where an agent named an action that is not legal; the table is left as it was then.
     """
     for number in range(streams.shape[0]):
         for seating in which:
@@ -142,9 +145,9 @@ def play_deals(
             while not ended:
                 key = rng.fork(keys[number, seating], int(batch.decisions[0]))
                 if seatings[seating, batch.seat[0]] == one:
-                    action = ITS(options, batch.observation[0], batch.mask[0], key)
+                    action = ITS(its, ITS_VIEW(batch, 0), batch.mask[0], key)
                 else:
-                    action = OTHERS(options, batch.observation[0], batch.mask[0], key)
+                    action = OTHERS(others, OTHERS_VIEW(batch, 0), batch.mask[0], key)
                 if action < 0 or action >= batch.mask.shape[1] or batch.mask[0, action] == 0:
                     return seating, action
                 apply(options, batch, 0, action)
@@ -158,15 +161,16 @@ def play_deals(
 
 
 @functools.cache
-def _driver(game: Game, its: Callable[..., int], others: Callable[..., int]) -> Callable[..., tuple[int, int]]:
-    """`play_deals` for two agents' kernels at one game; what it shares with the engine is compiled, and kept on disk,
-    once."""
+def _driver(game: Game, *kernels: Callable[..., Any]) -> Callable[..., tuple[int, int]]:
+    """`play_deals` at one game for two agents' kernels, and what these are shown; what it shares with the engine is
+    compiled, and kept on disk, once."""
     shared = {part.__name__: drivers(game.type)[part.__name__] for part in (begin, deal_out, show, apply, report)}
-    return specialise([play_deals], {**kernel_names(game.type), **shared, "ITS": its, "OTHERS": others})["play_deals"]
+    own = dict(zip(("ITS", "OTHERS", "ITS_VIEW", "OTHERS_VIEW"), kernels, strict=True))
+    return specialise([play_deals], {**kernel_names(game.type), **shared, **own})["play_deals"]
 
 
-_Part = tuple[int, Any, Any, npt.NDArray[np.int64]]
-"""An agent's number, its kernel, that of any other, and the seatings where no third sits."""
+_Part = tuple[int, int, npt.NDArray[np.int64]]
+"""An agent's number, that of any other, and the seatings where no third sits."""
 
 
 def _groups(seatings: npt.NDArray[np.int64]) -> list[tuple[list[int], list[int]]]:
@@ -203,11 +207,10 @@ class Match:
         self.compiled = None not in kernels and all(len(cast) <= 2 for cast, _ in groups)
         self._parts: list[_Part] = []
         if self.compiled:
-            self._parts = [
-                (cast[0], kernels[cast[0]], kernels[cast[-1]], np.array(numbers)) for cast, numbers in groups
-            ]
+            self._parts = [(cast[0], cast[-1], np.array(numbers)) for cast, numbers in groups]
         self._engines = [Engine(game, 1) for _ in range(self.num_threads if self.compiled else 0)]
         self._decks = [engine.fresh_deck() for engine in self._engines]
+        self._by = [[played_by(agent, game) for agent in self.agents] for _ in self._engines]
         self._entries: list[Callable[..., tuple[int, int]]] = []
         self._workers = Workers(self.num_threads, _FEWEST_DEALS)
         self._tables: BatchEnv | None = None
@@ -222,12 +225,18 @@ class Match:
                 np.zeros((0, deals, seats)),
                 np.zeros((0, deals), np.int64),
             )
-            self._entries = [bind(_driver(self.game, *part[1:3]), *self._args(part, 0, *empty)) for part in self._parts]
+            self._entries = [bind(self._driver_of(part), *self._args(part, 0, *empty)) for part in self._parts]
+
+    def _driver_of(self, part: _Part) -> Callable[..., tuple[int, int]]:
+        pair = [self.agents[number] for number in part[:2]]
+        kernels = [agent.kernel for agent in pair if agent.kernel is not None]
+        return _driver(self.game, *kernels, *map(seen_by, pair))
 
     def _args(self, part: _Part, thread: int, *arrays: npt.NDArray[Any]) -> tuple[Any, ...]:
-        engine, (one, _, _, which) = self._engines[thread], part
-        fixed = (one, self.game.options, engine.batch, self._decks[thread], engine.start_outcomes, engine.limit)
-        return (*fixed, which, self.seatings, *arrays)
+        engine, (one, other, which) = self._engines[thread], part
+        theirs = (one, self._by[thread][one], self._by[thread][other])
+        fixed = (self.game.options, engine.batch, self._decks[thread], engine.start_outcomes, engine.limit)
+        return (*theirs, *fixed, which, self.seatings, *arrays)
 
     def play(
         self, streams: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]

@@ -6,6 +6,7 @@ It stands with the agents because playing a trained policy takes nothing of the 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ import numpy.typing as npt
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+from .inference import scale_of
 
 LOG_ZERO = -1e9
 """Logit of an illegal action: its probability is exactly 0, and `0 * LOG_ZERO` is 0 where minus infinity would give
@@ -49,10 +52,7 @@ class PolicyNetwork(nn.Module):
         scaled."""
         super().__init__()
         bound = np.asarray(bound, np.float64)
-        usable = np.isfinite(bound) & (bound > 0)
-        self.register_buffer(
-            "scale", torch.from_numpy(np.where(usable, 1 / np.where(usable, bound, 1), 1).astype(np.float32))
-        )
+        self.register_buffer("scale", torch.from_numpy(scale_of(bound)))
         sizes = [len(bound)] + [width] * layers
         self.trunk = nn.ModuleList(nn.Linear(*pair) for pair in itertools.pairwise(sizes))
         self.head = nn.Linear(width, num_actions + 1)
@@ -98,6 +98,21 @@ class PolicyNetwork(nn.Module):
             x = F.relu(F.linear(x, weight, bias))
         out = F.linear(x, *head).float()
         return out[:, : self.num_actions], out[:, self.num_actions]
+
+
+def weights_of(network: PolicyNetwork) -> dict[str, npt.NDArray[Any]]:
+    """The network's arrays by name, as copies on the processor."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
+
+
+def network_of(
+    weights: Mapping[str, npt.NDArray[np.float32]], metadata: Mapping[str, Any], bound: npt.NDArray[np.float64]
+) -> PolicyNetwork:
+    """The network that `policy_file.read_policy` gives weights and JSON of; `bound` as PolicyNetwork takes it."""
+    network = PolicyNetwork(bound, metadata["actions"], **metadata["network"])
+    tensors = {name: torch.from_numpy(array) for name, array in weights.items()}
+    network.load_state_dict(tensors | {"scale": network.scale})
+    return network
 
 
 def masked(logits: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

@@ -9,13 +9,14 @@ edits; it is no signature.)
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
@@ -25,9 +26,7 @@ from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game_names, game_type
 from backalley.envs.core.options import OptionError
 
-from .network import PolicyNetwork
-
-FORMAT = 1
+FORMAT = 2
 JSON_FILE, WEIGHTS_FILE = "policy.json", "policy.safetensors"
 _KINDS = {"name": str, "game": str, "found_by": str, "version": int, "options": dict, "greedy": bool, "actions": int}
 _KINDS |= {"observation": list, "network": dict, "weights": dict, "made": dict}
@@ -60,17 +59,27 @@ def observation_bound(game: Game) -> npt.NDArray[np.float64]:
     return bound
 
 
-def weights_of(network: PolicyNetwork) -> dict[str, npt.NDArray[Any]]:
-    """The network's arrays by name, as copies on the processor."""
-    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
+def shapes(inputs: int, actions: int, *, width: int, layers: int) -> dict[str, tuple[int, ...]]:
+    """The arrays of a policy's network by name (`network.PolicyNetwork`): a trunk, and a head that gives the actions'
+    logits and a value."""
+    sizes = [inputs] + [width] * layers
+    found: dict[str, tuple[int, ...]] = {}
+    for number, (before, after) in enumerate(itertools.pairwise(sizes)):
+        found |= {f"trunk.{number}.weight": (after, before), f"trunk.{number}.bias": (after,)}
+    return found | {"head.weight": (actions + 1, width), "head.bias": (actions + 1,)}
 
 
 def save_policy(
-    folder: Path, network: PolicyNetwork, game: Game, *, name: str, greedy: bool, made: dict[str, Any]
+    folder: Path, weights: Mapping[str, npt.NDArray[Any]], game: Game, *, name: str, greedy: bool, made: dict[str, Any]
 ) -> None:
-    """Write a policy, wholly or not at all. `greedy` says whether it plays its likeliest action or draws; `made` how it
-    came to be, in whatever JSON can hold. Raises OSError."""
-    weights = save_tensors(weights_of(network))
+    """Write a policy, wholly or not at all; its weights are rounded to half precision.
+
+    `weights` are the arrays of a `network.PolicyNetwork` (`network.weights_of`); `greedy` says whether it plays its
+    likeliest action or draws; `made` how it came to be, in whatever JSON can hold. Raises OSError, and
+    PolicyFileError for weights that half precision cannot hold.
+    """
+    width, layers = weights["head.weight"].shape[1], sum(name.endswith(".weight") for name in weights) - 1
+    packed = save_tensors({name: _half(name, weights[name]) for name in shapes(0, 0, width=width, layers=layers)})
     metadata: dict[str, Any] = {
         "format": FORMAT,
         "name": name,
@@ -82,12 +91,21 @@ def save_policy(
         "seats": game.num_seats,
         "actions": game.num_actions,
         "observation": observation_layout(game),
-        "network": {"width": network.width, "layers": network.layers},
-        "weights": {"file": WEIGHTS_FILE, "bytes": len(weights), "sha256": hashlib.sha256(weights).hexdigest()},
+        "network": {"width": width, "layers": layers},
+        "weights": {"file": WEIGHTS_FILE, "bytes": len(packed), "sha256": hashlib.sha256(packed).hexdigest()},
         "made": made,
     }
     metadata["sha256"] = _metadata_digest(metadata)
-    durable.write_folder(folder, {WEIGHTS_FILE: weights, JSON_FILE: json.dumps(metadata, indent=1).encode() + b"\n"})
+    durable.write_folder(folder, {WEIGHTS_FILE: packed, JSON_FILE: json.dumps(metadata, indent=1).encode() + b"\n"})
+
+
+def _half(name: str, weights: npt.NDArray[Any]) -> npt.NDArray[np.float16]:
+    greatest, most = np.abs(weights).max(initial=0), float(np.finfo(np.float16).max)
+    if greatest > most:
+        raise PolicyFileError(
+            f"The weights {name} go up to {greatest:g}, and a policy's file holds up to {most:g}; training went astray."
+        )
+    return weights.astype(np.float16)
 
 
 def find_policy(folder: Path) -> Path:
@@ -99,8 +117,8 @@ def find_policy(folder: Path) -> Path:
     raise PolicyFileError(f"There is no policy in {folder}: neither it nor {folder / 'policy'} has a {JSON_FILE}.")
 
 
-def read_policy(folder: Path, game: Game) -> tuple[PolicyNetwork, dict[str, Any]]:
-    """The network and the JSON of a policy that plays `game`.
+def read_policy(folder: Path, game: Game) -> tuple[dict[str, npt.NDArray[np.float32]], dict[str, Any]]:
+    """The weights, widened to single precision, and the JSON of a policy that plays `game`.
 
     Its options may differ from those it was trained with as long as the observation's layout is the same. Raises
     PolicyFileError.
@@ -109,10 +127,9 @@ def read_policy(folder: Path, game: Game) -> tuple[PolicyNetwork, dict[str, Any]
     metadata = read_metadata(folder)
     _check_game(folder, metadata, game)
     weights = _read_weights(folder, metadata)
-    network = PolicyNetwork(observation_bound(game), game.num_actions, **metadata["network"])
-    expected = network.state_dict()
+    expected = shapes(game.observation_size, game.num_actions, **metadata["network"])
     if {name: (array.shape, array.dtype) for name, array in weights.items()} != {
-        name: (tuple(tensor.shape), np.dtype(np.float32)) for name, tensor in expected.items()
+        name: (shape, np.dtype(np.float16)) for name, shape in expected.items()
     }:
         raise PolicyFileError(
             f"The weights in {folder} are of another shape than its {JSON_FILE} says; get the policy anew."
@@ -121,8 +138,7 @@ def read_policy(folder: Path, game: Game) -> tuple[PolicyNetwork, dict[str, Any]
         raise PolicyFileError(
             f"The weights in {folder} hold numbers that are not finite, so they play nothing; get the policy anew."
         )
-    network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
-    return network, metadata
+    return {name: array.astype(np.float32) for name, array in weights.items()}, metadata
 
 
 def game_of_policy(folder: Path) -> Game:

@@ -29,7 +29,7 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
     if not isinstance(spec, (str, Path)):
         return as_agent(spec)
     if isinstance(spec, Path) or Path(spec).is_dir():
-        from .learned import PolicyAgent  # needs torch, which only those who load policies have
+        from .learned import PolicyAgent
 
         return PolicyAgent(Path(spec), game)
     kind, _, rest = spec.partition(":")

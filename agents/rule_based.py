@@ -15,7 +15,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import bind, kernel, passing
 from backalley.envs.core.specialise import specialise, template
 
-from .base import DirectAgent
+from .base import Agent, DirectAgent
 
 
 @kernel
@@ -47,6 +47,29 @@ def random_act(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: 
     return random_legal(mask, key)
 
 
+@passing
+def seen_record(batch: Any, row: int) -> Any:
+    """What most kernels are shown of a table."""
+    return batch.observation[row]
+
+
+@passing
+def seen_vector(batch: Any, row: int) -> Any:
+    """What is shown to a kernel that reads the vector."""
+    return batch.flat[row]
+
+
+def seen_by(agent: Agent) -> Callable[..., Any]:
+    """One of these two for an agent that has a kernel."""
+    return seen_vector if getattr(agent, "reads_vector", False) else seen_record
+
+
+def played_by(agent: Agent, game: Game) -> Any:
+    """What an agent's kernel takes first, for one thread."""
+    by = agent.plays_by() if isinstance(agent, Agent) else None
+    return game.options if by is None else by
+
+
 def _unbound(*args: Any) -> int:
     raise NotImplementedError("specialise() puts an agent's kernel here")
 
@@ -57,15 +80,15 @@ ACT = _unbound
 
 @template
 def kernel_rows(
-    options: Any,
-    records: npt.NDArray[Any],
+    by: Any,
+    shown: npt.NDArray[Any],
     mask: npt.NDArray[np.int8],
     keys: npt.NDArray[np.uint64],
     out: npt.NDArray[np.int64],
 ) -> None:
     """`out[k]` becomes the kernel's action for row k."""
     for k in range(out.shape[0]):
-        out[k] = ACT(options, records[k], mask[k], keys[k])
+        out[k] = ACT(by, shown[k], mask[k], keys[k])
 
 
 @functools.cache
@@ -91,7 +114,7 @@ class RandomAgent(DirectAgent):
 
 class KernelAgent(DirectAgent):
     """Plays by `kernel(options, observation, mask, key) -> action`, a compiled function that sees an Observation
-    record.
+    record; or by another one, see `Agent.plays_by` and `Agent.reads_vector`.
 
     Where every agent of a match is of this kind, `match.Match` runs whole games in machine code.
     """
@@ -107,8 +130,10 @@ class KernelAgent(DirectAgent):
     ) -> npt.NDArray[np.int64]:
         """The kernel's actions [n]."""
         out = np.empty(len(action_mask), np.int64)
-        records = observation.view(self.game.observation_dtype).reshape(len(action_mask))
-        args = (self.game.options, records, action_mask, key, out)
+        shown = observation
+        if not self.reads_vector:
+            shown = observation.view(self.game.observation_dtype).reshape(len(action_mask))
+        args = (played_by(self, self.game), shown, action_mask, key, out)
         if self._entry is None:
             self._entry = bind(_rows_driver(self.kernel), *args)
         self._entry(*args)

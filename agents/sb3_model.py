@@ -20,8 +20,8 @@ from torch import nn
 
 from backalley.envs.core.base import Game
 
-from .learned import NetworkAgent
 from .network import masked
+from .network_agent import NetworkAgent
 
 MEMBERS = {
     "data",

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.agents.learned import NetworkAgent, PolicyAgent
+from backalley.agents.learned import PolicyAgent
 from backalley.agents.rule_based import RandomAgent
 from backalley.benchmarks.evaluate import evaluate
 from backalley.envs.core.catalogue import game as game_of
@@ -23,7 +23,7 @@ Strategy = dict[tuple[int, str], float]
 """The probability of a bet with a card after a history of passes and bets."""
 
 
-def strategy(agent: NetworkAgent) -> Strategy:
+def strategy(agent: PolicyAgent) -> Strategy:
     found = {}
     for card, history in itertools.product(range(3), ("", "p", "b", "pb")):
         observation = np.zeros(1, GAME.observation_dtype)
@@ -31,7 +31,8 @@ def strategy(agent: NetworkAgent) -> Strategy:
         for place, move in enumerate(history):
             observation["bets"][0, place, "pb".index(move)] = 1
         flat: npt.NDArray[np.uint8] = observation.view(np.uint8).reshape(1, -1)
-        found[card, history] = float(np.exp(agent.log_probabilities(flat, np.ones((1, 2), np.int8)))[0, BET])
+        chances = np.exp(agent.logits(flat)[0].astype(np.float64))
+        found[card, history] = float(chances[BET] / chances.sum())
     return found
 
 

@@ -8,9 +8,12 @@ import os
 import pickle
 import resource
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -19,9 +22,12 @@ import pytest
 import torch
 from safetensors.numpy import save
 
-from backalley.agents.base import view_of
-from backalley.agents.learned import NetworkAgent, PolicyAgent, load_policy
-from backalley.agents.network import PolicyNetwork
+from backalley.agents import inference
+from backalley.agents.base import Agent, view_of
+from backalley.agents.learned import PolicyAgent, load_policy
+from backalley.agents.match import Match
+from backalley.agents.network import PolicyNetwork, network_of, weights_of
+from backalley.agents.network_agent import NetworkAgent
 from backalley.agents.policy_file import (
     JSON_FILE,
     WEIGHTS_FILE,
@@ -31,13 +37,17 @@ from backalley.agents.policy_file import (
     save_policy,
 )
 from backalley.agents.registry import agent as agent_of
+from backalley.agents.rule_based import BotAgent, RandomAgent
 from backalley.benchmarks.evaluate import evaluate
 from backalley.envs.core import catalogue, durable, rng
+from backalley.envs.core.kernel import uncompiled
 from backalley.envs.core.record import field
 from backalley.envs.core.vector import BatchEnv
 from tests import kuhn
 
 GAME = kuhn.GAME.bind()
+ROOT = Path(__file__).resolve().parents[1]
+PYTHON = {name: uncompiled(getattr(inference, name)) for name in ("keep_inputs", "add_four", "add_one")}
 
 
 def network(seed: int = 0) -> PolicyNetwork:
@@ -51,7 +61,7 @@ def network(seed: int = 0) -> PolicyNetwork:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     place = tmp_path / "policy"
-    save_policy(place, network(), GAME, name="tester", greedy=False, made={"command": "by hand"})
+    save_policy(place, weights_of(network()), GAME, name="tester", greedy=False, made={"command": "by hand"})
     return place
 
 
@@ -64,8 +74,13 @@ def views(seed: int, count: int = 200) -> tuple[BatchEnv, npt.NDArray[np.uint64]
 
 def test_a_policy_comes_back_as_it_was(folder: Path) -> None:
     loaded, metadata = read_policy(folder, GAME)
+    for name, array in weights_of(network()).items():
+        if name != "scale":
+            assert loaded[name].dtype == np.float32
+            np.testing.assert_array_equal(loaded[name], array.astype(np.float16), err_msg=name)
+    again = network_of(loaded, metadata, observation_bound(GAME))
     for name, tensor in network().state_dict().items():
-        assert torch.equal(loaded.state_dict()[name], tensor)
+        torch.testing.assert_close(again.state_dict()[name], tensor, atol=1e-6, rtol=1e-3)
     assert (metadata["game"], metadata["version"], metadata["options"]) == ("kuhn", 0, {"first": 0})
     assert metadata["made"]["command"] == "by hand"
     assert [item["field"] for item in metadata["observation"]] == ["card", "bets"]
@@ -90,7 +105,8 @@ def test_actions_do_not_depend_on_the_rest_of_the_batch(folder: Path) -> None:
 def test_actions_are_drawn_with_the_networks_probabilities(folder: Path) -> None:
     agent = PolicyAgent(folder, GAME)
     tables, _ = views(2, 1)
-    chance = np.exp(agent.log_probabilities(tables.time_step.observation, tables.time_step.action_mask))[0, 1]
+    logits = agent.logits(tables.time_step.observation)[0].astype(np.float64)
+    chance = np.exp(logits[1]) / np.exp(logits).sum()
     assert 0.02 < chance < 0.98
     keys = np.random.default_rng(0).integers(0, 2**64, 1, np.uint64)
     bets, count = 0, 4000
@@ -101,15 +117,80 @@ def test_actions_are_drawn_with_the_networks_probabilities(folder: Path) -> None
 
 
 def test_a_greedy_policy_takes_the_likeliest_legal_action(tmp_path: Path) -> None:
-    save_policy(tmp_path / "p", network(), GAME, name="greedy", greedy=True, made={})
+    save_policy(tmp_path / "p", weights_of(network()), GAME, name="greedy", greedy=True, made={})
     agent = PolicyAgent(tmp_path / "p", GAME)
     tables, keys = views(3)
     view = view_of(tables.engine, np.arange(200), keys)
     np.testing.assert_array_equal(
-        agent.act(view), agent.log_probabilities(view.observation, view.action_mask).argmax(1)
+        agent.act(view), np.where(view.action_mask == 1, agent.logits(view.observation), -np.inf).argmax(1)
     )
     view.action_mask[:, 1] = 0
     assert (agent.act(view) == 0).all()
+
+
+def test_it_computes_what_torch_computes_and_the_same_alone_in_any_batch(folder: Path) -> None:
+    agent = PolicyAgent(folder, GAME)
+    tables, _ = views(7)
+    shown = tables.time_step.observation
+    logits = agent.logits(shown)
+    expected = network_of(*read_policy(folder, GAME), observation_bound(GAME))(torch.from_numpy(shown.copy()))[0]
+    np.testing.assert_allclose(logits, expected.detach().numpy(), rtol=1e-4, atol=1e-4)
+    for k in range(0, 200, 9):
+        assert agent.logits(shown[k : k + 1]).tobytes() == logits[k].tobytes()
+
+
+def test_sums_have_one_order_compiled_or_not() -> None:
+    """Layers of sizes that four does not divide, inputs of both signs, zeros among them."""
+    random = np.random.default_rng(4)
+    bound = np.array([1.0, 3, 9, np.inf, 100, 7, 2])
+    made = PolicyNetwork(bound, 5, width=11, layers=3)
+    made.initialise(torch.Generator().manual_seed(1))
+    net = inference.net_of(weights_of(made), bound, greedy=True)
+    code = uncompiled(inference.forward)
+    in_python = FunctionType(code.__code__, {**code.__globals__, **PYTHON}, "forward")
+    for _ in range(20):
+        shown = (random.integers(-9, 9, 7) * random.integers(0, 2, 7)).astype(np.int8)
+        found = inference.forward(net, shown).copy()
+        expected = made(torch.from_numpy(shown[None]))[0][0].detach().numpy()
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+        assert in_python(net, shown).tobytes() == found.tobytes()
+
+
+def test_matches_run_policies_in_machine_code(folder: Path, tmp_path: Path) -> None:
+    """Two policies, a policy and a bot: what the compiled match plays is what views play."""
+    save_policy(tmp_path / "other", weights_of(network(1)), GAME, name="other", greedy=True, made={})
+    one, other = PolicyAgent(folder, GAME), PolicyAgent(tmp_path / "other", GAME)
+    pairs: list[list[Agent]] = [[one, other], [one, RandomAgent()], [BotAgent(GAME), other]]
+    for pair in pairs:
+        seatings = np.array([[0, 1], [1, 0]])
+        match, slow = Match(GAME, pair, seatings), Match(GAME, [*pair, Mute()], seatings)
+        assert match.compiled
+        assert not slow.compiled
+        streams = np.arange(40, dtype=np.uint64)
+        keys = np.arange(80, dtype=np.uint64).reshape(40, 2)
+        for found, expected in zip(match.play(streams, keys), slow.play(streams, keys), strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+class Mute(Agent):
+    """Never asked; a match in which it might be is not compiled."""
+
+
+def test_policies_play_where_torch_cannot_be_imported(folder: Path) -> None:
+    tables, keys = views(8, 50)
+    step = tables.time_step
+    expected = PolicyAgent(folder, GAME).act(step.observation, step.action_mask, key=keys).tolist()
+    code = (
+        "import sys\nsys.modules['torch'] = sys.modules['stable_baselines3'] = None\n"
+        "import numpy as np, backalley\nfrom tests.kuhn import GAME\n"
+        f"policy = backalley.load_policy({str(folder)!r}, GAME)\n"
+        f"shown = np.array({step.observation.tolist()}, np.uint8)\n"
+        f"keys = np.array({keys.tolist()}, np.uint64)\n"
+        f"print(policy.act(shown, np.array({step.action_mask.tolist()}, np.int8), key=keys).tolist())\n"
+        "print(backalley.evaluate(GAME, [policy, 'random'], deals=20).deals)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.splitlines() == [str(expected), "20"]
 
 
 # In a loop of one's own ----------------------------------------------------------------------------------------------
@@ -150,7 +231,7 @@ def test_a_policy_knows_its_game(folder: Path, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(catalogue, "_registered", {})
     catalogue.register_game(kuhn.GAME)
     game = GAME.bind(first=1)
-    save_policy(tmp_path / "other", network(), game, name="second", greedy=True, made={})
+    save_policy(tmp_path / "other", weights_of(network()), game, name="second", greedy=True, made={})
     policy = load_policy(str(tmp_path / "other"))
     assert (policy.game, policy.greedy, policy.note) == (game, True, "")
     assert load_policy(tmp_path / "other", greedy=False).greedy is False
@@ -273,7 +354,7 @@ def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
     bad = network()
     with torch.no_grad():
         bad.head.bias[0] = float("nan")
-    save_policy(tmp_path / "p", bad, GAME, name="bad", greedy=False, made={})
+    save_policy(tmp_path / "p", weights_of(bad), GAME, name="bad", greedy=False, made={})
     refused(tmp_path / "p", "not finite")
 
 
@@ -302,7 +383,7 @@ def small_disk(limit: int) -> Iterator[None]:
 
 def test_a_full_disk_leaves_the_former_policy(folder: Path) -> None:
     with small_disk(1000), pytest.raises(OSError, match="too large"):
-        save_policy(folder, network(1), GAME, name="newer", greedy=False, made={})
+        save_policy(folder, weights_of(network(1)), GAME, name="newer", greedy=False, made={})
     assert read_policy(folder, GAME)[1]["name"] == "tester"
     assert [path.name for path in folder.parent.iterdir()] == ["policy"]
 
@@ -327,9 +408,9 @@ def test_an_interrupted_write_leaves_one_whole_policy(folder: Path, cut: int, mo
             patch.setattr(os, name, step(getattr(os, name)))
         patch.setattr(shutil, "rmtree", step(shutil.rmtree))
         with suppress(Killed):
-            save_policy(folder, network(1), GAME, name="newer", greedy=False, made={})
+            save_policy(folder, weights_of(network(1)), GAME, name="newer", greedy=False, made={})
     assert read_policy(folder, GAME)[1]["name"] in ("tester", "newer")
-    save_policy(folder, network(2), GAME, name="third", greedy=False, made={})
+    save_policy(folder, weights_of(network(2)), GAME, name="third", greedy=False, made={})
     assert read_policy(folder, GAME)[1]["name"] == "third"
     assert [path.name for path in folder.parent.iterdir()] == ["policy"]
 
@@ -346,6 +427,15 @@ def test_files_are_replaced_whole(tmp_path: Path) -> None:
         durable.write_file(path, b"x" * 1000)
     assert path.read_bytes() == b"first"
     assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+def test_weights_too_great_for_half_precision_are_refused(tmp_path: Path) -> None:
+    bad = network()
+    with torch.no_grad():
+        bad.head.bias[0] = 1e6
+    with pytest.raises(PolicyFileError, match=r"head\.bias go up to 1e\+06, .* 65504"):
+        save_policy(tmp_path / "p", weights_of(bad), GAME, name="bad", greedy=False, made={})
+    assert not (tmp_path / "p").exists()
 
 
 def test_network_agent_takes_an_empty_view() -> None:

@@ -17,8 +17,8 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from stable_baselines3.common.logger import Logger
 
 from backalley.agents.base import View
-from backalley.agents.learned import one_thread
 from backalley.agents.network import BFLOAT16, FLOAT32, best_precision
+from backalley.agents.network_agent import one_thread
 from backalley.envs.core.vector import BatchEnv
 from backalley.training.buffer import seat_advantages
 from backalley.training.league import League

@@ -24,7 +24,7 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from backalley.agents.gymnasium_env import GymnasiumEnv
-from backalley.agents.learned import one_thread
+from backalley.agents.network_agent import one_thread
 from backalley.agents.rule_based import RandomAgent
 from backalley.benchmarks import results, tabular
 from backalley.envs.core.base import Game

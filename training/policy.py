@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
-from backalley.agents.learned import sample_rows
+from backalley.agents.inference import drawn_rows
 from backalley.agents.network import FLOAT32, LOG_ZERO, PolicyNetwork, masked
 from backalley.envs.core import rng
 from backalley.envs.core.kernel import kernel
@@ -75,7 +75,7 @@ class TrunkPolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
         rows = chances.detach().cpu().numpy()
         keys, actions = np.empty(len(rows), np.uint64), np.empty(len(rows), np.int64)
         self.stream = np.uint64(next_keys(self.stream, keys))  # compiled code gives back a Python int
-        sample_rows(rows, (rows > LOG_ZERO / 2).view(np.int8), keys, actions)
+        drawn_rows(rows, (rows > LOG_ZERO / 2).view(np.int8), keys, actions)
         return torch.from_numpy(actions).to(chances.device)
 
     def forward(

@@ -18,7 +18,8 @@ from typing import Any
 import torch
 
 from backalley.agents.base import Agent
-from backalley.agents.learned import PolicyAgent, one_thread
+from backalley.agents.learned import PolicyAgent
+from backalley.agents.network_agent import one_thread
 from backalley.agents.rule_based import RandomAgent
 from backalley.benchmarks import results
 from backalley.benchmarks.evaluate import evaluate

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 
 from backalley.agents.base import Agent
-from backalley.agents.learned import NetworkAgent
-from backalley.agents.network import BFLOAT16, FLOAT32, PolicyNetwork, best_precision
-from backalley.agents.policy_file import WEIGHTS_FILE, observation_layout, read_policy, save_policy, weights_of
+from backalley.agents.network import BFLOAT16, FLOAT32, PolicyNetwork, best_precision, network_of, weights_of
+from backalley.agents.network_agent import NetworkAgent
+from backalley.agents.policy_file import WEIGHTS_FILE, observation_bound, observation_layout, read_policy, save_policy
 from backalley.envs.core.base import Game
 
 from . import checkpoint
@@ -141,7 +141,7 @@ class Trainer:
         }
         save_policy(
             folder,
-            self.final_network(),
+            weights_of(self.final_network()),
             self.game,
             name=name,
             greedy=self.config.run.greedy,
@@ -153,7 +153,7 @@ class Trainer:
         place = self.folder / LEAGUE_FOLDER / name
         save_policy(
             place,
-            self.final_network(),
+            weights_of(self.final_network()),
             self.game,
             name=name,
             greedy=False,
@@ -163,7 +163,7 @@ class Trainer:
         self.league.add_past(self._past_agent(name))
 
     def _past_agent(self, name: str) -> Agent:
-        network, _ = read_policy(self.folder / LEAGUE_FOLDER / name, self.game)
+        network = network_of(*read_policy(self.folder / LEAGUE_FOLDER / name, self.game), observation_bound(self.game))
         network.precision = self.precision
         return NetworkAgent(network.to(self.model.device).freeze(), name, block=0)
 

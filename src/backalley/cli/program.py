@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-EXTRAS = {"torch", "stable_baselines3", "sb3_contrib", "safetensors", "tensorboard", "yaml"}
+EXTRAS = {"torch", "stable_baselines3", "sb3_contrib", "tensorboard", "yaml"}
 """Modules that come with `pip install 'backalley[train]'`."""
 WRONG, INTERRUPTED = 2, 130
 
