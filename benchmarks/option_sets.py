@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import typing
 from collections.abc import Mapping
 from enum import IntEnum
@@ -13,16 +14,21 @@ from backalley.envs.core import options as option_rules
 from backalley.envs.core.base import Game
 from backalley.envs.core.options import OptionError
 
+_SOME = 20
+"""How far a number is above the least, where one stands for several."""
 _MOST_TRIES = 200
 """Mixtures drawn for values that only stand beside certain others."""
 
 
 def alternatives(game: Game, name: str) -> list[Any]:
-    """Values of one option other than its default: every choice, both ends of a range, a step beside the default."""
+    """Values of one option other than its default: every choice, both ends of a range, a step beside the default; of
+    several numbers the other way round, and one for all where one will do."""
     kind, note = option_rules.declared(game.type.Options)[name]
     default = game.type.Options._field_defaults[name]  # type: ignore[attr-defined]
     if typing.get_origin(kind) is tuple:
         found: list[Any] = [tuple(reversed(option_rules.as_dict(game.type.Options())[name]))]
+        if note.fill is not None:
+            found.append(int(min((note.low or 0) + _SOME, note.high or math.inf)))
     elif isinstance(kind, type) and issubclass(kind, IntEnum):
         found = [member.name.lower() for member in kind]
     elif kind is bool:
