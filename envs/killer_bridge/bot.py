@@ -1,5 +1,5 @@
-"""Rule-based players: one that never wants a trick, one that counts its high cards, and one that weighs chances and the
-table's bids (`weighing.py`).
+"""Rule-based players: one that never wants a trick, one that counts its high cards, one that weighs chances and the
+table's bids (`weighing.py`), and one that plays like it but steers to exactly 37 in the Ultimate game (`steering.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ..core.tricks import JOKERS_HIGH
 from .observation import Observation
 from .reading import Table, above, card_shown, nearest_bid, needed, seen_table
 from .state import BOARD, PACK, PACK_SIZE, PLAY, RAINBOW, Options
+from .steering import thirty_seven
 from .weighing import weigh
 
 # --- duck: the sanity level
@@ -140,5 +141,11 @@ BOTS = (
         "weigh",
         weigh,
         "Gives every card a chance, bids what pays best, plays the card after which the rest fits what it still needs.",
+    ),
+    Bot(
+        "thirty_seven",
+        thirty_seven,
+        "Steers to exactly 37 in the Ultimate game, whether by bids made or missed; elsewhere it plays as `weigh`.",
+        fast=False,
     ),
 )

@@ -95,10 +95,9 @@ def chance(card: int, table: Table, leads: bool, weights: Weights) -> float:
 
 
 @kernel
-def weighed_bid(
-    options: Options, observation: Observation, mask: npt.NDArray[np.int8], table: Table, weights: Weights
-) -> int:
-    """The legal bid with the best expected points: likely near the sum of the chances, dear far from it."""
+def expectation(options: Options, observation: Observation, table: Table, weights: Weights) -> tuple[float, float]:
+    """How many tricks a hand will win, before the bid, and the variance of that: the sum of its cards' chances, less a
+    part of what the earlier bids are above their share."""
     size, seats = int(observation.hand_size), options.num_players
     leads = observation.dealer[seats - 1] != 0
     mean, variance = 0.0, weights.spread
@@ -110,6 +109,16 @@ def weighed_bid(
     for offset in range(1, seats):
         if observation.bid_set[offset] != 0:
             mean -= weights.table_bids * (int(observation.bid_value[offset]) - size / seats)
+    return mean, variance
+
+
+@kernel
+def weighed_bid(
+    options: Options, observation: Observation, mask: npt.NDArray[np.int8], table: Table, weights: Weights
+) -> int:
+    """The legal bid with the best expected points: likely near the sum of the chances, dear far from it."""
+    size = int(observation.hand_size)
+    mean, variance = expectation(options, observation, table, weights)
     linear = options.scoring == Scoring.LINEAR and options.linear_penalty == LinearPenalty.LINEAR
     chosen, best = -1, 0.0
     for bid in range(RAINBOW + 1):

@@ -471,7 +471,12 @@ def test_options_take_the_pages_words() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("stem", "bot"), [("num_players-5_length-down", "weigh"), ("num_players-37_ultimate-True", "count")]
+    ("stem", "bot"),
+    [
+        ("num_players-5_length-down", "weigh"),
+        ("num_players-37_ultimate-True", "count"),
+        ("num_players-5_ultimate-True*", "thirty_seven"),
+    ],
 )
 def test_bots_still_play_their_frozen_games(stem: str, bot: str) -> None:
     (path,) = (GAME.type.folder / "playthroughs").glob(f"{stem}_{bot}_seed-*.json")
