@@ -80,6 +80,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         self._tells = game.type.open_info is not None
         self._open: dict[str, Any] = {}
         """What the game tells everybody at any time."""
+        self._dealt = self._deals()
         self._refused: dict[str, str] = {}
         """The sentence on an illegal action in whose place another was played, until that agent's next action."""
         self.engine.batch.stream[0] = np.random.SeedSequence().generate_state(1, np.uint64)[0]
@@ -158,7 +159,8 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         self._cumulative_rewards = gathered
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self._open = self.game.open_info(self.engine.batch.state[0])
+        if self._tells:
+            self._look_about()
         self.infos: dict[str, dict[str, Any]] = {
             agent: {"action_mask": self._no_mask, **self._open} for agent in self.agents
         }
@@ -171,6 +173,10 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         if self._refused and agent in self._refused:
             told["illegal_action"] = self._refused[agent]
         self.infos[agent] = told
+
+    def _look_about(self) -> None:
+        """What the game tells everybody, until the next deal."""
+        self._open, self._dealt = self.game.open_info(self.engine.batch.state[0]), self._deals()
 
     def _deals(self) -> tuple[int, int]:
         """What no deal leaves as it was: the table's stream, and how many packs are yet to come before it."""
@@ -218,7 +224,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         number = action if type(action) is int else whole(action)
         if number is None:
             raise TypeError(f"The action is {action!r}; it must be a whole number of 0..{engine.num_actions - 1}.")
-        refused, dealt = None, self._deals() if self._tells else None
+        refused = None
         if not 0 <= number < engine.num_actions or not mask[number]:
             refused = self._illegal(number)
         elif engine.stacked:
@@ -238,8 +244,8 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         else:
             self.rewards = dict.fromkeys(self.possible_agents, 0.0)
         batch = engine.batch
-        if self._tells and (batch.seat[0] == OVER or self._deals() != dealt):
-            self._open = self.game.open_info(batch.state[0])
+        if self._tells and (batch.seat[0] == OVER or self._deals() != self._dealt):
+            self._look_about()
             for told in self.infos.values():
                 told.update(self._open)
         self.infos[agent] = {"action_mask": self._no_mask, **self._open}

@@ -6,9 +6,10 @@ The § marks are README.md's paragraphs.
 from __future__ import annotations
 
 import functools
+import operator
 from typing import NamedTuple
 
-from ..core.kernel import kernel
+from ..core.kernel import kernel, uncompiled
 from .schedule import size_of_hand
 from .scoring import hand_points, sips_of
 from .state import Options, State
@@ -57,35 +58,35 @@ class ScorecardLine(NamedTuple):
 def scorecard(options: Options, state: State) -> tuple[ScorecardLine, ...]:
     """§1.6: the lines so far."""
     lines = int(state.lines)
-    if lines == 0:
-        return ()
-    return _scorecard(
-        options,
-        int(dealer_of_line(options, state, 0)),
-        tuple(state.scorecard_turned[:lines].tolist()),
-        tuple(map(tuple, state.scorecard_bid[:lines].tolist())),
-        tuple(map(tuple, state.scorecard_won[:lines].tolist())),
-    )
+    kept = (state.scorecard_turned, state.scorecard_bid, state.scorecard_won)
+    return _scorecard(options, _dealer(options, state, 0), *(array[:lines].tobytes() for array in kept))
 
 
-@functools.lru_cache(maxsize=256)  # it is asked for at every step and grows once a hand
+_dealer, _size = uncompiled(dealer_of_line), uncompiled(size_of_hand)
+_points, _sips = uncompiled(hand_points), uncompiled(sips_of)
+
+
+@functools.lru_cache(maxsize=256)  # so that a game's next line, or another look at the card, costs that line or nothing
 def _scorecard(
-    options: Options,
-    first_dealer: int,
-    turned: tuple[int, ...],
-    bids: tuple[tuple[int, ...], ...],
-    won: tuple[tuple[int, ...], ...],
+    options: Options, first_dealer: int, turned: bytes, bids: bytes, won: bytes
 ) -> tuple[ScorecardLine, ...]:
-    found = []
-    totals = (0,) * options.num_players
-    for index in range(len(turned)):
-        size = int(size_of_hand(options, index))
-        pairs = list(zip(bids[index], won[index], strict=True))
-        points = tuple(int(hand_points(options, bid, size, tricks)) for bid, tricks in pairs)
-        sips = tuple(int(sips_of(options, bid, size, tricks)) for bid, tricks in pairs)
-        totals = tuple(total + gained for total, gained in zip(totals, points, strict=True))
-        dealer = (first_dealer + index) % options.num_players
-        found.append(
-            ScorecardLine(index + 1, size, dealer, turned[index], bids[index], won[index], points, totals, sips)
-        )
-    return tuple(found)
+    """Of the bytes of the State's fields: none of their numbers is negative."""
+    if not turned:
+        return ()
+    seats = options.num_players
+    before = _scorecard(options, first_dealer, turned[:-1], bids[:-seats], won[:-seats])
+    size = _size(options, len(before))
+    pairs = list(zip(bids[-seats:], won[-seats:], strict=True))
+    points = tuple(_points(options, bid, size, tricks) for bid, tricks in pairs)
+    line = ScorecardLine(
+        hand=len(before) + 1,
+        cards=size,
+        dealer=(first_dealer + len(before)) % seats,
+        turned=turned[-1],
+        bids=tuple(bids[-seats:]),
+        won=tuple(won[-seats:]),
+        points=points,
+        totals=tuple(map(operator.add, before[-1].totals, points)) if before else points,
+        sips=tuple(_sips(options, bid, size, tricks) for bid, tricks in pairs),
+    )
+    return (*before, line)
