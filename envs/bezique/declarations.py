@@ -12,6 +12,8 @@ from .drawing import held_types
 from .groups import (
     BEZIQUE_TYPES,
     FOUR_TYPES,
+    JACK_OF_DIAMONDS,
+    QUEEN_OF_SPADES,
     kind_of,
     member,
     members,
@@ -47,6 +49,13 @@ from .state import (
 )
 
 _PATTERN_BITS = 10  # two for each of up to five types, see `copies`
+
+
+def named_suits(options: Options) -> tuple[int, ...]:
+    """Spades and diamonds, the suits of a bezique; all where which copies score can hang on the order of the suits.
+    §1.5, §1.6"""
+    by_order = options.quartet == Quartet.ANY or options.reuse == Reuse.FREE
+    return (0, 1, 2, 3) if by_order else (JACK_OF_DIAMONDS >> 3, QUEEN_OF_SPADES >> 3)
 
 
 @kernel

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from ..core.base import GameType
 from ..core.parts import Kernels
+from ..core.symmetry import Suits
 from . import VERSION, rules, text
 from .bot import BOTS
+from .declarations import named_suits
 from .observation import Observation, determinize, observe
-from .state import NUM_ACTIONS, NUM_CARDS, Options, State
+from .state import MARRIAGE, NUM_ACTIONS, NUM_CARDS, SEQUENCE, Options, State
 
 GAME = GameType(
     name="bezique",
@@ -34,5 +36,6 @@ GAME = GameType(
     card_name=text.card_name,
     card_number=text.card_number,
     leaf_value=rules.leaf_value,
+    suits=Suits(named_suits, actions=((0, NUM_CARDS), (MARRIAGE, 4), (SEQUENCE, 4))),
     speed_floor=2_000_000,
 )

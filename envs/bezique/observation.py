@@ -36,27 +36,32 @@ class Observation:
     hand, where of two the first is the one with the lower number."""
 
     hand: npt.NDArray[np.uint8] = field(
-        "u1", (NUM_TYPES, 2), "first and second copy of a card that I hold, in the hand or laid down"
+        "u1", (NUM_TYPES, 2), "first and second copy of a card that I hold, in the hand or laid down", suits=0
     )
     scored: npt.NDArray[np.uint8] = field(
         "u1",
         (NUM_TYPES, 2, NUM_KINDS),
         "if it has scored in: seven, marriage, sequence, bezique, double, four; if so, it is laid down",
+        suits=0,
     )
     opponent_hand: npt.NDArray[np.uint8] = field(
-        "u1", NUM_TYPES, "how many I know to be in the opponent's closed hand: in the last eight tricks all", high=2
+        "u1",
+        NUM_TYPES,
+        "how many I know to be in the opponent's closed hand: in the last eight tricks all",
+        high=2,
+        suits=0,
     )
     opponent_laid: npt.NDArray[np.uint8] = field(
-        "u1", (NUM_TYPES, 2), "first and second copy of a card that the opponent has laid down"
+        "u1", (NUM_TYPES, 2), "first and second copy of a card that the opponent has laid down", suits=0
     )
     opponent_scored: npt.NDArray[np.uint8] = field(
-        "u1", (NUM_TYPES, 2, NUM_KINDS), "kinds in which that copy has scored"
+        "u1", (NUM_TYPES, 2, NUM_KINDS), "kinds in which that copy has scored", suits=0
     )
-    gone: npt.NDArray[np.uint8] = field("u1", NUM_TYPES, "how many lie in the piles", high=2)
-    turn_up: npt.NDArray[np.uint8] = field("u1", NUM_TYPES, "the turn-up, or the seven that lies there for it")
-    top: npt.NDArray[np.uint8] = field("u1", NUM_TYPES, "the open top card of the stock")
-    led: npt.NDArray[np.uint8] = field("u1", NUM_TYPES, "the card led to this trick")
-    trump: npt.NDArray[np.uint8] = field("u1", 4, "suit of trumps")
+    gone: npt.NDArray[np.uint8] = field("u1", NUM_TYPES, "how many lie in the piles", high=2, suits=0)
+    turn_up: npt.NDArray[np.uint8] = field("u1", NUM_TYPES, "the turn-up, or the seven that lies there for it", suits=0)
+    top: npt.NDArray[np.uint8] = field("u1", NUM_TYPES, "the open top card of the stock", suits=0)
+    led: npt.NDArray[np.uint8] = field("u1", NUM_TYPES, "the card led to this trick", suits=0)
+    trump: npt.NDArray[np.uint8] = field("u1", 4, "suit of trumps", suits=0)
     stock: int = field("u1", doc="cards of the stock, without the turn-up", high=STOCK)
     trick: int = field("u1", doc="tricks finished", high=TRICKS)
     my_lead: int = field("u1", doc="I lead this trick, or won the one just finished")

@@ -20,6 +20,7 @@ import numpy as np
 from . import cards, record
 from . import options as option_rules
 from .parts import Bot, Enumeration, Kernels
+from .symmetry import NUM_SUITS, Suits, Symmetry, renamings, symmetry_of
 
 if TYPE_CHECKING:
     from .aec import AECEnv
@@ -111,6 +112,9 @@ class GameType:
     """A kernel `leaf_value(options, state, seat)`, for episodes of several deals: where a new pack is wanted, an
     estimate of the reward that `seat` has yet to get, judged by the points that stand; NaN where the shuffle comes in
     the middle of a hand. A search stops there instead of playing the episode out. None: it plays to the end."""
+    suits: Suits | None = None
+    """Which suits the rules treat alike, and which actions are cards or suits; None: no renaming of suits is known to
+    leave the game as it is."""
     speed_floor: int = 3_000_000
     """Decisions a second that one core reaches with 4,096 tables of random play; `benchmarks/speed.py` marks what is
     below."""
@@ -378,6 +382,13 @@ class Game:
     def max_decisions(self) -> int | None:
         """Decisions after which an episode is truncated; None where the rules end it."""
         return None if self.type.max_decisions is None else self.type.max_decisions(self.options)
+
+    @functools.cached_property
+    def symmetries(self) -> list[Symmetry]:
+        """The renamings of suits that the rules do not notice, the one that changes nothing first."""
+        suits = self.type.suits
+        named = range(NUM_SUITS) if suits is None else suits.named(self.options)
+        return [symmetry_of(new, self) for new in renamings(named)]
 
     # Words ---------------------------------------------------------------------------------------------------------
 

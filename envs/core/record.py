@@ -11,7 +11,7 @@ or an observation's `high`, may be a function of the game's options, so a small 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,13 +22,15 @@ High = float | Callable[[Any], float]
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a record: NumPy type code, shape, meaning and, in an observation, the greatest value it can take."""
+    """One field of a record: NumPy type code, shape, meaning and, in an observation, the bounds of its values and the
+    axis over the suits."""
 
     code: str
     shape: Shape
     doc: str
     high: High
     low: High
+    suits: int | None = None
     name: str = ""
 
     def resolved_shape(self, options: Any) -> tuple[int, ...]:
@@ -44,10 +46,12 @@ class Field:
         return self.low(options) if callable(self.low) else self.low
 
 
-def field(code: str, shape: int | Shape = (), doc: str = "", *, high: High = 1, low: High = 0) -> Any:
+def field(
+    code: str, shape: int | Shape = (), doc: str = "", *, high: High = 1, low: High = 0, suits: int | None = None
+) -> Any:
     """Declare a field. `code` is a NumPy type code ("i1", "u1", "i8", "f4"); `high` and `low` bound an observation's
-    values."""
-    return Field(code, (shape,) if isinstance(shape, int) else shape, doc, high, low)
+    values, and `suits` is the axis, if there is one, that runs over suits or cards (`symmetry.py`)."""
+    return Field(code, (shape,) if isinstance(shape, int) else shape, doc, high, low, suits)
 
 
 def fields(declared: type) -> list[Field]:
@@ -56,7 +60,7 @@ def fields(declared: type) -> list[Field]:
     for owner in reversed(declared.__mro__):
         for name, value in vars(owner).items():
             if isinstance(value, Field):
-                found[name] = Field(value.code, value.shape, value.doc, value.high, value.low, name)
+                found[name] = replace(value, name=name)
     return list(found.values())
 
 
@@ -84,6 +88,7 @@ class Place:
     low: float
     high: float
     doc: str
+    suits: int | None
 
 
 def places(declared: type, options: Any) -> dict[str, Place]:
@@ -97,7 +102,7 @@ def places(declared: type, options: Any) -> dict[str, Place]:
         if stop == start:
             continue
         low, high = item.resolved_low(options), item.resolved_high(options)
-        found[item.name] = Place(start, stop, shape, item.code, float(low), float(high), item.doc)
+        found[item.name] = Place(start, stop, shape, item.code, float(low), float(high), item.doc, item.suits)
         start = stop
     return found
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from ..core import trick_hand
 from ..core.base import GameType, Preset
 from ..core.parts import Kernels
+from ..core.symmetry import Suits
 from . import VERSION, observation, rules, text
 from .bot import BOTS
-from .observation import Observation
+from .observation import Observation, named_suits
 from .schedule import cards_needed
 from .scoring import reward_range
-from .state import NUM_ACTIONS, PACK_SIZE, Options, State, check, pays_points
+from .state import NUM_ACTIONS, PACK_SIZE, PLAY, Options, State, check, pays_points
 
 GAME = GameType(
     name="killer_bridge",
@@ -52,4 +53,5 @@ GAME = GameType(
     info=rules.info,
     open_info=rules.open_info,
     leaf_value=rules.leaf_value,
+    suits=Suits(named_suits, actions=((PLAY, PACK_SIZE),)),
 )

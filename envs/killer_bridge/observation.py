@@ -62,12 +62,17 @@ def _card_high(options: Options) -> int:
     return 1 if options.num_players <= WIDE_TABLE else PACK_SIZE
 
 
+def named_suits(options: Options) -> tuple[int, ...]:
+    """None by the rules; all where an observation tells cards by their numbers, which no change of places renames."""
+    return (0, 1, 2, 3) if options.num_players > WIDE_TABLE or options.scorecard_in_observation else ()
+
+
 class Observation:
     """§2: what one seat may know, for tables of any size. Seats are relative: 0 is me, 1 sits at my left."""
 
-    hand: npt.NDArray[np.int8] = field("i1", PACK_SIZE, "my cards")
-    turned: npt.NDArray[np.int8] = field("i1", PACK_SIZE, "the card turned up")
-    trump: npt.NDArray[np.int8] = field("i1", 5, "trump suit: C, D, H, S, none")
+    hand: npt.NDArray[np.int8] = field("i1", PACK_SIZE, "my cards", suits=0)
+    turned: npt.NDArray[np.int8] = field("i1", PACK_SIZE, "the card turned up", suits=0)
+    trump: npt.NDArray[np.int8] = field("i1", 5, "trump suit: C, D, H, S, none", suits=0)
     hand_size: int = field("i1", doc="cards dealt to each seat in this hand", high=largest_hand)
     hand_index: int = field("i1", doc="hands finished before this one", high=lambda o: num_hands(o) - 1)
     playing: int = field("i1", doc="1 once all bids are made")
@@ -97,16 +102,24 @@ class Observation:
     score_rest: npt.NDArray[np.int8] = field("i1", per_seat, "points beyond those 128s", high=SCORE_UNIT - 1)
     made: npt.NDArray[np.int8] = field("i1", per_seat, "bids made good", high=lambda o: num_hands(o))
     trick: npt.NDArray[np.int8] = field(
-        "i1", _trick_shape, "each seat's card in this trick; above 10 players as 1 + its number", high=_card_high
+        "i1",
+        _trick_shape,
+        "each seat's card in this trick; above 10 players as 1 + its number",
+        high=_card_high,
+        suits=1,
     )
     played: npt.NDArray[np.int8] = field(
         "i1",
         _played_shape,
         "each seat's cards of this hand so far; above 10 players as a list of 1 + its number",
         high=_card_high,
+        suits=1,
     )
     void: npt.NDArray[np.int8] = field(
-        "i1", lambda o: (o.num_players, 5), "suits (C, D, H, S, jokers without trump) that the seat has shown to lack"
+        "i1",
+        lambda o: (o.num_players, 5),
+        "suits (C, D, H, S, jokers without trump) that the seat has shown to lack",
+        suits=1,
     )
     top_trump: npt.NDArray[np.int8] = field(
         "i1",

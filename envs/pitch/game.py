@@ -9,10 +9,11 @@ from __future__ import annotations
 from ..core import trick_hand
 from ..core.base import GameType
 from ..core.parts import Kernels
+from ..core.symmetry import Suits
 from . import VERSION, observation, rules, text
 from .bot import BOTS
 from .observation import Observation
-from .state import HAND, NUM_ACTIONS, Options, State, check, pack_size, side_of
+from .state import HAND, NAME, NUM_ACTIONS, NUM_CARDS, PLAY, Options, State, check, pack_size, side_of
 
 GAME = GameType(
     name="pitch",
@@ -45,4 +46,5 @@ GAME = GameType(
     card_number=text.card_number,
     info=rules.info,
     leaf_value=rules.leaf_value,
+    suits=Suits(rules.named_suits, actions=((PLAY, NUM_CARDS), (NAME, 4))),
 )

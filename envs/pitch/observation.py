@@ -36,12 +36,14 @@ class Observation:
     """§4: what one seat may know. Seats are relative: 0 is me, 1 sits at my left. So are sides: 0 is mine, and alone
     everyone is a side."""
 
-    hand: npt.NDArray[np.int8] = field("i1", NUM_CARDS, "my cards")
+    hand: npt.NDArray[np.int8] = field("i1", NUM_CARDS, "my cards", suits=0)
     played: npt.NDArray[np.int8] = field(
-        "i1", lambda o: (o.num_players, NUM_CARDS), "the cards that each seat has played in this hand"
+        "i1", lambda o: (o.num_players, NUM_CARDS), "the cards that each seat has played in this hand", suits=1
     )
-    trick: npt.NDArray[np.int8] = field("i1", lambda o: (o.num_players, NUM_CARDS), "each seat's card in this trick")
-    trump: npt.NDArray[np.int8] = field("i1", 5, "trump suit: C, D, H, S, not yet known")
+    trick: npt.NDArray[np.int8] = field(
+        "i1", lambda o: (o.num_players, NUM_CARDS), "each seat's card in this trick", suits=1
+    )
+    trump: npt.NDArray[np.int8] = field("i1", 5, "trump suit: C, D, H, S, not yet known", suits=0)
     phase: npt.NDArray[np.int8] = field("i1", 3, "bidding, playing, naming trump: one of them is 1")
     turn: npt.NDArray[np.int8] = field("i1", per_seat, "who is to act")
     dealer: npt.NDArray[np.int8] = field("i1", per_seat, "who dealt")
@@ -52,7 +54,9 @@ class Observation:
         "i1", lambda o: (o.num_players, 6), "each seat's bid: none yet, pass, 2, 3, 4, 5"
     )
     high_bid: int = field("i1", doc="the highest bid so far, 0 for none", high=5)
-    void: npt.NDArray[np.int8] = field("i1", lambda o: (o.num_players, 4), "suits that the seat has shown to lack")
+    void: npt.NDArray[np.int8] = field(
+        "i1", lambda o: (o.num_players, 4), "suits that the seat has shown to lack", suits=1
+    )
     pips: npt.NDArray[np.int8] = field("i1", per_side, "pips captured", high=MOST_PIPS)
     points: npt.NDArray[np.int8] = field(
         "i1", lambda o: (NUM_POINTS, num_sides(o)), "who has High, Low, Jack, Game, Joker by the cards captured so far"

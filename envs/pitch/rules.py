@@ -49,6 +49,7 @@ from .state import (
     PLAYING,
     SPADES,
     Follow,
+    Joker,
     JokerPitch,
     LowRule,
     Mode,
@@ -183,6 +184,11 @@ def pitch(options: Options, state: State, card: int) -> None:
         state.trump = SPADES
     else:
         state.phase = NAMING
+
+
+def named_suits(options: Options) -> tuple[int, ...]:
+    """§2: spades, where a pitched joker makes them trump."""
+    return (SPADES,) if options.joker != Joker.NONE and options.joker_pitch == JokerPitch.SPADES else ()
 
 
 @kernel

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..core.base import GameType
 from ..core.parts import Kernels
+from ..core.symmetry import Suits, no_suits
 from . import VERSION, observation, rules, text
 from .bot import BOTS
 from .observation import Observation
@@ -39,4 +40,6 @@ GAME = GameType(
     bots=BOTS,
     num_start_outcomes=lambda options: 2 if options.first_dealer == FirstDealer.RANDOM else 1,
     check=check,
+    # But for the order in which the cards of one rank are offered (§3), which is by suit, and matters to no split.
+    suits=Suits(no_suits, actions=((0, 52),)),
 )

@@ -19,16 +19,17 @@ class Observation:
     """§4: what one seat may know now. Index 0 of a pair is me, 1 is my opponent; a row of 52 has a 1 at each card's
     number."""
 
-    slots: npt.NDArray[np.uint8] = field("u1", (SLOTS, 52), "my cards, slot by slot")
-    unassigned: npt.NDArray[np.uint8] = field("u1", 52, "my cards not yet in a slot")
-    next_card: npt.NDArray[np.uint8] = field("u1", 52, "the one of them to be assigned next")
+    slots: npt.NDArray[np.uint8] = field("u1", (SLOTS, 52), "my cards, slot by slot", suits=1)
+    unassigned: npt.NDArray[np.uint8] = field("u1", 52, "my cards not yet in a slot", suits=0)
+    next_card: npt.NDArray[np.uint8] = field("u1", 52, "the one of them to be assigned next", suits=0)
     discards: npt.NDArray[np.uint8] = field(
         "u1",
         lambda o: (2 if o.discards_public else 1, 52),
         "my discards of this game; with `discards_public` a second row, my opponent's",
+        suits=1,
     )
     exposed: npt.NDArray[np.uint8] = field(
-        "u1", (SLOTS, 52), "my opponent's hands that have been shown down, slot by slot"
+        "u1", (SLOTS, 52), "my opponent's hands that have been shown down, slot by slot", suits=1
     )
     category: npt.NDArray[np.uint8] = field(
         "u1", SLOTS, "category of each of my full slots, 0 nothing to 9 royal flush", high=9

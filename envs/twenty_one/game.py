@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from ..core.base import GameType
 from ..core.parts import Kernels
+from ..core.symmetry import Suits
 from . import VERSION, bank, observation, rules, text
 from .bot import BOTS
 from .observation import Observation
-from .state import MOST_DECISIONS, NUM_ACTIONS, NUM_CARDS, Banker, Options, State, check
+from .state import HEARTS, MOST_DECISIONS, NUM_ACTIONS, NUM_CARDS, Banker, Options, State, check
 
 GAME = GameType(
     name="twenty_one",
@@ -44,5 +45,6 @@ GAME = GameType(
     card_number=text.card_number,
     max_decisions=lambda options: MOST_DECISIONS,
     leaf_value=bank.leaf_value,
+    suits=Suits(lambda options: (HEARTS,)),
     speed_floor=2_000_000,
 )

@@ -49,10 +49,10 @@ class Observation:
     """§2: what one seat may know now. Of fields over the seats, index 0 is the observer and 1 the next to the left.
     Money is log1p(coins) / log1p(all money), and without bankrolls log1p(coins) / log1p(2**53), negative for debts."""
 
-    hand: npt.NDArray[np.float32] = field("f4", NUM_CARDS, "1 for each of my cards")
-    first_card: npt.NDArray[np.float32] = field("f4", NUM_CARDS, "1 at the first of them")
-    discards: npt.NDArray[np.float32] = field("f4", NUM_CARDS, "1 for each of the discards that I have seen")
-    banker_cards: npt.NDArray[np.float32] = field("f4", NUM_CARDS, "1 for each open card of the banker's")
+    hand: npt.NDArray[np.float32] = field("f4", NUM_CARDS, "1 for each of my cards", suits=0)
+    first_card: npt.NDArray[np.float32] = field("f4", NUM_CARDS, "1 at the first of them", suits=0)
+    discards: npt.NDArray[np.float32] = field("f4", NUM_CARDS, "1 for each of the discards that I have seen", suits=0)
+    banker_cards: npt.NDArray[np.float32] = field("f4", NUM_CARDS, "1 for each open card of the banker's", suits=0)
     total: npt.NDArray[np.float32] = field("f4", 2, "least and best total of my hand, in parts of 21")
     trades: npt.NDArray[np.float32] = field(
         "f4", 3, "what my hand is: a first card that may be traded, five figures, a fifteen"

@@ -23,8 +23,9 @@ RANKS = "789TJQKA"
 SUITS = "CDHS"
 NUM_CARDS = 32
 SEVEN, EIGHT, JACK, KING, ACE = 0, 1, 4, 6, 7
-CHANTAL = 2 * 8 + SEVEN  # the seven of hearts (§1.2)
-KING_OF_HEARTS = 2 * 8 + KING
+HEARTS = 2  # the one suit that counts (§1.2, §1.4)
+CHANTAL = HEARTS * 8 + SEVEN  # the seven of hearts (§1.2)
+KING_OF_HEARTS = HEARTS * 8 + KING
 POINTS = np.array([7, 8, 9, 10, 1, 1, 1, 11], np.int64)
 """Of each rank (§1.2)."""
 CHANTAL_EXTRA = (10, 9, 6)

@@ -1,0 +1,206 @@
+"""Renamed suits: games that a declaration says are one go on alike at every decision, and no more renamings are
+left."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backalley.envs.core.base import Game
+from backalley.envs.core.engine import Engine
+from backalley.envs.core.parts import CHANCE, OVER, Bot
+from backalley.envs.core.symmetry import Suits, Symmetry, renamings, symmetry_of
+from tests.cases import CASES, GAMES, label, marks, option_sets
+
+SUITED = [game for game in GAMES if game.type.suits is not None]
+TOGETHER: dict[str, dict[str, Any]] = {"pitch": {"joker": "below_jack", "joker_pitch": "name"}}
+"""Options that name suits only together."""
+SUITED_CASES = [case for case in CASES if case.values[0].type.suits is not None]
+SUITED_CASES += [
+    pytest.param(game.bind(given), id=f"{game.name}[{label(given)}]")
+    for game in SUITED
+    for given in [TOGETHER.get(game.name)]
+    if given
+]
+BY_NAME = pytest.mark.parametrize("game", SUITED, ids=lambda game: game.name)
+MOST = 1_500
+"""Decisions of a game that are compared."""
+
+
+class Tables:
+    """One game under several renamings at once, the first of which changes nothing: the same packs and actions by other
+    names. Tables that notice are left behind, with what they noticed."""
+
+    def __init__(self, game: Game, renamed: Sequence[Symmetry], seed: int) -> None:
+        self.game, self.renamed = game, renamed
+        self.alike, self.noticed = list(range(len(renamed))), dict[int, str]()
+        self.random = np.random.default_rng(seed)
+        self.engine = Engine(game, len(renamed))
+        self.deck = self.engine.fresh_deck()
+        outcome = int(self.random.integers(game.num_start_outcomes))
+        for row in self.alike:
+            self.engine.start_one(outcome, row)
+        self.engine.batch.stream[0] = self.random.integers(2**63)
+        self.deal()
+        for row in self.alike:
+            self.engine.show_one(row)
+        self.compare()
+
+    def deal(self) -> None:
+        """What chance deals at the first table, at all that want a pack."""
+        while self.engine.acting[0] == CHANCE:
+            self.engine.shuffle_one(self.deck)
+            cards = self.deck.cards.copy()
+            for row in self.alike:
+                if self.engine.acting[row] == CHANCE:
+                    self.engine.deal_one(self.renamed[row].cards[cards], row)
+            if self.game.name == "poker_duel":
+                self.offer_alike()
+
+    def offer_alike(self) -> None:
+        """The cards of one rank are offered in the order of their suits (§3): here in that of the first table."""
+        state = self.engine.batch.state
+        if state["phase"][0] == 0:
+            for row in self.alike:
+                state["offer"][row] = self.renamed[row].cards[state["offer"][0]]
+
+    def step(self, bot: Bot | None = None) -> None:
+        """An action of the first table, a bot's or one by lot, at every table by its name there."""
+        batch = self.engine.batch
+        action = int(self.random.choice(np.flatnonzero(batch.mask[0])))
+        if bot is not None:
+            key = np.uint64(self.random.integers(2**63))
+            action = int(bot.act(self.game.options, batch.observation[0], batch.mask[0], key))
+        for row in self.alike:
+            self.engine.play_one(int(self.renamed[row].actions[action]), self.deck, stacked=True, row=row)
+        self.deal()
+        for row in self.alike:
+            self.engine.finish_one(row)
+        self.compare()
+
+    def compare(self) -> None:
+        """Leave the tables behind at which more than names differs from the first."""
+        rows, seats = np.array(self.alike), np.arange(self.game.num_seats)
+        seen = self.engine.observe(np.repeat(rows, len(seats)), np.tile(seats, len(rows)))
+        seen = seen.reshape(len(rows), len(seats), -1)
+        for row, shown in zip(self.alike.copy(), seen, strict=True):
+            what = self.difference(row, shown != seen[0][:, self.renamed[row].observation])
+            if what:
+                self.noticed[row] = what
+                self.alike.remove(row)
+        self.seen = seen[0]
+
+    def difference(self, row: int, columns: np.ndarray[Any, Any]) -> str:
+        """What differs at a table; nothing, most of the time."""
+        batch, symmetry = self.engine.batch, self.renamed[row]
+        if batch.seat[row] != batch.seat[0] or self.engine.acting[row] != self.engine.acting[0]:
+            return "who is to act"
+        if not np.array_equal(batch.mask[row], batch.mask[0][symmetry.chosen]):
+            return "what is legal"
+        if not np.array_equal(batch.reward[row], batch.reward[0]):
+            return "rewards"
+        wrong = np.flatnonzero(columns.any(axis=0))
+        places = self.game.observation_fields.items()
+        return next(name for name, place in places if wrong[0] < place.stop) if len(wrong) else ""
+
+
+def play(game: Game, renamed: Sequence[Symmetry], seed: int, bot: Bot | None = None) -> Iterator[Tables]:
+    """A game under the renamings, decision by decision, at random or of a bot with itself."""
+    tables = Tables(game, [symmetry_of(renamings(())[0], game), *renamed], seed)
+    yield tables
+    for _ in range(MOST):
+        if tables.engine.batch.seat[0] == OVER or (renamed and len(tables.alike) == 1):
+            return
+        tables.step(bot)
+        yield tables
+
+
+def notice(game: Game, renamed: Sequence[Symmetry], seeds: Sequence[int]) -> dict[int, str]:
+    """Which of the renamings, by number, random games notice, and by what."""
+    found: dict[int, str] = {}
+    for seed in seeds:
+        left = [number for number in range(len(renamed)) if number not in found]
+        for tables in play(game, [renamed[number] for number in left], seed) if left else ():
+            last = tables
+        found |= {left[row - 1]: what for row, what in last.noticed.items()} if left else {}
+    return found
+
+
+@pytest.mark.parametrize("game", SUITED_CASES)
+def test_games_that_differ_by_the_names_of_suits_go_on_alike(game: Game) -> None:
+    """Legal actions, turns, rewards and what every seat sees."""
+    assert notice(game, game.symmetries, (0, 1)) == {}
+
+
+@pytest.mark.slow
+@BY_NAME
+def test_many_games_go_on_alike(game: Game) -> None:
+    sets = [{}, TOGETHER.get(game.name, {})]
+    assert all(notice(game.bind(given), game.bind(given).symmetries, range(2, 12)) == {} for given in sets)
+
+
+@pytest.mark.parametrize("game", SUITED_CASES)
+def test_the_renamings_are_a_group(game: Game) -> None:
+    """All different, and two after one another are a third."""
+    found = {tuple(np.concatenate(one).tolist()) for one in game.symmetries}
+    assert len(found) == len(game.symmetries)
+    assert all(np.array_equal(index, np.arange(len(index))) for index in game.symmetries[0])
+    for first, second in itertools.product(game.symmetries, repeat=2):
+        both = (second.cards[first.cards], first.observation[second.observation], second.actions[first.actions])
+        assert tuple(np.concatenate(both).tolist()) in found
+
+
+def test_a_game_that_says_nothing_has_one_name_for_everything() -> None:
+    for game in GAMES:
+        if game.type.suits is None:
+            assert [[index.tolist() for index in one] for one in game.symmetries] == [
+                [list(range(size)) for size in (game.deck_size, game.observation_size, game.num_actions)]
+            ]
+
+
+@BY_NAME
+def test_no_more_suits_can_be_renamed(game: Game) -> None:
+    """Under the default rules each of the 24 renamings is declared, or some game notices it."""
+    assert game.type.suits is not None
+    declared = renamings(game.type.suits.named(game.options))
+    others = [new for new in renamings(()) if new not in declared]
+    missed = set(range(len(others))) - set(notice(game, [symmetry_of(new, game) for new in others], range(60)))
+    assert not missed, f"nothing in sixty games tells {[others[number] for number in missed]} from the game itself"
+
+
+@BY_NAME
+def test_whatever_is_declared_matters(game: Game) -> None:
+    """A field that lost its axis, or a run of actions left out, would be noticed: games come to where each is
+    needed."""
+    assert game.type.suits is not None
+    fields = {name for name, place in game.observation_fields.items() if place.suits is not None}
+    runs = set(game.type.suits.actions)
+    sets = [TOGETHER.get(game.name, {}), *option_sets(game)]
+    bound = [game.bind(given) for given in sets if not marks(game, given)]
+    variants = [one for one in bound if len(one.symmetries) > 1]
+    for seed in range(120):
+        variant = variants[seed // 2 % len(variants)]
+        symmetry, places = variant.symmetries[1], variant.observation_fields
+        for tables in play(variant, [], seed, game.playout_bot if seed % 2 else None):
+            moved = (tables.seen != tables.seen[:, symmetry.observation]).any(axis=0)
+            fields -= {name for name in fields if moved[places[name].start : places[name].stop].any()}
+            legal = (tables.engine.batch.mask[0] != 0) & (symmetry.actions != np.arange(game.num_actions))
+            runs -= {(first, count) for first, count in runs if legal[first : first + count].any()}
+        if not fields and not runs:
+            return
+    assert not fields | runs, "no game has anything there that renaming moves"
+
+
+@BY_NAME
+def test_a_wrong_declaration_is_caught(game: Game) -> None:
+    assert game.type.suits is not None
+    careless = dataclasses.replace(game.type, suits=Suits(lambda options: (), actions=())).bind()
+    found = notice(careless, careless.symmetries[1:], range(60))
+    if game.type.suits.actions or len(game.symmetries) < len(careless.symmetries):
+        assert found
+        assert set(found.values()) <= {"what is legal", "who is to act", "rewards", *game.observation_fields}
