@@ -163,7 +163,7 @@ class SeatRolloutBuffer(MaskableRolloutBuffer):  # type: ignore[misc]
         waiting[np.arange(self.n_envs), acting] = False
         rows, seats = np.nonzero(waiting)
         if len(rows):
-            last[rows, seats] = self._values(source.tables.observe(seats, rows))
+            last[rows, seats] = self._values(source.observe(seats, rows))
         return last
 
     def _values(self, observation: npt.NDArray[Any]) -> npt.NDArray[np.float32]:

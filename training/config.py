@@ -49,6 +49,7 @@ class PPO(NamedTuple):
     reward_scale: Annotated[
         float, option("rewards are multiplied by this; 0 divides them by the spread of returns", low=0)
     ]
+    symmetry: Annotated[bool, option("suits that the rules treat alike are renamed by lot, for each seat and episode")]
 
 
 class Network(NamedTuple):

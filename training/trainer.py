@@ -63,7 +63,12 @@ class Trainer:
         self.league = League(bots_of(self.practice), keep=config.league.keep, per_rollout=config.league.per_rollout)
         ppo = config.ppo
         self.env = SeatsVecEnv(
-            self.practice, ppo.tables, seed=seed, league=self.league, league_share=config.league.share
+            self.practice,
+            ppo.tables,
+            seed=seed,
+            league=self.league,
+            league_share=config.league.share,
+            symmetry=ppo.symmetry,
         )
         self.model = SelfPlayMaskablePPO(
             self.env,

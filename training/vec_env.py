@@ -4,6 +4,9 @@ there.
 On most tables every seat is the learner's. On a share of them (the league's) some seats belong to other agents: there
 the action that the learner proposes is replaced by the agent's own, and `learned` says that the row is no sample of the
 learner.
+
+Every seat of the learner's plays each episode under names of the suits drawn for it (`renaming.py`): observations and
+masks that are handed out, and the actions taken, are in these names; league members know nothing of them.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from backalley.envs.core.kernel import kernel
 from backalley.envs.core.vector import BatchEnv
 
 from .league import League
+from .renaming import SuitNames
 
 LEARNER = -1
 """In `who[table, seat]`: the seat is the learner's."""
@@ -59,7 +63,7 @@ class CutOff:
 
     rows: npt.NDArray[np.int64]
     observation: npt.NDArray[Any]
-    """[rows, seats, O] what each seat could know at the end."""
+    """[rows, seats, O] what each seat could know at the end, in its own names of the suits."""
 
 
 @kernel
@@ -116,9 +120,10 @@ class SeatsVecEnv(VecEnv):
         league: League | None = None,
         league_share: float = 0.0,
         num_threads: int = 1,
+        symmetry: bool = True,
     ) -> None:
         """`league_share` of the tables seat league members in some of their seats; a game of one seat has no use for
-        it."""
+        it. `symmetry` renames suits."""
         self.tables = BatchEnv(game, num_envs, seed=0, num_threads=num_threads, autoreset=False)
         self.game, self.num_seats = game, self.tables.num_seats
         self.league = league or League()
@@ -128,11 +133,13 @@ class SeatsVecEnv(VecEnv):
         self.returns = np.zeros((num_envs, self.num_seats))
         self._keys = np.zeros(num_envs, np.uint64)
         self._rows = np.arange(num_envs)
+        self.names = SuitNames(game, num_envs, renamed=symmetry)
         low, high = game.observation_bounds
         # Two arrays by turns: SB3 stores an observation after the step that follows it, when a single one would hold
         # the next already.
         self._shown = [np.zeros((num_envs, len(low)), low.dtype) for _ in range(2)]
         self._latest = 0
+        self._mask = np.zeros((num_envs, game.num_actions), np.int8)
         self._infos: list[dict[str, Any]] = [{} for _ in range(num_envs)]
         self._actions = np.zeros(num_envs, np.int64)
         self._spread = np.zeros(3)
@@ -155,10 +162,12 @@ class SeatsVecEnv(VecEnv):
 
     def reset(self) -> npt.NDArray[Any]:
         """New episodes on every table; the learner's observations [B, O]."""
-        decks, league = np.random.SeedSequence([_SEED_SPACE, self._seed]).spawn(2)
+        decks, league, names = np.random.SeedSequence([_SEED_SPACE, self._seed]).spawn(3)
         self.generator = np.random.default_rng(league)
+        self.names.generator = np.random.default_rng(names)
         self.league.choose(self.generator)
         self._seat_members(self._league_rows)
+        self.names.draw(self._rows, self.who == LEARNER)
         self.returns[:] = 0
         self.tables.reset(streams=decks.generate_state(self.num_envs, np.uint64).astype(np.uint64))
         return self._show()
@@ -180,12 +189,24 @@ class SeatsVecEnv(VecEnv):
 
     def _show(self) -> npt.NDArray[Any]:
         self._latest = 1 - self._latest
-        np.copyto(self._shown[self._latest], self.tables.time_step.observation)
+        time_step, which = self.tables.time_step, self._names_of_acting()
+        self.names.observations(time_step.observation, which, self._shown[self._latest])
+        self.names.masks(time_step.action_mask, which, self._mask)
         return self._shown[self._latest]
+
+    def _names_of_acting(self) -> npt.NDArray[np.int64]:
+        return self.names.number[self._rows, self.tables.time_step.seat]
+
+    def observe(self, seats: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """What `seats[k]` may know at table `rows[k]`, in its own names of the suits."""
+        found = self.tables.observe(seats, rows)
+        shown = np.empty_like(found)
+        self.names.observations(found, self.names.number[rows, seats], shown)
+        return shown
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions are legal now [B, A]: a view, overwritten by the next step."""
-        return self.tables.time_step.action_mask.view(np.bool_)
+        return self._mask.view(np.bool_)
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         """Take the learner's actions [B]; those of rows where a league member is to act are ignored."""
@@ -196,6 +217,7 @@ class SeatsVecEnv(VecEnv):
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
         """Play one decision on every table; finished tables start anew."""
         time_step = self.tables.time_step
+        self._actions[:] = self.names.actions(self._actions, self._names_of_acting())
         np.copyto(self.acted, time_step.seat)
         np.equal(self.who[self._rows, self.acted], LEARNER, out=self.learned)
         others = np.flatnonzero(~self.learned)
@@ -212,12 +234,13 @@ class SeatsVecEnv(VecEnv):
                 self.cut_off = self._last_observations(np.flatnonzero(time_step.truncated))
             self._count(over)
             self._seat_members(over[over < len(self._league_rows)])
+            self.names.draw(over, self.who[over] == LEARNER)
             self.tables.restart(over)
         return self._show(), self.reward[self._rows, self.acted], self.ended.copy(), self._infos
 
     def _last_observations(self, rows: npt.NDArray[np.int64]) -> CutOff:
         seats = np.tile(np.arange(self.num_seats), len(rows))
-        observation = self.tables.observe(seats, np.repeat(rows, self.num_seats))
+        observation = self.observe(seats, np.repeat(rows, self.num_seats))
         return CutOff(rows, observation.reshape(len(rows), self.num_seats, -1))
 
     def _count(self, over: npt.NDArray[np.int64]) -> None:
@@ -251,7 +274,10 @@ class SeatsVecEnv(VecEnv):
         """Everything in arrays that the next step depends on."""
         batch = self.tables.engine.batch
         kept = {name: getattr(batch, name) for name in ("raw", "stream", "flat", "mask", "seat", "decisions")}
-        return kept | {"who": self.who, "keys": self._keys, "returns": self.returns}
+        return kept | self._own_arrays()
+
+    def _own_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {"who": self.who, "keys": self._keys, "returns": self.returns, "names": self.names.number}
 
     def facts(self) -> dict[str, Any]:
         """The rest, as JSON can hold it."""
@@ -259,6 +285,7 @@ class SeatsVecEnv(VecEnv):
             "spread": self._spread.tolist(),
             "tally": asdict(self.tally),
             "generator": self.generator.bit_generator.state,
+            "names": self.names.generator.bit_generator.state,
             "league": self.league.facts(),
         }
 
@@ -271,12 +298,13 @@ class SeatsVecEnv(VecEnv):
         self.league.restore(facts["league"], past)
         batch = self.tables.engine.batch
         for name, array in arrays.items():
-            target = {"who": self.who, "keys": self._keys, "returns": self.returns}.get(name)
+            target = self._own_arrays().get(name)
             np.copyto(getattr(batch, name) if target is None else target, array, casting="no")
         self.tables.refresh()
         self._spread[:] = facts["spread"]
         self.tally = Tally(**facts["tally"])
         self.generator.bit_generator.state = facts["generator"]
+        self.names.generator.bit_generator.state = facts["names"]
         return self._show()
 
     # The rest of SB3's interface --------------------------------------------------------------------------------------
