@@ -9,6 +9,7 @@ from ..core import rng
 from ..core.kernel import kernel
 from ..core.parts import Bot
 from ..core.pokerhands import SUIT
+from .around import agrees, greedy_around, richest_around
 from .card_sets import TOP_RANK, held
 from .chances import CHANCES
 from .exchanges import low_discard, misere_discard, simple_discard, strong_discard
@@ -19,28 +20,31 @@ from .state import ASSIGN, PACK, SLOTS, STAND, Options
 
 
 @kernel
-def to_slot(observation: Observation, mask: npt.NDArray[np.int8], split: Split) -> int:
-    """The next card to its slot of a split; where a slot is full, because someone else began this one, to the first
-    with room."""
+def to_slot(observation: Observation, split: Split) -> int:
+    """The next card to its slot of a split."""
     card = held(observation.next_card)
-    action = ASSIGN + (0 if split[0] & card != 0 else 1 if split[1] & card != 0 else 2)
-    if mask[action] == 0:
-        action = ASSIGN
-        while mask[action] == 0:
-            action += 1
-    return action
+    return ASSIGN + (0 if split[0] & card != 0 else 1 if split[1] & card != 0 else 2)
 
 
 @kernel
-def forced(mask: npt.NDArray[np.int8]) -> bool:
-    """Whether the next card can go to one slot only, so that no split need be thought of."""
-    return int(mask[ASSIGN]) + int(mask[ASSIGN + 1]) + int(mask[ASSIGN + 2]) == 1
+def only_slot(mask: npt.NDArray[np.int8]) -> int:
+    """The assignment of a card that can go to one slot only, so that no split need be thought of; else -1."""
+    if int(mask[ASSIGN]) + int(mask[ASSIGN + 1]) + int(mask[ASSIGN + 2]) != 1:
+        return -1
+    return ASSIGN + (0 if mask[ASSIGN] == 1 else 1 if mask[ASSIGN + 1] == 1 else 2)
+
+
+@kernel
+def lying(observation: Observation) -> Split:
+    """The sets of my cards in slots 1, 2, 3."""
+    return held(observation.slots[0]), held(observation.slots[1]), held(observation.slots[2])
 
 
 @kernel
 def slotted(observation: Observation) -> int:
     """The set of my cards in slots."""
-    return held(observation.slots[0]) | held(observation.slots[1]) | held(observation.slots[2])
+    low, middle, high = lying(observation)
+    return low | middle | high
 
 
 @kernel
@@ -70,14 +74,27 @@ def simple_exchange(options: Options, observation: Observation, mask: npt.NDArra
 
 
 @kernel
+def ordered_split(options: Options, observation: Observation, high: int, middle: int) -> Split:
+    """The greedy split, or with misère the misère split, with its best hand in slot `high` (0..2) and its second best
+    in slot `middle`; where other cards lie in the slots, the best in that order that can be had around them."""
+    placed, rest = lying(observation), held(observation.unassigned)
+    cards = placed[0] | placed[1] | placed[2] | rest
+    third, second, first = misere_split(options, cards) if options.misere else greedy_split(options, cards)
+    split = (
+        first if high == 0 else second if middle == 0 else third,
+        first if high == 1 else second if middle == 1 else third,
+        first if high == 2 else second if middle == 2 else third,
+    )
+    return split if agrees(split, placed) else greedy_around(options, placed, rest, high, middle)
+
+
+@kernel
 def greedy(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """§6: best hand to slot 3, next best to slot 2; exchanges the lowest loose card."""
     if observation.phase[0] == 0:
         return simple_exchange(options, observation, mask)
-    cards = slotted(observation) | held(observation.unassigned)
-    if options.misere:
-        return to_slot(observation, mask, misere_split(options, cards))
-    return to_slot(observation, mask, greedy_split(options, cards))
+    only = only_slot(mask)
+    return only if only >= 0 else to_slot(observation, ordered_split(options, observation, 2, 1))
 
 
 @kernel
@@ -86,15 +103,13 @@ def blotto(options: Options, observation: Observation, mask: npt.NDArray[np.int8
     two."""
     if observation.phase[0] == 0:
         return simple_exchange(options, observation, mask)
-    cards = slotted(observation) | held(observation.unassigned)
+    only = only_slot(mask)
+    if only >= 0:
+        return only
     # Drawn from the cards and not from the key, which is another at each of the fifteen decisions.
-    _, drawn = rng.below(np.uint64(cards), 10)
-    low, middle, high = misere_split(options, cards) if options.misere else greedy_split(options, cards)
-    if drawn == 0:
-        return to_slot(observation, mask, (middle, low, high))
-    if drawn == 1:
-        return to_slot(observation, mask, (low, high, middle))
-    return to_slot(observation, mask, (low, middle, high))
+    _, drawn = rng.below(np.uint64(slotted(observation) | held(observation.unassigned)), 10)
+    high, middle = (2, 0) if drawn == 0 else (1, 2) if drawn == 1 else (2, 1)
+    return to_slot(observation, ordered_split(options, observation, high, middle))
 
 
 @kernel
@@ -114,15 +129,30 @@ def row_of_chances(observation: Observation) -> int:
 
 
 @kernel
+def low_plan(options: Options, observation: Observation) -> Split:
+    """The split of the misère player; where other cards lie in the slots, the best by its table around them."""
+    chances = MISERE_CHANCES[min(2, options.exchanges_per_round)]
+    placed, rest = lying(observation), held(observation.unassigned)
+    split = low_split(options, chances, SPREAD, placed[0] | placed[1] | placed[2] | rest)
+    return split if agrees(split, placed) else richest_around(options, chances, SPREAD, placed, rest, True)
+
+
+@kernel
+def strong_plan(options: Options, observation: Observation) -> Split:
+    """The split of the strong player; where other cards lie in the slots, the best by its table around them."""
+    chances = CHANCES[min(2, options.exchanges_per_round)]
+    placed, rest = lying(observation), held(observation.unassigned)
+    split = strong_split(options, chances, SPREAD, placed[0] | placed[1] | placed[2] | rest)
+    return split if agrees(split, placed) else richest_around(options, chances, SPREAD, placed, rest, False)
+
+
+@kernel
 def misere(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """§6: wants the lowest hands, whatever the table has agreed: the lowest five of fifteen, and of the rest, where
     they bring the most points, and the discards that most often make them lower than a measured field's."""
     if observation.phase[0] == 1:
-        if forced(mask):
-            return to_slot(observation, mask, (PACK, 0, 0))
-        chances = MISERE_CHANCES[min(2, options.exchanges_per_round)]
-        cards = slotted(observation) | held(observation.unassigned)
-        return to_slot(observation, mask, low_split(options, chances, SPREAD, cards))
+        only = only_slot(mask)
+        return only if only >= 0 else to_slot(observation, low_plan(options, observation))
     row = row_of_chances(observation)
     after = MISERE_CHANCES[min(2, int(observation.turns_left[0]) - 1), row]
     now = MISERE_CHANCES[0, row] if options.stand_is_final else after
@@ -137,11 +167,8 @@ def strong(options: Options, observation: Observation, mask: npt.NDArray[np.int8
     if options.misere:
         return misere(options, observation, mask, key)
     if observation.phase[0] == 1:
-        if forced(mask):
-            return to_slot(observation, mask, (PACK, 0, 0))
-        chances = CHANCES[min(2, options.exchanges_per_round)]
-        cards = slotted(observation) | held(observation.unassigned)
-        return to_slot(observation, mask, strong_split(options, chances, SPREAD, cards))
+        only = only_slot(mask)
+        return only if only >= 0 else to_slot(observation, strong_plan(options, observation))
     row = row_of_chances(observation)
     after = CHANCES[min(2, int(observation.turns_left[0]) - 1), row]
     now = CHANCES[0, row] if options.stand_is_final else after

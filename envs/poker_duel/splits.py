@@ -155,20 +155,29 @@ def misere_split(options: Options, cards: int) -> Split:
 
 
 @kernel
-def strong_split(options: Options, chances: npt.NDArray[Any], spread: float, cards: int) -> Split:
-    """Of a dozen or two good splits, in all orders, the one that wins the most points by `chances` [3 or more rounds,
-    grades].
-
-    Each round's points are weighed up to `spread` heavier, by an amount drawn from the cards.
-    """
-    low_ace = options.ace_low_straight
+def round_weights(options: Options, spread: float, cards: int) -> tuple[float, float, float]:
+    """What the three rounds are taken for: their points, each up to `spread` heavier, by an amount drawn from the
+    fifteen cards."""
     stream = np.uint64(cards)
     stream, first = rng.below(stream, 1024)
     stream, second = rng.below(stream, 1024)
     stream, third = rng.below(stream, 1024)
-    weight_1 = options.round_points[0] * (1 + spread * first / 1024)
-    weight_2 = options.round_points[1] * (1 + spread * second / 1024)
-    weight_3 = options.round_points[2] * (1 + spread * third / 1024)
+    return (
+        options.round_points[0] * (1 + spread * first / 1024),
+        options.round_points[1] * (1 + spread * second / 1024),
+        options.round_points[2] * (1 + spread * third / 1024),
+    )
+
+
+@kernel
+def strong_split(options: Options, chances: npt.NDArray[Any], spread: float, cards: int) -> Split:
+    """Of a dozen or two good splits, in all orders, the one that wins the most points by `chances` [3 or more rounds,
+    grades].
+
+    Rounds are weighed by `round_weights`.
+    """
+    low_ace = options.ace_low_straight
+    weight_1, weight_2, weight_3 = round_weights(options, spread, cards)
     best = -1.0
     low, middle, high = 0, 0, 0
     for form in range(FORMS):
@@ -207,15 +216,11 @@ def strong_split(options: Options, chances: npt.NDArray[Any], spread: float, car
 @kernel
 def low_split(options: Options, chances: npt.NDArray[Any], spread: float, cards: int) -> Split:
     """The three hands of `misere_split` in the order that wins the most points where the lower hand wins, by `chances`
-    [3 or more rounds, misère grades]; rounds are weighed as in `strong_split`."""
+    [3 or more rounds, misère grades]; rounds are weighed by `round_weights`."""
     c, b, a = misere_split(options, cards)
-    stream = np.uint64(cards)
+    weight = round_weights(options, spread, cards)
     best = -1.0
     low, middle, high = c, b, a
-    weight = np.empty(SLOTS)
-    for slot in range(SLOTS):
-        stream, extra = rng.below(stream, 1024)
-        weight[slot] = options.round_points[slot] * (1 + spread * extra / 1024)
     graded = (
         misere_grade(a, options.ace_low_straight),
         misere_grade(b, options.ace_low_straight),
