@@ -42,4 +42,5 @@ GAME = GameType(
     check=check,
     # But for the order in which the cards of one rank are offered (§3), which is by suit, and matters to no split.
     suits=Suits(no_suits, actions=((0, 52),)),
+    leaf_value=rules.leaf_value,
 )

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ..core import pokerhands
 from ..core.kernel import kernel
 from ..core.parts import CHANCE, OVER
+from .match import game_points, match_value
 from .slots import discarded, offer_cards, placed, slot_strength, stock_left
 from .state import (
     ARRANGE,
@@ -239,12 +240,6 @@ def award(options: Options, state: State, slot: int, order: int) -> None:
 
 
 @kernel
-def game_points(options: Options) -> int:
-    """What a game's three rounds are worth together."""
-    return options.round_points[0] + options.round_points[1] + options.round_points[2]
-
-
-@kernel
 def pay(state: State, amount: float) -> None:
     """Reward seat 0 at the cost of seat 1."""
     state.reward[0] = float(state.reward[0]) + amount
@@ -293,6 +288,18 @@ def finish_match(options: Options, state: State, winner: int) -> None:
     elif options.reward == Reward.POINTS:
         lead = float(state.points[0]) - float(state.points[1])
         pay(state, lead / (game_points(options) * options.num_games))
+
+
+@kernel
+def leaf_value(options: Options, state: State, seat: int) -> float:
+    """§3: what a seat may expect before a deal, the players alike; they have an even chance in sudden death and in the
+    points of games to come."""
+    if options.reward == Reward.PER_ROUND or state.sudden_death > 0:
+        return 0.0
+    lead = float(state.points[seat]) - float(state.points[1 - seat])
+    if options.reward == Reward.POINTS:
+        return lead / (game_points(options) * options.num_games)
+    return match_value(options, int(lead), options.num_games - int(state.game))
 
 
 def reward_range(options: Options) -> tuple[float, float]:

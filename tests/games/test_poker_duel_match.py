@@ -1,0 +1,141 @@
+"""What a match of Poker Duel is worth between two games, and that searches stop there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backalley.agents.base import view_of
+from backalley.agents.registry import agent
+from backalley.agents.search import SearchAgent
+from backalley.envs.core.catalogue import game_type
+from backalley.envs.core.kernel import COMPILED
+from backalley.envs.core.vector import BatchEnv
+from backalley.envs.poker_duel import game_chances, rules, tune_match
+from backalley.envs.poker_duel.game_chances import GAME_CHANCES
+from backalley.envs.poker_duel.match import match_value
+
+GAME = game_type("poker_duel").bind()
+
+
+def between_games(game: Any, points: tuple[float, float], finished: int = 1, sudden_death: int = 0) -> Any:
+    state = np.zeros(1, game.state_dtype)[0]
+    state.points[:] = points
+    state.game, state.sudden_death = finished, sudden_death
+    state.seat = -1
+    return state
+
+
+def leaf(points: tuple[float, float], *, finished: int = 1, sudden_death: int = 0, **given: Any) -> float:
+    game = GAME.bind(given)
+    state = between_games(game, points, finished, sudden_death)
+    mine, theirs = (float(rules.leaf_value(game.options, state, seat)) for seat in range(2))
+    assert mine == pytest.approx(-theirs)
+    return mine
+
+
+def test_the_chances_of_a_game_are_shares_and_alike_for_both() -> None:
+    assert GAME_CHANCES.shape == (2, 2, 3, 3, 3)
+    assert GAME_CHANCES.min() >= 0
+    assert GAME_CHANCES.sum(axis=(2, 3, 4)) == pytest.approx(np.ones((2, 2)))
+    assert np.abs(GAME_CHANCES - GAME_CHANCES[:, :, ::-1, ::-1, ::-1]).max() < 1e-12
+
+
+def test_a_lead_is_worth_the_more_the_greater_it_is_and_the_fewer_games_are_left() -> None:
+    values = [leaf((max(lead, 0), max(-lead, 0))) for lead in range(-7, 8)]
+    assert values == sorted(values)
+    assert values[7] == pytest.approx(0, abs=1e-12)
+    assert values[0] == pytest.approx(-1)
+    assert values[-1] == pytest.approx(1), "seven points cannot be made up in one game"
+    assert -1 < values[1] < values[6] < 0
+    later = [match_value(GAME.options, 2, games) for games in range(6)]
+    assert later == sorted(later, reverse=True)
+    assert later[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("points", "given", "value"),
+    [
+        ((4, 1), {"reward": "points"}, 0.25),
+        ((4.5, 1.5), {"reward": "points", "tie_points": "split"}, 0.25),
+        ((4, 1), {"reward": "points", "num_games": 4}, 0.125),
+        ((4, 1), {"reward": "per_round"}, 0),
+        ((5, 5), {"sudden_death": 1, "finished": 2}, 0),
+        ((5, 5), {"sudden_death": 3, "finished": 2, "reward": "points"}, 0),
+        ((0, 0), {"sudden_death": 2, "finished": 0, "episode": "sudden_death"}, 0),
+        ((0, 0), {"sudden_death": 2, "finished": 0, "episode": "sudden_death", "misere": True}, 0),
+    ],
+)
+def test_what_is_left_to_gain_by_the_other_rewards_and_in_sudden_death(
+    points: tuple[float, float], given: dict[str, Any], value: float
+) -> None:
+    options = {name: item for name, item in given.items() if name not in ("sudden_death", "finished")}
+    found = leaf(points, finished=given.get("finished", 1), sudden_death=given.get("sudden_death", 0), **options)
+    assert found == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"misere": True},
+        pytest.param({"num_games": 3, "nothing_scores": False, "tie_points": "split"}, marks=pytest.mark.slow),
+        pytest.param({"round_points": (2, 1, 5), "reward": "points"}, marks=pytest.mark.slow),
+    ],
+)
+def test_after_a_game_the_leaf_value_is_what_comes_of_the_lead(given: dict[str, Any]) -> None:
+    """Over matches of `strong` with itself, by lead and by dealer of the next game."""
+    game = GAME.bind(given)
+    tables = 4_000 if COMPILED else 10
+    batch = BatchEnv(game, tables, seed=3, autoreset=False)
+    batch.reset()
+    player, live, keys = agent("bot:strong", game), np.arange(tables), np.arange(tables, dtype=np.uint64)
+    hoped, dealt, paid = np.full(tables, np.nan), np.zeros(tables), np.zeros(tables)
+    state = batch.engine.batch.state
+    while len(live):
+        step = batch.step(player.act(view_of(batch.engine, live, keys)), live)
+        paid[live] += step.reward[live, 0]
+        for row in live[(state["game"][live] == 1) & np.isnan(hoped[live])]:
+            hoped[row] = rules.leaf_value(game.options, state[row], 0)
+            dealt[row] = state["dealer"][row]
+        live = live[~step.terminated[live]]
+    for which in [dealt == 0, dealt == 1, *(hoped == value for value in np.unique(hoped))]:
+        if which.sum() >= 100:
+            error = max(paid[which].std(), 0.02) / np.sqrt(which.sum())
+            assert abs(paid[which].mean() - hoped[which].mean()) < 4 * error, f"{hoped[which].mean()}"
+
+
+@pytest.mark.skipif(not COMPILED, reason="thousands of games")
+@pytest.mark.parametrize("misere", [False, True])
+def test_the_chances_of_a_game_can_be_measured_again(misere: bool) -> None:
+    games = 8_000
+    counts = tune_match.played(games, seed=10**6, misere=misere)
+    found, expected = tune_match.for_either(counts) / (2 * games), GAME_CHANCES[int(misere)]
+    assert np.abs(found - expected).max() < 4 * np.sqrt(0.25 / games)
+    lead, half = tune_match.dealers_lead(counts[1])
+    assert abs(lead) < 2 * half
+    text = tune_match.source_text(np.rint(2 * tune_match.GAMES * GAME_CHANCES).astype(int), ["", ""])
+    assert [line for line in Path(game_chances.__file__).read_text("utf-8").splitlines() if "#" not in line] == [
+        line for line in text.splitlines() if "#" not in line
+    ]
+
+
+@pytest.mark.parametrize("reward", ["match", "points"])
+def test_a_search_stops_at_the_end_of_a_game(reward: str) -> None:
+    """What a playout of a match's first game gains is what some lead is worth; a match played out would be won, lost,
+    or have other leads."""
+    game = GAME.bind(num_games=4, reward=reward)
+    batch = BatchEnv(game, 2, seed=6)
+    batch.reset()
+    view = view_of(batch.engine, np.arange(2), np.arange(2, dtype=np.uint64))
+    search = SearchAgent(game, 8, num_threads=1)
+    gained = search._play(view, np.arange(2), 0, 8)[:, :, view.action_mask[0] == 1]
+    leads = {
+        round(float(rules.leaf_value(game.options, between_games(game, (max(lead, 0), max(-lead, 0))), 0)), 9)
+        for lead in range(-6, 7)
+    }
+    assert {round(float(value), 9) for value in gained.ravel()} <= leads
+    assert 0 < np.abs(gained).max() < 1
