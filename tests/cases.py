@@ -29,10 +29,11 @@ GAMES = [game(name) for name in (ONLY.split(",") if ONLY else game_names())]
 
 
 def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:
-    """The defaults, every alternative alone, and some random mixtures that the game allows."""
+    """The defaults, every alternative alone, and some random mixtures that the game allows; of numbers that change the
+    shape of a record, each of which compiles the game anew, the ends."""
     sets: list[dict[str, Any]] = [{}]
     names = list(option_rules.declared(game.type.Options))
-    sets += [{name: value} for name in names for value in alternatives(game, name)]
+    sets += [{name: value} for name in names for value in _told_apart(game, name)]
     random = np.random.default_rng(sum(game.name.encode()))
     for _ in range(mixed):
         chosen = {}
@@ -42,6 +43,12 @@ def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:
                 chosen[name] = others[int(random.integers(len(others)))]
         sets.append(chosen)
     return [given for given in sets if allowed(game, given)]
+
+
+def _told_apart(game: Game, name: str) -> list[Any]:
+    values = [value for value in alternatives(game, name) if allowed(game, {name: value})]
+    numbers = [value for value in values if type(value) is int and marks(game, {name: value})]
+    return [value for value in values if value not in numbers[1:-1]]
 
 
 def label(given: dict[str, Any]) -> str:
