@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from backalley.cli import main
 from backalley.training import config
-from tests.test_training_run import ROLLOUT, TINY
+from tests.tiny_runs import ROLLOUT, TINY
 
 SETTINGS = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
 

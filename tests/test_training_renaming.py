@@ -16,8 +16,8 @@ from backalley.training import config
 from backalley.training.league import League, bots_of
 from backalley.training.train import train
 from backalley.training.vec_env import LEARNER, SeatsVecEnv
-from tests.test_training_run import ROLLOUT, TINY, weights
 from tests.test_training_sb3 import TABLES, model_of
+from tests.tiny_runs import ROLLOUT, TINY, weights
 
 GAME = game("pitch", mode="hand")
 

@@ -12,15 +12,12 @@ import pytest
 from pettingzoo.test import api_test
 
 import backalley
-from backalley.agents.match import play_out
-from backalley.agents.registry import agent
 from backalley.envs.core import cards, trick_hand, tricks
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game
 from backalley.envs.core.options import OptionError
 from backalley.envs.core.parts import OVER
-from backalley.envs.core.playthrough import load, record
 from backalley.envs.core.vector import BatchEnv
 from backalley.envs.killer_bridge import reading, rules, schedule, scoring
 from backalley.envs.killer_bridge.state import NO_BID, PACK, PLAY, largest_hand
@@ -464,41 +461,3 @@ def test_options_that_cannot_be_are_refused_in_a_sentence(given: dict[str, Any],
 
 def test_options_take_the_pages_words() -> None:
     assert GAME.bind({"first_dealer": "random", "hand_size": "largest"}) == GAME.bind({})
-
-
-# --- §5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("stem", "bot"),
-    [
-        ("num_players-5_length-down", "weigh"),
-        ("num_players-37_ultimate-True", "count"),
-        ("num_players-5_ultimate-True*", "thirty_seven"),
-    ],
-)
-def test_bots_still_play_their_frozen_games(stem: str, bot: str) -> None:
-    (path,) = (GAME.type.folder / "playthroughs").glob(f"{stem}_{bot}_seed-*.json")
-    kept = load(path)
-    again = record(GAME.bind(kept["options"]), seed=int(path.stem.partition("_seed-")[2]), bot=bot)
-    assert (again["decks"], again["moves"], again["returns"]) == (kept["decks"], kept["moves"], kept["returns"])
-
-
-BOT_ORDER = [("bot:duck", "random", 0.0), ("bot:count", "bot:duck", 0.05), ("bot:weigh", "bot:count", 0.04)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("better", "worse", "least"), BOT_ORDER)
-def test_each_bot_beats_the_one_before_it(better: str, worse: str, least: float) -> None:
-    """One seat of the better among three of the other, over 1,000 full games: at least `least` thousand points above
-    the mean."""
-    game = GAME.bind({})
-    tables = BatchEnv(game, 1000, seed=12, autoreset=False)
-    tables.reset()
-    who = np.ones((1000, 4), np.int64)
-    who[np.arange(1000), np.arange(1000) % 4] = 0
-    keys = np.arange(1000).astype(np.uint64)
-    returns, _ = play_out(tables, [agent(better, game), agent(worse, game)], who, keys)
-    mine = returns[who == 0]
-    assert mine.mean() - 4 * mine.std() / 1000**0.5 > least

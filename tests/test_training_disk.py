@@ -1,0 +1,139 @@
+"""What a disk may do to a training run, and a run that has lost its checkpoints."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from backalley.training import checkpoint
+from backalley.training.checkpoint import CheckpointError
+from backalley.training.run import TrainingError
+from backalley.training.train import train
+from backalley.training.trainer import Trainer
+from tests.test_training_policy import small_disk
+from tests.tiny_runs import DECISIONS, GAME, ROLLOUT, Killed, die, files, log_of, stopped_after, tiny, weights
+
+
+def test_a_full_disk_ends_in_a_sentence_and_keeps_the_last_checkpoint(whole: Path, tmp_path: Path) -> None:
+    run, steps = tmp_path / "run", 0
+    save = Trainer.save
+
+    def tight(self: Trainer) -> Path:
+        nonlocal steps
+        steps += 1
+        if steps < 6:  # the first is of the beginning
+            return save(self)
+        with small_disk(3000):
+            return save(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trainer, "save", tight)
+        with pytest.raises(TrainingError, match=r"could not be written on: File too large.*--resume") as caught:
+            tiny(run, seed=7)
+    assert str(run) in str(caught.value)
+    assert checkpoint.found(run)[-1].name == f"{4 * ROLLOUT:012d}"
+    assert not list(run.rglob("*.partial"))
+    train(GAME, resume=run)
+    assert weights(run) == weights(whole)
+
+
+@pytest.mark.parametrize("cut", [0, 20, -1])
+@pytest.mark.parametrize("name", [checkpoint.ARRAYS_FILE, checkpoint.FACTS_FILE])
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(whole: Path, tmp_path: Path, cut: int, name: str) -> None:
+    run = stopped_after(4, tmp_path / "run")
+    path = checkpoint.found(run)[-1] / name
+    data = path.read_bytes()
+    path.write_bytes(data[:cut])
+    said: list[str] = []
+    train(GAME, resume=run, say=said.append)
+    assert re.fullmatch(r"The checkpoint .* is damaged: .* Going on from the one before\.", said[0])
+    assert weights(run) == weights(whole)
+
+
+def test_without_any_sound_checkpoint_nothing_is_begun_anew(tmp_path: Path) -> None:
+    run = stopped_after(4, tmp_path / "run")
+    for place in checkpoint.found(run):
+        (place / checkpoint.ARRAYS_FILE).write_bytes(b"")
+    with pytest.raises(CheckpointError, match="is damaged"):
+        train(GAME, resume=run)
+
+
+def test_half_a_checkpoint_is_none(whole: Path, tmp_path: Path) -> None:
+    """What a kill in the midst of writing leaves: a folder that was never renamed."""
+    run = stopped_after(4, tmp_path / "run")
+    last = checkpoint.found(run)[-1]
+    last.rename(last.with_name(last.name + ".partial"))
+    train(GAME, resume=run)
+    assert weights(run) == weights(whole)
+
+
+def test_a_run_has_a_checkpoint_before_its_first_update(whole: Path, tmp_path: Path) -> None:
+    """So one without any has lost it, and is not taken for one that has yet to begin."""
+    run = stopped_after(1, tmp_path / "run", die)
+    assert [path.name for path in checkpoint.found(run)] == [f"{0:012d}"]
+    train(GAME, resume=run)
+    assert weights(run) == weights(whole)
+
+
+def test_a_past_self_that_was_exchanged_is_noticed(tmp_path: Path) -> None:
+    run = stopped_after(6, tmp_path / "run")
+    first, second = sorted((run / "league").iterdir())[:2]
+    for name in ("policy.json", "policy.safetensors"):
+        (first / name).write_bytes((second / name).read_bytes())
+    with pytest.raises(CheckpointError, match="is not the one it met"):
+        train(GAME, resume=run)
+
+
+# A run that has lost its checkpoints ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_without_checkpoints_a_run_is_not_begun_anew_unasked(whole: Path, tmp_path: Path, finished: bool) -> None:
+    run = tmp_path / "run"
+    if finished:
+        shutil.copytree(whole, run)
+    else:
+        stopped_after(3, run)
+    shutil.rmtree(run / checkpoint.FOLDER)
+    before = files(run)
+    with pytest.raises(TrainingError, match=r"has no checkpoints any more, .* --restart begins it anew in that folder"):
+        train(GAME, resume=run)
+    assert files(run) == before
+    again = train(resume=run, restart=True, decisions=DECISIONS)
+    assert again.folder == run
+    assert weights(run) == weights(whole)
+    assert log_of(run) == log_of(whole)
+
+
+def test_a_restart_forgets_what_came_of_a_run(whole: Path, tmp_path: Path) -> None:
+    run = stopped_after(8, tmp_path / "run")
+    (run / "league" / "mine.txt").write_text("of the run before")
+    train(GAME, resume=run, restart=True)
+    assert weights(run) == weights(whole)
+    assert not (run / "league" / "mine.txt").exists()
+    assert set(files(run)) - set(files(whole)) == {path for path in files(run) if "tfevents" in path}
+
+
+def test_a_restart_cut_off_is_not_gone_on_with(tmp_path: Path) -> None:
+    run = stopped_after(3, tmp_path / "run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trainer, "begin", lambda self: die())
+        with pytest.raises(Killed):
+            train(GAME, resume=run, restart=True)
+    with pytest.raises(TrainingError, match="has no checkpoints any more"):
+        train(GAME, resume=run)
+    train(GAME, resume=run, restart=True, decisions=ROLLOUT)
+
+
+def test_a_new_run_that_cannot_be_written_has_no_last_checkpoint(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(TrainingError, match=r"^No run can begin in .*: Not a directory .*another folder with --out\.$"):
+        tiny(tmp_path / "file" / "run")
+    with small_disk(3000), pytest.raises(TrainingError, match=r"^No run can begin in .*: File too large") as caught:
+        tiny(tmp_path / "run")
+    assert "checkpoint is" not in str(caught.value)
+    assert "--resume" not in str(caught.value)
+    assert not list((tmp_path / "run").iterdir()), "so that it can begin there once there is room"

@@ -1,0 +1,82 @@
+"""Tiny training runs: how they are made, stopped and killed, and what they leave."""
+
+from __future__ import annotations
+
+import csv
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backalley.training.train import Stopped, train
+from backalley.training.trainer import Trainer
+from tests import kuhn
+
+GAME = kuhn.GAME.bind()
+
+TINY = {
+    "ppo.tables": 32,
+    "ppo.steps": 8,
+    "ppo.batch_size": 64,
+    "network.width": 16,
+    "league.share": 0.25,
+    "league.snapshot_every": 500,
+    "run.log_every": 2,
+    "run.checkpoint_seconds": 0,
+    "run.evaluation_deals": 16,
+}
+ROLLOUT = 32 * 8
+DECISIONS = 12 * ROLLOUT
+
+
+def tiny(out: Path, decisions: int = DECISIONS, **more: Any) -> Path:
+    return train(GAME, out=out, decisions=decisions, config_overrides=TINY, **more).folder
+
+
+def weights(run: Path) -> bytes:
+    return (run / "policy" / "policy.safetensors").read_bytes()
+
+
+def log_of(run: Path) -> list[dict[str, str]]:
+    """The log without its times."""
+    with open(run / "progress.csv", newline="") as file:
+        return [
+            {name: value for name, value in row.items() if not name.startswith("time/")} for row in csv.DictReader(file)
+        ]
+
+
+def stopped_after(steps: int, out: Path, how: Callable[[], None] | None = None) -> Path:
+    """A run with seed 7 that Ctrl-C, or `how`, ends in the midst of an update."""
+    step, done = Trainer.step, 0
+
+    def interrupted(self: Trainer) -> None:
+        nonlocal done
+        done += 1
+        if done == steps:
+            (how or (lambda: signal.raise_signal(signal.SIGINT)))()
+        step(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trainer, "step", interrupted)
+        with pytest.raises((Stopped, Killed)) as caught:
+            tiny(out, seed=7)
+    if caught.type is Stopped:
+        assert str(caught.value) == (
+            f"Stopped after {steps * ROLLOUT:,} decisions; all is "
+            f"saved. Go on with: backalley train tests.kuhn --resume {out}"
+        )
+    return out
+
+
+class Killed(BaseException):
+    """Stands for `kill -9` between two updates."""
+
+
+def die() -> None:
+    raise Killed
+
+
+def files(run: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(run)): path.read_bytes() for path in run.rglob("*") if path.is_file()}
