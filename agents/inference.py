@@ -114,8 +114,21 @@ def add_one(units: npt.NDArray[np.float32], weights: npt.NDArray[np.float32], ro
 @kernel
 def forward(net: Net, shown: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
     """The logits of every action, in the net's room until it is used again."""
+    return through_layers(net, keep_inputs(shown, net.room))
+
+
+@kernel
+def forward_advised(net: Net, shown: npt.NDArray[Any], advice: int) -> npt.NDArray[np.float32]:
+    """The same for a network that has an input for each action beside the observation: 1 for the `advice`."""
+    count = keep_inputs(shown, net.room)
+    net.room.inputs[count], net.room.values[count] = shown.shape[0] + advice, np.float32(1)
+    return through_layers(net, count + 1)
+
+
+@kernel
+def through_layers(net: Net, count: int) -> npt.NDArray[np.float32]:
+    """The network's outputs for the `count` inputs that its room holds."""
     last, place, room = net.sizes.shape[0] - 2, 0, net.room
-    count = keep_inputs(shown, room)
     for layer in range(last + 1):
         outputs = net.sizes[layer + 1]
         biases = place + net.sizes[layer] * outputs

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +13,28 @@ import numpy.typing as npt
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
 
-from .inference import Net, act, logits_rows, net_of, own_room
-from .policy_file import PolicyFileError, game_of_policy, observation_bound, read_policy
+from .corrections import Corrected, corrected
+from .fingerprint import fingerprint
+from .inference import act, logits_rows, net_of, own_room
+from .players import Arrays, Corrections, NetworkPlayer, Player
+from .policy_file import PolicyFileError, game_of_policy, observation_bound, player_of, read_policy
 from .rule_based import KernelAgent
+
+
+class Play(NamedTuple):
+    """How a player plays."""
+
+    kernel: Callable[..., int]
+    reads: str
+    by: Callable[[], Any]
+    """What the kernel takes first, anew for each thread."""
 
 
 class PolicyAgent(KernelAgent):
     """A policy from disk, in the form of a bot: matches run it in machine code.
 
-    `metadata` is its JSON: what it plays and how it was made; `note` says where it was trained under other options than
-    it is to play under.
+    `metadata` is its JSON: what it plays and how it was made; `player` says how it is played; `note` tells where it was
+    trained under other options than it is to play under.
     """
 
     def __init__(
@@ -35,29 +48,75 @@ class PolicyAgent(KernelAgent):
         if not isinstance(folder, (str, Path)):
             raise PolicyFileError(f"A policy is the path of a folder, and {folder!r} was given.")
         self.game = game_of_policy(Path(folder)) if game is None else game_of(game)
-        weights, self.metadata = read_policy(Path(folder), self.game)
-        greedy = self.metadata["greedy"] if greedy is None else greedy
-        self.net: Net = net_of(weights, observation_bound(self.game), greedy=greedy)
-        super().__init__(self.metadata["name"], act, self.game)
+        arrays, self.metadata = read_policy(Path(folder), self.game)
+        self.player = _asked(Path(folder), player_of(self.metadata), greedy)
+        self.arrays = arrays
+        """Its arrays by name, in single precision."""
+        if isinstance(self.player, Corrections):
+            check_bot(f"The policy in {folder}", self.player, self.game.type.bind(self.metadata["options"]))
+        self._play = play_of(self.player, arrays, self.game)
+        super().__init__(self.metadata["name"], self._play.kernel, self.game)
+        self.reads = self._play.reads
         self.identity = self.metadata["weights"]["sha256"]
         self.note = _note(self.metadata["options"], self.game.option_values)
 
     @property
     def greedy(self) -> bool:
-        """Whether it plays its likeliest action, or draws."""
-        return self.net.greedy
+        """Whether equal observations always get equal actions; otherwise it draws."""
+        return self.player.greedy if isinstance(self.player, NetworkPlayer) else True
 
-    reads_vector = True
-
-    def plays_by(self) -> Net:
-        """The network, with room for one thread."""
-        return own_room(self.net)
+    def plays_by(self) -> Any:
+        """What its kernel takes first, with room for one thread."""
+        return self._play.by()
 
     def logits(self, observation: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-        """The logits of every action, legal or not, for observations [n, O]: float32 [n, A]."""
+        """The logits of every action, legal or not, for observations [n, O]: float32 [n, A]. Raises TypeError for a
+        policy that is no plain network."""
+        if not isinstance(self.player, NetworkPlayer):
+            raise TypeError(f"{self.name} has no logits: it is no network that plays by itself.")
         out = np.empty((len(observation), self.game.num_actions), np.float32)
         logits_rows(self.plays_by(), np.ascontiguousarray(observation), out)
         return out
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_play": None, "kernel": None}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        self._play = play_of(self.player, self.arrays, self.game)
+        self.kernel = self._play.kernel
+
+
+def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
+    """How `player` plays `game` with its arrays."""
+    bound = observation_bound(game)
+    if isinstance(player, NetworkPlayer):
+        net = net_of(arrays, bound, greedy=player.greedy)
+        return Play(act, "vector", lambda: own_room(net))
+    net = net_of(arrays, np.concatenate([bound, np.ones(game.num_actions)]), greedy=True)
+    margin = math.inf if player.margin is None else player.margin
+    kernel = corrected(game.bots[player.bot].act)
+    return Play(kernel, "both", lambda: Corrected(game.options, own_room(net), margin))
+
+
+def check_bot(who: str, player: Corrections, trained: Game) -> None:
+    """Raise PolicyFileError where the bot that was corrected is not there, or plays otherwise by now."""
+    if player.bot not in trained.bots:
+        raise PolicyFileError(f"{who} corrects bot:{player.bot}, and {trained.name} has no such bot; train it anew.")
+    if fingerprint(trained, player.bot) != player.fingerprint:
+        raise PolicyFileError(
+            f"{who} corrects bot:{player.bot} as it played when the policy was trained, and it plays otherwise now; "
+            "train it anew."
+        )
+
+
+def _asked(folder: Path, player: Player, greedy: bool | None) -> Player:
+    """The player, greedy or not where that was asked for."""
+    if greedy is None or (greedy and not isinstance(player, NetworkPlayer)):
+        return player
+    if not isinstance(player, NetworkPlayer):
+        raise PolicyFileError(f"The policy in {folder} has no probabilities to draw by; leave `greedy` out.")
+    return player._replace(greedy=greedy)
 
 
 def load_policy(

@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from .inference import scale_of
+from .players import network_size
 
 LOG_ZERO = -1e9
 """Logit of an illegal action: its probability is exactly 0, and `0 * LOG_ZERO` is 0 where minus infinity would give
@@ -109,7 +110,8 @@ def network_of(
     weights: Mapping[str, npt.NDArray[np.float32]], metadata: Mapping[str, Any], bound: npt.NDArray[np.float64]
 ) -> PolicyNetwork:
     """The network that `policy_file.read_policy` gives weights and JSON of; `bound` as PolicyNetwork takes it."""
-    network = PolicyNetwork(bound, metadata["actions"], **metadata["network"])
+    width, layers = network_size(weights)
+    network = PolicyNetwork(bound, metadata["actions"], width=width, layers=layers)
     tensors = {name: torch.from_numpy(array) for name, array in weights.items()}
     network.load_state_dict(tensors | {"scale": network.scale})
     return network

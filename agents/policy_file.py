@@ -9,7 +9,6 @@ edits; it is no signature.)
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,11 +25,13 @@ from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game_names, game_type
 from backalley.envs.core.options import OptionError
 
-FORMAT = 2
+from . import players
+from .players import Arrays, Player
+
+FORMAT = 3
 JSON_FILE, WEIGHTS_FILE = "policy.json", "policy.safetensors"
-_KINDS = {"name": str, "game": str, "found_by": str, "version": int, "options": dict, "greedy": bool, "actions": int}
-_KINDS |= {"observation": list, "network": dict, "weights": dict, "made": dict}
-_MAX_WIDTH, _MAX_LAYERS = 65536, 64
+_KINDS = {"name": str, "game": str, "found_by": str, "version": int, "options": dict, "actions": int}
+_KINDS |= {"observation": list, "player": dict, "weights": dict, "made": dict}
 
 
 class PolicyFileError(ValueError):
@@ -59,27 +60,16 @@ def observation_bound(game: Game) -> npt.NDArray[np.float64]:
     return bound
 
 
-def shapes(inputs: int, actions: int, *, width: int, layers: int) -> dict[str, tuple[int, ...]]:
-    """The arrays of a policy's network by name (`network.PolicyNetwork`): a trunk, and a head that gives the actions'
-    logits and a value."""
-    sizes = [inputs] + [width] * layers
-    found: dict[str, tuple[int, ...]] = {}
-    for number, (before, after) in enumerate(itertools.pairwise(sizes)):
-        found |= {f"trunk.{number}.weight": (after, before), f"trunk.{number}.bias": (after,)}
-    return found | {"head.weight": (actions + 1, width), "head.bias": (actions + 1,)}
-
-
 def save_policy(
-    folder: Path, weights: Mapping[str, npt.NDArray[Any]], game: Game, *, name: str, greedy: bool, made: dict[str, Any]
+    folder: Path, arrays: Arrays, game: Game, *, name: str, player: Player, made: Mapping[str, Any]
 ) -> None:
-    """Write a policy, wholly or not at all; its weights are rounded to half precision.
+    """Write a policy, wholly or not at all; its arrays are rounded to half precision.
 
-    `weights` are the arrays of a `network.PolicyNetwork` (`network.weights_of`); `greedy` says whether it plays its
-    likeliest action or draws; `made` how it came to be, in whatever JSON can hold. Raises OSError, and
-    PolicyFileError for weights that half precision cannot hold.
+    `player` says how `arrays` are played (`players.py`); of these only what it asks for is written. `made` tells how it
+    came to be, in whatever JSON can hold. Raises OSError, and PolicyFileError for numbers that half precision cannot
+    hold.
     """
-    width, layers = weights["head.weight"].shape[1], sum(name.endswith(".weight") for name in weights) - 1
-    packed = save_tensors({name: _half(name, weights[name]) for name in shapes(0, 0, width=width, layers=layers)})
+    packed = save_tensors({name: _half(name, arrays[name]) for name in player.shapes(game)})
     metadata: dict[str, Any] = {
         "format": FORMAT,
         "name": name,
@@ -87,13 +77,12 @@ def save_policy(
         "found_by": game.spec,
         "version": game.version,
         "options": game.option_values,
-        "greedy": greedy,
         "seats": game.num_seats,
         "actions": game.num_actions,
         "observation": observation_layout(game),
-        "network": {"width": width, "layers": layers},
+        "player": players.to_json(player),
         "weights": {"file": WEIGHTS_FILE, "bytes": len(packed), "sha256": hashlib.sha256(packed).hexdigest()},
-        "made": made,
+        "made": dict(made),
     }
     metadata["sha256"] = _metadata_digest(metadata)
     durable.write_folder(folder, {WEIGHTS_FILE: packed, JSON_FILE: json.dumps(metadata, indent=1).encode() + b"\n"})
@@ -127,7 +116,7 @@ def read_policy(folder: Path, game: Game) -> tuple[dict[str, npt.NDArray[np.floa
     metadata = read_metadata(folder)
     _check_game(folder, metadata, game)
     weights = _read_weights(folder, metadata)
-    expected = shapes(game.observation_size, game.num_actions, **metadata["network"])
+    expected = player_of(metadata).shapes(game)
     if {name: (array.shape, array.dtype) for name, array in weights.items()} != {
         name: (shape, np.dtype(np.float16)) for name, shape in expected.items()
     }:
@@ -139,6 +128,11 @@ def read_policy(folder: Path, game: Game) -> tuple[dict[str, npt.NDArray[np.floa
             f"The weights in {folder} hold numbers that are not finite, so they play nothing; get the policy anew."
         )
     return {name: array.astype(np.float32) for name, array in weights.items()}, metadata
+
+
+def player_of(metadata: Mapping[str, Any]) -> Player:
+    """How a policy is played, from its JSON."""
+    return players.from_json(metadata["player"])
 
 
 def game_of_policy(folder: Path) -> Game:
@@ -190,18 +184,11 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     for name, kind in _KINDS.items():
         if not isinstance(metadata.get(name), kind):
             raise PolicyFileError(f"{path} lacks a proper {name!r}; get the policy anew.")
-    size = metadata["network"]
-    if (
-        set(size) != {"width", "layers"}
-        or not _within(size["width"], _MAX_WIDTH)
-        or not _within(size["layers"], _MAX_LAYERS)
-    ):
-        raise PolicyFileError(f"{path} describes a network that Back Alley does not make: {size}; get the policy anew.")
+    try:
+        players.from_json(metadata["player"])
+    except ValueError as error:
+        raise PolicyFileError(f"{path} {error}; get the policy anew.") from None
     return metadata
-
-
-def _within(number: Any, limit: int) -> bool:
-    return type(number) is int and 1 <= number <= limit
 
 
 def _check_game(folder: Path, metadata: dict[str, Any], game: Game) -> None:

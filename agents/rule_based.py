@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -59,9 +59,27 @@ def seen_vector(batch: Any, row: int) -> Any:
     return batch.flat[row]
 
 
-def seen_by(agent: Agent) -> Callable[..., Any]:
-    """One of these two for an agent that has a kernel."""
-    return seen_vector if getattr(agent, "reads_vector", False) else seen_record
+@passing
+def seen_both(batch: Any, row: int) -> Any:
+    """What is shown to a kernel that asks a bot, and reads the vector."""
+    return batch.observation[row], batch.flat[row]
+
+
+_SEEN = {"record": seen_record, "vector": seen_vector, "both": seen_both}
+
+
+def seen_by(agent: Any) -> Callable[..., Any]:
+    """One of these three for an agent that has a kernel."""
+    return _SEEN[getattr(agent, "reads", "record")]
+
+
+class Rows(NamedTuple):
+    """Observations without a table, named as in a Batch."""
+
+    observation: npt.NDArray[Any]
+    """Records [n]."""
+    flat: npt.NDArray[Any]
+    """The same memory as vectors [n, O]."""
 
 
 def played_by(agent: Agent, game: Game) -> Any:
@@ -74,27 +92,27 @@ def _unbound(*args: Any) -> int:
     raise NotImplementedError("specialise() puts an agent's kernel here")
 
 
-ACT = _unbound
-"""The agent's kernel in `kernel_rows`."""
+ACT = SEEN = _unbound
+"""The agent's kernel in `kernel_rows`, and what it is shown."""
 
 
 @template
 def kernel_rows(
     by: Any,
-    shown: npt.NDArray[Any],
+    rows: Rows,
     mask: npt.NDArray[np.int8],
     keys: npt.NDArray[np.uint64],
     out: npt.NDArray[np.int64],
 ) -> None:
     """`out[k]` becomes the kernel's action for row k."""
     for k in range(out.shape[0]):
-        out[k] = ACT(by, shown[k], mask[k], keys[k])
+        out[k] = ACT(by, SEEN(rows, k), mask[k], keys[k])
 
 
 @functools.cache
-def _rows_driver(kernel: Callable[..., int]) -> Callable[..., None]:
+def _rows_driver(kernel: Callable[..., int], seen: Callable[..., Any]) -> Callable[..., None]:
     """`kernel_rows` for one kernel."""
-    return specialise([kernel_rows], {"ACT": kernel})["kernel_rows"]
+    return specialise([kernel_rows], {"ACT": kernel, "SEEN": seen})["kernel_rows"]
 
 
 class RandomAgent(DirectAgent):
@@ -114,7 +132,7 @@ class RandomAgent(DirectAgent):
 
 class KernelAgent(DirectAgent):
     """Plays by `kernel(options, observation, mask, key) -> action`, a compiled function that sees an Observation
-    record; or by another one, see `Agent.plays_by` and `Agent.reads_vector`.
+    record; or by another one, see `Agent.plays_by` and `Agent.reads`.
 
     Where every agent of a match is of this kind, `match.Match` runs whole games in machine code.
     """
@@ -130,12 +148,10 @@ class KernelAgent(DirectAgent):
     ) -> npt.NDArray[np.int64]:
         """The kernel's actions [n]."""
         out = np.empty(len(action_mask), np.int64)
-        shown = observation
-        if not self.reads_vector:
-            shown = observation.view(self.game.observation_dtype).reshape(len(action_mask))
-        args = (played_by(self, self.game), shown, action_mask, key, out)
+        rows = Rows(observation.view(self.game.observation_dtype).reshape(len(action_mask)), observation)
+        args = (played_by(self, self.game), rows, action_mask, key, out)
         if self._entry is None:
-            self._entry = bind(_rows_driver(self.kernel), *args)
+            self._entry = bind(_rows_driver(self.kernel, seen_by(self)), *args)
         self._entry(*args)
         return out
 

@@ -28,6 +28,7 @@ from backalley.agents.learned import PolicyAgent, load_policy
 from backalley.agents.match import Match
 from backalley.agents.network import PolicyNetwork, network_of, weights_of
 from backalley.agents.network_agent import NetworkAgent
+from backalley.agents.players import NetworkPlayer, to_json
 from backalley.agents.policy_file import (
     JSON_FILE,
     WEIGHTS_FILE,
@@ -46,6 +47,8 @@ from backalley.envs.core.vector import BatchEnv
 from tests import kuhn
 
 GAME = kuhn.GAME.bind()
+NETWORK = NetworkPlayer(width=16, layers=2, greedy=False)
+GREEDY, PLAYER = NETWORK._replace(greedy=True), to_json(NETWORK)
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = {name: uncompiled(getattr(inference, name)) for name in ("keep_inputs", "add_four", "add_one")}
 
@@ -61,7 +64,7 @@ def network(seed: int = 0) -> PolicyNetwork:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     place = tmp_path / "policy"
-    save_policy(place, weights_of(network()), GAME, name="tester", greedy=False, made={"command": "by hand"})
+    save_policy(place, weights_of(network()), GAME, name="tester", player=NETWORK, made={"command": "by hand"})
     return place
 
 
@@ -117,7 +120,7 @@ def test_actions_are_drawn_with_the_networks_probabilities(folder: Path) -> None
 
 
 def test_a_greedy_policy_takes_the_likeliest_legal_action(tmp_path: Path) -> None:
-    save_policy(tmp_path / "p", weights_of(network()), GAME, name="greedy", greedy=True, made={})
+    save_policy(tmp_path / "p", weights_of(network()), GAME, name="greedy", player=GREEDY, made={})
     agent = PolicyAgent(tmp_path / "p", GAME)
     tables, keys = views(3)
     view = view_of(tables.engine, np.arange(200), keys)
@@ -158,7 +161,7 @@ def test_sums_have_one_order_compiled_or_not() -> None:
 
 def test_matches_run_policies_in_machine_code(folder: Path, tmp_path: Path) -> None:
     """Two policies, a policy and a bot: what the compiled match plays is what views play."""
-    save_policy(tmp_path / "other", weights_of(network(1)), GAME, name="other", greedy=True, made={})
+    save_policy(tmp_path / "other", weights_of(network(1)), GAME, name="other", player=GREEDY, made={})
     one, other = PolicyAgent(folder, GAME), PolicyAgent(tmp_path / "other", GAME)
     pairs: list[list[Agent]] = [[one, other], [one, RandomAgent()], [BotAgent(GAME), other]]
     for pair in pairs:
@@ -231,7 +234,7 @@ def test_a_policy_knows_its_game(folder: Path, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(catalogue, "_registered", {})
     catalogue.register_game(kuhn.GAME)
     game = GAME.bind(first=1)
-    save_policy(tmp_path / "other", weights_of(network()), game, name="second", greedy=True, made={})
+    save_policy(tmp_path / "other", weights_of(network()), game, name="second", player=GREEDY, made={})
     policy = load_policy(str(tmp_path / "other"))
     assert (policy.game, policy.greedy, policy.note) == (game, True, "")
     assert load_policy(tmp_path / "other", greedy=False).greedy is False
@@ -318,10 +321,14 @@ def test_an_edited_json_is_refused(folder: Path) -> None:
         ({"format": 9}, "of format 9"),
         ({"observation": []}, "another observation layout"),
         ({"actions": 3}, "another observation layout"),
-        ({"network": {"width": 32, "layers": 2}}, "another shape"),
-        ({"network": {"width": 2**40, "layers": 2}}, "network that Back Alley does not make"),
-        ({"network": {"width": 16, "layers": 10**9}}, "network that Back Alley does not make"),
-        ({"network": {"width": 16, "layers": True}}, "network that Back Alley does not make"),
+        ({"player": {**PLAYER, "width": 32}}, "another shape"),
+        ({"player": {**PLAYER, "width": 2**40}}, "player that Back Alley does not make"),
+        ({"player": {**PLAYER, "layers": 10**9}}, "player that Back Alley does not make"),
+        ({"player": {**PLAYER, "layers": True}}, "player that Back Alley does not make"),
+        ({"player": {**PLAYER, "greedy": "yes"}}, "player that Back Alley does not make"),
+        ({"player": {**PLAYER, "deep": 1}}, "player that Back Alley does not make"),
+        ({"player": {**PLAYER, "kind": "oracle"}}, "kind 'oracle'; there are network, corrections"),
+        ({"player": []}, "lacks a proper 'player'"),
         ({"weights": []}, "lacks a proper 'weights'"),
         ({"name": None}, "lacks a proper 'name'"),
     ],
@@ -354,7 +361,7 @@ def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
     bad = network()
     with torch.no_grad():
         bad.head.bias[0] = float("nan")
-    save_policy(tmp_path / "p", weights_of(bad), GAME, name="bad", greedy=False, made={})
+    save_policy(tmp_path / "p", weights_of(bad), GAME, name="bad", player=NETWORK, made={})
     refused(tmp_path / "p", "not finite")
 
 
@@ -383,7 +390,7 @@ def small_disk(limit: int) -> Iterator[None]:
 
 def test_a_full_disk_leaves_the_former_policy(folder: Path) -> None:
     with small_disk(1000), pytest.raises(OSError, match="too large"):
-        save_policy(folder, weights_of(network(1)), GAME, name="newer", greedy=False, made={})
+        save_policy(folder, weights_of(network(1)), GAME, name="newer", player=NETWORK, made={})
     assert read_policy(folder, GAME)[1]["name"] == "tester"
     assert [path.name for path in folder.parent.iterdir()] == ["policy"]
 
@@ -408,9 +415,9 @@ def test_an_interrupted_write_leaves_one_whole_policy(folder: Path, cut: int, mo
             patch.setattr(os, name, step(getattr(os, name)))
         patch.setattr(shutil, "rmtree", step(shutil.rmtree))
         with suppress(Killed):
-            save_policy(folder, weights_of(network(1)), GAME, name="newer", greedy=False, made={})
+            save_policy(folder, weights_of(network(1)), GAME, name="newer", player=NETWORK, made={})
     assert read_policy(folder, GAME)[1]["name"] in ("tester", "newer")
-    save_policy(folder, weights_of(network(2)), GAME, name="third", greedy=False, made={})
+    save_policy(folder, weights_of(network(2)), GAME, name="third", player=NETWORK, made={})
     assert read_policy(folder, GAME)[1]["name"] == "third"
     assert [path.name for path in folder.parent.iterdir()] == ["policy"]
 
@@ -434,7 +441,7 @@ def test_weights_too_great_for_half_precision_are_refused(tmp_path: Path) -> Non
     with torch.no_grad():
         bad.head.bias[0] = 1e6
     with pytest.raises(PolicyFileError, match=r"head\.bias go up to 1e\+06, .* 65504"):
-        save_policy(tmp_path / "p", weights_of(bad), GAME, name="bad", greedy=False, made={})
+        save_policy(tmp_path / "p", weights_of(bad), GAME, name="bad", player=NETWORK, made={})
     assert not (tmp_path / "p").exists()
 
 

@@ -16,6 +16,7 @@ import torch
 from backalley.agents.base import Agent
 from backalley.agents.network import BFLOAT16, FLOAT32, PolicyNetwork, best_precision, network_of, weights_of
 from backalley.agents.network_agent import NetworkAgent
+from backalley.agents.players import network_player
 from backalley.agents.policy_file import WEIGHTS_FILE, observation_bound, observation_layout, read_policy, save_policy
 from backalley.envs.core.base import Game
 
@@ -144,26 +145,16 @@ class Trainer:
             if not self.config.ppo.reward_scale
             else 1 / self.config.ppo.reward_scale,
         }
-        save_policy(
-            folder,
-            weights_of(self.final_network()),
-            self.game,
-            name=name,
-            greedy=self.config.run.greedy,
-            made={**facts, **made},
-        )
+        self._write(folder, name, self.config.run.greedy, {**facts, **made})
+
+    def _write(self, folder: Path, name: str, greedy: bool, made: Mapping[str, Any]) -> None:
+        weights = weights_of(self.final_network())
+        save_policy(folder, weights, self.game, name=name, player=network_player(weights, greedy=greedy), made=made)
 
     def _join_past(self) -> None:
         name = f"{self.decisions:012d}"
         place = self.folder / LEAGUE_FOLDER / name
-        save_policy(
-            place,
-            weights_of(self.final_network()),
-            self.game,
-            name=name,
-            greedy=False,
-            made={"decisions": self.decisions},
-        )
+        self._write(place, name, False, {"decisions": self.decisions})
         self._past[name] = _weights_digest(place)
         self.league.add_past(self._past_agent(name))
 

@@ -40,6 +40,12 @@ def source(function: Callable[..., Any]) -> Path:
     return Path(uncompiled(function).__code__.co_filename).resolve()
 
 
+def sources_of(function: Callable[..., Any]) -> tuple[Path, ...]:
+    """All files that the machine code of a function follows from: for one that `specialise` made, the kernels' too."""
+    found: tuple[Path, ...] = getattr(uncompiled(function), "sources", (source(function),))
+    return found
+
+
 def compiled(function: Callable[P, R], *sources: Path, keep: bool = True, arrays: bool = True) -> Callable[P, R]:
     """Compile on first use, without the interpreter lock, and keep the machine code on disk for the present text of
     `sources`.

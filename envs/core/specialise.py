@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-from .kernel import COMPILED, compiled, source, uncompiled
+from .kernel import COMPILED, compiled, sources_of, uncompiled
 
 
 def template(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,7 +31,7 @@ def specialise(
     parts = [(name, uncompiled(part)) for name, part in sorted(names.items())]
     words = " ".join(f"{name}={part.__module__}.{part.__qualname__}" for name, part in parts)
     mark = hashlib.sha256(words.encode()).hexdigest()[:12]
-    sources = sorted({source(part) for part in [*templates, *names.values()]})
+    sources = sorted({path for part in [*templates, *names.values()] for path in sources_of(part)})
     scope: dict[str, Any] = {}
     for part in templates:
         scope |= part.__globals__
@@ -43,6 +43,7 @@ def specialise(
         # another.
         copy.__qualname__ = f"{part.__name__}_{mark}"
         copy.__module__ = __name__
+        copy.sources = tuple(sources)  # type: ignore[attr-defined]
         made[part.__name__] = scope[part.__name__] = (
             compiled(copy, *sources, keep=keep, arrays=False) if COMPILED else copy
         )
