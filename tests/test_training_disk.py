@@ -10,18 +10,18 @@ import pytest
 
 from backalley.training import checkpoint
 from backalley.training.checkpoint import CheckpointError
+from backalley.training.course import Course
 from backalley.training.run import TrainingError
 from backalley.training.train import train
-from backalley.training.trainer import Trainer
 from tests.test_training_policy import small_disk
 from tests.tiny_runs import DECISIONS, GAME, ROLLOUT, Killed, die, files, log_of, stopped_after, tiny, weights
 
 
 def test_a_full_disk_ends_in_a_sentence_and_keeps_the_last_checkpoint(whole: Path, tmp_path: Path) -> None:
     run, steps = tmp_path / "run", 0
-    save = Trainer.save
+    save = Course.save
 
-    def tight(self: Trainer) -> Path:
+    def tight(self: Course) -> None:
         nonlocal steps
         steps += 1
         if steps < 6:  # the first is of the beginning
@@ -30,7 +30,7 @@ def test_a_full_disk_ends_in_a_sentence_and_keeps_the_last_checkpoint(whole: Pat
             return save(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Trainer, "save", tight)
+        patch.setattr(Course, "save", tight)
         with pytest.raises(TrainingError, match=r"could not be written on: File too large.*--resume") as caught:
             tiny(run, seed=7)
     assert str(run) in str(caught.value)
@@ -120,7 +120,7 @@ def test_a_restart_forgets_what_came_of_a_run(whole: Path, tmp_path: Path) -> No
 def test_a_restart_cut_off_is_not_gone_on_with(tmp_path: Path) -> None:
     run = stopped_after(3, tmp_path / "run")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Trainer, "begin", lambda self: die())
+        patch.setattr(Course, "begin", lambda self: die())
         with pytest.raises(Killed):
             train(GAME, resume=run, restart=True)
     with pytest.raises(TrainingError, match="has no checkpoints any more"):

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from backalley.training.course import Course
 from backalley.training.train import Stopped, train
-from backalley.training.trainer import Trainer
 from tests import kuhn
 
 GAME = kuhn.GAME.bind()
@@ -49,9 +49,9 @@ def log_of(run: Path) -> list[dict[str, str]]:
 
 def stopped_after(steps: int, out: Path, how: Callable[[], None] | None = None) -> Path:
     """A run with seed 7 that Ctrl-C, or `how`, ends in the midst of an update."""
-    step, done = Trainer.step, 0
+    step, done = Course.step, 0
 
-    def interrupted(self: Trainer) -> None:
+    def interrupted(self: Course) -> None:
         nonlocal done
         done += 1
         if done == steps:
@@ -59,7 +59,7 @@ def stopped_after(steps: int, out: Path, how: Callable[[], None] | None = None) 
         step(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Trainer, "step", interrupted)
+        patch.setattr(Course, "step", interrupted)
         with pytest.raises((Stopped, Killed)) as caught:
             tiny(out, seed=7)
     if caught.type is Stopped:

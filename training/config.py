@@ -17,6 +17,8 @@ from backalley.envs.core import options as option_rules
 from backalley.envs.core.base import Game
 from backalley.envs.core.options import OptionError, option
 
+from .phases import Phases
+
 CONFIGS = Path(__file__).resolve().parent / "configs"
 DEFAULT = "default.yaml"
 
@@ -74,6 +76,7 @@ class LeagueSettings(NamedTuple):
 class RunSettings(NamedTuple):
     """The course of a run."""
 
+    phases: Annotated[Phases, option("how it learns, one after the other")]
     seconds: Annotated[float, option("budget where neither --seconds nor --decisions is given", low=0)]
     checkpoint_seconds: Annotated[float, option("seconds between checkpoints", low=0)]
     log_every: Annotated[int, option("rollouts between lines of the log", low=1)]

@@ -60,7 +60,6 @@ def measure(
     config = config_rules.load(found, config_overrides)
     with one_thread(), tempfile.TemporaryDirectory(prefix="backalley-measure-") as scratch:
         trainer = Trainer(found, config, seed=0, folder=Path(scratch))
-        trainer.model.set_logger(Logger(None, []))
         plain = _PlainSB3(trainer.practice)
         sides: dict[str, Callable[[], int]] = {"backalley": lambda: _step(trainer), "sb3_defaults": plain.step}
         turns = _alternate(sides, seconds, progress)

@@ -26,18 +26,14 @@ from backalley.benchmarks.evaluate import evaluate
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
 
-from . import checkpoint
+from .course import Course, Say
 from .league import bots_of
-from .logs import run_logger
 from .report import TrainingResult
 from .run import EVALUATION_FILE, POLICY_FOLDER, Budget, Run, TrainingError, begin, locked, path_of, reopen, sentences
 from .signals import asked_to_stop
-from .trainer import Trainer
 
 Progress = Callable[[float, float, str], None]
 """Called with the work done, all work (seconds or decisions; deals at the end) and a few words."""
-Say = Callable[[str], None]
-"""Called with a sentence."""
 
 
 class Stopped(Exception):
@@ -97,40 +93,38 @@ def train(
             device=device,
         )
     with sentences(run), locked(run.folder), one_thread():
-        trainer = _trainer(run, say, anew=resume is None or restart)
-        _learn(run, trainer, progress, say)
-        return _finish(run, trainer, progress)
+        course = _course(run, say, anew=resume is None or restart)
+        _learn(course, progress, say)
+        return _finish(course, progress)
 
 
-def _trainer(run: Run, say: Say, *, anew: bool) -> Trainer:
-    """The trainer of a run, at its beginning or at its latest checkpoint.
+def _course(run: Run, say: Say, *, anew: bool) -> Course:
+    """The course of a run, at its beginning or at its latest checkpoint.
 
     A run has a checkpoint from its beginning on: one without any has lost it.
     """
-    trainer = Trainer(
-        run.game, run.config, seed=run.seed, folder=run.folder, device=run.device, precision=run.precision
-    )
-    run.precision = trainer.precision
+    course = Course(run)
     run.stamp = run.stamp or results.stamp(__file__, run.game) | {"torch": torch.__version__}
     if anew:
-        _begin(run, trainer)
+        _begin(run, course)
     else:
-        _restore(run, trainer, say)
-    trainer.model.set_logger(run_logger(run.folder, trainer.decisions))
-    start = f"from {trainer.decisions:,} decisions on " if trainer.decisions else ""
+        course.restore(say)
+        run.write()
+    course.open_log()
+    decisions = course.phase.decisions
+    start = f"from {decisions:,} decisions on " if decisions else ""
     say(
         f"Training {run.game.id} {start}in {run.folder} ({run.precision}, seed {run.seed}). "
         "Ctrl-C stops and keeps everything."
     )
     say(f"The same run again: {run.command()}")
-    return trainer
+    return course
 
 
-def _begin(run: Run, trainer: Trainer) -> None:
+def _begin(run: Run, course: Course) -> None:
     run.clear()
     try:
-        trainer.begin()
-        trainer.save()
+        course.begin()
         run.write()
     except BaseException:
         if not run.begun:
@@ -138,41 +132,28 @@ def _begin(run: Run, trainer: Trainer) -> None:
         raise
 
 
-def _restore(run: Run, trainer: Trainer, say: Say) -> None:
-    found = checkpoint.latest(run.folder)
-    if found is None:
-        raise TrainingError(f"The run in {run.folder} has no checkpoint any more; --restart begins it anew.")
-    arrays, facts, complaints = found
-    for sentence in complaints:
-        say(f"{sentence} Going on from the one before.")
-    trainer.restore(arrays, facts)
-    run.write()
-
-
-def _learn(run: Run, trainer: Trainer, progress: Progress, say: Say) -> None:
+def _learn(course: Course, progress: Progress, say: Say) -> None:
     """Learn until the budget is spent. Raises Stopped."""
-    settings, saved = run.config.run, trainer.seconds
+    run, phase = course.run, course.phase
+    settings, saved = run.config.run, phase.seconds
     with asked_to_stop(say) as asked:
-        while not run.budget.spent(trainer.seconds, trainer.decisions) and not asked.is_set():
-            trainer.step()
-            progress(*run.budget.progress(trainer.seconds, trainer.decisions), trainer.summary())
-            if trainer.rollouts % settings.log_every == 0:
-                trainer.log()
-            if trainer.seconds - saved >= settings.checkpoint_seconds:
-                trainer.save()
-                saved = trainer.seconds
-        trainer.save()
-        trainer.model.logger.close()
-        made = {"command": run.command(trainer.decisions), "precision": run.precision, **run.stamp}
-        trainer.save_policy(run.folder / POLICY_FOLDER, made)
-    if not run.budget.spent(trainer.seconds, trainer.decisions):
-        raise Stopped(
-            f"Stopped after {trainer.decisions:,} decisions; all is saved. Go on with: {run.resume_command()}"
-        )
+        while not run.budget.spent(phase.seconds, phase.decisions) and not asked.is_set():
+            course.step()
+            progress(*run.budget.progress(phase.seconds, phase.decisions), phase.summary())
+            if phase.seconds - saved >= settings.checkpoint_seconds:
+                course.save()
+                saved = phase.seconds
+        course.save()
+        course.logger.close()
+        made = {"command": run.command(phase.decisions), "precision": run.precision, **run.stamp}
+        phase.save_policy(run.folder / POLICY_FOLDER, made)
+    if not run.budget.spent(phase.seconds, phase.decisions):
+        raise Stopped(f"Stopped after {phase.decisions:,} decisions; all is saved. Go on with: {run.resume_command()}")
 
 
-def _finish(run: Run, trainer: Trainer, progress: Progress) -> TrainingResult:
+def _finish(course: Course, progress: Progress) -> TrainingResult:
     """Play the final policy against every bot. Raises Stopped."""
+    run, phase = course.run, course.phase
     policy = PolicyAgent(run.folder / POLICY_FOLDER, run.game)
     bots: list[Agent] = [RandomAgent(), *bots_of(run.game)]
     deals = run.config.run.evaluation_deals
@@ -197,11 +178,11 @@ def _finish(run: Run, trainer: Trainer, progress: Progress) -> TrainingResult:
         game=run.game,
         folder=run.folder,
         policy=run.folder / POLICY_FOLDER,
-        decisions=trainer.decisions,
-        samples=trainer.samples,
-        seconds=trainer.seconds,
+        decisions=phase.decisions,
+        samples=phase.samples,
+        seconds=phase.seconds,
         reports=reports,
-        command=run.command(trainer.decisions),
+        command=run.command(phase.decisions),
         evaluation_command=run.evaluation_command(),
     )
     results.write(run.folder / EVALUATION_FILE, result.to_json())

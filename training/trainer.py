@@ -1,57 +1,42 @@
-"""One run in memory: tables, league, algorithm; a step is one rollout and one update; everything can be laid down in a
-checkpoint."""
+"""The phase `ppo`: self-play from nothing. Tables, league, algorithm; a step is one rollout and one update."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from stable_baselines3.common.logger import Logger
 
 from backalley.agents.base import Agent
-from backalley.agents.network import BFLOAT16, FLOAT32, PolicyNetwork, best_precision, network_of, weights_of
+from backalley.agents.network import PolicyNetwork, network_of, weights_of
 from backalley.agents.network_agent import NetworkAgent
 from backalley.agents.players import network_player
 from backalley.agents.policy_file import WEIGHTS_FILE, observation_bound, observation_layout, read_policy, save_policy
 from backalley.envs.core.base import Game
 
-from . import checkpoint
-from .checkpoint import Arrays, CheckpointError
-from .config import Config, ConfigError, Precision
+from .checkpoint import Arrays
+from .config import Config, ConfigError
 from .league import League, bots_of
-from .logs import record
+from .phase import Phase
 from .ppo import SelfPlayMaskablePPO
 from .run import LEAGUE_FOLDER
 from .vec_env import SeatsVecEnv, Tally
 
-_PRECISIONS = {Precision.FLOAT32: FLOAT32, Precision.BFLOAT16: BFLOAT16}
 
+class Trainer(Phase):
+    """PPO in memory."""
 
-class Trainer:
-    """Training of one policy. Between two steps, `arrays()` and `facts()` are all that what follows depends on."""
-
-    def __init__(
-        self,
-        game: Game,
-        config: Config,
-        *,
-        seed: int,
-        folder: Path,
-        device: str = "cpu",
-        precision: str = "",
-    ) -> None:
-        """`game` is the one to be played; practice may differ from it where the config says so (options that `game`
-        changes stay as they are). Past selves are kept in `folder`. `precision` overrules the config: a run that goes
-        on keeps what it began with.
+    def __init__(self, game: Game, config: Config, **course: Any) -> None:
+        """As any `Phase`. Practice may differ from the game that is to be played where the config says so (options
+        that the game itself changes stay as they are). Past selves are kept in the phase's folder.
 
         Raises OptionError, or ConfigError where practice would have another observation layout.
         """
-        self.game, self.config, self.seed, self.folder = game, config, seed, folder
+        super().__init__(game, config, **course)
         self.practice = game.type.bind({**config.options, **game.changed_options})
         if observation_layout(game) != observation_layout(self.practice):
             raise ConfigError(
@@ -59,8 +44,7 @@ class Trainer:
                 f"of {game.id} has another layout than in the game "
                 f"to be played; practise with options that leave it as it is."
             )
-        on = torch.device(device)
-        self.precision = precision or _PRECISIONS.get(config.network.precision) or best_precision(on)
+        seed = int(self.seeds().generate_state(1)[0])
         self.league = League(bots_of(self.practice), keep=config.league.keep, per_rollout=config.league.per_rollout)
         ppo = config.ppo
         self.env = SeatsVecEnv(
@@ -74,7 +58,7 @@ class Trainer:
         self.model = SelfPlayMaskablePPO(
             self.env,
             seed=seed,
-            device=on,
+            device=self.device,
             n_steps=ppo.steps,
             batch_size=ppo.batch_size,
             n_epochs=ppo.epochs,
@@ -89,17 +73,9 @@ class Trainer:
             reward_scale=ppo.reward_scale or None,
             policy_kwargs={"width": config.network.width, "layers": config.network.layers, "precision": self.precision},
         )
-        self.samples = 0
-        """Decisions learned from: all but those of league members."""
-        self.seconds = 0.0
-        """Time spent in `step`."""
+        self.model.set_logger(Logger(None, []))
         self._past: dict[str, str] = {}
         """Past selves by name, each with the digest of its weights."""
-
-    @property
-    def decisions(self) -> int:
-        """Decisions made on the tables so far."""
-        return int(self.model.num_timesteps)
 
     @property
     def rollouts(self) -> int:
@@ -118,14 +94,13 @@ class Trainer:
     def step(self) -> None:
         """One rollout and one update; the learner joins its own past when it is time. Raises OSError where that cannot
         be written."""
-        started = time.perf_counter()
         every = self.config.league.snapshot_every
         before = self.decisions // every
         self.model.iterate()
+        self.decisions = int(self.model.num_timesteps)
         self.samples += len(self.model.rollout_buffer.kept)
         if self.has_league and self.decisions // every > before:
             self._join_past()
-        self.seconds += time.perf_counter() - started
 
     def final_network(self) -> PolicyNetwork:
         """The policy so far: the averaged weights."""
@@ -165,12 +140,10 @@ class Trainer:
 
     # Log --------------------------------------------------------------------------------------------------------------
 
-    def log(self) -> None:
-        """Write a line of the log, and begin to count anew. Raises OSError."""
+    def log_values(self) -> dict[str, float]:
+        """Episodes, returns, league scores, and what SB3 says of the latest update."""
         logger, tally = self.model.logger, self.env.tally
         values = {
-            "time/seconds": self.seconds,
-            "time/samples_per_second": self.samples / max(self.seconds, 1e-9),
             "rollout/episodes": float(tally.episodes),
             "rollout/episode_length": tally.decisions / max(tally.episodes, 1),
             "rollout/return_spread": self.env.return_spread(),
@@ -181,9 +154,10 @@ class Trainer:
             past = [member.score for member in self.league.members if member.past and not member.retired]
             values["league/past"] = float(np.mean(past)) if past else 0.5
             values |= {f"league/{member.agent.name}": member.score for member in self.league.members if not member.past}
-        record(logger, values)
-        logger.dump(self.decisions)
+        values |= logger.name_to_value
+        logger.dump()
         self.env.tally = Tally()
+        return values
 
     def summary(self) -> str:
         """How it goes, in a few words: decisions, pace, and the latest scores against the league's bots or the mean
@@ -199,11 +173,8 @@ class Trainer:
 
     # Checkpoints ------------------------------------------------------------------------------------------------------
 
-    def save(self) -> Path:
-        """Lay the run down in a checkpoint. Raises OSError, with the former checkpoints untouched."""
-        return checkpoint.save(self.folder, self.decisions, self._arrays(), self._facts() | {"seconds": self.seconds})
-
-    def _arrays(self) -> Arrays:
+    def arrays(self) -> Arrays:
+        """Weights, their averages, Adam's moments, tables."""
         model = self.model
         kept = {f"network.{name}": array for name, array in weights_of(model.policy.network).items()}
         kept |= {f"average.{name}": array for name, array in weights_of(model.average).items()}
@@ -213,10 +184,10 @@ class Trainer:
                 kept[f"adam.{name}.{key}"] = value.detach().cpu().numpy()
         return kept
 
-    def _facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
+        """Counts, generators, the league."""
         model = self.model
         return {
-            "game": self.game.id,
             "decisions": self.decisions,
             "samples": self.samples,
             "updates": model._n_updates,
@@ -228,18 +199,8 @@ class Trainer:
         }
 
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
-        """Go on from a checkpoint of the same game and config. Raises CheckpointError."""
-        try:
-            self._restore(arrays, facts)
-        except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
-            raise CheckpointError(
-                f"The checkpoint does not fit this run, whose {self.game.id} or settings have changed: {error}"
-            ) from error
-
-    def _restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        """Go on from a checkpoint of the same game and config."""
         model, device = self.model, self.model.device
-        if facts["game"] != self.game.id:
-            raise ValueError(f"it is of {facts['game']}")
         for part, network in (("network", model.policy.network), ("average", model.average)):
             network.load_state_dict({name: torch.from_numpy(arrays[f"{part}.{name}"]) for name in network.state_dict()})
         for name, parameter in model.policy.network.named_parameters():
@@ -256,19 +217,12 @@ class Trainer:
         past = {name: self._past_agent(name) for name in self._past}
         tables = {name.removeprefix("tables."): array for name, array in arrays.items() if name.startswith("tables.")}
         observation = self.env.restore(tables, facts["tables"], past)
-        model.num_timesteps, self.samples = int(facts["decisions"]), int(facts["samples"])
-        self.seconds = float(facts["seconds"])
+        self.decisions, self.samples = int(facts["decisions"]), int(facts["samples"])
+        model.num_timesteps = self.decisions
         model._n_updates, model.updates_averaged = int(facts["updates"]), int(facts["updates_averaged"])
         model.policy.stream = np.uint64(facts["actions"])
         model.rollout_buffer.generator.bit_generator.state = facts["shuffles"]
         model.start(observation)
-
-    def digest(self) -> str:
-        """A digest of everything the run depends on from here: equal digests go on alike."""
-        whole = hashlib.sha256(json.dumps(self._facts(), sort_keys=True).encode())
-        for name, array in sorted(self._arrays().items()):
-            whole.update(name.encode() + array.tobytes())
-        return whole.hexdigest()
 
 
 def _weights_digest(place: Path) -> str:

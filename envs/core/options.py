@@ -9,6 +9,7 @@ Kernels receive the same tuple with every choice as a plain int, so that machine
 
 from __future__ import annotations
 
+import abc
 import difflib
 import functools
 import math
@@ -17,7 +18,7 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, ClassVar, Self
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,26 @@ class OptionError(ValueError, TypeError):
     """
 
 
+class Written(abc.ABC):
+    """A kind of value with a notation of its own: it reads itself from what is given and writes itself down again.
+
+    For settings; a game's options are numbers and choices, which is all that kernels know.
+    """
+
+    takes: ClassVar[str]
+    """What it may be given as, in words."""
+
+    @classmethod
+    @abc.abstractmethod
+    def read(cls, given: Any) -> Self:
+        """The value that `given` stands for: a string of a command line, or plain lists and mappings of a file. Raises
+        ValueError in a sentence."""
+
+    @abc.abstractmethod
+    def written(self) -> Any:
+        """The value in plain lists, mappings, strings and numbers, as `read` takes it."""
+
+
 def unexpected_keyword(name: str) -> str:
     """What Python says of a keyword that nobody takes. Stable-Baselines3 and TorchRL look for these words to learn that
     they can do without a keyword (`render_mode`, `frameskip`)."""
@@ -80,6 +101,8 @@ def declared(options_class: type) -> dict[str, tuple[type, Option]]:
 def choices(options_class: type, name: str) -> str:
     """The values an option takes, in words, for messages and tables."""
     kind, note = declared(options_class)[name]
+    if isinstance(kind, type) and issubclass(kind, Written):
+        return kind.takes
     if isinstance(kind, type) and issubclass(kind, IntEnum):
         return " | ".join(f'"{member.name.lower()}"' for member in kind)
     if kind is bool:
@@ -119,6 +142,11 @@ def parse(game: str, options_class: type, given: Mapping[str, Any], *, keywords:
 
 def _value(game: str, options_class: type, name: str, value: Any) -> Any:
     kind, note = declared(options_class)[name]
+    if isinstance(kind, type) and issubclass(kind, Written):
+        try:
+            return kind.read(value)
+        except ValueError as error:
+            raise OptionError(f"{game} option {name} is {value!r}: {error}") from None
     result = _convert(kind, _plainly(kind, note, value), note.parts)
     if result is None or not _within(result, note):
         raise OptionError(f"{game} option {name} is {value!r}; it takes {choices(options_class, name)}.")
@@ -213,6 +241,9 @@ def as_dict(options: Any) -> dict[str, Any]:
     owner: type = type(options)
     for name, (kind, note) in declared(owner).items():
         value = getattr(options, name)
+        if isinstance(value, Written):
+            found[name] = value.written()
+            continue
         if isinstance(kind, type) and issubclass(kind, IntEnum):
             value = kind(value).name.lower()
         found[name] = [shown(item, note) for item in value] if isinstance(value, tuple) else shown(value, note)
