@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
-from backalley.envs.core.kernel import bind, kernel, passing
+from backalley.envs.core.kernel import bind, inlined, kernel, passing
 from backalley.envs.core.specialise import specialise, template
 
 from .base import Agent, DirectAgent
@@ -59,7 +59,7 @@ def seen_vector(batch: Any, row: int) -> Any:
     return batch.flat[row]
 
 
-@passing
+@inlined
 def seen_both(batch: Any, row: int) -> Any:
     """What is shown to a kernel that asks a bot, and reads the vector."""
     return batch.observation[row], batch.flat[row]

@@ -76,6 +76,12 @@ def passing(function: Callable[P, R]) -> Callable[P, R]:
     return compiled(function, keep=False) if COMPILED else function
 
 
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """A kernel whose text is set into its callers' before they are compiled: it may give a tuple that holds a record,
+    which Numba's functions cannot hand back."""
+    return numba.njit(inline="always")(function) if COMPILED else function
+
+
 def wrapping(function: Callable[P, R]) -> Callable[P, R]:
     """A kernel whose 64-bit arithmetic is meant to wrap around; uncompiled, NumPy would warn of each overflow."""
     if COMPILED:
