@@ -1,4 +1,4 @@
-"""What a bot is, told by its play: corrections that were learned for a bot mean nothing beside one that plays
+"""Who an agent is, told by its play: corrections that were learned for a bot mean nothing beside one that plays
 otherwise, while one that was reformatted, or made faster, is the same."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.vector import BatchEnv
 
-from .base import view_of
+from .base import Agent, view_of
 from .rule_based import BotAgent, random_rows
 
 POSITIONS = 4096
@@ -22,9 +22,13 @@ _SEED = 0x626F74
 
 @functools.lru_cache(maxsize=64)
 def fingerprint(game: Game, bot: str) -> str:
-    """The digest of a bot's actions on POSITIONS positions of random play, drawn from a fixed seed. Raises ValueError
-    where the game has no such bot."""
-    agent, tables = BotAgent(game, bot), BatchEnv(game, _TABLES, seed=_SEED)
+    """The digest of a bot's play. Raises ValueError where the game has no such bot."""
+    return digest_of_play(BotAgent(game, bot), game)
+
+
+def digest_of_play(agent: Agent, game: Game) -> str:
+    """The digest of an agent's actions on POSITIONS positions of random play, drawn from a fixed seed."""
+    tables = BatchEnv(game, _TABLES, seed=_SEED)
     rows, digest = np.arange(_TABLES), hashlib.sha256()
     keys, drawn = np.empty(_TABLES, np.uint64), np.empty(_TABLES, np.int64)
     time_step = tables.reset()

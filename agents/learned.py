@@ -33,8 +33,8 @@ class Play(NamedTuple):
 class PolicyAgent(KernelAgent):
     """A policy from disk, in the form of a bot: matches run it in machine code.
 
-    `metadata` is its JSON: what it plays and how it was made; `player` says how it is played; `note` tells where it was
-    trained under other options than it is to play under.
+    `metadata` is its JSON: what it plays and how it was made; `player` says how it is played; `note` tells which bot
+    it corrects, if any, and where it was trained under other options than it is to play under.
     """
 
     def __init__(
@@ -58,7 +58,11 @@ class PolicyAgent(KernelAgent):
         super().__init__(self.metadata["name"], self._play.kernel, self.game)
         self.reads = self._play.reads
         self.identity = self.metadata["weights"]["sha256"]
-        self.note = _note(self.metadata["options"], self.game.option_values)
+        self.note = " ".join(
+            sentence
+            for sentence in (_kind(self.player), _note(self.metadata["options"], self.game.option_values))
+            if sentence
+        )
 
     @property
     def greedy(self) -> bool:
@@ -130,6 +134,11 @@ def load_policy(
     OptionError in a sentence.
     """
     return PolicyAgent(folder, game, greedy=greedy)
+
+
+def _kind(player: Player) -> str:
+    """What is no player of its own says so."""
+    return f"It is bot:{player.bot} with learned corrections." if isinstance(player, Corrections) else ""
 
 
 def _note(trained: Mapping[str, Any], played: Mapping[str, Any]) -> str:

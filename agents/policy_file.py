@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +84,25 @@ def save_policy(
         "weights": {"file": WEIGHTS_FILE, "bytes": len(packed), "sha256": hashlib.sha256(packed).hexdigest()},
         "made": dict(made),
     }
-    metadata["sha256"] = _metadata_digest(metadata)
-    durable.write_folder(folder, {WEIGHTS_FILE: packed, JSON_FILE: json.dumps(metadata, indent=1).encode() + b"\n"})
+    _write(folder, metadata, packed)
+
+
+def copy_policy(source: Path, folder: Path, *, name: str, serves: Mapping[str, Sequence[Any]]) -> None:
+    """Write the policy in `source` to `folder` under another name, wholly or not at all.
+
+    `serves` says, by the option's name, under which other values than its own it plays as it should. Raises
+    PolicyFileError for a policy that is damaged, and OSError.
+    """
+    source = find_policy(source)
+    metadata = read_metadata(source)
+    _read_weights(source, metadata)
+    served = {option: list(values) for option, values in serves.items() if values}
+    _write(folder, {**metadata, "name": name, "serves": served}, (source / WEIGHTS_FILE).read_bytes())
+
+
+def _write(folder: Path, metadata: dict[str, Any], packed: bytes) -> None:
+    signed = {**metadata, "sha256": _metadata_digest(metadata)}
+    durable.write_folder(folder, {WEIGHTS_FILE: packed, JSON_FILE: json.dumps(signed, indent=1).encode() + b"\n"})
 
 
 def _half(name: str, weights: npt.NDArray[Any]) -> npt.NDArray[np.float16]:
@@ -184,6 +201,9 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     for name, kind in _KINDS.items():
         if not isinstance(metadata.get(name), kind):
             raise PolicyFileError(f"{path} lacks a proper {name!r}; get the policy anew.")
+    serves = metadata.setdefault("serves", {})  # policies that come with a game have some
+    if not isinstance(serves, dict) or not all(isinstance(values, list) for values in serves.values()):
+        raise PolicyFileError(f"{path} lacks a proper 'serves'; get the policy anew.")
     try:
         players.from_json(metadata["player"])
     except ValueError as error:

@@ -1,5 +1,8 @@
-"""Agents by name: `random`, `bot`, `bot:NAME`, `mc:WORLDS[:MILLISECONDS]`, `human`, the folder of a trained policy,
-or one's own: `module:Class`, `file.py:Class`, `sb3:model.zip`."""
+"""Agents by name: `random`, `bot`, `bot:NAME`, `policy`, `policy:NAME`, `mc:WORLDS[:MILLISECONDS]`, `human`, the folder
+of a trained policy, or one's own: `module:Class`, `file.py:Class`, `sb3:model.zip`.
+
+A name always means its agent, also where a folder is called so: that folder is `./policy`, or a Path.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Any
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
 
+from . import shipped
 from .base import Agent, as_agent
 from .custom import custom_agent
 from .human import HumanAgent
@@ -28,10 +32,8 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
     game = game_of(game)
     if not isinstance(spec, (str, Path)):
         return as_agent(spec)
-    if isinstance(spec, Path) or Path(spec).is_dir():
-        from .learned import PolicyAgent
-
-        return PolicyAgent(Path(spec), game)
+    if isinstance(spec, Path):
+        return _policy(spec, game)
     kind, _, rest = spec.partition(":")
     if spec == "random":
         return RandomAgent()
@@ -39,16 +41,43 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
         return HumanAgent()
     if kind == "bot":
         return BotAgent(game, rest or None)
+    if kind == shipped.FOLDER:
+        return _policy(_shipped(game, rest or None), game)
     if kind == "mc":
         return search_agent(spec, game, num_threads)
     if kind == "sb3":
         from .sb3_model import SB3Agent  # needs Stable-Baselines3
 
         return SB3Agent(Path(rest), game)
+    if Path(spec).is_dir():
+        return _policy(Path(spec), game)
     if ":" in spec:
         return custom_agent(spec, game)
-    names = ["random", "human", *(["bot"] if game.bots else []), *(f"bot:{name}" for name in game.bots)]
+    names = named(game)
     near = difflib.get_close_matches(spec, [*names, *game.bots], 1)
     meant = "" if not near else f" Did you mean {near[0] if near[0] in names else f'bot:{near[0]}'}?"
     shown = ", ".join([*names, "mc:WORLDS[:MILLISECONDS]"])
     raise ValueError(f"There is no agent {spec!r}; an agent is {shown}, {FORMS}.{meant}")
+
+
+def named(game: Game) -> list[str]:
+    """The agents of a game that go by a plain name: its bots and the policies that come with it among them."""
+    bots = [*(["bot"] if game.bots else []), *(f"bot:{name}" for name in game.bots)]
+    policies = shipped.names(game)
+    return ["random", "human", *bots, *([shipped.FOLDER] if policies else []), *(f"policy:{name}" for name in policies)]
+
+
+def _shipped(game: Game, name: str | None) -> Path:
+    """The folder of a policy that comes with the game. Raises ValueError in a sentence."""
+    try:
+        return shipped.policy_for(game, name).folder
+    except shipped.NoPolicy as error:
+        here = Path(shipped.FOLDER)
+        hint = f" (The folder of that name here is ./{here}.)" if name is None and here.is_dir() else ""
+        raise shipped.NoPolicy(f"{error}{hint}") from None
+
+
+def _policy(folder: Path, game: Game) -> Agent:
+    from .learned import PolicyAgent
+
+    return PolicyAgent(folder, game)

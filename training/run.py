@@ -22,7 +22,7 @@ from backalley.benchmarks import results
 from backalley.envs.core import durable
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game_type
-from backalley.envs.core.options import OptionError
+from backalley.envs.core.options import OptionError, typed
 
 from . import checkpoint
 from . import config as config_rules
@@ -96,10 +96,10 @@ class Run:
     def command(self, decisions: int | None = None) -> str:
         """The line that does this run again; with `decisions`, one that ends at exactly the same weights on the same
         machine."""
-        words = ["backalley", "train", self.game.spec, *self._options()]
+        words = ["backalley", "train", self.game.spec, *self.game.option_words]
         words += ["--config", self._config_file()] if self.given else []
         for name, value in self.overrides.items():
-            words += ["--set", f"{name}={_word(value)}"]
+            words += ["--set", f"{name}={typed(value)}"]
         words += ["--seed", str(self.seed)]
         if decisions is not None:
             words += ["--decisions", str(decisions)]
@@ -109,10 +109,6 @@ class Run:
         if self.device != "cpu":
             words += ["--device", self.device]
         return shlex.join(words)
-
-    def _options(self) -> list[str]:
-        changed = self.game.changed_options.items()
-        return [word for name, value in changed for word in ("--option", f"{name}={_word(value)}")]
 
     def _config_file(self) -> str:
         """The file given, while it still says what it said; else the copy of it."""
@@ -128,7 +124,7 @@ class Run:
     def evaluation_command(self) -> str:
         """The line that plays the final policy against the game's best bot."""
         words = ["backalley", "evaluate", self.game.spec, str(self.folder), "bot"]
-        return shlex.join([*words, *self._options()])
+        return shlex.join([*words, *self.game.option_words])
 
     def write(self) -> None:
         """Lay the run down; `run.json` last, so that it stands for a folder that is complete. Raises OSError."""
@@ -308,12 +304,6 @@ def _device(wanted: Any) -> str:
             f"device is {wanted!r}, but torch finds no GPU here; leave --device out to train on the processor."
         )
     return str(device)
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 # What may happen to a run ---------------------------------------------------------------------------------------------

@@ -287,6 +287,12 @@ class Game:
         """Those of `option_values` that differ from their defaults."""
         return option_rules.changed(self.options)
 
+    @property
+    def option_words(self) -> list[str]:
+        """The same as the command line takes them: `--option`, `joker=low_trump`, and so on."""
+        changed = self.changed_options.items()
+        return [word for name, value in changed for word in ("--option", f"{name}={option_rules.typed(value)}")]
+
     @functools.cached_property
     def state_dtype(self) -> np.dtype[Any]:
         """The record type of a state."""

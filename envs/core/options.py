@@ -256,6 +256,13 @@ def changed(options: Any) -> dict[str, Any]:
     return {name: value for name, value in as_dict(options).items() if value != defaults[name]}
 
 
+def typed(value: Any) -> str:
+    """A value of `as_dict` as it is typed: `true`, `3`, `rule`, `1,2`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
 def table(options_class: type) -> str:
     """A Markdown table of the options."""
     lines = ["| option | default | takes | meaning |", "|---|---|---|---|"]

@@ -1,7 +1,8 @@
 """`backalley compile`: the machine code of games made ahead of time, each game in a process of its own.
 
 What is compiled is what the library does with a game under its default options: environments, bots, matches of bots,
-the search. Options that change the shape of a table are compiled when they are first used.
+the search, the policy that comes with the game. Options that change the shape of a table are compiled when they are
+first used.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 
 import numpy as np
 
 from backalley.agents.registry import agent
 from backalley.agents.rule_based import BotAgent, RandomAgent
+from backalley.agents.shipped import NoPolicy
 from backalley.benchmarks.evaluate import evaluate
 from backalley.envs.core.catalogue import game as game_of
 
@@ -34,6 +37,8 @@ def compile_game(name: str) -> None:
     for bot in bots:
         bot.act(step.observation, step.action_mask, key=0)
     evaluate(game, [agent("mc:1", game), RandomAgent()], deals=2)
+    with suppress(NoPolicy):
+        evaluate(game, [agent("policy", game), *bots[-1:], RandomAgent()][:2], deals=2)
 
 
 def compile_games(names: Sequence[str], threads: int, done: Callable[[str, float, str], None]) -> None:

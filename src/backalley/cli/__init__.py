@@ -19,9 +19,9 @@ __all__ = ["command_line", "main"]
 def main() -> None:
     """Card games for reinforcement learning.
 
-    Agents are named random, human, bot (a game's best), bot:NAME, mc:WORLDS[:MILLISECONDS] (a search with so many
-    redrawn worlds, and so much time, for each decision), by the folder of a trained policy, or, for one's own,
-    module:Class, file.py:Class or sb3:model.zip.
+    Agents are named random, human, bot (a game's best), bot:NAME, policy (the one that comes with a game), policy:NAME,
+    mc:WORLDS[:MILLISECONDS] (a search with so many redrawn worlds, and so much time, for each decision), by the folder
+    of a trained policy, or, for one's own, module:Class, file.py:Class or sb3:model.zip.
     """
 
 

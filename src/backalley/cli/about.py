@@ -20,6 +20,7 @@ from .shared import (
 @click.command()
 def games() -> None:
     """List the games. Seats, actions and observation size are those of the default options."""
+    from backalley.agents import shipped
     from backalley.benchmarks import tabular
 
     rows, troubles = [], []
@@ -30,10 +31,11 @@ def games() -> None:
         except Exception as error:  # a game that is being written must not stand in the others' way
             troubles.append(f"{name} cannot be loaded: {type(error).__name__}: {error}")
             continue
-        rows.append([game.id, game.title, ", ".join(game.bots) or "none", *map(str, numbers)])
+        players = (", ".join(names) or "none" for names in (game.bots, shipped.names(game)))
+        rows.append([game.id, game.title, *players, *map(str, numbers)])
         if not (game.type.folder / "README.md").is_file():
             troubles.append(f"{name} has no README.md, the page of its rules.")
-    click.echo(tabular.text(["game", "title", "bots", "seats", "actions", "observation"], rows, left=3))
+    click.echo(tabular.text(["game", "title", "bots", "policies", "seats", "actions", "observation"], rows, left=4))
     for sentence in troubles:
         click.echo(sentence, err=True)
     again(command_line("games"))

@@ -1,0 +1,88 @@
+"""The policies that come with the games: each is whole, plays without torch, and as it did when it was shipped."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from backalley.agents.learned import PolicyAgent
+from backalley.agents.registry import agent
+from backalley.agents.ship import DIGESTS_FILE, read_digests
+from backalley.agents.shipped import FOLDER, Shipped, shipped
+from backalley.envs.core.base import Game
+from tests.cases import GAMES
+
+ROOT = Path(__file__).resolve().parents[1]
+MOST_BYTES = 12_000_000
+"""Of all policies together: the package is downloaded with them."""
+WITH_POLICIES = [game for game in GAMES if shipped(game)]
+EACH = pytest.mark.parametrize(
+    ("game", "one"),
+    [pytest.param(game, one, id=f"{game.name}-{one.name}") for game in WITH_POLICIES for one in shipped(game)],
+)
+
+
+def test_they_are_small_together() -> None:
+    files = [path for game in GAMES for path in (game.type.folder / FOLDER).rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < MOST_BYTES
+
+
+@EACH
+def test_it_can_be_made_again(game: Game, one: Shipped) -> None:
+    made = one.metadata["made"]
+    assert made["command"].startswith(f"backalley train {game.spec}")
+    assert made["commit"]
+    assert not made["commit"].endswith("+changes"), "made from files that no commit holds"
+
+
+@EACH
+def test_it_plays_under_all_options_it_serves(game: Game, one: Shipped) -> None:
+    """Each value with its own others, and all pairs of options together."""
+    trained = game.type.bind(one.metadata["options"])
+    PolicyAgent(one.folder, trained)
+    values = [[(option, value) for value in served] for option, served in one.metadata["serves"].items()]
+    sets = [pair for some in values for pair in ([item] for item in some)]
+    sets += [list(pair) for some in itertools.combinations(values, 2) for pair in itertools.product(*some)]
+    for given in sets:
+        bound = trained.bind(dict(given))
+        assert not one.others(bound)
+        PolicyAgent(one.folder, bound)
+
+
+@pytest.mark.parametrize("game", WITH_POLICIES, ids=lambda game: game.name)
+def test_no_two_are_for_the_same_options(game: Game) -> None:
+    options = [json.dumps(one.metadata["options"], sort_keys=True) for one in shipped(game)]
+    assert len(set(options)) == len(options)
+
+
+@pytest.mark.parametrize("game", WITH_POLICIES, ids=lambda game: game.name)
+def test_the_agent_policy_is_there_right_away(game: Game) -> None:
+    assert agent("policy", game).name.startswith("policy:")
+
+
+@pytest.mark.parametrize("game", WITH_POLICIES, ids=lambda game: game.name)
+def test_they_play_as_they_did_where_torch_cannot_be_imported(game: Game) -> None:
+    """Whoever changed on purpose how they play, or what they see, writes the digests anew:
+    `python -m backalley.agents.ship digests`."""
+    code = (
+        "import json, sys\nsys.modules['torch'] = sys.modules['stable_baselines3'] = None\n"
+        "import backalley\nfrom backalley.agents.ship import digest, shipped\n"
+        f"game = backalley.game({game.spec!r})\n"
+        "print(json.dumps({one.name: digest(one, game) for one in shipped(game)}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert json.loads(done.stdout) == read_digests(game)
+
+
+@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+def test_nothing_else_lies_there(game: Game) -> None:
+    place = game.type.folder / FOLDER
+    known = {one.folder.name for one in shipped(game)} | ({DIGESTS_FILE} if shipped(game) else set())
+    assert {path.name for path in place.iterdir()} == known if place.exists() else not known
+    for one in shipped(game):
+        assert {path.name for path in one.folder.iterdir()} == {"policy.json", "policy.safetensors"}
