@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.kernel import kernel
+from backalley.envs.core.kernel import kernel, passing
+from backalley.envs.core.parts import Bot
 from backalley.envs.core.specialise import specialise, template
 
 from .inference import Net, forward_advised
@@ -39,24 +40,30 @@ def correction(advantages: npt.NDArray[np.float32], mask: npt.NDArray[np.int8], 
     return best
 
 
-def _unbound(*args: Any) -> int:
+@passing
+def solves_nothing(options: Any, observation: Any) -> bool:
+    """For bots that play exactly nowhere."""
+    return False
+
+
+def _unbound(*args: Any) -> Any:
     raise NotImplementedError("specialise() puts a bot's kernel here")
 
 
-ADVICE = _unbound
-"""The bot's kernel in `act_corrected`."""
+ADVICE = SOLVES = _unbound
+"""The bot's kernels in `act_corrected`."""
 
 
 @template
 def act_corrected(by: Corrected, shown: Any, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """What is played where the record `shown[0]` and the vector `shown[1]` are seen, in the form of a bot's kernel."""
-    advice = ADVICE(by.options, shown[0], mask, key)
-    if by.margin == np.inf:
+    """What is played where `shown`, see `rule_based.seen_both`, is seen; in the form of a bot's kernel."""
+    advice: int = ADVICE(by.options, shown[0][0], mask, key)
+    if by.margin == np.inf or SOLVES(by.options, shown[0][0]):
         return advice
     return correction(forward_advised(by.net, shown[1], advice), mask, advice, by.margin)
 
 
 @functools.cache
-def corrected(bot: Callable[..., int]) -> Callable[..., int]:
-    """`act_corrected` for a bot's kernel."""
-    return specialise([act_corrected], {"ADVICE": bot})["act_corrected"]
+def corrected(bot: Bot) -> Callable[..., int]:
+    """`act_corrected` for a bot."""
+    return specialise([act_corrected], {"ADVICE": bot.act, "SOLVES": bot.solves or solves_nothing})["act_corrected"]

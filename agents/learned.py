@@ -99,7 +99,7 @@ def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
         return Play(act, "vector", lambda: own_room(net))
     net = net_of(arrays, np.concatenate([bound, np.ones(game.num_actions)]), greedy=True)
     margin = math.inf if player.margin is None else player.margin
-    kernel = corrected(game.bots[player.bot].act)
+    kernel = corrected(game.bots[player.bot])
     return Play(kernel, "both", lambda: Corrected(game.options, own_room(net), margin))
 
 

@@ -54,6 +54,40 @@ class PPO(NamedTuple):
     symmetry: Annotated[bool, option("suits that the rules treat alike are renamed by lot, for each seat and episode")]
 
 
+class Learned(IntEnum):
+    """What a phase of playouts learns."""
+
+    CORRECTIONS = 0
+    GAINS = 1
+    IMITATION = 2
+
+
+class Playouts(NamedTuple):
+    """Policy improvement by playouts."""
+
+    tables: Annotated[int, option("tables played at once", low=1, high=65536)]
+    labels: Annotated[int, option("labels made on each table between two updates", low=1, high=4096)]
+    label_share: Annotated[float, option("share of the decisions with a choice that are labelled", low=0, high=1)]
+    own: Annotated[float, option("share of the episodes in which one seat plays the policy so far", low=0, high=1)]
+    second: Annotated[float, option("share of the other seats that the second-best bot holds", low=0, high=1)]
+    random: Annotated[float, option("share of them that a random player holds", low=0, high=1)]
+    self_play: Annotated[float, option("share of them that the policy so far holds", low=0, high=1)]
+    noise: Annotated[float, option("share of all decisions that are taken at random", low=0, high=1)]
+    held_out: Annotated[int, option("tables that nothing is learned from; their episodes choose the margin", low=1)]
+    reuse: Annotated[int, option("times each label is learned from", low=1, high=100)]
+    batch_size: Annotated[int, option("labels in a minibatch", low=4)]
+    learning_rate: Annotated[float, option("Adam's step size", low=0, high=1)]
+    clip: Annotated[float, option("labels are cut off at this many of their standard deviations", low=0)]
+    averaging: Annotated[
+        float, option("the policy's weights are an average over about the last 1 / (averaging + 1) of the run", low=0)
+    ]
+    symmetry: Annotated[bool, option("suits that the rules treat alike are renamed by lot, for each label and use")]
+    learned: Annotated[
+        Learned,
+        option("corrections of the bot, gains without being shown its action, or imitation of it alone"),
+    ]
+
+
 class Network(NamedTuple):
     """The policy's network."""
 
@@ -90,6 +124,7 @@ class Config(NamedTuple):
     """Everything that a run depends on beside game, seed and budget."""
 
     ppo: PPO
+    playouts: Playouts
     network: Network
     league: LeagueSettings
     run: RunSettings
@@ -102,7 +137,13 @@ class Config(NamedTuple):
         return {name: option_rules.as_dict(getattr(self, name)) for name in _SECTIONS} | {"options": self.options}
 
 
-_SECTIONS: dict[str, type] = {"ppo": PPO, "network": Network, "league": LeagueSettings, "run": RunSettings}
+_SECTIONS: dict[str, type] = {
+    "ppo": PPO,
+    "playouts": Playouts,
+    "network": Network,
+    "league": LeagueSettings,
+    "run": RunSettings,
+}
 
 
 class ConfigError(ValueError):

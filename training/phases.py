@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .phase import Phase
 
 KINDS = {
+    "playouts": "playouts:Playouts",
     "ppo": "trainer:Trainer",
 }
 """Every kind of phase by its name, with the module of this folder and the class in it. Modules are imported when a run

@@ -40,6 +40,7 @@ class SuitNames:
         self.generator = np.random.default_rng(0)
         self._observation = np.stack([one.observation for one in found]).astype(np.int32)
         self._chosen = np.stack([one.chosen for one in found]).astype(np.int32)
+        self._called = np.stack([one.actions for one in found]).astype(np.int32)
 
     def draw(self, rows: npt.NDArray[np.int64], learner: npt.NDArray[np.bool_]) -> None:
         """New names for the episodes that begin on some tables, by lot, and at the seats of the `learner` [rows, N]
@@ -65,3 +66,12 @@ class SuitNames:
     def actions(self, chosen: npt.NDArray[np.int64], which: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """What was chosen under the renamings `which` [n], by its own name."""
         return chosen if self.plain else self._chosen[which, chosen].astype(np.int64)
+
+    def seen(self, actions: npt.NDArray[Any], which: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """What actions are called under the renamings `which` [n]: the way back from `actions`."""
+        return actions.astype(np.int64) if self.plain else self._called[which, actions].astype(np.int64)
+
+    @property
+    def count(self) -> int:
+        """How many renamings there are, that which changes nothing among them."""
+        return len(self._chosen)

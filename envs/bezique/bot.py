@@ -335,6 +335,12 @@ def act_strong(options: Options, observation: Observation, mask: npt.NDArray[np.
     return choose_card(options, observation, mask, WEIGHTS)
 
 
+@kernel
+def solves(options: Options, observation: Observation) -> bool:
+    """Whether `strong` looks to the end, whoever is to play."""
+    return in_last_eight(observation)
+
+
 BOTS = (
     Bot(
         "greedy", act_greedy, "declares at once what scores most, takes brisques cheaply, keeps cards by a fixed table"
@@ -345,5 +351,11 @@ BOTS = (
         "declares any points at once, the most first, whatever that bars; takes tricks while it has any to declare",
     ),
     Bot("planner", act_planner, "weighs cards by the declarations still within reach and the open top card"),
-    Bot("strong", act_strong, "planner, and plays the last eight tricks exactly, by alpha-beta", fast=False),
+    Bot(
+        "strong",
+        act_strong,
+        "planner, and plays the last eight tricks exactly, by alpha-beta",
+        fast=False,
+        solves=solves,
+    ),
 )

@@ -258,6 +258,12 @@ class Game:
         """The strongest bot that is fast enough to play games out in a search; None where the game brings none."""
         return next((bot for bot in reversed(self.type.bots) if bot.fast), None)
 
+    @property
+    def advice_bot(self) -> Bot | None:
+        """The strongest bot that learning can correct: a fast one, or one that plays as that one does but where it
+        solves the game. None where the game brings none."""
+        return next((bot for bot in reversed(self.type.bots) if bot.fast or bot.solves), None)
+
     def seat_name(self, seat: int) -> str:
         """The rules' own name of a seat, or `seat 2`."""
         names = self.type.seat_names

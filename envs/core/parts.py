@@ -47,6 +47,9 @@ class Bot(NamedTuple):
     doc: str
     fast: bool = True
     """Whether it decides fast enough (a few microseconds) for a search to play games out with it by the thousand."""
+    solves: Callable[..., bool] | None = None
+    """`solves(options, observation)`, a kernel for a bot that is not fast: whether it plays exactly here, so that there
+    is nothing to be learned. Everywhere else it plays as the game's best fast bot does."""
 
 
 class Enumeration(NamedTuple):

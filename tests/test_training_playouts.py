@@ -1,0 +1,305 @@
+"""Policy improvement by playouts: labels, what is learned of them, margins, and how such a policy is played."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import backalley
+from backalley.agents import corrections, fingerprint
+from backalley.agents.learned import PolicyAgent
+from backalley.agents.match import Match
+from backalley.agents.policy_file import JSON_FILE, PolicyFileError
+from backalley.agents.registry import agent as agent_of
+from backalley.agents.rule_based import BotAgent, RandomAgent
+from backalley.benchmarks.evaluate import evaluate
+from backalley.benchmarks.seating import seatings
+from backalley.envs.core.base import Game
+from backalley.training import config, fitting
+from backalley.training.config import ConfigError
+from backalley.training.held_out import MARGINS, HeldOut, choices
+from backalley.training.playouts import Playouts
+from backalley.training.train import train
+from tests import kuhn
+from tests.test_training_policy import edit
+
+GAME = kuhn.GAME.bind()
+TINY = {
+    "run.phases": "playouts",
+    "run.evaluation_deals": 16,
+    "run.checkpoint_seconds": 0,
+    "network.width": 16,
+    "playouts.tables": 48,
+    "playouts.labels": 8,
+    "playouts.held_out": 8,
+    "playouts.batch_size": 64,
+    "playouts.label_share": 0.6,
+}
+PASS, BET = 0, 1
+
+
+def phase(folder: Path, game: Game = GAME, num_threads: int = 1, **more: Any) -> Playouts:
+    settings = {**TINY, **{name.replace("__", "."): value for name, value in more.items()}}
+    made = Playouts(game, config.load(game, overrides=settings), seed=3, folder=folder, num_threads=num_threads)
+    made.begin()
+    return made
+
+
+def bytes_of(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in arrays.items()}
+
+
+# Labels ---------------------------------------------------------------------------------------------------------------
+
+
+def test_labels_are_what_the_cards_say(tmp_path: Path) -> None:
+    """Facing a bet, Kuhn's last decision: a call wins or loses 2 where a fold loses 1, so it is 3 better or 1 worse;
+    with the best card always better, with the worst always worse."""
+    made = phase(tmp_path, playouts__tables=200, playouts__noise=0.0)
+    made.step()
+    labels, seen = made.labels, set()
+    fields = {name: slice(place.start, place.stop) for name, place in GAME.observation_fields.items()}
+    for row, count in enumerate(labels.made.tolist()):
+        for place in range(count):
+            shown, gain, advice = labels.flat[row, place], labels.gain[row, place], int(labels.advice[row, place])
+            card, bets = int(shown[fields["card"]].argmax()), shown[fields["bets"]].reshape(3, 2)
+            assert gain[advice] == 0
+            if not bets[:, BET].any():
+                continue
+            call = float(gain[BET] - gain[PASS])
+            assert call in {0: (-1.0,), 1: (-1.0, 3.0), 2: (3.0,)}[card]
+            seen.add((card, call))
+    assert seen == {(0, -1.0), (1, -1.0), (1, 3.0), (2, 3.0)}
+
+
+@pytest.mark.parametrize("name", ["kuhn", "pitch"])
+def test_labels_and_weights_are_the_same_on_any_number_of_threads(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = GAME if name == "kuhn" else backalley.game(name)
+    found = []
+    for threads in (1, 3):
+        monkeypatch.setattr(fitting, "cores", lambda threads=threads: threads)
+        made = phase(tmp_path, game, threads)
+        for _ in range(2):
+            made.step()
+        found.append((bytes_of(made.arrays()), made.facts(), made.labels.gain.tobytes()))
+        made.close()
+    assert found[0] == found[1]
+
+
+def test_a_phase_goes_on_from_its_checkpoint_to_the_bit(tmp_path: Path) -> None:
+    straight, before = phase(tmp_path), phase(tmp_path)
+    for _ in range(4):
+        straight.step()
+    for _ in range(2):
+        before.step()
+    after = phase(tmp_path)
+    after.step()  # what it did before does not matter
+    after.restore(before.arrays(), before.facts())
+    for _ in range(2):
+        after.step()
+    assert bytes_of(after.arrays()) == bytes_of(straight.arrays())
+    assert after.facts() == straight.facts()
+
+
+def test_nothing_is_learned_from_tables_held_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, spoilt = phase(tmp_path, playouts__own=0.0), phase(tmp_path, playouts__own=0.0)
+    honest.step()
+    monkeypatch.setattr(spoilt, "_score", lambda taken: spoilt.labels.gain[spoilt.tables.held].fill(100.0))
+    spoilt.step()
+    assert bytes_of(honest.fitting.arrays()) == bytes_of(spoilt.fitting.arrays())
+    assert honest.tables.held.sum() == 8
+    assert (honest.tables.own[honest.tables.held]).all(), "there the policy plays, in one seat"
+
+
+def test_minibatches_rename_suits_and_mean_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is learned from is a label under other names: the observation renamed back, its gains and advice with it."""
+    game = backalley.game("pitch")
+    made, met = phase(tmp_path, game), []
+    monkeypatch.setattr(made.fitting, "learn", lambda *args: met.append(args) or 0.0)
+    made.step()
+    shown, targets, weights, _ = met[0]
+    assert made.names.count == len(game.symmetries) == 24
+    asked = {label.tobytes() for label in made.labels.flat.reshape(-1, game.observation_size)}
+    size = game.observation_size
+    for row in range(8):
+        advice = int(shown[row, size:].argmax())
+        assert shown[row, size:].sum() == 1
+        assert weights[row, advice] == 0
+        assert targets[row, advice] == 0
+        back = [
+            one.observation.argsort()
+            for one in game.symmetries
+            if shown[row, :size][one.observation.argsort()].tobytes() in asked
+        ]
+        assert back, "under some names it is a label that was made"
+
+
+# The margin -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_each_margin_plays() -> None:
+    advantages = np.array([[0.5, 0.04, 0.25], [9.0, -1.0, -2.0], [0.1, 0.3, 9.0]])
+    gain = np.array([[0.0, 1.0, 2.0], [0.0, 1.0, 2.0], [0.0, 1.0, np.nan]])
+    found = choices(advantages, np.array([0, 0, 0]), gain)
+    assert found.shape == (3, len(MARGINS))
+    assert found[0].tolist() == [2 if margin < 0.25 else 0 for margin in MARGINS]
+    assert (found[1] == 0).all(), "what the network says of the bot's own action does not count"
+    assert found[2].tolist() == [1 if margin < 0.3 else 0 for margin in MARGINS], "illegal actions are not chosen"
+    assert (found[:, -1] == 0).all()
+
+
+def test_the_margin_is_the_smallest_within_one_error_of_the_best() -> None:
+    held, random = HeldOut(2), np.random.default_rng(0)
+    assert held.best(0) == (MARGINS[-2], 0.0, 0.0)
+    worth = np.array([0.0, 0.93, 1.0, 0.99, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0])
+    for number in range(2000):
+        gains = worth + np.where(np.arange(10) == 1, random.normal(0, 0.1), 0)
+        held.add(np.array([0, 0]), np.array([number, number], np.int32), np.stack([gains, gains]) / 2, number // 100)
+    margin, gain, error = held.best(19)
+    assert margin == MARGINS[2]
+    assert gain == pytest.approx(1)
+    assert error == pytest.approx(0, abs=1e-9)
+    few = HeldOut(1)
+    for number in range(40):
+        gains = worth + np.where(np.arange(10) == 1, random.normal(0, 2.0), 0)
+        few.add(np.array([0]), np.array([number], np.int32), gains[None], 0)
+    assert few.best(0)[0] == MARGINS[1], "where it cannot be told, the smaller one"
+
+
+def test_gains_are_summed_by_whole_episodes() -> None:
+    held = HeldOut(2)
+    ones = np.ones((5, len(MARGINS)))
+    held.add(np.array([0, 0, 1, 0, 1]), np.array([0, 0, 7, 1, 8], np.int32), ones, 0)
+    assert held.finished[:, 0].tolist() == [2.0, 1.0]
+    held.add(np.array([0, 0]), np.array([1, 2], np.int32), ones[:2], 1)
+    assert held.finished[:, 0].tolist() == [2.0, 1.0, 2.0]
+    assert held.chunk.tolist() == [0, 0, 1]
+    again = HeldOut(2)
+    again.restore(held.arrays())
+    assert bytes_of(again.arrays()) == bytes_of(held.arrays())
+
+
+# How it is played -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Corrections of Kuhn's random bot, learned for a moment."""
+    place = tmp_path_factory.mktemp("corrections")
+    made = phase(place)
+    for _ in range(30):
+        made.step()
+    made.margin = 0.05
+    made.save_policy(place / "policy", {"command": "by hand"})
+    made.save_before(place / "before", {})
+    return place / "policy"
+
+
+def test_corrections_better_the_bot(folder: Path) -> None:
+    report = evaluate(GAME, [folder, "bot"], deals=2000)
+    assert report.agents[0].mean_return.low > 0.2
+    policy = PolicyAgent(folder, GAME)
+    assert (policy.name, policy.greedy, policy.player.bot) == ("random+", True, "random")  # type: ignore[union-attr]
+    with pytest.raises(TypeError, match="has no logits"):
+        policy.logits(np.zeros((1, GAME.observation_size), np.uint8))
+    with pytest.raises(PolicyFileError, match="no probabilities to draw by"):
+        PolicyAgent(folder, GAME, greedy=False)
+    assert PolicyAgent(folder, GAME, greedy=True).player == policy.player
+
+
+def test_the_bot_alone_is_left_where_nothing_better_was_learned(folder: Path) -> None:
+    plain, bot = PolicyAgent(folder.parent / "before", GAME), BotAgent(GAME)
+    tables = GAME.make_vec(100, seed=4)
+    shown = tables.reset()
+    keys = np.arange(100).astype(np.uint64)
+    args = shown.observation, shown.action_mask
+    np.testing.assert_array_equal(plain.act(*args, key=keys), bot.act(*args, key=keys))
+
+
+def test_a_correction_is_the_best_action_beyond_the_margin() -> None:
+    random = np.random.default_rng(1)
+    for _ in range(300):
+        advantages, mask = random.normal(size=6).astype(np.float32), random.integers(0, 2, 6).astype(np.int8)
+        advice, margin = int(random.integers(6)), float(random.choice([0.0, 0.5, 1.0]))
+        mask[advice] = 1
+        others = np.where((mask == 1) & (np.arange(6) != advice), advantages, -np.inf)
+        expected = int(others.argmax()) if others.max() > margin else advice
+        assert corrections.correction(advantages, mask, advice, margin) == expected
+
+
+def test_matches_run_corrections_in_machine_code_and_play_what_views_play(folder: Path) -> None:
+    policy = agent_of(folder, GAME)
+    streams, keys = np.arange(40).astype(np.uint64), np.arange(80).reshape(40, 2).astype(np.uint64)
+    found = []
+    for hidden in (False, True):
+        players: list[Any] = [policy, RandomAgent()]
+        if hidden:  # behind an object without a kernel, it plays through views
+            players[0] = type("Shell", (), {"name": "shell", "act": lambda self, view: policy.act(view)})()
+        match = Match(GAME, players, seatings(GAME, 2))
+        assert match.compiled is not hidden
+        found.append(match.play(streams, keys))
+        match.close()
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+
+
+def test_a_bot_that_plays_otherwise_is_refused(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(folder, other)
+    player = json.loads((other / JSON_FILE).read_bytes())["player"]
+    edit(other, player={**player, "fingerprint": "0" * 32})
+    with pytest.raises(PolicyFileError, match="corrects bot:random as it played when the policy was trained"):
+        PolicyAgent(other, GAME)
+    edit(other, player={**player, "bot": "oracle"})
+    with pytest.raises(PolicyFileError, match="corrects bot:oracle, and kuhn has no such bot"):
+        PolicyAgent(other, GAME)
+    for margin in (-1, "wide", float("nan"), True):
+        edit(other, player={**player, "margin": margin})
+        with pytest.raises(PolicyFileError, match=r"player that Back Alley does not make|not JSON"):
+            PolicyAgent(other, GAME)
+
+
+def test_a_fingerprint_tells_bots_apart_and_is_the_same_each_time() -> None:
+    game = backalley.game("missouri_city")
+    prints = {bot: fingerprint.fingerprint(game, bot) for bot in game.bots}
+    assert len(set(prints.values())) == len(prints)
+    fingerprint.fingerprint.cache_clear()
+    assert fingerprint.fingerprint(game, "book") == prints["book"]
+
+
+def test_a_game_without_bots_is_refused(tmp_path: Path) -> None:
+    game = dataclasses.replace(kuhn.GAME, bots=()).bind()
+    with pytest.raises(ConfigError, match="kuhn has no bot whose play a phase of playouts could correct"):
+        phase(tmp_path, game)
+
+
+@pytest.mark.parametrize("learned", ["gains", "imitation"])
+def test_what_is_learned_without_the_bots_action_is_a_plain_network(learned: str, tmp_path: Path) -> None:
+    made = phase(tmp_path, playouts__learned=learned)
+    for _ in range(20):
+        made.step()
+    made.save_policy(tmp_path / "policy", {})
+    assert made.stands_before() is None
+    assert made.closing_words() == []
+    policy = PolicyAgent(tmp_path / "policy", GAME)
+    assert policy.reads == "vector"
+    assert policy.greedy
+    if learned == "gains":
+        assert evaluate(GAME, [policy, "bot"], deals=1000).agents[0].mean_return.low > 0.1
+
+
+def test_a_run_of_playouts_is_the_same_however_often_it_is_stopped(tmp_path: Path) -> None:
+    whole = train(GAME, out=tmp_path / "whole", decisions=6000, config_overrides=TINY)
+    part = train(GAME, out=tmp_path / "part", decisions=3000, config_overrides=TINY)
+    assert part.decisions < whole.decisions
+    again = train(resume=tmp_path / "part", game=GAME, decisions=6000)
+    name = "policy/policy.safetensors"
+    assert (whole.folder / name).read_bytes() == (again.folder / name).read_bytes()

@@ -1,0 +1,233 @@
+"""What every legal action is worth beside the bot's: labels for policy improvement by playouts, made by compiled code
+on every core.
+
+Tables are played by bots and by the policy so far. On a share of the decisions every legal action is played on from the
+true state by the game's best fast bot, all under the same chance and the same bots' dice, up to the end or to where the
+game has a leaf value; a label is by how much more the seat gains than by the bot's own action. The learner is shown
+what the seat sees, so it averages over what the seat cannot know; the true state makes the labels' noise small.
+
+Bertsekas, "Rollout algorithms" (2013); Lagoudakis and Parr, "Reinforcement learning as classification" (ICML 2003).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.agents.corrections import correction, solves_nothing
+from backalley.agents.inference import Net, forward, forward_advised, likeliest
+from backalley.agents.rule_based import random_act, random_legal
+from backalley.agents.search import no_leaf_value, play_on
+from backalley.envs.core import rng
+from backalley.envs.core.base import Game
+from backalley.envs.core.drivers import Batch, Deck, apply, begin, deal_out, report, show
+from backalley.envs.core.engine import drivers, kernel_names
+from backalley.envs.core.kernel import kernel
+from backalley.envs.core.specialise import specialise, template
+
+BEST, SECOND, RANDOM, POLICY = 0, 1, 2, 3
+"""Who may sit at a table: the bot that is corrected, the next best one, nobody in particular, the policy so far."""
+
+_SEATING, _LABEL, _NOISE, _NEXT = 1, 2, 3, 4
+"""Numbers under which randomness is forked off an episode's key."""
+_DRAWS = 1 << 24
+
+
+class Field(NamedTuple):
+    """How tables are played; shares are of `_DRAWS`."""
+
+    label: int
+    """Share of the decisions with a choice that are labelled."""
+    own: int
+    """Share of the episodes in which one seat plays the policy so far; only its decisions are labelled there."""
+    second: int
+    random: int
+    policy: int
+    """Shares of the other seats that these hold; the rest is the bot's."""
+    noise: int
+    """Share of the decisions, on tables that are not held out, taken at random."""
+
+
+class Learner(NamedTuple):
+    """The policy so far, for one thread."""
+
+    net: Net
+    advised: bool
+    """Whether it reads the bot's action; otherwise it plays by itself."""
+    margin: float
+
+
+class Tables(NamedTuple):
+    """What is known of B tables beside the engine's Batch."""
+
+    key: npt.NDArray[np.uint64]
+    """The randomness of the episode that is played [B]."""
+    who: npt.NDArray[np.int8]
+    """Who sits where [B, N]."""
+    own: npt.NDArray[np.bool_]
+    """Whether only the policy's decisions are labelled [B]."""
+    held: npt.NDArray[np.bool_]
+    """Whether the table is held out: its labels tell how good the policy is, and nothing is learned from them [B]."""
+    episode: npt.NDArray[np.int32]
+    """How many episodes have begun [B]."""
+    counts: npt.NDArray[np.int64]
+    """Decisions made, playouts, the policy's own decisions with a choice, and those of them that departed from the
+    bot's [B, 4]."""
+
+
+class Labels(NamedTuple):
+    """Up to S labels of each of B tables, in the order of play."""
+
+    flat: npt.NDArray[Any]
+    """What the seat saw [B, S, O]."""
+    gain: npt.NDArray[np.float32]
+    """By how much more it gained by each action than by the bot's; NaN where that was not legal [B, S, A]."""
+    advice: npt.NDArray[np.int16]
+    """The bot's action [B, S]."""
+    episode: npt.NDArray[np.int32]
+    """The table's episode [B, S]."""
+    made: npt.NDArray[np.int32]
+    """How many labels there are [B]."""
+
+
+@kernel
+def happens(key: np.uint64, number: int, share: int) -> bool:
+    """An event of probability `share / _DRAWS`, the `number`-th of this key."""
+    return rng.below(rng.fork(key, number), _DRAWS)[1] < share
+
+
+@kernel
+def seat_players(tables: Tables, field: Field, row: int) -> None:
+    """Draw who plays the episode that begins on a table."""
+    tables.key[row] = rng.fork(tables.key[row], _NEXT)
+    tables.episode[row] += 1
+    seats = tables.who.shape[1]
+    stream, drawn = rng.below(rng.fork(tables.key[row], _SEATING), _DRAWS)
+    tables.own[row] = tables.held[row] or drawn < field.own
+    for seat in range(seats):
+        stream, drawn = rng.below(stream, _DRAWS)
+        player = BEST
+        if drawn < field.second:
+            player = SECOND
+        elif drawn < field.second + field.random:
+            player = RANDOM
+        elif drawn < field.second + field.random + field.policy:
+            player = POLICY
+        tables.who[row, seat] = player
+    if tables.own[row]:
+        stream, drawn = rng.below(stream, seats)
+        tables.who[row, drawn] = POLICY
+
+
+def _unbound(*args: Any) -> Any:
+    raise NotImplementedError("specialise() puts a game's or a bot's kernel here")
+
+
+BOT = OTHER = SOLVES = _unbound
+"""The game's best fast bot, the next best one, and where there is nothing to be learned, in the templates below."""
+
+
+@template
+def act_as(options: Any, learner: Learner, batch: Batch, row: int, player: int, advice: int, key: np.uint64) -> int:
+    """What a player does at a table where the bot would play `advice`."""
+    if player == SECOND:
+        other: int = OTHER(options, batch.observation[row], batch.mask[row], key)
+        return other
+    if player == RANDOM:
+        return random_legal(batch.mask[row], key)
+    if player == BEST or SOLVES(options, batch.observation[row]):
+        return advice
+    if learner.advised:
+        if learner.margin == np.inf:
+            return advice
+        advantages = forward_advised(learner.net, batch.flat[row], advice)
+        return correction(advantages, batch.mask[row], advice, learner.margin)
+    return likeliest(forward(learner.net, batch.flat[row]), batch.mask[row])
+
+
+@template
+def write_label(
+    options: Any, batch: Batch, scratch: Batch, deck: Deck, limit: int, tables: Tables, labels: Labels, row: int,
+    advice: int, key: np.uint64,
+) -> None:  # fmt: skip
+    """Play every legal action on from the state of a table, and note what each gains over the advice."""
+    place, seat = labels.made[row], int(batch.seat[row])
+    for number in range(batch.flat.shape[1]):
+        labels.flat[row, place, number] = batch.flat[row, number]
+    labels.advice[row, place], labels.episode[row, place] = advice, tables.episode[row]
+    gain = labels.gain[row, place]
+    for action in range(gain.shape[0]):
+        gain[action] = np.nan
+        if batch.mask[row, action]:
+            scratch.state[0] = batch.state[row]
+            scratch.decisions[0], scratch.stream[0] = batch.decisions[row], key
+            gain[action] = play_on(options, scratch, deck, limit, key, seat, action)
+            tables.counts[row, 1] += 1
+    base = gain[advice]
+    for action in range(gain.shape[0]):
+        gain[action] -= base
+    labels.made[row] += 1
+
+
+@template
+def play_table(
+    options: Any, learner: Learner, field: Field, batch: Batch, scratch: Batch, deck: Deck, start_outcomes: int,
+    limit: int, tables: Tables, labels: Labels, row: int,
+) -> None:  # fmt: skip
+    """One decision on a table, with its label if the lot says so; where the episode ends, the next begins."""
+    key = rng.fork(tables.key[row], int(batch.decisions[row]))
+    player, choices = int(tables.who[row, batch.seat[row]]), 0
+    for action in range(batch.mask.shape[1]):
+        choices += int(batch.mask[row, action])
+    advice = BOT(options, batch.observation[row], batch.mask[row], key)
+    action = act_as(options, learner, batch, row, player, advice, key)
+    teaches = choices > 1 and not SOLVES(options, batch.observation[row])
+    if teaches and (player == POLICY or not tables.own[row]):
+        tables.counts[row, 2] += int(player == POLICY)
+        tables.counts[row, 3] += int(player == POLICY and action != advice)
+        if happens(key, _LABEL, field.label):
+            write_label(options, batch, scratch, deck, limit, tables, labels, row, advice, rng.fork(key, _LABEL))
+    if not tables.held[row] and happens(key, _NOISE, field.noise):
+        action = random_legal(batch.mask[row], key)
+    apply(options, batch, row, action)
+    deal_out(options, batch, deck, row)
+    if report(batch, limit, row):
+        begin(options, batch, start_outcomes, row)
+        deal_out(options, batch, deck, row)
+        seat_players(tables, field, row)
+    show(options, batch, row)
+    tables.counts[row, 0] += 1
+
+
+@template
+def label_rows(
+    options: Any, learner: Learner, field: Field, batch: Batch, scratch: Batch, deck: Deck, start_outcomes: int,
+    limit: int, tables: Tables, labels: Labels, most: int, rows: npt.NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Play each table of `rows` on until it has as many labels as there is room for, or `most` decisions were made."""
+    for row in rows:
+        labels.made[row] = 0
+        for _ in range(most):
+            if labels.made[row] == labels.advice.shape[1]:
+                break
+            play_table(options, learner, field, batch, scratch, deck, start_outcomes, limit, tables, labels, row)
+
+
+@functools.cache
+def label_driver(game: Game) -> Callable[..., None]:
+    """`label_rows` for one game: the bot is its best fast one, `SECOND` the best fast one below it."""
+    shared = {part.__name__: drivers(game.type)[part.__name__] for part in (begin, deal_out, show, apply, report)}
+    advisor, fast = game.advice_bot, [bot.act for bot in game.type.bots if bot.fast]
+    assert advisor is not None, "asked for before: training/playouts.py"
+    names = {
+        "BOT": fast[-1],
+        "OTHER": fast[-2] if len(fast) > 1 else random_act,
+        "SOLVES": advisor.solves or solves_nothing,
+        "LEAF_VALUE": game.type.leaf_value or no_leaf_value,
+    }
+    parts = [play_on, act_as, write_label, play_table, label_rows]
+    return specialise(parts, {**kernel_names(game.type), **shared, **names})["label_rows"]
