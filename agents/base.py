@@ -90,8 +90,7 @@ class Agent:
     """`kernel(by, observation, mask, key) -> action`, compiled, where it plays by one: whole matches then run in
     machine code. `by` is what `plays_by` gives; the observation is the game's record."""
     reads: str = "record"
-    """What its kernel is shown: the "record", the flat "vector" [O], or "both" as a pair, the
-    record in an array of one."""
+    """What its kernel is shown: the "record", the flat "vector" [O], or "both" as a pair."""
     identity: Any = None
     """What tells it from others of its name, as JSON can hold it (the digest of its weights, say): unfinished work is
     taken up again only by the same agents."""

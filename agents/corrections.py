@@ -56,9 +56,9 @@ ADVICE = SOLVES = _unbound
 
 @template
 def act_corrected(by: Corrected, shown: Any, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """What is played where `shown`, see `rule_based.seen_both`, is seen; in the form of a bot's kernel."""
-    advice: int = ADVICE(by.options, shown[0][0], mask, key)
-    if by.margin == np.inf or SOLVES(by.options, shown[0][0]):
+    """What is played where the record `shown[0]` and the vector `shown[1]` are seen, in the form of a bot's kernel."""
+    advice: int = ADVICE(by.options, shown[0], mask, key)
+    if by.margin == np.inf or SOLVES(by.options, shown[0]):
         return advice
     return correction(forward_advised(by.net, shown[1], advice), mask, advice, by.margin)
 

@@ -61,9 +61,8 @@ def seen_vector(batch: Any, row: int) -> Any:
 
 @inlined
 def seen_both(batch: Any, row: int) -> Any:
-    """What is shown to a kernel that asks a bot, and reads the vector: the record in an array of one, since compiled
-    functions cannot hand back a pair with a record in it."""
-    return batch.observation[row : row + 1], batch.flat[row]
+    """What is shown to a kernel that asks a bot, and reads the vector."""
+    return batch.observation[row], batch.flat[row]
 
 
 _SEEN = {"record": seen_record, "vector": seen_vector, "both": seen_both}
