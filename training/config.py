@@ -67,7 +67,7 @@ class Playouts(NamedTuple):
 
     tables: Annotated[int, option("tables played at once", low=1, high=65536)]
     labels: Annotated[int, option("labels made on each table between two updates", low=1, high=4096)]
-    label_share: Annotated[float, option("share of the decisions with a choice that are labelled", low=0, high=1)]
+    label_share: Annotated[float, option("share of the decisions with a choice that are labelled", low=0.001, high=1)]
     own: Annotated[float, option("share of the episodes in which one seat plays the policy so far", low=0, high=1)]
     second: Annotated[float, option("share of the other seats that the second-best bot holds", low=0, high=1)]
     random: Annotated[float, option("share of them that a random player holds", low=0, high=1)]

@@ -12,8 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from backalley.agents.network import PolicyNetwork, weights_of
+from backalley.agents.network import PolicyNetwork
 from backalley.envs.core.workers import cores
+
+from .checkpoint import Arrays
+from .weights import follow, learner_arrays, restore_learner
 
 PARTS = 4
 """Parts of a minibatch: a constant, since sums of floats depend on it."""
@@ -49,7 +52,7 @@ class Fitting:
         seed: int,
         device: torch.device,
     ) -> None:
-        """`averaging` as in `ppo.SelfPlayMaskablePPO`."""
+        """`averaging` as `weights.follow` takes it."""
         self.network = PolicyNetwork(bound, num_actions, width=width, layers=layers, precision=precision)
         self.network.initialise(torch.Generator().manual_seed(seed))
         self.average = PolicyNetwork(bound, num_actions, width=width, layers=layers, precision=precision)
@@ -76,7 +79,8 @@ class Fitting:
                 gradient = gradient + more[number]
             parameter.grad = gradient / max(weight, 1e-9)
         self.adam.step()
-        self._follow()
+        self.updates += 1
+        follow(self.average, self.network, self.updates, self.averaging)
         return total / max(weight, 1e-9)
 
     def _gradient(self, part: Sequence[torch.Tensor], loss: Loss) -> tuple[float, float, Sequence[torch.Tensor]]:
@@ -86,13 +90,6 @@ class Fitting:
         # The value is nobody's: it is kept at 0, so that a file never holds what was not learned.
         gradients = torch.autograd.grad(total + 0.0 * value.sum(), self._parameters)
         return float(total.detach()), float(weight), gradients
-
-    def _follow(self) -> None:
-        self.updates += 1
-        share = (self.averaging + 1) / (self.updates + self.averaging)
-        with torch.no_grad():
-            for kept, new in zip(self.average.parameters(), self.network.parameters(), strict=True):
-                kept.lerp_(new, share)
 
     def outputs(self, inputs: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
         """What the averaged network says of inputs [n, I]: float32 [n, A]."""
@@ -111,22 +108,11 @@ class Fitting:
             self._pool.shutdown()
             self._pool = None
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """All that what follows depends on."""
-        kept = {f"network.{name}": array for name, array in weights_of(self.network).items()}
-        kept |= {f"average.{name}": array for name, array in weights_of(self.average).items()}
-        for name, parameter in self.network.named_parameters():
-            for key, value in self.adam.state[parameter].items():
-                kept[f"adam.{name}.{key}"] = value.detach().cpu().numpy()
-        return kept
+    def arrays(self) -> Arrays:
+        """All that what follows depends on, beside the number of updates."""
+        return learner_arrays(self.network, self.average, self.adam)
 
-    def restore(self, arrays: dict[str, npt.NDArray[Any]], updates: int) -> None:
-        """Take up from `arrays()` after so many updates. Raises KeyError or RuntimeError where they do not fit."""
-        for part, network in (("network", self.network), ("average", self.average)):
-            network.load_state_dict({name: torch.from_numpy(arrays[f"{part}.{name}"]) for name in network.state_dict()})
-        for name, parameter in self.network.named_parameters():
-            keys = [key for key in ("step", "exp_avg", "exp_avg_sq") if f"adam.{name}.{key}" in arrays]
-            if keys:
-                state = {key: torch.from_numpy(arrays[f"adam.{name}.{key}"]) for key in keys}
-                self.adam.state[parameter] = {k: v if k == "step" else v.to(self.device) for k, v in state.items()}
+    def restore(self, arrays: Arrays, updates: int) -> None:
+        """Take up from `arrays()` after so many updates."""
+        restore_learner(arrays, self.network, self.average, self.adam)
         self.updates = updates

@@ -176,7 +176,8 @@ class Playouts(Phase):
         gain, advice = self.labels.gain[rows, places] / self.unit, self.labels.advice[rows, places]
         advantages = self.fitting.outputs(self._inputs(self.labels.flat[rows, places], advice))
         chosen = choices(advantages, advice, gain)
-        gains = np.take_along_axis(gain, chosen, 1)
+        # Only a share of an episode's decisions is labelled; as many times as much is gained in all of it.
+        gains = np.take_along_axis(gain, chosen, 1) / self.settings.label_share
         self.held_out.add(rows, self.labels.episode[rows, places], gains, self.chunks)
         self.margin, self.gain, self.error = self.held_out.best(self.chunks)
 
@@ -240,7 +241,8 @@ class Playouts(Phase):
         """How it goes, in a few words."""
         pace = f"{self.samples / self.settings.reuse / max(self.seconds, 1e-9):,.0f} labels/s"
         gain, error = self.gain * self.unit, self.error * self.unit
-        return f"{self.decisions:,} decisions, {pace}, held out {gain:+.4f} ± {error:.4f}, departs {self.departs:.1%}"
+        told = f"gains {gain:+.4f} ± {error:.4f} on bot:{self.advisor.name}, departs {self.departs:.1%}"
+        return ", ".join([f"{self.decisions:,} decisions", pace, *([told] if self.advised else [])])
 
     def closing_words(self) -> list[str]:
         """Sentences for the table at the end."""

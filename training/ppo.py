@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.vec_env import VecEnv
@@ -16,15 +15,13 @@ from backalley.agents.network import PolicyNetwork
 from .buffer import SeatRolloutBuffer
 from .policy import TrunkPolicy
 from .vec_env import SeatsVecEnv
+from .weights import follow
 
 
 class SelfPlayMaskablePPO(MaskablePPO):  # type: ignore[misc]
     """PPO over a `SeatsVecEnv`. `iterate()` is one rollout and one update; `learn()` works as in SB3.
 
-    `average` is a network whose weights are the average of those after each update, the later ones counting more: with
-    `averaging` = e the t-th has weight (e + 1) / (t + e) when it comes in (Shamir and Zhang 2013, polynomial-decay
-    averaging), so that at any time about the last 1 / (e + 1) of the run counts; 0 is the plain mean. It needs no
-    horizon, so a run does not depend on its budget.
+    `average` is a network whose weights are the average of those after each update (`weights.follow`).
     """
 
     policy: TrunkPolicy
@@ -84,10 +81,7 @@ class SelfPlayMaskablePPO(MaskablePPO):  # type: ignore[misc]
         """One update of the weights, and of their average."""
         super().train()
         self.updates_averaged += 1
-        share = (self.averaging + 1) / (self.updates_averaged + self.averaging)
-        with torch.no_grad():
-            for kept, new in zip(self.average.parameters(), self.policy.network.parameters(), strict=True):
-                kept.lerp_(new, share)
+        follow(self.average, self.policy.network, self.updates_averaged, self.averaging)
 
     def _update_info_buffer(self, infos: list[dict[str, Any]], dones: Any = None) -> None:
         """The tables keep their own counts; SB3 would look into one dict per table and step."""

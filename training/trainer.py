@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from stable_baselines3.common.logger import Logger
 
 from backalley.agents.base import Agent
@@ -25,6 +24,7 @@ from .phase import Phase
 from .ppo import SelfPlayMaskablePPO
 from .run import LEAGUE_FOLDER
 from .vec_env import SeatsVecEnv, Tally
+from .weights import learner_arrays, restore_learner
 
 
 class Trainer(Phase):
@@ -176,12 +176,8 @@ class Trainer(Phase):
     def arrays(self) -> Arrays:
         """Weights, their averages, Adam's moments, tables."""
         model = self.model
-        kept = {f"network.{name}": array for name, array in weights_of(model.policy.network).items()}
-        kept |= {f"average.{name}": array for name, array in weights_of(model.average).items()}
+        kept = learner_arrays(model.policy.network, model.average, model.policy.optimizer)
         kept |= {f"tables.{name}": array for name, array in self.env.arrays().items()}
-        for name, parameter in model.policy.network.named_parameters():
-            for key, value in model.policy.optimizer.state[parameter].items():
-                kept[f"adam.{name}.{key}"] = value.detach().cpu().numpy()
         return kept
 
     def facts(self) -> dict[str, Any]:
@@ -200,16 +196,8 @@ class Trainer(Phase):
 
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         """Go on from a checkpoint of the same game and config."""
-        model, device = self.model, self.model.device
-        for part, network in (("network", model.policy.network), ("average", model.average)):
-            network.load_state_dict({name: torch.from_numpy(arrays[f"{part}.{name}"]) for name in network.state_dict()})
-        for name, parameter in model.policy.network.named_parameters():
-            keys = [key for key in ("step", "exp_avg", "exp_avg_sq") if f"adam.{name}.{key}" in arrays]
-            if keys:
-                state = {key: torch.from_numpy(arrays[f"adam.{name}.{key}"]) for key in keys}
-                model.policy.optimizer.state[parameter] = {
-                    k: v if k == "step" else v.to(device) for k, v in state.items()
-                }
+        model = self.model
+        restore_learner(arrays, model.policy.network, model.average, model.policy.optimizer)
         self._past = dict(facts["past"])
         for name, digest in self._past.items():
             if _weights_digest(self.folder / LEAGUE_FOLDER / name) != digest:
