@@ -8,7 +8,8 @@ this runs first. Figures that were measured stand between
 
 and come from those FILEs of `benchmarks/results` (without `.json`; `*` stands for any letters), with the commands that
 measured them. KIND is one of `KINDS`. So no figure of a page is typed by hand. What a Python example prints stands
-between `<!-- output -->` and `<!-- /output -->` beneath it.
+between `<!-- output -->` and `<!-- /output -->` beneath it; which policies come with a game, in its page between
+`<!-- policies -->` and `<!-- /policies -->`.
 """
 
 from __future__ import annotations
@@ -18,31 +19,25 @@ import functools
 import io
 import json
 import re
-import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from backalley.envs.core import docs
+from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game as game_of
-from backalley.envs.core.catalogue import games_root
+from backalley.envs.core.catalogue import games, games_root
 
-from .report import decimals
-from .stats import Estimate
+from . import standing
+from .cells import Found, Line, agent, given_options, interval, mean, options, percent, title
 from .tabular import markdown
 
 RESULTS = Path(__file__).resolve().parent / "results"
 _MARK = "<!-- results: "
 _PART = re.compile(_MARK + r"(\w+)((?: [\w*]+)+) -->\n(.*?)<!-- /results -->", re.DOTALL)
+_POLICIES = re.compile(r"(<!-- policies -->\n).*?(<!-- /policies -->)", re.DOTALL)
 _EXAMPLE = re.compile(r"```python\n(.*?)```\n\n<!-- output -->\n(.*?)<!-- /output -->", re.DOTALL)
 _AROUND_THE_GAMES = ("README.md", "benchmarks/README.md", "training/README.md")
-
-Found = Mapping[str, Any]
-"""A file of results."""
-Line = dict[str, str]
-"""A table's row: columns by name. A column that is empty in every row is left out of the table."""
 
 
 def _strength(files: Sequence[Found]) -> Iterable[Line]:
@@ -51,14 +46,14 @@ def _strength(files: Sequence[Found]) -> Iterable[Line]:
     for found in files:
         first, second = found["agents"]
         yield {
-            "game": _title(found) if several else "",
-            "options": _options(found),
-            "A": _agent(first),
-            "B": _agent(second),
-            "mean return of A": _mean(first["mean_return"]),
-            "95 % interval": _interval(first["mean_return"]),
+            "game": title(found) if several else "",
+            "options": options(found),
+            "A": agent(first),
+            "B": agent(second),
+            "mean return of A": mean(first["mean_return"]),
+            "95 % interval": interval(first["mean_return"]),
             "wins of A": f"{100 * first['win_share']['mean']:.2f} %",
-            "interval": _percent(first["win_share"]),
+            "interval": percent(first["win_share"]),
             "chance": f"{100 / len(set(found['sides'])):.3g} %",
             "deals": f"{found['deals']:,}",
         }
@@ -71,14 +66,14 @@ def _alone(files: Sequence[Found]) -> Iterable[Line]:
         leads = [None, *(one["mean_return"] for one in found["differences"])]
         for one, lead in zip(found["agents"], leads, strict=True):
             yield {
-                "game": _title(found) if several else "",
-                "options": _options(found),
-                "agent": _agent(one),
-                "mean return": _mean(one["mean_return"]),
-                "95 % interval": _interval(one["mean_return"]),
+                "game": title(found) if several else "",
+                "options": options(found),
+                "agent": agent(one),
+                "mean return": mean(one["mean_return"]),
+                "95 % interval": interval(one["mean_return"]),
                 "wins": f"{100 * one['win_share']['mean']:.2f} %",
-                "interval": _percent(one["win_share"]),
-                f"less {_agent(found['agents'][0])}": f"{_mean(lead)} ({_interval(lead)})" if lead else "",
+                "interval": percent(one["win_share"]),
+                f"less {agent(found['agents'][0])}": f"{mean(lead)} ({interval(lead)})" if lead else "",
                 "deals": f"{found['deals']:,}",
             }
 
@@ -92,13 +87,13 @@ def _training(files: Sequence[Found]) -> Iterable[Line]:
             for one in [policy, *others] if alone else others:
                 mine = one if alone else policy
                 yield {
-                    "game": _title(report),
-                    "against": "" if alone else _agent(one),
-                    "alone": ("the policy" if one is policy else _agent(one)) if alone else "",
-                    "mean return": _mean(mine["mean_return"]),
-                    "95 % interval": _interval(mine["mean_return"]),
+                    "game": title(report),
+                    "against": "" if alone else agent(one),
+                    "alone": ("the policy" if one is policy else agent(one)) if alone else "",
+                    "mean return": mean(mine["mean_return"]),
+                    "95 % interval": interval(mine["mean_return"]),
                     "wins": f"{100 * mine['win_share']['mean']:.1f} %",
-                    "interval": _percent(mine["win_share"], 1),
+                    "interval": percent(mine["win_share"], 1),
                     "chance": "" if alone else f"{100 / len(set(report['sides'])):.3g} %",
                     "deals": f"{report['deals']:,}",
                 }
@@ -110,7 +105,7 @@ def _exact(files: Sequence[Found]) -> Iterable[Line]:
         for play in ("best", "random"):
             gain = found[f"{play}_return"]
             yield {
-                "game": _title(found),
+                "game": title(found),
                 "play": play,
                 "return": f"{gain:+.9f}",
                 "wins, a tie counting half": f"{(1 + gain) / 2:.9f}",
@@ -122,7 +117,7 @@ def _speed(files: Sequence[Found]) -> Iterable[Line]:
     """Millions of decisions a second, and the rest of what `speed` measures."""
     for game in (game for found in files for game in found["games"]):
         yield {
-            "game": _title(game),
+            "game": title(game),
             **{
                 _tables(entry): f"{entry['median'] / 1e6:.2f}"
                 for entry in game["batch"]
@@ -145,9 +140,9 @@ def _size(files: Sequence[Found]) -> Iterable[Line]:
     thread."""
     for found in files:
         (measured,) = found["games"]
-        game = game_of(measured["game"]).bind(dict(given.split("=", 1) for given in _given(found)))
+        game = game_of(measured["game"]).bind(dict(given.split("=", 1) for given in given_options(found)))
         yield {
-            "options": _options(found),
+            "options": options(found),
             "state, bytes": f"{game.state_dtype.itemsize:,}",
             "observation, bytes": f"{game.observation_dtype.itemsize:,}",
             **{
@@ -161,7 +156,7 @@ def _size(files: Sequence[Found]) -> Iterable[Line]:
 def _pace(files: Sequence[Found]) -> str:
     """The slowest and the fastest game of a speed file, in a sentence."""
     paces = {
-        _title(game): entry["median"]
+        title(game): entry["median"]
         for found in files
         for game in found["games"]
         for entry in game["batch"]
@@ -178,7 +173,7 @@ def _endurance(files: Sequence[Found]) -> Iterable[Line]:
     """What was played with every promise checked."""
     for game in (game for found in files for game in found["games"]):
         yield {
-            "game": _title(game),
+            "game": title(game),
             **({"sets of options": f"{len(game['sets'])}"} if "sets" in game else {}),
             "decisions": f"{game['decisions']:,}",
             "episodes": f"{game['episodes']:,}",
@@ -192,7 +187,7 @@ def _training_speed(files: Sequence[Found]) -> Iterable[Line]:
         for name, words in (("backalley", "`backalley train`"), ("sb3_defaults", "`MaskablePPO`, its defaults")):
             side = found[name]
             yield {
-                "game": _title(found),
+                "game": title(found),
                 "trainer": words,
                 "samples a second": f"{side['samples_per_second']:,.0f}",
                 "a processor second": f"{side['samples_per_cpu_second']:,.0f}",
@@ -200,11 +195,19 @@ def _training_speed(files: Sequence[Found]) -> Iterable[Line]:
             }
 
 
+def _rates(files: Sequence[Found]) -> Iterable[Line]:
+    """How fast the phases of training are."""
+    for found in files:
+        for row in found["rows"]:
+            pace = {f"{name} a second": f"{number:,.0f}" for name, number in row["per_second"].items()}
+            yield {"game": title(found), "phase": f"`{row['phase']}`", "threads": f"{row['threads']}", **pace}
+
+
 def _training_pace(files: Sequence[Found]) -> str:
     """How many times as fast our trainer is, in a sentence."""
     (found,) = files
     return (
-        f"At {_title(found)} it learns from {found['ratio']:.0f} times as many samples a second as "
+        f"At {title(found)} it learns from {found['ratio']:.0f} times as many samples a second as "
         f"`sb3_contrib.MaskablePPO` with its defaults, side by side on one {found['machine']['processor']}."
     )
 
@@ -220,44 +223,24 @@ KINDS: dict[str, Callable[[Sequence[Found]], Iterable[Line] | str]] = {
     "endurance": _endurance,
     "training_speed": _training_speed,
     "training_pace": _training_pace,
+    "rates": _rates,
+    "ladder": standing.ladder,
+    "ladders": standing.ladders,
+    "cross": standing.cross,
 }
 """The kinds of tables, and of sentences, by name."""
-_WORDS = {"game", "options", "A", "B", "agent", "against", "alone", "play", "trainer"}
+MADE_BY = {
+    kind: f"python -m backalley.{module}"
+    for kind, module in (
+        ("ladder", "benchmarks.ladder"),
+        ("ladders", "benchmarks.ladder"),
+        ("cross", "benchmarks.cross"),
+        ("rates", "training.rates"),
+    )
+}
+"""Kinds whose files one command makes for any game: a page may ask for them before they are measured."""
+_WORDS = {"game", "options", "A", "B", "agent", "against", "alone", "play", "trainer", "phase"}
 """Columns that stand to the left; the others are numbers."""
-
-
-def _title(found: Found) -> str:
-    return game_of(found["game"].partition("-v")[0]).title
-
-
-def _given(found: Found) -> list[str]:
-    """The game's options as they were typed."""
-    return [given for option, given in pairwise(shlex.split(found["command"])) if option == "--option"]
-
-
-def _options(found: Found) -> str:
-    return " ".join(f"`{given}`" for given in _given(found))
-
-
-def _agent(one: Found) -> str:
-    return f"`{one['name']}`"
-
-
-def _mean(estimate: Mapping[str, float]) -> str:
-    return f"{estimate['mean']:+.{_digits(estimate)}f}"
-
-
-def _interval(estimate: Mapping[str, float]) -> str:
-    digits = _digits(estimate)
-    return f"{estimate['low']:+.{digits}f} to {estimate['high']:+.{digits}f}"
-
-
-def _digits(estimate: Mapping[str, float]) -> int:
-    return decimals([Estimate(**estimate)])
-
-
-def _percent(share: Mapping[str, float], digits: int = 2) -> str:
-    return f"{100 * share['low']:.{digits}f} to {100 * share['high']:.{digits}f}"
 
 
 def table(kind: str, files: Sequence[Found]) -> str:
@@ -270,8 +253,11 @@ def table(kind: str, files: Sequence[Found]) -> str:
     head = [name for name in names if any(line.get(name) for line in lines)]
     left = next((number for number, name in enumerate(head) if name not in _WORDS), len(head))
     rows = [[line.get(name, "") for name in head] for line in lines]
-    commands = "\n".join(dict.fromkeys(found["command"] for found in files))
-    return f"{markdown(head, rows, left=left)}\n\n```sh\n{commands}\n```"
+    commands, notes = [found["command"] for found in files], list[str]()
+    if kind in ("ladder", "ladders", "cross"):
+        commands, notes = commands + standing.makers(files), standing.notes(files)
+    parts = [markdown(head, rows, left=left), "\n".join(notes), "\n".join(["```sh", *dict.fromkeys(commands), "```"])]
+    return "\n\n".join(part for part in parts if part)
 
 
 @functools.cache
@@ -290,6 +276,8 @@ def with_results(text: str, page: Path, folder: Path = RESULTS) -> str:
             raise ValueError(f"{page} wants results of kind {kind!r}; there are: {', '.join(KINDS)}.")
         paths = [path for name in names for path in sorted(folder.glob(f"{name}.json"))]
         missing = [name for name in names if not any(folder.glob(f"{name}.json"))]
+        if missing and kind in MADE_BY:
+            return f"{_MARK}{kind} {' '.join(names)} -->\n{_not_yet(kind, names)}\n<!-- /results -->"
         if missing:
             raise ValueError(f"{page} wants {', '.join(missing)} of {folder}, where there is no such file.")
         return f"{_MARK}{kind} {' '.join(names)} -->\n{table(kind, [_load(path) for path in paths])}\n<!-- /results -->"
@@ -298,6 +286,17 @@ def with_results(text: str, page: Path, folder: Path = RESULTS) -> str:
     if parts != text.count(_MARK):
         raise ValueError(f"{page} has a results mark that is not of the form {_MARK}KIND FILE ... --> ... .")
     return made
+
+
+def _not_yet(kind: str, names: Sequence[str]) -> str:
+    """What stands where nothing was measured yet."""
+    named = [name.partition("_")[2] for name in names if "*" not in name]
+    return f"Not measured yet: `{' '.join([MADE_BY[kind], *named, '--json', 'benchmarks/results'])}` does it."
+
+
+def with_policies(text: str, game: Game) -> str:
+    """The page of a game with what comes with it between the `policies` marks."""
+    return _POLICIES.sub(lambda found: f"{found[1]}{standing.policies(game)}\n{found[2]}", text)
 
 
 def with_outputs(text: str) -> str:
@@ -319,7 +318,11 @@ def pages() -> dict[Path, str]:
     found = docs.pages()
     around = (root / name for name in _AROUND_THE_GAMES)
     found |= {page: found.get(page, page.read_text("utf-8")) for page in around if page.is_file()}
-    return {page: with_outputs(with_results(text, page)) for page, text in found.items()}
+    own = {game.type.folder / "README.md": game for game in games()}
+    for page, text in found.items():
+        text = with_policies(text, own[page]) if page in own else text
+        found[page] = with_outputs(with_results(text, page))
+    return found
 
 
 if __name__ == "__main__":

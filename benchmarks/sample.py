@@ -1,7 +1,7 @@
 """Deals played in every seating, and how they are played.
 
 The unit is the deal. Deal d has one random stream, used in all its seatings, so the packs are the same in each of them;
-the streams lie in a key space of their own, which training never draws from. The agents' own randomness is keyed by (d,
+the streams lie in key spaces of their own, which training never draws from. The agents' own randomness is keyed by (d,
 seating, decision). So what is played depends on the game, the agents, the seed and the number of deals alone, not on
 batches or threads.
 """
@@ -22,7 +22,9 @@ from backalley.envs.core.kernel import kernel
 
 from .stats import Floats
 
-_KEY_SPACE = int.from_bytes(b"evaluate", "big")
+EVALUATION, PUBLICATION = (int.from_bytes(name, "big") for name in (b"evaluate", b"publish"))
+"""Key spaces: whatever the seeds, decks of the one are never those of the other. The second is for what is published,
+so that nothing can have been chosen by the decks it is judged on."""
 _FIRST_BATCH, _LARGEST_BATCH = 16, 16384
 _BATCH_SECONDS, _VIEWS_SECONDS = 0.5, 5.0
 """How long a batch takes, compiled or through views. There every decision costs milliseconds however few tables there
@@ -87,14 +89,16 @@ class Sample:
         return sample
 
 
-def play(match: Match, sample: Sample, deals: int, seed: int, on_batch: Callable[[], None]) -> None:
+def play(
+    match: Match, sample: Sample, deals: int, seed: int, on_batch: Callable[[], None], space: int = EVALUATION
+) -> None:
     """Play on until `sample` holds `deals` deals, in batches of half a second, or of a few through views; `on_batch`
     follows each.
 
     May be interrupted between batches (KeyboardInterrupt): `sample` then holds what was finished.
     """
     chance, own = (
-        np.random.SeedSequence(seed, spawn_key=(_KEY_SPACE, use)).generate_state(1, np.uint64)[0] for use in range(2)
+        np.random.SeedSequence(seed, spawn_key=(space, use)).generate_state(1, np.uint64)[0] for use in range(2)
     )
     match.link()
     batch, wanted = _FIRST_BATCH, _BATCH_SECONDS if match.compiled else _VIEWS_SECONDS

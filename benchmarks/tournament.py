@@ -13,20 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from backalley.agents.base import Agent
-from backalley.agents.match import Match
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.durable import Unfinished
-from backalley.envs.core.workers import cores
 
 from . import results, stats
 from .evaluate import Progress, check_deals, check_seed, dismiss, identities, line_up
+from .pairings import Pairing, play_pairings
 from .report import decimals, options_text
-from .sample import Sample, play
-from .seating import seatings
+from .sample import EVALUATION
 from .stats import Estimate, Floats
 from .tabular import Figures, Tabular
 
@@ -163,6 +160,7 @@ def tournament(
     num_threads: int = 1,
     progress: Progress | None = None,
     keep: Path | None = None,
+    space: int = EVALUATION,
 ) -> Ranking:
     """Every agent against every other on the same `deals` decks; game and agents are given as to `evaluate`.
 
@@ -191,11 +189,19 @@ def tournament(
         "options": game.option_values,
         "agents": identities(players),
         "seed": seed,
+        "space": space,
         "deals": deals,
     }
     unfinished = Unfinished(keep, task, stamp["sources"])
     try:
-        samples = _samples(game, players, pairings, deals, seed, num_threads, progress, unfinished)
+        samples = play_pairings(
+            [Pairing(game, [players[one], players[other]], deals) for one, other in pairings],
+            seed,
+            unfinished=unfinished,
+            num_threads=num_threads,
+            told=(lambda done, planned, words: progress(done, planned)) if progress else None,
+            space=space,
+        )
     finally:
         dismiss(players, agents)
     anchor = next((number for number, player in enumerate(players) if player.name.startswith("bot:")), 0)
@@ -222,49 +228,6 @@ def tournament(
         seconds=sum(sample.seconds for sample in samples),
         stamp=stamp,
     )
-
-
-def _samples(
-    game: Game,
-    agents: Sequence[Agent],
-    pairings: Sequence[tuple[int, int]],
-    deals: int,
-    seed: int,
-    num_threads: int,
-    progress: Progress | None,
-    unfinished: Unfinished,
-) -> list[Sample]:
-    """What each pairing played, in the order of `pairings`."""
-    seated = seatings(game, 2)
-    kept = unfinished.load()
-    samples = [Sample.from_arrays(seated, _named(kept, number)) for number in range(len(pairings))]
-
-    def arrays() -> dict[str, npt.NDArray[Any]]:
-        return {
-            f"{number} {name}": array for number, one in enumerate(samples) for name, array in one.to_arrays().items()
-        }
-
-    def on_batch() -> None:
-        unfinished.save_at_times(arrays)
-        if progress:
-            progress(sum(sample.deals for sample in samples), deals * len(pairings))
-
-    try:
-        for pairing, sample in zip(pairings, samples, strict=True):
-            match = Match(game, [agents[agent] for agent in pairing], seated, num_threads=num_threads or cores())
-            try:
-                play(match, sample, deals, seed, on_batch)
-            finally:
-                match.close()
-    except KeyboardInterrupt:
-        unfinished.save(arrays())
-        raise
-    return samples
-
-
-def _named(arrays: dict[str, npt.NDArray[Any]], number: int) -> dict[str, npt.NDArray[Any]]:
-    head = f"{number} "
-    return {name.removeprefix(head): array for name, array in arrays.items() if name.startswith(head)}
 
 
 def ratings(shares: Floats, pairings: Sequence[tuple[int, int]], sides: int, anchor: int, seed: int) -> list[Estimate]:

@@ -115,12 +115,18 @@ class Trainer(Phase):
             "samples": self.samples,
             "seconds": round(self.seconds, 1),
             "algorithm": "MaskablePPO, every seat learning, averaged weights",
+            "met": self._met(),
             "config": self.config.as_dict(),
             "value_unit": self.env.return_spread()
             if not self.config.ppo.reward_scale
             else 1 / self.config.ppo.reward_scale,
         }
         self._write(folder, name, self.config.run.greedy, {**facts, **made})
+
+    def _met(self) -> list[str]:
+        """The bots that sat at its tables."""
+        members = self.league.members if self.has_league else []
+        return [member.agent.name.removeprefix("bot:") for member in members if not member.past]
 
     def _write(self, folder: Path, name: str, greedy: bool, made: Mapping[str, Any]) -> None:
         weights = weights_of(self.final_network())

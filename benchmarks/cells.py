@@ -1,0 +1,64 @@
+"""How figures stand in the tables of pages."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from backalley.envs.core.catalogue import game as game_of
+from backalley.envs.core.options import typed
+
+from .report import decimals
+from .stats import Estimate
+
+Found = Mapping[str, Any]
+"""A file of results."""
+Line = dict[str, str]
+"""A table's row: columns by name. A column that is empty in every row is left out of the table."""
+
+
+def title(found: Found) -> str:
+    """The game's title."""
+    return game_of(found["game"].partition("-v")[0]).title
+
+
+def given_options(found: Found) -> list[str]:
+    """The game's options as they were typed."""
+    return [given for option, given in pairwise(shlex.split(found["command"])) if option == "--option"]
+
+
+def options(found: Found) -> str:
+    """The same for a page."""
+    return " ".join(f"`{given}`" for given in given_options(found))
+
+
+def changed(values: Mapping[str, Any]) -> str:
+    """Options by name and value, for a page."""
+    return " ".join(f"`{name}={typed(value)}`" for name, value in values.items())
+
+
+def agent(one: Found) -> str:
+    """An agent's name."""
+    return f"`{one['name']}`"
+
+
+def mean(estimate: Mapping[str, float]) -> str:
+    """The mean, to the digits that its interval tells."""
+    return f"{estimate['mean']:+.{_digits(estimate)}f}"
+
+
+def interval(estimate: Mapping[str, float]) -> str:
+    """The ends of the interval."""
+    digits = _digits(estimate)
+    return f"{estimate['low']:+.{digits}f} to {estimate['high']:+.{digits}f}"
+
+
+def _digits(estimate: Mapping[str, float]) -> int:
+    return decimals([Estimate(**estimate)])
+
+
+def percent(share: Mapping[str, float], digits: int = 2) -> str:
+    """The ends of a share's interval, in hundredths."""
+    return f"{100 * share['low']:.{digits}f} to {100 * share['high']:.{digits}f}"

@@ -1,0 +1,83 @@
+"""Several matches in a row, such as every pairing of a tournament, which go on where they were stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+
+from backalley.agents.base import Agent
+from backalley.agents.match import Match
+from backalley.envs.core.base import Game
+from backalley.envs.core.durable import Unfinished
+from backalley.envs.core.workers import cores
+
+from .sample import EVALUATION, Sample, play
+from .seating import seatings
+
+Told = Callable[[int, int, str], None]
+"""Called with the deals played and the deals planned in all matches, and the words of the one that is being played."""
+
+
+class Pairing(NamedTuple):
+    """Who plays what: agents as `seatings` takes them."""
+
+    game: Game
+    agents: Sequence[Agent]
+    deals: int
+    words: str = ""
+    """What it is called while it is played."""
+
+
+def play_pairings(
+    pairings: Sequence[Pairing],
+    seed: int,
+    *,
+    unfinished: Unfinished,
+    num_threads: int = 1,
+    told: Told | None = None,
+    space: int = EVALUATION,
+) -> list[Sample]:
+    """What each pairing played, in their order, on the same decks as far as their deals go. Ctrl-C raises
+    KeyboardInterrupt, and what was played is in `unfinished`, from where the next call goes on."""
+    kept = unfinished.load()
+    samples = [
+        Sample.from_arrays(seatings(pairing.game, len(pairing.agents)), _named(kept, number))
+        for number, pairing in enumerate(pairings)
+    ]
+    planned = sum(pairing.deals for pairing in pairings)
+
+    def arrays() -> dict[str, npt.NDArray[Any]]:
+        return {
+            f"{number} {name}": array for number, one in enumerate(samples) for name, array in one.to_arrays().items()
+        }
+
+    def on_batch(words: str) -> None:
+        unfinished.save_at_times(arrays)
+        if told:
+            told(sum(sample.deals for sample in samples), planned, words)
+
+    try:
+        for pairing, sample in zip(pairings, samples, strict=True):
+            if sample.deals < pairing.deals:
+                _play(pairing, sample, seed, num_threads, on_batch, space)
+    except KeyboardInterrupt:
+        unfinished.save(arrays())
+        raise
+    return samples
+
+
+def _play(
+    pairing: Pairing, sample: Sample, seed: int, num_threads: int, on_batch: Callable[[str], None], space: int
+) -> None:
+    match = Match(pairing.game, pairing.agents, sample.seatings, num_threads=num_threads or cores())
+    try:
+        play(match, sample, pairing.deals, seed, lambda: on_batch(pairing.words), space)
+    finally:
+        match.close()
+
+
+def _named(arrays: dict[str, npt.NDArray[Any]], number: int) -> dict[str, npt.NDArray[Any]]:
+    head = f"{number} "
+    return {name.removeprefix(head): array for name, array in arrays.items() if name.startswith(head)}
