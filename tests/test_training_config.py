@@ -15,13 +15,14 @@ from backalley.agents.policy_file import observation_layout
 from backalley.agents.rule_based import RandomAgent
 from backalley.envs.core import options as option_rules
 from backalley.envs.core.catalogue import game, game_names
-from backalley.training import config
+from backalley.training import config, rates
 from backalley.training.config import ConfigError
 from backalley.training.league import League
 from backalley.training.logs import CsvLog
 from backalley.training.measure import measure, table
 from backalley.training.run import Budget, TrainingError
 from tests import kuhn
+from tests.tiny_runs import TINY
 
 
 @pytest.mark.parametrize("name", game_names())
@@ -150,3 +151,16 @@ def test_the_comparison_with_sb3_as_it_comes(tmp_path: Path, monkeypatch: pytest
     assert len(found["backalley"]["turns"]) == len(found["sb3_defaults"]["turns"])
     assert "times as fast" in table(found)
     assert found["ratio"] > found["floor"]
+
+
+def test_rates_of_phases_on_one_thread_and_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backalley.training.measure._TURNS", 2)
+    small = {**TINY, "playouts.tables": 32, "playouts.labels": 4, "playouts.held_out": 4, "playouts.batch_size": 32}
+    found = rates.rates(kuhn.GAME.bind(), ["ppo", "playouts"], (1, 2), 0.5, config_overrides=small)
+    assert [(row["phase"], row["threads"]) for row in found["rows"]] == [("ppo", 1), ("playouts", 1), ("playouts", 2)]
+    assert set(found["rows"][0]["per_second"]) == {"decisions", "samples"}
+    assert set(found["rows"][1]["per_second"]) == set(rates.COUNTED)
+    assert all(pace > 0 for row in found["rows"] for pace in row["per_second"].values())
+    assert "playouts, 2 threads" in rates.table(found)
+    with pytest.raises(ValueError, match="guesses is no kind of phase; there are: "):
+        rates.rates(kuhn.GAME.bind(), ["ppo", "guesses"])

@@ -13,9 +13,10 @@ import shlex
 import statistics
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import torch
@@ -39,6 +40,20 @@ FLOOR = 20.0
 """Ours must learn from at least this many times as many samples a second."""
 _TURNS = 5
 
+Counts = Counter[str]
+"""What was done, by name: samples, labels and so on."""
+Step = Callable[[], Counts]
+"""One step of a trainer; what it did."""
+
+
+class Turn(NamedTuple):
+    """What a side did while it had its turn."""
+
+    counts: Counts
+    seconds: float
+    processor: float
+    """Processor time, of all threads."""
+
 
 def measure(
     game: str | Game,
@@ -61,8 +76,8 @@ def measure(
     with one_thread(), tempfile.TemporaryDirectory(prefix="backalley-measure-") as scratch:
         trainer = Trainer(found, config, seed=0, folder=Path(scratch))
         plain = _PlainSB3(trainer.practice)
-        sides: dict[str, Callable[[], int]] = {"backalley": lambda: _step(trainer), "sb3_defaults": plain.step}
-        turns = _alternate(sides, seconds, progress)
+        sides: dict[str, Step] = {"backalley": lambda: _step(trainer), "sb3_defaults": plain.step}
+        turns = alternate(sides, seconds, progress)
     result: dict[str, Any] = {
         "kind": "training speed",
         "game": found.id,
@@ -104,10 +119,10 @@ def table(found: Mapping[str, Any]) -> str:
     return f"{found['game']}: {found['ratio']:.1f} times as fast (the floor is {found['floor']:.0f})\n\n{text}"
 
 
-def _step(trainer: Trainer) -> int:
+def _step(trainer: Trainer) -> Counts:
     before = trainer.samples
     trainer.step()
-    return trainer.samples - before
+    return Counts(samples=trainer.samples - before)
 
 
 class _PlainSB3:
@@ -119,41 +134,41 @@ class _PlainSB3:
         self.model.set_logger(Logger(None, []))
         self._begun = False
 
-    def step(self) -> int:
+    def step(self) -> Counts:
         """One rollout and one update; the samples learned from."""
         size = int(self.model.n_steps * ENVS)
         self.model.learn(size, reset_num_timesteps=not self._begun)
         self._begun = True
-        return size
+        return Counts(samples=size)
 
 
-def _alternate(
-    sides: Mapping[str, Callable[[], int]], seconds: float, progress: Callable[[int, int], None] | None
-) -> dict[str, list[tuple[int, float, float]]]:
-    """Turns of each side: samples, wall seconds, processor seconds. The first iteration of each side, which compiles,
-    is not counted."""
+def alternate(
+    sides: Mapping[str, Step], seconds: float, progress: Callable[[int, int], None] | None
+) -> dict[str, list[Turn]]:
+    """Turns of each side, for about so many seconds in all. The first step of each side, which compiles, is not
+    counted."""
     for step in sides.values():
         step()
     length = seconds / (_TURNS * len(sides))
-    turns: dict[str, list[tuple[int, float, float]]] = {name: [] for name in sides}
+    turns: dict[str, list[Turn]] = {name: [] for name in sides}
     for turn in range(_TURNS):
         for name, step in list(sides.items())[:: 1 if turn % 2 == 0 else -1]:
-            samples, wall, processor = 0, time.perf_counter(), time.process_time()
-            while not samples or time.perf_counter() - wall < length:
-                samples += step()
-            turns[name].append((samples, time.perf_counter() - wall, time.process_time() - processor))
+            counts, wall, processor = Counts(), time.perf_counter(), time.process_time()
+            while not counts.total() or time.perf_counter() - wall < length:
+                counts += step()
+            turns[name].append(Turn(counts, time.perf_counter() - wall, time.process_time() - processor))
         if progress:
             progress(turn + 1, _TURNS)
     return turns
 
 
-def _summary(turns: list[tuple[int, float, float]]) -> dict[str, Any]:
-    pace = [samples / wall for samples, wall, _ in turns]
+def _summary(turns: list[Turn]) -> dict[str, Any]:
+    pace = [turn.counts["samples"] / turn.seconds for turn in turns]
     return {
         "samples_per_second": statistics.median(pace),
-        "samples_per_cpu_second": statistics.median(samples / processor for samples, _, processor in turns),
+        "samples_per_cpu_second": statistics.median(turn.counts["samples"] / turn.processor for turn in turns),
         "turns": pace,
-        "samples": sum(samples for samples, _, _ in turns),
+        "samples": sum(turn.counts["samples"] for turn in turns),
     }
 
 

@@ -105,6 +105,10 @@ class Phase(abc.ABC):
         """Sentences beneath the final table, such as the share of decisions where the policy departs from a bot."""
         return []
 
+    def counts(self) -> dict[str, int]:
+        """What was done so far, by name: how much of it a second, `rates.py` measures."""
+        return {"decisions": self.decisions, "samples": self.samples}
+
     # Checkpoints ------------------------------------------------------------------------------------------------------
 
     @abc.abstractmethod

@@ -244,6 +244,10 @@ class Playouts(Phase):
         told = f"gains {gain:+.4f} ± {error:.4f} on bot:{self.advisor.name}, departs {self.departs:.1%}"
         return ", ".join([f"{self.decisions:,} decisions", pace, *([told] if self.advised else [])])
 
+    def counts(self) -> dict[str, int]:
+        """What was done so far; labels are those that were learned from."""
+        return super().counts() | {"labels": self.samples // self.settings.reuse, "playouts": self.playouts}
+
     def closing_words(self) -> list[str]:
         """Sentences for the table at the end."""
         if not self.advised:
