@@ -91,6 +91,9 @@ class Agent:
     machine code. `by` is what `plays_by` gives; the observation is the game's record."""
     reads: str = "record"
     """What its kernel is shown: the "record", the flat "vector" [O], or "both" as a pair."""
+    chances: Callable[..., None] | None = None
+    """`chances(by, observation, mask, out)`, compiled, where it has a kernel that draws: `out` [A] becomes the
+    probability with which it plays each action. Exact figures need it of an agent that plays by its key."""
     identity: Any = None
     """What tells it from others of its name, as JSON can hold it (the digest of its weights, say): unfinished work is
     taken up again only by the same agents."""

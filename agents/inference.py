@@ -179,6 +179,23 @@ def drawn(logits: npt.NDArray[np.float32], mask: npt.NDArray[np.int8], key: np.u
 
 
 @kernel
+def chances(net: Net, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8], out: npt.NDArray[np.float64]) -> None:
+    """`out` [A] becomes the probability with which `act` plays each action."""
+    logits = forward(net, shown)
+    first = likeliest(logits, mask)
+    out[:] = 0.0
+    total = 0.0
+    for action in range(mask.shape[0]):
+        if mask[action] and not net.greedy:
+            out[action] = math.exp(float(logits[action]) - float(logits[first]))
+            total += out[action]
+    if total > 0.0:
+        out /= total
+    elif first >= 0:
+        out[first] = 1.0
+
+
+@kernel
 def drawn_rows(
     logits: npt.NDArray[np.float32],
     mask: npt.NDArray[np.int8],

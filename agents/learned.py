@@ -15,7 +15,7 @@ from backalley.envs.core.catalogue import game as game_of
 
 from .corrections import Corrected, corrected
 from .fingerprint import fingerprint
-from .inference import act, logits_rows, net_of, own_room
+from .inference import act, chances, logits_rows, net_of, own_room
 from .players import Arrays, Corrections, NetworkPlayer, Player
 from .policy_file import PolicyFileError, game_of_policy, observation_bound, player_of, read_policy
 from .rule_based import KernelAgent
@@ -28,6 +28,8 @@ class Play(NamedTuple):
     reads: str
     by: Callable[[], Any]
     """What the kernel takes first, anew for each thread."""
+    chances: Callable[..., None] | None = None
+    """How likely each action is, where it draws."""
 
 
 class PolicyAgent(KernelAgent):
@@ -56,7 +58,7 @@ class PolicyAgent(KernelAgent):
             check_bot(f"The policy in {folder}", self.player, self.game.type.bind(self.metadata["options"]))
         self._play = play_of(self.player, arrays, self.game)
         super().__init__(self.metadata["name"], self._play.kernel, self.game)
-        self.reads = self._play.reads
+        self.reads, self.chances = self._play.reads, self._play.chances
         self.identity = self.metadata["weights"]["sha256"]
         self.note = " ".join(
             sentence
@@ -83,12 +85,12 @@ class PolicyAgent(KernelAgent):
         return out
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_play": None, "kernel": None}
+        return {**super().__getstate__(), "_play": None, "kernel": None, "chances": None}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__.update(kept)
         self._play = play_of(self.player, self.arrays, self.game)
-        self.kernel = self._play.kernel
+        self.kernel, self.chances = self._play.kernel, self._play.chances
 
 
 def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
@@ -96,7 +98,7 @@ def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
     bound = observation_bound(game)
     if isinstance(player, NetworkPlayer):
         net = net_of(arrays, bound, greedy=player.greedy)
-        return Play(act, "vector", lambda: own_room(net))
+        return Play(act, "vector", lambda: own_room(net), chances)
     net = net_of(arrays, np.concatenate([bound, np.ones(game.num_actions)]), greedy=True)
     margin = math.inf if player.margin is None else player.margin
     kernel = corrected(game.bots[player.bot])

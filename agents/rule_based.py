@@ -48,6 +48,16 @@ def random_act(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: 
 
 
 @passing
+def random_chances(options: Any, observation: Any, mask: npt.NDArray[np.int8], out: npt.NDArray[np.float64]) -> None:
+    """Every legal action is as likely."""
+    count = 0
+    for action in range(mask.shape[0]):
+        count += int(mask[action])
+    for action in range(mask.shape[0]):
+        out[action] = int(mask[action]) / max(1, count)
+
+
+@passing
 def seen_record(batch: Any, row: int) -> Any:
     """What most kernels are shown of a table."""
     return batch.observation[row]
@@ -120,6 +130,7 @@ class RandomAgent(DirectAgent):
 
     name = "random"
     kernel = staticmethod(random_act)
+    chances = staticmethod(random_chances)
 
     def choose(
         self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]

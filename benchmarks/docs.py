@@ -113,6 +113,36 @@ def _exact(files: Sequence[Found]) -> Iterable[Line]:
             }
 
 
+def _gaps(files: Sequence[Found]) -> Iterable[Line]:
+    """Agents beside best play, by enumeration."""
+    for found in files:
+        for one in found["agents"]:
+            digits = 9 if not one["error"] else 6
+            yield {
+                "game": _title(found),
+                "options": _options(found),
+                "agent": _agent(one),
+                "return": f"{one['mean_return']:+.{digits}f}",
+                "gap to best play": f"{one['gap']:.{digits}f}",
+                "standard error at most": f"{one['error']:.1g}" if one["error"] else "",
+                "positions": f"{one['positions']:,}",
+            }
+
+
+def _exploitability(files: Sequence[Found]) -> Iterable[Line]:
+    """What agents lose to best replies, seat by seat."""
+    for found in files:
+        for one in found["agents"]:
+            yield {
+                "game": _title(found),
+                "options": _options(found),
+                "agent": _agent(one),
+                **{f"loses as {seat}": f"{loss:.6f}" for seat, loss in zip(found["seats"], one["losses"], strict=True)},
+                "on average": f"{one['mean_loss']:.6f}",
+                "in equilibrium the first gains": f"{sum(found['value'].values()) / 2:+.6f}",
+            }
+
+
 def _speed(files: Sequence[Found]) -> Iterable[Line]:
     """Millions of decisions a second, and the rest of what `speed` measures."""
     for game in (game for found in files for game in found["games"]):
@@ -217,6 +247,8 @@ KINDS: dict[str, Callable[[Sequence[Found]], Iterable[Line] | str]] = {
     "alone": _alone,
     "training": _training,
     "exact": _exact,
+    "gaps": _gaps,
+    "exploitability": _exploitability,
     "speed": _speed,
     "size": _size,
     "pace": _pace,

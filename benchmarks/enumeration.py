@@ -75,6 +75,22 @@ def find(keys: npt.NDArray[np.int64], key: int) -> int:
     return int(slot)
 
 
+@kernel
+def count_kinds(
+    kinds: npt.NDArray[np.int64],
+    deck: npt.NDArray[Any],
+    place: int,
+    count: npt.NDArray[np.int64],
+    lies: npt.NDArray[np.int64],
+) -> None:
+    """How many cards of each kind lie in the pack from `place` on, and where one of them lies."""
+    count[:] = 0
+    for other in range(place, deck.shape[0]):
+        kind = kinds[deck[other]]
+        count[kind] += 1
+        lies[kind] = other
+
+
 def _unbound(*args: Any) -> Any:
     raise NotImplementedError("specialise() puts a game's kernel here")
 
@@ -143,11 +159,7 @@ def outcome(options: Any, store: Memory, depth: int, action: int, chosen: int) -
     deck = DECK(state)
     place = NEXT_CARD(state) + chosen
     count, lies = store.tally[depth, chosen, 0], store.tally[depth, chosen, 1]
-    count[:] = 0
-    for other in range(place, deck.shape[0]):
-        kind = store.kind[deck[other]]
-        count[kind] += 1
-        lies[kind] = other
+    count_kinds(store.kind, deck, place, count, lies)
     best, drifting = 0.0, 0.0
     for kind in range(count.shape[0]):
         if count[kind]:
@@ -170,6 +182,14 @@ def outcome(options: Any, store: Memory, depth: int, action: int, chosen: int) -
 @template
 def solve_from(options: Any, store: Memory, start_outcome: int, leading: npt.NDArray[np.int64]) -> tuple[float, float]:
     """The value of an episode whose pack begins with the cards `leading`."""
+    lay_out(options, store, start_outcome, leading)
+    found: tuple[float, float] = outcome(options, store, 0, 0, leading.shape[0])
+    return found
+
+
+@template
+def lay_out(options: Any, store: Memory, start_outcome: int, leading: npt.NDArray[np.int64]) -> None:
+    """An episode begins at depth 0, its pack with the cards `leading` on top, not dealt yet."""
     state = store.state[0]
     START(options, state, start_outcome)
     deck = DECK(state)
@@ -179,17 +199,19 @@ def solve_from(options: Any, store: Memory, start_outcome: int, leading: npt.NDA
         for other in range(place, deck.shape[0]):
             if deck[other] == leading[place]:
                 deck[place], deck[other] = deck[other], deck[place]
-    found: tuple[float, float] = outcome(options, store, 0, 0, leading.shape[0])
-    return found
 
 
 def linked(game: Game, store: Memory, leading: npt.NDArray[np.int64]) -> Callable[..., tuple[float, float]]:
     """`solve_from` for this game, compiled for arguments of these kinds."""
+    made = specialise([value, try_out, outcome, lay_out, solve_from], solver_names(game), keep=False)["solve_from"]
+    return bind(made, game.options, store, 0, leading)
+
+
+def solver_names(game: Game) -> dict[str, Callable[..., Any]]:
+    """The game's kernels by the names that these templates call them."""
     face = game.type.enumeration
     assert face is not None
-    names = {**kernel_names(game.type), "DECK": face.deck, "NEXT_CARD": face.next_card, "KEY": face.key}
-    made = specialise([value, try_out, outcome, solve_from], names, keep=False)["solve_from"]
-    return bind(made, game.options, store, 0, leading)
+    return {**kernel_names(game.type), "DECK": face.deck, "NEXT_CARD": face.next_card, "KEY": face.key}
 
 
 def openings(game: Game) -> Iterator[tuple[float, list[int]]]:

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 import backalley
 from backalley.benchmarks import speed as speeds
+from backalley.benchmarks.agent_values import AgentValues, Worth
 from backalley.benchmarks.exact import Solution
 from backalley.cli import command_line, main
 from backalley.envs.core import catalogue, playthrough
@@ -42,7 +43,7 @@ def again(result: Result) -> list[str]:
 
 def test_help_names_every_verb() -> None:
     shown = run("--help").output
-    for verb in ("games", "rules", "train", "evaluate", "tournament", "play", "speed", "solve", "replay"):
+    for verb in ("games", "rules", "train", "evaluate", "tournament", "play", "speed", "solve", "exploit", "replay"):
         assert f"\n  {verb} " in shown
         assert run(verb, "--help").exit_code == 0
 
@@ -287,6 +288,31 @@ def test_solve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert found["best_return"] == 0.5
     assert found["machine"] == "this"
     assert again(result)[:4] == ["solve", "tests.kuhn", "--option", "first=1"]
+
+
+def test_solve_with_agents(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    solution = Solution("kuhn-v0", {}, {}, 0.5, -0.25, 9, 1, 0.1, {"machine": "this"})
+    worth = Worth("random", -0.25, 0.0, 2.0, 9, 0.1)
+    monkeypatch.setattr("backalley.benchmarks.agent_values.read_solution", lambda path, game: solution)
+    monkeypatch.setattr(
+        "backalley.benchmarks.agent_values.agent_values",
+        lambda game, agents, found, **rest: AgentValues("kuhn-v0", {}, {}, 0.5, -0.25, rest["least"], [worth], {}),
+    )
+    words = ["solve", "kuhn", "--agent", "random", "--best", "best.json", "--least", "0.1"]
+    result = run(*words, "--json", str(tmp_path / "found.json"))
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[-3 - 1].split()[:3] == ["random", "-0.250000000", "0.750000000"]
+    assert json.loads((tmp_path / "found.json").read_text("utf-8"))["agents"][0]["gap"] == 0.75
+    assert again(result)[:8] == ["solve", "tests.kuhn", *words[2:]]
+    assert run("solve", "kuhn", "--least", "0.1").exit_code == 2
+
+
+def test_exploit(tmp_path: Path) -> None:
+    result = run("exploit", "kuhn", "random", "--json", str(tmp_path / "found.json"))
+    assert result.exit_code == 0, result.output
+    assert "In equilibrium seat 0 gains -0.05555" in result.stdout
+    assert json.loads((tmp_path / "found.json").read_text("utf-8"))["agents"][0]["name"] == "random"
+    assert again(result)[:3] == ["exploit", "tests.kuhn", "random"]
 
 
 def test_replay(tmp_path: Path) -> None:

@@ -16,8 +16,10 @@ import pytest
 from backalley.agents.base import Agent, View
 from backalley.agents.rule_based import RandomAgent
 from backalley.benchmarks import results, tabular
+from backalley.benchmarks.agent_values import AgentValues, Worth
 from backalley.benchmarks.evaluate import evaluate
 from backalley.benchmarks.exact import Solution
+from backalley.benchmarks.exploit import exploitability
 from backalley.benchmarks.speed import Speeds
 from backalley.benchmarks.tabular import Tabular
 from backalley.benchmarks.tournament import tournament
@@ -44,6 +46,10 @@ REPORTS = {
     "evaluation": lambda: evaluate(KUHN, ["random", "random"], deals=50),
     "tournament": lambda: tournament(KUHN, ["random", "random"], deals=50),
     "solution": lambda: Solution("kuhn-v0", {}, {}, 0.5, -0.25, 9, 1, 0.1, STAMP),
+    "agent values": lambda: AgentValues(
+        "kuhn-v0", {}, {}, 0.5, -0.25, 0.0, [Worth("<best>", 0.25, 1e-4, 2.0, 9, 0.1)], STAMP
+    ),
+    "exploitability": lambda: exploitability(KUHN, [RandomAgent()]),
     "speed": speeds,
 }
 EACH = pytest.mark.parametrize("report", [pytest.param(make, id=name) for name, make in REPORTS.items()])

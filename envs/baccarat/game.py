@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..core.base import GameType
 from ..core.parts import Kernels
-from . import VERSION, bets, observation, rules, text
+from . import VERSION, bets, coup, observation, rules, text
 from .bot import BOTS
 from .observation import Observation
 from .state import NUM_ACTIONS, Options, State, check, pack_size, shoe_size
@@ -43,4 +43,5 @@ GAME = GameType(
     info=rules.info,
     card_name=text.card_name,
     card_number=text.card_number,
+    card_kind=coup.value,
 )

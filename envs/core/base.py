@@ -97,6 +97,9 @@ class GameType:
     """Raises OptionError where options contradict each other."""
     card_name: Callable[[int], str] = cards.card_name
     card_number: Callable[[str], int] = cards.card_number
+    card_kind: Callable[[int], int] | None = None
+    """A kernel `card_kind(card)`: a number, the same for cards that neither rules nor observations ever tell apart;
+    what is worked out exactly then deals each kind once. None: every card is one of its own."""
     seat_names: tuple[str, ...] = ()
     enumeration: Enumeration | None = None
     """For exact solution, where everything but the order of the stub is public."""

@@ -36,6 +36,7 @@ for _verb in (
     matches.play,
     figures.speed,
     figures.solve,
+    figures.exploit,
     figures.replay,
 ):
     main.add_command(_verb)

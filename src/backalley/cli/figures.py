@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,7 @@ from backalley.progress import progress_bar
 from .program import INTERRUPTED
 from .shared import (
     again,
+    agents_of,
     check_place,
     command_line,
     game_of,
@@ -21,6 +23,10 @@ from .shared import (
     threads_option,
     write,
 )
+
+if TYPE_CHECKING:
+    from backalley.benchmarks.agent_values import AgentValues
+    from backalley.benchmarks.exact import Solution
 
 
 @click.command()
@@ -77,20 +83,79 @@ def speed(
 @click.command()
 @click.argument("game")
 @option_option
+@click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    metavar="AGENT",
+    help="An agent to work out the value of, too; may be repeated.",
+)
+@click.option(
+    "--best",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --agent: take best and random play from the file of an earlier solution, instead of solving anew.",
+)
+@click.option(
+    "--least",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="With --agent: positions rarer than this after their opening are followed by lot; 0 follows all.",
+)
 @threads_option
 @json_option
-def solve(game: str, given: dict[str, str], threads: int, path: Path | None) -> None:
+def solve(
+    game: str,
+    given: dict[str, str],
+    agents: tuple[str, ...],
+    best: Path | None,
+    least: float,
+    threads: int,
+    path: Path | None,
+) -> None:
     """Solve GAME exactly. Only games that hide nothing but the order of the stub can be solved."""
+    from backalley.benchmarks.agent_values import agent_values, read_solution
     from backalley.benchmarks.exact import solve as run
+
+    if not agents and (best is not None or least):
+        raise click.UsageError("--best and --least go with --agent.")
+    found = game_of(game, given)
+    check_place(path)
+    players = agents_of(found, agents)
+    if best is None:
+        with progress_bar("openings") as progress:
+            solution = run(found, num_threads=threads, progress=progress, keep=path)
+    else:
+        solution = read_solution(best, found)
+    report: Solution | AgentValues = solution
+    if players:
+        with progress_bar("openings") as progress:
+            report = agent_values(found, players, solution, least=least, num_threads=threads, progress=progress)
+    words = [found.spec] + [word for agent in agents for word in ("--agent", agent)]
+    line = command_line("solve", *words, given=given, best=best, least=least or None, json=path)
+    report = dataclasses.replace(report, command=line)
+    click.echo(report.table())
+    write(path, report.to_json())
+    again(line)
+
+
+@click.command()
+@click.argument("game")
+@click.argument("agents", nargs=-1, required=True)
+@option_option
+@json_option
+def exploit(game: str, agents: tuple[str, ...], given: dict[str, str], path: Path | None) -> None:
+    """Work out what AGENTS lose to opponents who know them. Exactly, in games of two seats that are small enough."""
+    from backalley.benchmarks.exploit import exploitability
 
     found = game_of(game, given)
     check_place(path)
-    with progress_bar("openings") as progress:
-        solution = run(found, num_threads=threads, progress=progress, keep=path)
-    line = command_line("solve", found.spec, given=given, json=path)
-    solution = dataclasses.replace(solution, command=line)
-    click.echo(solution.table())
-    write(path, solution.to_json())
+    report = exploitability(found, agents_of(found, agents))
+    line = command_line("exploit", found.spec, *agents, given=given, json=path)
+    report = dataclasses.replace(report, command=line)
+    click.echo(report.table())
+    write(path, report.to_json())
     again(line)
 
 

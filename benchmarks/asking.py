@@ -1,0 +1,114 @@
+"""How likely an agent plays what, asked position by position: for figures that go through all of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.agents.base import Agent, DirectAgent, name_of
+from backalley.agents.rule_based import Rows, played_by, seen_by
+from backalley.envs.core.base import Game
+from backalley.envs.core.kernel import bind
+from backalley.envs.core.specialise import specialise, template
+
+_KEYS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0x2545F4914F6CDD1D)
+"""An agent that plays by its key answers these two differently at one of many positions."""
+_DRAWS = 1 << 14
+_ASKED_AT_ONCE = 1 << 16
+
+
+class Unasked(ValueError):
+    """An agent whose probabilities cannot be had; the sentence says why."""
+
+
+def _unbound(*args: Any) -> Any:
+    raise NotImplementedError("specialise() puts an agent's kernel here")
+
+
+ACT = CHANCES = SEEN = _unbound
+"""The agent's kernels in the templates below, and what they are shown."""
+
+
+@template
+def chances_rows(by: Any, rows: Rows, mask: npt.NDArray[np.int8], out: npt.NDArray[np.float64]) -> int:
+    """`out[k]` becomes the probabilities that an agent states for row k; gives -1."""
+    for k in range(out.shape[0]):
+        CHANCES(by, SEEN(rows, k), mask[k], out[k])
+    return -1
+
+
+@template
+def action_rows(by: Any, rows: Rows, mask: npt.NDArray[np.int8], out: npt.NDArray[np.float64]) -> int:
+    """The same for an agent that always answers alike; gives -1, or the first row where it answers one key so and
+    another otherwise, or with no legal action."""
+    for k in range(out.shape[0]):
+        action = ACT(by, SEEN(rows, k), mask[k], _KEYS[0])
+        if action < 0 or action >= mask.shape[1] or mask[k, action] == 0:
+            return k
+        if ACT(by, SEEN(rows, k), mask[k], _KEYS[1]) != action:
+            return k
+        out[k, :] = 0.0
+        out[k, action] = 1.0
+    return -1
+
+
+@functools.cache
+def _driver(chances: Callable[..., None] | None, act: Callable[..., int] | None, seen: Callable[..., Any]) -> Any:
+    if chances is not None:
+        return specialise([chances_rows], {"CHANCES": chances, "SEEN": seen})["chances_rows"]
+    assert act is not None
+    return specialise([action_rows], {"ACT": act, "SEEN": seen})["action_rows"]
+
+
+class Asked:
+    """A compiled agent of a game, asked exactly; every thread needs its own."""
+
+    def __init__(self, game: Game, agent: Agent) -> None:
+        """Raises Unasked for an agent without a kernel."""
+        self.game, self.agent = game, agent
+        self._chances, self._act = getattr(agent, "chances", None), getattr(agent, "kernel", None)
+        if self._chances is None and self._act is None:
+            raise Unasked(
+                f"{name_of(agent)} cannot be enumerated: it is no compiled agent. Bots and policies from disk are."
+            )
+        self._by = played_by(agent, game)
+        self._entry: Callable[..., int] | None = None
+
+    def __call__(self, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8], out: npt.NDArray[np.float64]) -> None:
+        """`out` [n, A] becomes the probability of each action where the agent is shown `shown` [n, O] and `mask`
+        [n, A]. Raises Unasked where it draws without saying how likely, or names an action that is not legal."""
+        rows = Rows(shown.view(self.game.observation_dtype).reshape(len(shown)), shown)
+        args = (self._by, rows, mask, out)
+        if self._entry is None:
+            self._entry = bind(_driver(self._chances, self._act, seen_by(self.agent)), *args)
+        row = self._entry(*args)
+        if row >= 0:
+            raise Unasked(
+                f"{name_of(self.agent)} cannot be enumerated: it draws its actions without saying how likely each of "
+                "them is, or names one that is not legal."
+            )
+
+
+def probabilities(
+    game: Game, agent: Agent, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8]
+) -> tuple[npt.NDArray[np.float64], bool]:
+    """How likely an agent plays each action [n, A] where it is shown `shown` [n, O] and `mask` [n, A], and whether that
+    is exact: of an agent that draws without saying how likely, it is the shares of many answers. Raises Unasked for one
+    that has to see a table."""
+    out = np.zeros(mask.shape)
+    if getattr(agent, "chances", None) is not None:
+        Asked(game, agent)(shown, mask, out)
+        return out, True
+    if not isinstance(agent, DirectAgent):
+        raise Unasked(f"{name_of(agent)} cannot be asked at every information set: it has to see a table.")
+    keys = np.random.default_rng(0).integers(2**64, size=_DRAWS, dtype=np.uint64)
+    some = max(1, _ASKED_AT_ONCE // _DRAWS)
+    for low in range(0, len(mask), some):
+        which = np.arange(low, min(low + some, len(mask))).repeat(_DRAWS)
+        actions = agent.choose(shown[which], mask[which], np.tile(keys, len(which) // _DRAWS))
+        np.add.at(out, (which, actions), 1 / _DRAWS)
+    return out, bool(np.isin(out, (0.0, 1.0)).all())
