@@ -119,9 +119,9 @@ def _gaps(files: Sequence[Found]) -> Iterable[Line]:
         for one in found["agents"]:
             digits = 9 if not one["error"] else 6
             yield {
-                "game": _title(found),
-                "options": _options(found),
-                "agent": _agent(one),
+                "game": title(found),
+                "options": options(found),
+                "agent": agent(one),
                 "return": f"{one['mean_return']:+.{digits}f}",
                 "gap to best play": f"{one['gap']:.{digits}f}",
                 "standard error at most": f"{one['error']:.1g}" if one["error"] else "",
@@ -134,9 +134,9 @@ def _exploitability(files: Sequence[Found]) -> Iterable[Line]:
     for found in files:
         for one in found["agents"]:
             yield {
-                "game": _title(found),
-                "options": _options(found),
-                "agent": _agent(one),
+                "game": title(found),
+                "options": options(found),
+                "agent": agent(one),
                 **{f"loses as {seat}": f"{loss:.6f}" for seat, loss in zip(found["seats"], one["losses"], strict=True)},
                 "on average": f"{one['mean_loss']:.6f}",
                 "in equilibrium the first gains": f"{sum(found['value'].values()) / 2:+.6f}",
