@@ -25,8 +25,8 @@ from backalley.progress import progress_bar
 
 from . import publication, results
 from .evaluate import Progress
+from .keys import Space
 from .ladder import about, labelled
-from .sample import PUBLICATION
 from .tournament import Ranking, tournament
 
 
@@ -67,7 +67,7 @@ def cross(
             num_threads=num_threads,
             progress=progress,
             keep=keep,
-            space=PUBLICATION,
+            space=Space.PUBLICATION,
         )
     finally:
         for player in players:

@@ -19,6 +19,7 @@ from backalley.envs.core.durable import Unfinished
 from backalley.envs.core.workers import cores
 
 from . import results, stats
+from .keys import Space, roots
 from .report import PILOT, Report, report
 from .sample import Sample, play
 from .seating import seatings
@@ -41,6 +42,7 @@ def evaluate(
     num_threads: int = 1,
     progress: Progress | None = None,
     keep: Path | None = None,
+    space: Space = Space.EVALUATION,
 ) -> Report:
     """Play every deck in every seating (`seatings`) and report each agent's mean return and win share.
 
@@ -49,8 +51,9 @@ def evaluate(
     return: a pilot of 256 deals, which count, then decides how many are played. `num_threads=0` takes every core; the
     numbers do not depend on it. Ctrl-C ends the play and gives the report of what is finished (`complete` is False).
     With `keep`, the file that the report will be written to (`results.write`), unfinished work is kept beside it until
-    then, and the next call for the same game, agents and seed goes on from there. Raises ValueError in a sentence for a
-    line-up or numbers that cannot be played, and where unfinished work of another task lies beside `keep`.
+    then, and the next call for the same game, agents and seed goes on from there. The decks of a seed are others in
+    each key `space` (`keys.py`). Raises ValueError in a sentence for a line-up or numbers that cannot be played, and
+    where unfinished work of another task lies beside `keep`.
     """
     game = game_of(game)
     planned = _planned(deals, precision)
@@ -59,11 +62,13 @@ def evaluate(
     seated = seatings(game, len(players))
     stamp = results.stamp(__file__, game)
     task = {"evaluation of": game.id, "options": game.option_values, "agents": identities(players), "seed": seed}
+    task |= {} if space == Space.EVALUATION else {"space": space.name}
     unfinished = Unfinished(keep, task, stamp["sources"])
     sample = Sample.from_arrays(seated, unfinished.load())
     if sample.deals > planned and precision is None:
         sample = Sample(seated)
     match = Match(game, players, seated, num_threads=num_threads or cores())
+    keys = roots(space, seed)
 
     def on_batch() -> None:
         unfinished.save_at_times(sample.to_arrays)
@@ -71,14 +76,14 @@ def evaluate(
             progress(sample.deals, planned)
 
     try:
-        play(match, sample, planned, seed, on_batch)
+        play(match, sample, planned, keys, on_batch)
         if precision is not None:
             wanted = max(stats.deals_for(precision, returns) for returns in _pilot(sample, len(players)))
             planned = max(PILOT, wanted, sample.deals)
             if planned > MOST_DEALS:
                 most = f"{MOST_DEALS:,} are the most, so give a larger one"
                 raise ValueError(f"A half-width of {precision:g} would take {planned:,} deals; {most}.")
-            play(match, sample, planned, seed, on_batch)
+            play(match, sample, planned, keys, on_batch)
     except KeyboardInterrupt:
         unfinished.save(sample.to_arrays())
         if sample.deals < 2:

@@ -30,10 +30,11 @@ from backalley.envs.core.durable import Unfinished
 from backalley.progress import progress_bar
 
 from . import publication, results, stats
+from .keys import Space
 from .pairings import Pairing, Told, play_pairings
 from .publication import Publication
 from .report import decimals, options_text
-from .sample import PUBLICATION, Sample
+from .sample import Sample
 from .stats import Estimate
 from .tabular import text
 
@@ -110,7 +111,7 @@ def ladder(
             unfinished=Unfinished(keep, task, stamp["sources"]),
             num_threads=num_threads,
             told=told,
-            space=PUBLICATION,
+            space=Space.PUBLICATION,
         )
     finally:
         for there in stands:

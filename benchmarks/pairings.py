@@ -13,7 +13,8 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.durable import Unfinished
 from backalley.envs.core.workers import cores
 
-from .sample import EVALUATION, Sample, play
+from .keys import Roots, Space, roots
+from .sample import Sample, play
 from .seating import seatings
 
 Told = Callable[[int, int, str], None]
@@ -37,7 +38,7 @@ def play_pairings(
     unfinished: Unfinished,
     num_threads: int = 1,
     told: Told | None = None,
-    space: int = EVALUATION,
+    space: Space = Space.EVALUATION,
 ) -> list[Sample]:
     """What each pairing played, in their order, on the same decks as far as their deals go. Ctrl-C raises
     KeyboardInterrupt, and what was played is in `unfinished`, from where the next call goes on."""
@@ -61,19 +62,17 @@ def play_pairings(
     try:
         for pairing, sample in zip(pairings, samples, strict=True):
             if sample.deals < pairing.deals:
-                _play(pairing, sample, seed, num_threads, on_batch, space)
+                _play(pairing, sample, roots(space, seed), num_threads, on_batch)
     except KeyboardInterrupt:
         unfinished.save(arrays())
         raise
     return samples
 
 
-def _play(
-    pairing: Pairing, sample: Sample, seed: int, num_threads: int, on_batch: Callable[[str], None], space: int
-) -> None:
+def _play(pairing: Pairing, sample: Sample, keys: Roots, num_threads: int, on_batch: Callable[[str], None]) -> None:
     match = Match(pairing.game, pairing.agents, sample.seatings, num_threads=num_threads or cores())
     try:
-        play(match, sample, pairing.deals, seed, lambda: on_batch(pairing.words), space)
+        play(match, sample, pairing.deals, keys, lambda: on_batch(pairing.words))
     finally:
         match.close()
 

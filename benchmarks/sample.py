@@ -1,8 +1,8 @@
 """Deals played in every seating, and how they are played.
 
 The unit is the deal. Deal d has one random stream, used in all its seatings, so the packs are the same in each of them;
-the streams lie in key spaces of their own, which training never draws from. The agents' own randomness is keyed by (d,
-seating, decision). So what is played depends on the game, the agents, the seed and the number of deals alone, not on
+the streams come from a key space (`keys.py`) that training never draws from. The agents' own randomness is keyed by (d,
+seating, decision). So what is played depends on the game, the agents, the keys and the number of deals alone, not on
 batches or threads.
 """
 
@@ -20,11 +20,9 @@ from backalley.agents.match import Match
 from backalley.envs.core import rng
 from backalley.envs.core.kernel import kernel
 
+from .keys import Roots
 from .stats import Floats
 
-EVALUATION, PUBLICATION = (int.from_bytes(name, "big") for name in (b"evaluate", b"publish"))
-"""Key spaces: whatever the seeds, decks of the one are never those of the other. The second is for what is published,
-so that nothing can have been chosen by the decks it is judged on."""
 _FIRST_BATCH, _LARGEST_BATCH = 16, 16384
 _BATCH_SECONDS, _VIEWS_SECONDS = 0.5, 5.0
 """How long a batch takes, compiled or through views. There every decision costs milliseconds however few tables there
@@ -89,25 +87,20 @@ class Sample:
         return sample
 
 
-def play(
-    match: Match, sample: Sample, deals: int, seed: int, on_batch: Callable[[], None], space: int = EVALUATION
-) -> None:
-    """Play on until `sample` holds `deals` deals, in batches of half a second, or of a few through views; `on_batch`
-    follows each.
+def play(match: Match, sample: Sample, deals: int, keys: Roots, on_batch: Callable[[], None]) -> None:
+    """Play on until `sample` holds `deals` deals of `keys`, in batches of half a second, or of a few through
+    views; `on_batch` follows each.
 
     May be interrupted between batches (KeyboardInterrupt): `sample` then holds what was finished.
     """
-    chance, own = (
-        np.random.SeedSequence(seed, spawn_key=(space, use)).generate_state(1, np.uint64)[0] for use in range(2)
-    )
     match.link()
     batch, wanted = _FIRST_BATCH, _BATCH_SECONDS if match.compiled else _VIEWS_SECONDS
     while sample.deals < deals:
         count = min(batch, deals - sample.deals)
-        streams, keys = np.empty(count, np.uint64), np.empty((count, len(sample.seatings)), np.uint64)
-        deal_keys(chance, own, sample.deals, streams, keys)
+        streams, agents = np.empty(count, np.uint64), np.empty((count, len(sample.seatings)), np.uint64)
+        deal_keys(*keys, sample.deals, streams, agents)
         before = time.perf_counter()
-        returns, decisions = match.play(streams, keys)
+        returns, decisions = match.play(streams, agents)
         seconds = time.perf_counter() - before
         sample.add(returns, int(decisions.sum()), seconds)
         batch = int(np.clip(wanted / seconds * count, 1, min(8 * batch, _LARGEST_BATCH)))

@@ -21,9 +21,9 @@ from backalley.envs.core.durable import Unfinished
 
 from . import results, stats
 from .evaluate import Progress, check_deals, check_seed, dismiss, identities, line_up
+from .keys import Space
 from .pairings import Pairing, play_pairings
 from .report import decimals, options_text
-from .sample import EVALUATION
 from .stats import Estimate, Floats
 from .tabular import Figures, Tabular
 
@@ -160,7 +160,7 @@ def tournament(
     num_threads: int = 1,
     progress: Progress | None = None,
     keep: Path | None = None,
-    space: int = EVALUATION,
+    space: Space = Space.EVALUATION,
 ) -> Ranking:
     """Every agent against every other on the same `deals` decks; game and agents are given as to `evaluate`.
 
@@ -189,7 +189,7 @@ def tournament(
         "options": game.option_values,
         "agents": identities(players),
         "seed": seed,
-        "space": space,
+        "space": space.name,
         "deals": deals,
     }
     unfinished = Unfinished(keep, task, stamp["sources"])

@@ -19,6 +19,7 @@ from backalley.agents.rule_based import KernelAgent, RandomAgent
 from backalley.benchmarks import results, stats
 from backalley.benchmarks import sample as samples
 from backalley.benchmarks.evaluate import evaluate
+from backalley.benchmarks.keys import Space, roots
 from backalley.benchmarks.report import PILOT, Report
 from backalley.benchmarks.report import report as report_of
 from backalley.benchmarks.sample import Sample
@@ -98,7 +99,7 @@ def told(report: Report) -> str:
 def played(game: Game, agents: list[Agent], deals: int, num_threads: int = 1, seed: int = 5) -> Sample:
     sample = Sample(seatings(game, len(agents)))
     match = Match(game, agents, sample.seatings, num_threads=num_threads)
-    samples.play(match, sample, deals, seed, lambda: None)
+    samples.play(match, sample, deals, roots(Space.EVALUATION, seed), lambda: None)
     match.close()
     return sample
 

@@ -11,8 +11,9 @@ from click.testing import CliRunner
 
 from backalley.agents.ship import ship
 from backalley.benchmarks import cross as crossing
-from backalley.benchmarks import docs, ladder, publication, results, sample, standing
+from backalley.benchmarks import docs, ladder, publication, results, standing
 from backalley.benchmarks.evaluate import evaluate
+from backalley.benchmarks.keys import Space
 from backalley.envs.core import catalogue
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game as game_of
@@ -81,10 +82,7 @@ def test_the_decks_are_those_of_nothing_else(plan: Any, game: Game) -> None:
     row = found["tables"][0]["rows"][2]
     in_space = evaluate(game, ["policy", "bot"], deals=60, seed=7)
     assert row["mean_return"] != in_space.agents[0].mean_return.to_json()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sample, "EVALUATION", sample.PUBLICATION)
-        patch.setattr(sample.play, "__defaults__", (sample.PUBLICATION,))
-        in_space = evaluate(game, ["policy", "bot"], deals=60, seed=7)
+    in_space = evaluate(game, ["policy", "bot"], deals=60, seed=7, space=Space.PUBLICATION)
     assert row["mean_return"] == in_space.agents[0].mean_return.to_json()
     assert row["win_share"] == in_space.agents[0].win_share.to_json()
 

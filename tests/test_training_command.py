@@ -87,7 +87,11 @@ def test_help_names_every_setting() -> None:
     [
         (["train"], "Name a game to train on, or the folder of a run with --resume."),
         (["train", "tests.kuhn", "--restart"], "A restart needs the folder of a run: --resume FOLDER --restart."),
-        (["train", "tests.kuhn", "--decisions", "0"], "decisions is 0; a budget is a whole number greater than 0."),
+        (["train", "tests.kuhn", "--decisions", "0"], "decisions is 0; a budget is a whole number greater than 0, or"),
+        (
+            ["train", "tests.kuhn", "--decisions", "5,5"],
+            "decisions is 5,5, and the run has 1 phase (ppo); give",
+        ),
         (["train", "tests.kuhn", "--resume", "none"], "There is no run in none: it has no run.json."),
         (["train", "--resume", "none", "--seed", "5"], "A resumed run keeps its seed, options, settings, folder and"),
         (["train", "tests.kuhn", "--set", "gamma=1"], "There is no setting 'gamma'. Did you mean ppo.gamma?"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from backalley.agents.rule_based import RandomAgent
 from backalley.envs.core import options as option_rules
 from backalley.envs.core.catalogue import game, game_names
 from backalley.training import config, rates
+from backalley.training.budget import Budget, TrainingError
 from backalley.training.config import ConfigError
 from backalley.training.league import League
 from backalley.training.logs import CsvLog
 from backalley.training.measure import measure, table
-from backalley.training.run import Budget, TrainingError
+from backalley.training.phases import Phases
 from tests import kuhn
 from tests.tiny_runs import TINY
 
@@ -73,21 +75,46 @@ def test_a_wrong_file_ends_in_a_sentence(tmp_path: Path, text: str, sentence: st
 
 
 def test_budgets() -> None:
+    one, two = Phases.read("ppo"), Phases.read("ppo,ppo:0.75")
     assert Budget(seconds=10).progress(5, 10**9) == (5, 10)
     assert Budget(decisions=100).progress(1e9, 50) == (50, 100)
     both = Budget(seconds=10, decisions=100)
     assert both.progress(9, 80) == (9, 10)
     assert both.progress(7, 80) == (80, 100)
-    assert both.spent(9, 100)
-    assert not both.spent(9.9, 99)
+    assert both.ended(one, 9, [100])
+    assert both.ended(one, 10, [9])
+    assert not both.ended(one, 9.9, [99])
+    assert not both.ended(one, 11, [0]), "no phase ends before its first step"
+    assert both.ended(two, 2.5, [1])
+    assert both.ended(two, 0, [25])
+    assert not both.ended(two, 2.4, [24])
+    assert not both.ended(two, 9, [25, 74]), "budgets are of the whole run"
+    assert both.ended(two, 9, [25, 75])
     assert Budget(np.float32(2), np.int64(3)) == Budget(2.0, 3)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, float("nan"), float("inf"), "5", True, [5]])
+def test_decisions_of_each_phase() -> None:
+    two = Phases.read("ppo:0.9,ppo")
+    budget = Budget(decisions=[30, 50])  # type: ignore[arg-type]
+    assert budget == Budget(decisions=(30, 50))
+    assert budget.progress(0, 40) == (40, 80)
+    assert not budget.ended(two, 0, [29])
+    assert budget.ended(two, 0, [30])
+    assert not budget.ended(two, 0, [40, 49])
+    assert budget.ended(two, 0, [30, 50])
+    assert Budget(decisions=(5,)) == Budget(decisions=5)
+    assert budget.words() == ["--decisions", "30,50"]
+    budget.check(two)
+    sentence = "decisions is 30,50, and the run has 1 phase (ppo); give a number for each, or one for all."
+    with pytest.raises(TrainingError, match=re.escape(sentence)):
+        budget.check(Phases.read("ppo"))
+
+
+@pytest.mark.parametrize("wrong", [0, -1, float("nan"), float("inf"), "5", True, [5, 0], []])
 def test_a_budget_that_is_none(wrong: Any) -> None:
     with pytest.raises(TrainingError, match=r"seconds is .*; a budget is a number greater than 0\."):
         Budget(seconds=wrong)
-    with pytest.raises(TrainingError, match=r"decisions is .*; a budget is a whole number greater than 0\."):
+    with pytest.raises(TrainingError, match=r"decisions is .*; a budget is a whole number greater than 0, or one"):
         Budget(decisions=wrong if wrong != float("inf") else 5.0)  # type: ignore[arg-type]
 
 
@@ -135,10 +162,10 @@ def test_the_log_drops_what_a_resumed_run_writes_again(tmp_path: Path) -> None:
     log.write({"a": 5.0, "b": 2, "later": 9}, {}, 30)
     with open(path, newline="") as file:
         assert list(csv.reader(file)) == [
-            ["decisions", "a", "b"],
-            ["10", "3.33333", "1"],
-            ["20", "6.66667", "1"],
-            ["30", "5", "2"],
+            ["decisions", "a", "b", "later"],
+            ["10", "3.33333", "1", ""],
+            ["20", "6.66667", "1", ""],
+            ["30", "5", "2", "9"],
         ]
 
 

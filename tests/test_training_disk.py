@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from backalley.training import checkpoint
+from backalley.training.budget import TrainingError
 from backalley.training.checkpoint import CheckpointError
 from backalley.training.course import Course
-from backalley.training.run import TrainingError
 from backalley.training.train import train
 from tests.test_training_policy import small_disk
 from tests.tiny_runs import DECISIONS, GAME, ROLLOUT, Killed, die, files, log_of, stopped_after, tiny, weights
+
+LEAGUE = "phases/1-ppo/league"
 
 
 def test_a_full_disk_ends_in_a_sentence_and_keeps_the_last_checkpoint(whole: Path, tmp_path: Path) -> None:
@@ -34,7 +36,7 @@ def test_a_full_disk_ends_in_a_sentence_and_keeps_the_last_checkpoint(whole: Pat
         with pytest.raises(TrainingError, match=r"could not be written on: File too large.*--resume") as caught:
             tiny(run, seed=7)
     assert str(run) in str(caught.value)
-    assert checkpoint.found(run)[-1].name == f"{4 * ROLLOUT:012d}"
+    assert checkpoint.found(run)[-1].name == f"01-{4 * ROLLOUT:012d}"
     assert not list(run.rglob("*.partial"))
     train(GAME, resume=run)
     assert weights(run) == weights(whole)
@@ -73,14 +75,14 @@ def test_half_a_checkpoint_is_none(whole: Path, tmp_path: Path) -> None:
 def test_a_run_has_a_checkpoint_before_its_first_update(whole: Path, tmp_path: Path) -> None:
     """So one without any has lost it, and is not taken for one that has yet to begin."""
     run = stopped_after(1, tmp_path / "run", die)
-    assert [path.name for path in checkpoint.found(run)] == [f"{0:012d}"]
+    assert [path.name for path in checkpoint.found(run)] == [f"01-{0:012d}"]
     train(GAME, resume=run)
     assert weights(run) == weights(whole)
 
 
 def test_a_past_self_that_was_exchanged_is_noticed(tmp_path: Path) -> None:
     run = stopped_after(6, tmp_path / "run")
-    first, second = sorted((run / "league").iterdir())[:2]
+    first, second = sorted((run / LEAGUE).iterdir())[:2]
     for name in ("policy.json", "policy.safetensors"):
         (first / name).write_bytes((second / name).read_bytes())
     with pytest.raises(CheckpointError, match="is not the one it met"):
@@ -110,10 +112,10 @@ def test_without_checkpoints_a_run_is_not_begun_anew_unasked(whole: Path, tmp_pa
 
 def test_a_restart_forgets_what_came_of_a_run(whole: Path, tmp_path: Path) -> None:
     run = stopped_after(8, tmp_path / "run")
-    (run / "league" / "mine.txt").write_text("of the run before")
+    (run / LEAGUE / "mine.txt").write_text("of the run before")
     train(GAME, resume=run, restart=True)
     assert weights(run) == weights(whole)
-    assert not (run / "league" / "mine.txt").exists()
+    assert not (run / LEAGUE / "mine.txt").exists()
     assert set(files(run)) - set(files(whole)) == {path for path in files(run) if "tfevents" in path}
 
 

@@ -40,7 +40,7 @@ def process(run: Path, stdout: int = subprocess.DEVNULL) -> subprocess.Popen[str
 
 def newest(run: Path) -> int:
     """The decisions of a run's latest checkpoint."""
-    return max((int(path.name) for path in checkpoint.found(run)), default=0)
+    return max((int(path.name.partition("-")[2]) for path in checkpoint.found(run)), default=0)
 
 
 @pytest.mark.slow

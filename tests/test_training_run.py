@@ -21,6 +21,7 @@ from backalley.agents.learned import PolicyAgent
 from backalley.agents.match import Match
 from backalley.agents.rule_based import RandomAgent
 from backalley.benchmarks.evaluate import evaluate
+from backalley.benchmarks.keys import Space
 from backalley.training import checkpoint, config
 from backalley.training.report import TrainingResult
 from backalley.training.train import Stopped, train
@@ -33,7 +34,7 @@ def test_a_run_leaves_everything_on_disk(whole: Path) -> None:
         "checkpoints",
         "config.yaml",
         "evaluation.json",
-        "league",
+        "phases",
         "policy",
         "progress.csv",
         "run.json",
@@ -54,8 +55,9 @@ def test_a_run_leaves_everything_on_disk(whole: Path) -> None:
     rows = log_of(whole)
     assert [int(row["decisions"]) for row in rows] == [2 * ROLLOUT * (k + 1) for k in range(6)]
     assert all(np.isfinite(float(value)) for row in rows for value in row.values())
-    assert [path.name for path in checkpoint.found(whole)] == [f"{DECISIONS - ROLLOUT:012d}", f"{DECISIONS:012d}"]
-    assert sorted(path.name for path in (whole / "league").iterdir())[0] == f"{2 * ROLLOUT:012d}"
+    assert [path.name for path in checkpoint.found(whole)] == [f"01-{DECISIONS - ROLLOUT:012d}", f"01-{DECISIONS:012d}"]
+    assert [path.name for path in (whole / "phases").iterdir()] == ["1-ppo"]
+    assert sorted(path.name for path in (whole / "phases" / "1-ppo" / "league").iterdir())[0] == f"{2 * ROLLOUT:012d}"
     metadata = json.loads((whole / "policy" / "policy.json").read_bytes())
     assert metadata["made"]["decisions"] == DECISIONS
     assert metadata["made"]["command"] == facts["command"]
@@ -67,7 +69,7 @@ def test_it_ends_with_the_policy_against_every_bot(tmp_path: Path) -> None:
     assert (result.folder, result.policy, result.game) == (tmp_path / "run", tmp_path / "run" / "policy", GAME)
     assert (result.decisions, 0 < result.samples <= result.decisions) == (2 * ROLLOUT, True)
     assert json.loads((result.folder / "evaluation.json").read_bytes()) == json.loads(json.dumps(result.to_json()))
-    again = evaluate(GAME, [PolicyAgent(result.folder, GAME), RandomAgent()], deals=16)
+    again = evaluate(GAME, [PolicyAgent(result.folder, GAME), RandomAgent()], deals=16, space=Space.TABLES)
     assert result.reports[0].agents[0].mean_return == again.agents[0].mean_return
     text = result.table()
     assert re.search(r"^opponent +mean return +win share$", text, re.MULTILINE)
@@ -140,7 +142,7 @@ def test_a_stopped_run_leaves_a_policy(tmp_path: Path) -> None:
 
 def test_sigterm_is_as_polite_as_ctrl_c(tmp_path: Path) -> None:
     run = stopped_after(2, tmp_path / "run", lambda: signal.raise_signal(signal.SIGTERM))
-    assert checkpoint.found(run)[-1].name == f"{2 * ROLLOUT:012d}"
+    assert checkpoint.found(run)[-1].name == f"01-{2 * ROLLOUT:012d}"
 
 
 @pytest.mark.parametrize("batches", [0, 1])

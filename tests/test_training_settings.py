@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from backalley.training import config
+from backalley.training.budget import TrainingError
 from backalley.training.checkpoint import CheckpointError
 from backalley.training.config import ConfigError
-from backalley.training.run import TrainingError
 from backalley.training.train import train
 from tests import kuhn
 from tests.tiny_runs import GAME, ROLLOUT, TINY, stopped_after, tiny, weights
@@ -87,7 +87,7 @@ def test_a_folder_with_something_in_it_is_refused(whole: Path, tmp_path: Path) -
     ("wrong", "error", "sentence"),
     [
         ({"seconds": 0}, TrainingError, "seconds is 0; a budget is a number greater than 0."),
-        ({"decisions": "5"}, TrainingError, "decisions is '5'; a budget is a whole number greater than 0."),
+        ({"decisions": "5"}, TrainingError, "decisions is '5'; a budget is a whole number greater than 0, or one"),
         ({"seed": -1}, TrainingError, "The seed is -1"),
         ({"seed": 2**40}, TrainingError, "The seed is 1099511627776"),
         ({"seed": "7"}, TrainingError, "The seed is '7'; it must be a whole number of 0..4294967295."),

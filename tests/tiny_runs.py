@@ -26,6 +26,9 @@ TINY = {
     "run.log_every": 2,
     "run.checkpoint_seconds": 0,
     "run.evaluation_deals": 16,
+    "run.gate_deals": 64,
+    "run.curve_every": 0,
+    "run.curve_deals": 16,
 }
 ROLLOUT = 32 * 8
 DECISIONS = 12 * ROLLOUT
@@ -47,8 +50,8 @@ def log_of(run: Path) -> list[dict[str, str]]:
         ]
 
 
-def stopped_after(steps: int, out: Path, how: Callable[[], None] | None = None) -> Path:
-    """A run with seed 7 that Ctrl-C, or `how`, ends in the midst of an update."""
+def stopped_after(steps: int, out: Path, how: Callable[[], None] | None = None, make: Any = None) -> Path:
+    """A run with seed 7, made by `make` or `tiny`, that Ctrl-C, or `how`, ends in the midst of an update."""
     step, done = Course.step, 0
 
     def interrupted(self: Course) -> None:
@@ -61,7 +64,7 @@ def stopped_after(steps: int, out: Path, how: Callable[[], None] | None = None) 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Course, "step", interrupted)
         with pytest.raises((Stopped, Killed)) as caught:
-            tiny(out, seed=7)
+            (make or tiny)(out, seed=7)
     if caught.type is Stopped:
         assert str(caught.value) == (
             f"Stopped after {steps * ROLLOUT:,} decisions; all is "

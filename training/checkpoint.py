@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,12 @@ from safetensors.numpy import save as save_tensors
 
 from backalley.envs.core import durable
 
-FORMAT = 1
+FORMAT = 2
 FOLDER, ARRAYS_FILE, FACTS_FILE = "checkpoints", "state.safetensors", "state.json"
 KEPT = 2
 """Checkpoints that stay on disk."""
+_NAME = re.compile(r"\d{2}-\d{12}")
+"""The phase, from 1, and the decisions of the whole run."""
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -32,12 +35,12 @@ class CheckpointError(ValueError):
     """A checkpoint that cannot be used; the sentence says which and why."""
 
 
-def save(run: Path, decisions: int, arrays: Arrays, facts: dict[str, Any]) -> Path:
-    """Write the checkpoint of a run after `decisions`, then drop all but the latest. Raises OSError, with the former
-    ones untouched."""
+def save(run: Path, phase: int, decisions: int, arrays: Arrays, facts: dict[str, Any]) -> Path:
+    """Write the checkpoint of a run after `decisions` in all, in the phase of that number, from 0; then drop all but
+    the latest. Raises OSError, with the former ones untouched."""
     data = save_tensors({name: np.ascontiguousarray(array) for name, array in arrays.items()})
     head = {"format": FORMAT, "decisions": decisions, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    place = run / FOLDER / f"{decisions:012d}"
+    place = run / FOLDER / f"{phase + 1:02d}-{decisions:012d}"
     durable.write_folder(place, {ARRAYS_FILE: data, FACTS_FILE: json.dumps({**head, "facts": facts}).encode()})
     for old in found(run)[:-KEPT]:
         shutil.rmtree(old, ignore_errors=True)
@@ -46,7 +49,7 @@ def save(run: Path, decisions: int, arrays: Arrays, facts: dict[str, Any]) -> Pa
 
 def found(run: Path) -> list[Path]:
     """The checkpoints of a run that were written to their end, oldest first."""
-    return sorted(path for path in (run / FOLDER).glob("*") if path.name.isdigit())
+    return sorted(path for path in (run / FOLDER).glob("*") if _NAME.fullmatch(path.name))
 
 
 def load(place: Path) -> tuple[Arrays, dict[str, Any]]:

@@ -4,6 +4,7 @@ stopped."""
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,29 +21,44 @@ STEP = "decisions"
 
 
 class CsvLog(KVWriter):
-    """One line a log entry. The columns are those of the first entry; what later entries have besides is left to
-    TensorBoard."""
+    """One line a log entry. What an entry has for the first time, as in another phase, gets a column behind the
+    others."""
 
     def __init__(self, path: Path, start: int) -> None:
         """Lines after `start` decisions, which a resumed run will write again, are dropped."""
         self._path, self._columns = path, list[str]()
+        self.latest: int | None = None
+        """The decisions of the last line."""
         if path.is_file():
             lines = path.read_text("utf-8").splitlines(keepends=True)
             kept = [line for line in lines[1:] if line.endswith("\n") and int(line.partition(",")[0]) <= start]
             if kept:
                 self._columns = next(csv.reader(lines[:1]))
+                self.latest = int(kept[-1].partition(",")[0])
                 durable.write_file(path, "".join(lines[:1] + kept).encode())
             else:
                 path.unlink()
 
     def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
         """Append one entry."""
+        new = sorted(name for name in key_values if name not in self._columns)
+        if new:
+            self._widen(new)
         with open(self._path, "a", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            if not self._columns:
-                self._columns = [STEP, *sorted(key_values)]
-                writer.writerow(self._columns)
             writer.writerow([step, *(_plain(key_values.get(name, "")) for name in self._columns[1:])])
+        self.latest = step
+
+    def _widen(self, new: list[str]) -> None:
+        """Add columns, which former entries have nothing in."""
+        rows: list[list[str]] = []
+        if self._columns:
+            with open(self._path, encoding="utf-8", newline="") as file:
+                rows = [[*row, *[""] * len(new)] for row in csv.reader(file)][1:]
+        self._columns = [*(self._columns or [STEP]), *new]
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([self._columns, *rows])
+        durable.write_file(self._path, text.getvalue().encode())
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -16,14 +16,13 @@ import torch
 
 from backalley.agents.base import Agent
 from backalley.agents.network import BFLOAT16, FLOAT32, best_precision
+from backalley.benchmarks.keys import Space, sequence
 from backalley.envs.core.base import Game
 
 from .checkpoint import Arrays
 from .config import Config, Precision
 
 _PRECISIONS = {Precision.FLOAT32: FLOAT32, Precision.BFLOAT16: BFLOAT16}
-_SEED_SPACE = int.from_bytes(b"phase", "big")
-"""Mixed into the seeds of phases, so that none meets what other uses draw from the run's seed."""
 
 
 class Phase(abc.ABC):
@@ -60,9 +59,14 @@ class Phase(abc.ABC):
         self.seconds = 0.0
         """Time spent in `step` so far; the course of the run keeps it."""
 
+    @classmethod  # noqa: B027
+    def check(cls, game: Game, config: Config) -> None:
+        """Raise ConfigError, in a sentence, where the game or the settings do not allow this kind of phase: asked
+        before a run begins, for all of its phases."""
+
     def seeds(self) -> np.random.SeedSequence:
         """Where all chance in this phase comes from: another one in each phase of each run."""
-        return np.random.SeedSequence(self.seed, spawn_key=(_SEED_SPACE, self.number))
+        return sequence(Space.TRAINING, self.seed, self.number)
 
     # Learning ---------------------------------------------------------------------------------------------------------
 
@@ -108,6 +112,9 @@ class Phase(abc.ABC):
     def counts(self) -> dict[str, int]:
         """What was done so far, by name: how much of it a second, `rates.py` measures."""
         return {"decisions": self.decisions, "samples": self.samples}
+
+    def close(self) -> None:  # noqa: B027
+        """Let go of threads, when the phase is over."""
 
     # Checkpoints ------------------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from backalley.agents.rule_based import BotAgent
 from backalley.envs.core.base import Game
 from backalley.envs.core.engine import Engine
 from backalley.envs.core.kernel import bind
+from backalley.envs.core.parts import Bot
 from backalley.envs.core.workers import Workers, cores
 
 from .checkpoint import Arrays
@@ -38,6 +39,17 @@ from .renaming import SuitNames
 _MOST_PER_LABEL = 1000
 """Decisions for each label after which a table is left alone for this chunk: a game may offer few choices."""
 _FEWEST_ROWS = 16
+
+
+def advisor_of(game: Game) -> Bot:
+    """The bot whose play is corrected. Raises ConfigError for a game that has none."""
+    advisor = game.advice_bot
+    if advisor is None:
+        raise ConfigError(
+            f"{game.name} has no bot whose play a phase of playouts could correct; train it by ppo: "
+            "--set run.phases=ppo."
+        )
+    return advisor
 
 
 class Playouts(Phase):
@@ -57,16 +69,10 @@ class Playouts(Phase):
         num_threads: int = 0,
     ) -> None:
         """Raises ConfigError for a game without a bot to begin from."""
-        advisor = game.advice_bot
-        if advisor is None:
-            raise ConfigError(
-                f"{game.name} has no bot whose play a phase of playouts could correct; train it by ppo: "
-                "--set run.phases=ppo."
-            )
         super().__init__(
             game, config, seed=seed, folder=folder, device=device, precision=precision, number=number, before=before
         )
-        self.advisor, self.settings = advisor, config.playouts
+        self.advisor, self.settings = advisor_of(game), config.playouts
         settings = self.settings
         self.advised = settings.learned == Learned.CORRECTIONS
         weights, shuffles, streams = self.seeds().spawn(3)
@@ -98,6 +104,11 @@ class Playouts(Phase):
         self._scratch = [Engine(game, 1) for _ in range(self._workers.num_threads)]
         self._decks = [engine.fresh_deck() for engine in self._scratch]
         self._entry: Callable[..., None] | None = None
+
+    @classmethod
+    def check(cls, game: Game, config: Config) -> None:
+        """There has to be a bot to begin from."""
+        advisor_of(game)
 
     def _make_tables(self, streams: np.random.SeedSequence) -> None:
         count, settings, game = self.settings.tables, self.settings, self.game

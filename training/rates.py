@@ -65,7 +65,7 @@ def rates(
             turns = alternate(steps, seconds, progress)
         finally:
             for made in sides.values():
-                getattr(made, "close", lambda: None)()
+                made.close()
     rows = [
         {"phase": name, "threads": number, **_summary(turns[f"{name} {number}"]), "precision": made.precision}
         for (name, number), made in sides.items()

@@ -12,6 +12,8 @@ from backalley.benchmarks.stats import Estimate
 from backalley.benchmarks.tabular import Figures, Tabular
 from backalley.envs.core.base import Game
 
+from .course import Outcome
+
 
 @dataclass(frozen=True)
 class TrainingResult(Tabular):
@@ -28,6 +30,8 @@ class TrainingResult(Tabular):
     """Those of them that were learned from: all but those of league members."""
     seconds: float
     """Seconds of training, the compiling of the rules among them."""
+    phases: Sequence[Outcome]
+    """What came of each phase."""
     reports: Sequence[Report]
     """The final policy against random play and every bot, weakest first; in a game of one seat a single report of
     all."""
@@ -44,6 +48,7 @@ class TrainingResult(Tabular):
             "decisions": self.decisions,
             "samples": self.samples,
             "seconds": self.seconds,
+            "phases": [outcome.to_json() for outcome in self.phases],
             "reports": [report.to_json() for report in self.reports],
         }
 
@@ -55,6 +60,7 @@ class TrainingResult(Tabular):
         """Mean returns and win shares of the policy against each opponent, over the same decks."""
         pace = self.samples / max(self.seconds, 1e-9)
         notes = [
+            *self._course(),
             f"{self.decisions:,} decisions in {self.seconds:.0f} s of training, {pace:,.0f} samples a second.",
             f"The policy is in {self.policy}. The same weights again: {self.command}",
             f"Strength: {self.evaluation_command}",
@@ -71,6 +77,17 @@ class TrainingResult(Tabular):
             for mine, other in (report.agents for report in self.reports)
         ]
         return Figures(title, ["opponent", "mean return", "win share"], rows, [chance, *notes])
+
+    def _course(self) -> list[str]:
+        """What the phases have to say, under their names where there are several."""
+        found = []
+        for number, one in enumerate(self.phases, start=1):
+            said = [one.gate.sentence()] if one.gate else []
+            if len(self.phases) > 1:
+                said.insert(0, f"Phase {number}, {one.kind}: {one.decisions:,} decisions in {one.seconds:.0f} s.")
+            found += [" ".join(said)] if said else []
+            found += one.words
+        return found
 
 
 def _alone(report: Report) -> list[list[str]]:

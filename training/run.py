@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
-import numbers
 import operator
 import os
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,47 +24,14 @@ from backalley.envs.core.options import OptionError, typed
 
 from . import checkpoint
 from . import config as config_rules
+from .budget import Budget, TrainingError
 from .config import Config
 
 RUN_FILE, CONFIG_FILE, GIVEN_FILE = "run.json", "config.yaml", "given.yaml"
 EVALUATION_FILE, LOG_FILE = "evaluation.json", "progress.csv"
-POLICY_FOLDER, LEAGUE_FOLDER, TENSORBOARD_FOLDER = "policy", "league", "tensorboard"
-_FORMAT = 2
-
-
-class TrainingError(ValueError):
-    """A run that cannot begin or go on; the sentence says why and what to do."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """When a run is finished: after so many seconds of training, so many decisions on the tables, or whichever comes
-    first."""
-
-    seconds: float | None = None
-    decisions: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.seconds is not None:
-            real = isinstance(self.seconds, numbers.Real) and not isinstance(self.seconds, bool)
-            if not real or not 0 < self.seconds < math.inf:
-                raise TrainingError(f"seconds is {self.seconds!r}; a budget is a number greater than 0.")
-            object.__setattr__(self, "seconds", float(self.seconds))
-        if self.decisions is not None:
-            whole = hasattr(self.decisions, "__index__") and not isinstance(self.decisions, bool)
-            if not whole or self.decisions <= 0:
-                raise TrainingError(f"decisions is {self.decisions!r}; a budget is a whole number greater than 0.")
-            object.__setattr__(self, "decisions", operator.index(self.decisions))
-
-    def progress(self, seconds: float, decisions: int) -> tuple[float, float]:
-        """How much is done and how much is to do, in the unit of the limit that comes nearer."""
-        limits = [(seconds, self.seconds), (decisions, self.decisions)]
-        return max(((done, limit) for done, limit in limits if limit), key=lambda pair: pair[0] / pair[1])
-
-    def spent(self, seconds: float, decisions: int) -> bool:
-        """Whether the run is finished."""
-        done, limit = self.progress(seconds, decisions)
-        return done >= limit
+POLICY_FOLDER, PHASES_FOLDER, TENSORBOARD_FOLDER = "policy", "phases", "tensorboard"
+CURVE_FILE, CURVE_JSON = "curve.csv", "curve.json"
+_FORMAT = 3
 
 
 @dataclass
@@ -88,24 +53,27 @@ class Run:
     precision: str = ""
     stamp: dict[str, Any] = field(default_factory=dict)
 
+    def phase_folder(self, number: int) -> Path:
+        """The folder of a phase, by its number from 0."""
+        return self.folder / PHASES_FOLDER / f"{number + 1}-{self.config.run.phases.names[number]}"
+
     @property
     def begun(self) -> bool:
         """Whether there is anything on disk to go on with."""
         return (self.folder / RUN_FILE).is_file()
 
-    def command(self, decisions: int | None = None) -> str:
-        """The line that does this run again; with `decisions`, one that ends at exactly the same weights on the same
-        machine."""
+    def command(self, decisions: Sequence[int] = ()) -> str:
+        """The line that does this run again; with the `decisions` of its phases, or of its first ones, the line that
+        ends at exactly the same weights on the same machine."""
         words = ["backalley", "train", self.game.spec, *self.game.option_words]
         words += ["--config", self._config_file()] if self.given else []
-        for name, value in self.overrides.items():
+        phases, overrides = self.config.run.phases, dict(self.overrides)
+        if 0 < len(decisions) < len(phases):
+            overrides["run.phases"] = phases.names[: len(decisions)]
+        for name, value in overrides.items():
             words += ["--set", f"{name}={typed(value)}"]
         words += ["--seed", str(self.seed)]
-        if decisions is not None:
-            words += ["--decisions", str(decisions)]
-        else:
-            words += ["--seconds", f"{self.budget.seconds:g}"] if self.budget.seconds else []
-            words += ["--decisions", str(self.budget.decisions)] if self.budget.decisions else []
+        words += (Budget(decisions=tuple(decisions)) if decisions else self.budget).words()
         if self.device != "cpu":
             words += ["--device", self.device]
         return shlex.join(words)
@@ -154,10 +122,11 @@ class Run:
     def clear(self) -> None:
         """Take away all that came of the run, its checkpoints first: half cleared, it is not gone on with. Of a run
         that never began nothing is left. Raises OSError."""
-        for name in (checkpoint.FOLDER, LEAGUE_FOLDER, POLICY_FOLDER, TENSORBOARD_FOLDER):
+        for name in (checkpoint.FOLDER, PHASES_FOLDER, POLICY_FOLDER, TENSORBOARD_FOLDER):
             if (self.folder / name).exists():
                 shutil.rmtree(self.folder / name)
-        for name in (LOG_FILE, EVALUATION_FILE, *(() if self.begun else (CONFIG_FILE, GIVEN_FILE))):
+        made = (LOG_FILE, CURVE_FILE, CURVE_JSON, EVALUATION_FILE)
+        for name in (*made, *(() if self.begun else (CONFIG_FILE, GIVEN_FILE))):
             (self.folder / name).unlink(missing_ok=True)
 
 
@@ -183,6 +152,7 @@ def begin(
     settings = config_rules.load(game, given, overrides)
     if budget == Budget():
         budget = Budget(seconds=settings.run.seconds)
+    budget.check(settings.run.phases)
     new = Path("runs") / f"{game.name}-{seed}-{datetime.now():%Y%m%d-%H%M%S}"
     folder = new if out is None else path_of("out", out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -206,6 +176,7 @@ def reopen(folder: Path, named: str | Game | GameType | None, budget: Budget, *,
             "begins it anew in that folder, and its policy and log are lost."
         )
     settings = config_rules.parse(config_rules.read(folder / CONFIG_FILE), str(folder / CONFIG_FILE))
+    budget.check(settings.run.phases)
     given = config_rules.read(folder / GIVEN_FILE) if (folder / GIVEN_FILE).is_file() else {}
     run = Run(
         folder, game, settings, given, facts["config_file"], facts["overrides"], facts["seed"], budget, facts["device"]

@@ -4,13 +4,14 @@
 runs/<game>-<seed>-<time>/
     run.json         game, options, seed, budget, command, versions, commit      config.yaml     every hyperparameter
     progress.csv     the log, also under tensorboard/                            given.yaml      what --config gave
-    league/          the learner's past selves, each a policy                    checkpoints/    the two latest
-    evaluation.json  the final policy against every bot                          policy/         the final policy
+    curve.csv        the learning curve, at the end also as curve.json           checkpoints/    the two latest
+    phases/1-ppo/    each phase's policy, its gate, what it keeps                policy/         the policy that stands
+    evaluation.json  the final policy against every bot
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,15 @@ from backalley.agents.network_agent import one_thread
 from backalley.agents.rule_based import RandomAgent
 from backalley.benchmarks import results
 from backalley.benchmarks.evaluate import evaluate
+from backalley.benchmarks.keys import Space
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
 
-from .course import Course, Say
+from .budget import Budget, TrainingError
+from .course import Course, Outcome, Say, Tell
 from .league import bots_of
 from .report import TrainingResult
-from .run import EVALUATION_FILE, POLICY_FOLDER, Budget, Run, TrainingError, begin, locked, path_of, reopen, sentences
+from .run import EVALUATION_FILE, POLICY_FOLDER, Run, begin, locked, path_of, reopen, sentences
 from .signals import asked_to_stop
 
 Progress = Callable[[float, float, str], None]
@@ -40,12 +43,16 @@ class Stopped(Exception):
     """Ctrl-C, or a polite request to end: everything so far is on disk, and the sentence says how to go on."""
 
 
+class _Interrupted(Exception):
+    """A gate, or a point of the curve, was cut off."""
+
+
 def train(
     game: str | Game | GameType | None = None,
     *,
     out: str | Path | None = None,
     seconds: float | None = None,
-    decisions: int | None = None,
+    decisions: int | Sequence[int] | None = None,
     seed: int | None = None,
     config: str | Path | None = None,
     config_overrides: Mapping[str, Any] | None = None,
@@ -59,13 +66,17 @@ def train(
 
     A new run takes a game, by name or bound to its options; settings over the game's own, in a YAML file `config` and
     in `config_overrides` by dotted names (`{"ppo.learning_rate": 1e-3}`), which come last; a `seed`, by default 0; and
-    a budget in `seconds` of training or `decisions` on the tables (the settings' where neither is given). `out` must be
-    a new or empty folder, by default one under runs/. `device` is "auto" (the processor: these networks are small),
-    "cpu", "cuda" or "cuda:N".
+    a budget in `seconds` of training or `decisions` on the tables, in all or in a list for each phase (the settings'
+    seconds where neither is given). `out` must be a new or empty folder, by default one under runs/. `device` is "auto"
+    (the processor: these networks are small), "cpu", "cuda" or "cuda:N".
 
-    With `resume`, the folder of a run, all of that comes from there; a new budget may be given and counts from the
-    run's beginning. `restart` begins the run of that folder anew, in its place: its policy and log are lost. The same
-    seed and `decisions` give the same weights, bit for bit on one machine, however often the run was cut off.
+    The run goes through the phases that the setting `run.phases` lists. After each one the new policy has to beat the
+    one that stood before, where there is one, or that one stays.
+
+    With `resume`, the folder of a run, all of that comes from there; a new budget may be given, which counts from the
+    run's beginning and takes the phase it is in further. `restart` begins the run of that folder anew, in its place:
+    its policy and log are lost. The same seed and `decisions` give the same weights, bit for bit on one machine,
+    however often the run was cut off.
 
     `progress` is called after every update and between the matches at the end, `say` with sentences for a person.
 
@@ -73,7 +84,7 @@ def train(
     OptionError or UnknownGame in a sentence, and nothing changed. A disk that is full, or will not be written to, ends
     the run with a TrainingError; the last checkpoint stays as it was.
     """
-    budget = Budget(seconds, decisions)
+    budget = Budget(seconds, decisions)  # type: ignore[arg-type]  # it checks what it is given
     if resume is not None:
         if config_overrides or config is not None or seed is not None or out is not None or device != "auto":
             raise TrainingError("A resumed run keeps its seed, options, settings, folder and device; leave them out.")
@@ -94,8 +105,8 @@ def train(
         )
     with sentences(run), locked(run.folder), one_thread():
         course = _course(run, say, anew=resume is None or restart)
-        _learn(course, progress, say)
-        return _finish(course, progress)
+        outcome = _learn(course, progress, say)
+        return _finish(course, outcome, progress)
 
 
 def _course(run: Run, say: Say, *, anew: bool) -> Course:
@@ -106,13 +117,13 @@ def _course(run: Run, say: Say, *, anew: bool) -> Course:
     course = Course(run)
     run.stamp = run.stamp or results.stamp(__file__, run.game) | {"torch": torch.__version__}
     if anew:
+        course.enter()
         _begin(run, course)
     else:
         course.restore(say)
         run.write()
-    course.open_log()
-    decisions = course.phase.decisions
-    start = f"from {decisions:,} decisions on " if decisions else ""
+    course.open_logs()
+    start = f"from {course.decisions:,} decisions on " if course.decisions else ""
     say(
         f"Training {run.game.id} {start}in {run.folder} ({run.precision}, seed {run.seed}). "
         "Ctrl-C stops and keeps everything."
@@ -132,28 +143,53 @@ def _begin(run: Run, course: Course) -> None:
         raise
 
 
-def _learn(course: Course, progress: Progress, say: Say) -> None:
-    """Learn until the budget is spent. Raises Stopped."""
-    run, phase = course.run, course.phase
-    settings, saved = run.config.run, phase.seconds
+def _learn(course: Course, progress: Progress, say: Say) -> Outcome:
+    """Learn, phase after phase, until the budget is spent; gives what came of the last one. Raises Stopped."""
+    run, count = course.run, len(course.run.config.run.phases)
     with asked_to_stop(say) as asked:
-        while not run.budget.spent(phase.seconds, phase.decisions) and not asked.is_set():
-            course.step()
-            progress(*run.budget.progress(phase.seconds, phase.decisions), phase.summary())
-            if phase.seconds - saved >= settings.checkpoint_seconds:
-                course.save()
-                saved = phase.seconds
-        course.save()
-        course.logger.close()
-        made = {"command": run.command(phase.decisions), "precision": run.precision, **run.stamp}
-        phase.save_policy(run.folder / POLICY_FOLDER, made)
-    if not run.budget.spent(phase.seconds, phase.decisions):
-        raise Stopped(f"Stopped after {phase.decisions:,} decisions; all is saved. Go on with: {run.resume_command()}")
+
+        def tell(what: str) -> Tell:
+            def told(done: int, planned: int) -> None:
+                if asked.is_set():
+                    raise _Interrupted
+                progress(done, planned, f"{done:,} of {planned:,} deals {what}")
+
+            return told
+
+        while True:
+            if count > 1:
+                say(f"Phase {course.phase.number + 1} of {count}: {run.config.run.phases.names[course.phase.number]}.")
+            while not course.ended and not asked.is_set():
+                course.step()
+                progress(*run.budget.progress(course.seconds, course.decisions), course.phase.summary())
+                if course.curve.due(course.seconds):
+                    with suppress(_Interrupted):
+                        course.add_point(tell("of the learning curve"))
+            course.save()
+            where = ""
+            with suppress(_Interrupted):
+                if course.ended:
+                    where = ", in the deals that judge them, which are played again"
+                    course.add_point(tell("of the learning curve"))
+                    outcome = course.conclude(tell("of the gate"))
+                    if outcome.gate:
+                        say(outcome.gate.sentence())
+                    if course.last:
+                        break
+                    course.enter_next(outcome)
+                    continue
+            course.save_unfinished()
+            raise Stopped(
+                f"Stopped after {course.decisions:,} decisions{where}; all is saved. Go on with: {run.resume_command()}"
+            )
+    course.close()
+    course.curve.finish(run.command(course.each))
+    return outcome
 
 
-def _finish(course: Course, progress: Progress) -> TrainingResult:
+def _finish(course: Course, outcome: Outcome, progress: Progress) -> TrainingResult:
     """Play the final policy against every bot. Raises Stopped."""
-    run, phase = course.run, course.phase
+    run = course.run
     policy = PolicyAgent(run.folder / POLICY_FOLDER, run.game)
     bots: list[Agent] = [RandomAgent(), *bots_of(run.game)]
     deals = run.config.run.evaluation_deals
@@ -167,7 +203,9 @@ def _finish(course: Course, progress: Progress) -> TrainingResult:
 
         report = None
         with suppress(KeyboardInterrupt):
-            report = evaluate(run.game, [policy, *others], deals=deals, progress=tell)
+            report = evaluate(
+                run.game, [policy, *others], deals=deals, num_threads=0, progress=tell, space=Space.TABLES
+            )
         if report is None or not report.complete:
             raise Stopped(
                 f"Stopped in the matches at the end; the policy is in {run.folder / POLICY_FOLDER}. Play them again "
@@ -178,11 +216,12 @@ def _finish(course: Course, progress: Progress) -> TrainingResult:
         game=run.game,
         folder=run.folder,
         policy=run.folder / POLICY_FOLDER,
-        decisions=phase.decisions,
-        samples=phase.samples,
-        seconds=phase.seconds,
+        decisions=course.decisions,
+        samples=course.samples,
+        seconds=course.seconds,
+        phases=[*course.done, outcome],
         reports=reports,
-        command=run.command(phase.decisions),
+        command=run.command(course.each),
         evaluation_command=run.evaluation_command(),
     )
     results.write(run.folder / EVALUATION_FILE, result.to_json())

@@ -1,4 +1,5 @@
-"""The phase `ppo`: self-play from nothing. Tables, league, algorithm; a step is one rollout and one update."""
+"""The phase `ppo`: self-play, from nothing or from the network that stands. Tables, league and algorithm; a step is one
+rollout and one update."""
 
 from __future__ import annotations
 
@@ -13,8 +14,15 @@ from stable_baselines3.common.logger import Logger
 from backalley.agents.base import Agent
 from backalley.agents.network import PolicyNetwork, network_of, weights_of
 from backalley.agents.network_agent import NetworkAgent
-from backalley.agents.players import network_player
-from backalley.agents.policy_file import WEIGHTS_FILE, observation_bound, observation_layout, read_policy, save_policy
+from backalley.agents.players import NetworkPlayer, network_player
+from backalley.agents.policy_file import (
+    WEIGHTS_FILE,
+    observation_bound,
+    observation_layout,
+    player_of,
+    read_policy,
+    save_policy,
+)
 from backalley.envs.core.base import Game
 
 from .checkpoint import Arrays
@@ -22,9 +30,10 @@ from .config import Config, ConfigError
 from .league import League, bots_of
 from .phase import Phase
 from .ppo import SelfPlayMaskablePPO
-from .run import LEAGUE_FOLDER
 from .vec_env import SeatsVecEnv, Tally
 from .weights import learner_arrays, restore_learner
+
+LEAGUE_FOLDER = "league"
 
 
 class Trainer(Phase):
@@ -37,13 +46,7 @@ class Trainer(Phase):
         Raises OptionError, or ConfigError where practice would have another observation layout.
         """
         super().__init__(game, config, **course)
-        self.practice = game.type.bind({**config.options, **game.changed_options})
-        if observation_layout(game) != observation_layout(self.practice):
-            raise ConfigError(
-                f"With the practice options {config.options} the observation "
-                f"of {game.id} has another layout than in the game "
-                f"to be played; practise with options that leave it as it is."
-            )
+        self.practice = practice_of(game, config)
         seed = int(self.seeds().generate_state(1)[0])
         self.league = League(bots_of(self.practice), keep=config.league.keep, per_rollout=config.league.per_rollout)
         ppo = config.ppo
@@ -77,6 +80,11 @@ class Trainer(Phase):
         self._past: dict[str, str] = {}
         """Past selves by name, each with the digest of its weights."""
 
+    @classmethod
+    def check(cls, game: Game, config: Config) -> None:
+        """Practice has to show what the game shows."""
+        practice_of(game, config)
+
     @property
     def rollouts(self) -> int:
         """Rollouts, and updates, so far."""
@@ -88,7 +96,15 @@ class Trainer(Phase):
         return self.env.num_seats > 1 and round(self.config.ppo.tables * self.config.league.share) > 0
 
     def begin(self) -> None:
-        """Take the tables into use, from new episodes."""
+        """Take the tables into use, from new episodes. Where the policy that stands is a network of the size that is
+        learned here, go on from its weights."""
+        if self.before is not None:
+            weights, metadata = read_policy(self.before, self.game)
+            player, size = player_of(metadata), self.config.network
+            if isinstance(player, NetworkPlayer) and (player.width, player.layers) == (size.width, size.layers):
+                known = network_of(weights, metadata, observation_bound(self.game)).state_dict()
+                for network in (self.model.policy.network, self.model.average):
+                    network.load_state_dict(known)
         self.model.start()
 
     def step(self) -> None:
@@ -217,6 +233,18 @@ class Trainer(Phase):
         model.policy.stream = np.uint64(facts["actions"])
         model.rollout_buffer.generator.bit_generator.state = facts["shuffles"]
         model.start(observation)
+
+
+def practice_of(game: Game, config: Config) -> Game:
+    """The game of the practice tables. Raises OptionError, or ConfigError where it has another observation layout than
+    the game that is to be played."""
+    practice = game.type.bind({**config.options, **game.changed_options})
+    if observation_layout(game) != observation_layout(practice):
+        raise ConfigError(
+            f"With the practice options {config.options} the observation of {game.id} has another layout than in the "
+            "game to be played; practise with options that leave it as it is."
+        )
+    return practice
 
 
 def _weights_digest(place: Path) -> str:

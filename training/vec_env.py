@@ -23,6 +23,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from backalley.agents.base import Agent
 from backalley.agents.match import act_rows
+from backalley.benchmarks.keys import Space
 from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.vector import BatchEnv
@@ -32,8 +33,6 @@ from .renaming import SuitNames
 
 LEARNER = -1
 """In `who[table, seat]`: the seat is the learner's."""
-_SEED_SPACE = 0x6C6561726E
-"""Mixed into the seed, so that no deck met in training can be one that an evaluation deals."""
 _FEW_RETURNS = 256
 """Fewer returns than this do not tell their spread yet."""
 _TIED = 1e-6
@@ -162,7 +161,7 @@ class SeatsVecEnv(VecEnv):
 
     def reset(self) -> npt.NDArray[Any]:
         """New episodes on every table; the learner's observations [B, O]."""
-        decks, league, names = np.random.SeedSequence([_SEED_SPACE, self._seed]).spawn(3)
+        decks, league, names = np.random.SeedSequence([int(Space.TRAINING), self._seed]).spawn(3)
         self.generator = np.random.default_rng(league)
         self.names.generator = np.random.default_rng(names)
         self.league.choose(self.generator)

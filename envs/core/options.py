@@ -257,10 +257,12 @@ def changed(options: Any) -> dict[str, Any]:
 
 
 def typed(value: Any) -> str:
-    """A value of `as_dict` as it is typed: `true`, `3`, `rule`, `1,2`."""
+    """A value of `as_dict` as it is typed: `true`, `3`, `rule`, `1,2`, `a,b:0.3`."""
     if isinstance(value, bool):
         return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}:{typed(item)}" for name, item in value.items())
+    return ",".join(map(typed, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def table(options_class: type) -> str:

@@ -28,11 +28,20 @@ class TrainCommand(click.Command):
             formatter.write_dl(settings(), col_max=25)
 
 
+def counts(ctx: click.Context, parameter: click.Parameter, given: str | None) -> list[int] | None:
+    try:
+        return None if given is None else [int(count) for count in given.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{given!r} is no whole number, nor several with commas.", ctx, parameter) from None
+
+
 @click.command(cls=TrainCommand)
 @click.argument("game", required=False)
 @click.option("--out", type=click.Path(path_type=Path), help="The folder of the run; by default a new one under runs/.")
 @click.option("--seconds", type=float, help="Train for this long.")
-@click.option("--decisions", type=int, help="Train for this many decisions.")
+@click.option(
+    "--decisions", callback=counts, metavar="N[,N...]", help="Train for this many decisions, in all or in each phase."
+)
 @seed_option(None, "Decides packs, weights and exploration; 0 by default.")
 @click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="A YAML file of settings, by sections.")
 @click.option(
@@ -47,7 +56,7 @@ def train(
     game: str | None,
     out: Path | None,
     seconds: float | None,
-    decisions: int | None,
+    decisions: list[int] | None,
     seed: int | None,
     config: Path | None,
     overrides: dict[str, str],

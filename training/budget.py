@@ -1,0 +1,79 @@
+"""How long a run learns: seconds of training or decisions on the tables, over all its phases."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .phases import Phases
+
+
+class TrainingError(ValueError):
+    """A run that cannot begin or go on; the sentence says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When a run is finished: after so many seconds of training, so many decisions on the tables, or whichever comes
+    first. `decisions` counts the whole run's, or in a tuple those of each phase."""
+
+    seconds: float | None = None
+    decisions: int | tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None:
+            real = isinstance(self.seconds, numbers.Real) and not isinstance(self.seconds, bool)
+            if not real or not 0 < self.seconds < math.inf:
+                raise TrainingError(f"seconds is {self.seconds!r}; a budget is a number greater than 0.")
+            object.__setattr__(self, "seconds", float(self.seconds))
+        if self.decisions is not None:
+            given: Any = self.decisions
+            counts = list(given) if isinstance(given, list | tuple) and given else [given]
+            for count in counts:
+                if isinstance(count, bool) or not hasattr(count, "__index__") or count <= 0:
+                    shown = given if len(counts) > 1 else counts[0]
+                    raise TrainingError(
+                        f"decisions is {shown!r}; a budget is a whole number greater than 0, or one for each phase."
+                    )
+            plain = tuple(operator.index(count) for count in counts)
+            object.__setattr__(self, "decisions", plain if len(plain) > 1 else plain[0])
+
+    def check(self, phases: Phases) -> None:
+        """Raise TrainingError where the decisions of phases are given that the run does not have."""
+        if isinstance(self.decisions, tuple) and len(self.decisions) != len(phases):
+            count = f"{len(phases)} phase{'' if len(phases) == 1 else 's'}"
+            raise TrainingError(
+                f"decisions is {_listed(self.decisions)}, and the run has {count} ({', '.join(phases.names)}); give a "
+                "number for each, or one for all."
+            )
+
+    def ended(self, phases: Phases, seconds: float, decisions: Sequence[int]) -> bool:
+        """Whether the phase that a run is in is at its end: the run's `seconds` so far, and the decisions of each phase
+        so far, those of the phase itself last. No phase ends before its first step."""
+        number = len(decisions) - 1
+        end = phases.ends[number]
+        by_time = self.seconds is not None and seconds >= self.seconds * end
+        if isinstance(self.decisions, tuple):
+            by_count = decisions[number] >= self.decisions[number]
+        else:
+            by_count = self.decisions is not None and sum(decisions) >= self.decisions * end
+        return decisions[number] > 0 and (by_time or by_count)
+
+    def progress(self, seconds: float, decisions: int) -> tuple[float, float]:
+        """How much of the run is done and how much is to do, in the unit of the limit that comes nearer."""
+        planned = sum(self.decisions) if isinstance(self.decisions, tuple) else self.decisions
+        limits = [(seconds, self.seconds), (decisions, planned)]
+        return max(((done, limit) for done, limit in limits if limit), key=lambda pair: pair[0] / pair[1])
+
+    def words(self) -> list[str]:
+        """The budget as options of the command line."""
+        words = ["--seconds", f"{self.seconds:g}"] if self.seconds else []
+        return words + (["--decisions", _listed(self.decisions)] if self.decisions else [])
+
+
+def _listed(decisions: int | Sequence[int]) -> str:
+    return str(decisions) if isinstance(decisions, int) else ",".join(map(str, decisions))
