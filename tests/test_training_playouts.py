@@ -161,16 +161,17 @@ def test_the_margin_is_the_smallest_within_one_error_of_the_best() -> None:
     held, random = HeldOut(2), np.random.default_rng(0)
     assert held.best(0) == (MARGINS[-2], 0.0, 0.0)
     worth = np.array([0.0, 0.93, 1.0, 0.99, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0])
+    wild, noisy = np.arange(10) == 0, np.arange(10) == 2
     for number in range(2000):
-        gains = worth + np.where(np.arange(10) == 1, random.normal(0, 0.1), 0)
+        gains = worth + np.where(noisy, random.normal(0, 0.1), 0) + np.where(wild, random.normal(0, 20.0), 0)
         held.add(np.array([0, 0]), np.array([number, number], np.int32), np.stack([gains, gains]) / 2, number // 100)
     margin, gain, error = held.best(19)
-    assert margin == MARGINS[2]
-    assert gain == pytest.approx(1)
-    assert error == pytest.approx(0, abs=1e-9)
+    assert margin == MARGINS[2], "neither one that is surely worse nor one that nobody knows"
+    assert gain == pytest.approx(1, abs=0.01)
+    assert error == pytest.approx(0.1 / np.sqrt(1000), rel=0.1)
     few = HeldOut(1)
     for number in range(40):
-        gains = worth + np.where(np.arange(10) == 1, random.normal(0, 2.0), 0)
+        gains = worth + np.where(noisy, random.normal(0, 2.0), 0)
         few.add(np.array([0]), np.array([number], np.int32), gains[None], 0)
     assert few.best(0)[0] == MARGINS[1], "where it cannot be told, the smaller one"
 

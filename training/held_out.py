@@ -53,18 +53,18 @@ class HeldOut:
             self.chunk = np.concatenate([self.chunk, np.full(len(ended), chunk)])[-_KEPT:]
 
     def best(self, chunk: int) -> tuple[float, float, float]:
-        """The smallest margin whose gain is within one standard error (of the difference) of the best; its gain an
-        episode, with standard error. Of the later half of the run: before, the policy was another. With too few
+        """The smallest margin whose gain is within one standard error of the best one's; its gain an episode, with
+        standard error. Of the later half of the run: before, the policy was another. With too few
         episodes, the largest finite margin and no gain."""
         seen = self.finished[self.chunk >= chunk // 2]
         if len(seen) < _FEWEST:
             return MARGINS[-2], 0.0, 0.0
-        best = int(seen.mean(0).argmax())
-        behind = seen[:, best : best + 1] - seen
-        error = behind.std(0, ddof=1) / np.sqrt(len(seen))
-        chosen = int(np.flatnonzero(behind.mean(0) <= error)[0])
-        gain = seen[:, chosen]
-        return MARGINS[chosen], float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain)))
+        # Of the best one's own gain: that of a difference is greatest where a small margin departs most, and lets in
+        # what loses.
+        gain, error = seen.mean(0), seen.std(0, ddof=1) / np.sqrt(len(seen))
+        best = int(gain.argmax())
+        chosen = int(np.flatnonzero(gain >= gain[best] - error[best])[0])
+        return MARGINS[chosen], float(gain[chosen]), float(error[chosen])
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Everything in arrays."""
