@@ -102,12 +102,13 @@ def _rows(found: Found) -> Iterable[Found]:
 
 
 def policies(game: Game) -> str:
-    """The policies that come with a game: what each is, and for which options."""
+    """The policies that come with a game: what each is, for which options, and the line that makes it again."""
     found = shipped(game)
     if not found:
         return "No policy comes with this game yet."
-    rows = [[f"`{one.spec}`", what(one), _trained(game, one), _served(one)] for one in found]
-    return markdown(["agent", "what it is", "made for", "serves as well"], rows, left=4)
+    rows = [[f"`{one.spec}`", what(one), _trained(game, one), _served(one), _minutes(one)] for one in found]
+    table = markdown(["agent", "what it is", "made for", "serves as well", "minutes of training"], rows, left=4)
+    return "\n".join([table, "", "```sh", *(one.metadata["made"]["command"] for one in found), "```"])
 
 
 def what(one: Shipped) -> str:
@@ -124,3 +125,8 @@ def _trained(game: Game, one: Shipped) -> str:
 def _served(one: Shipped) -> str:
     served = one.metadata["serves"].items()
     return " ".join(changed({option: value}) for option, values in served for value in values)
+
+
+def _minutes(one: Shipped) -> str:
+    seconds = one.metadata["made"].get("seconds")
+    return f"{seconds / 60:.1f}" if isinstance(seconds, int | float) else ""

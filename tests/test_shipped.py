@@ -15,6 +15,7 @@ from backalley.agents.registry import agent
 from backalley.agents.ship import DIGESTS_FILE, read_digests
 from backalley.agents.shipped import FOLDER, Shipped, shipped
 from backalley.envs.core.base import Game
+from backalley.envs.core.kernel import COMPILED
 from tests.cases import GAMES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -65,6 +66,7 @@ def test_the_agent_policy_is_there_right_away(game: Game) -> None:
     assert agent("policy", game).name.startswith("policy:")
 
 
+@pytest.mark.skipif(not COMPILED, reason="thousands of positions take minutes uncompiled")
 @pytest.mark.parametrize("game", WITH_POLICIES, ids=lambda game: game.name)
 def test_they_play_as_they_did_where_torch_cannot_be_imported(game: Game) -> None:
     """Whoever changed on purpose how they play, or what they see, writes the digests anew:
