@@ -230,7 +230,8 @@ def _rates(files: Sequence[Found]) -> Iterable[Line]:
     for found in files:
         for row in found["rows"]:
             pace = {f"{name} a second": f"{number:,.0f}" for name, number in row["per_second"].items()}
-            yield {"game": title(found), "phase": f"`{row['phase']}`", "threads": f"{row['threads']}", **pace}
+            of = f" of commit {row['commit'][:7]}" if "commit" in row else ""
+            yield {"game": title(found), "phase": f"`{row['phase']}`{of}", "threads": f"{row['threads']}", **pace}
 
 
 def _training_pace(files: Sequence[Found]) -> str:

@@ -191,3 +191,15 @@ def test_rates_of_phases_on_one_thread_and_two(monkeypatch: pytest.MonkeyPatch) 
     assert "playouts, 2 threads" in rates.table(found)
     with pytest.raises(ValueError, match="guesses is no kind of phase; there are: "):
         rates.rates(kuhn.GAME.bind(), ["ppo", "guesses"])
+
+
+@pytest.mark.slow
+def test_rates_beside_those_of_another_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backalley.training.measure._TURNS", 2)
+    root = Path(__file__).resolve().parents[1]
+    found = rates.rates(kuhn.GAME.bind(), ["ppo"], seconds=0.5, config_overrides=TINY, before=root)
+    former, ours = found["rows"]
+    assert former["per_second"].keys() == ours["per_second"].keys()
+    assert f"ppo, 1 thread ({former['commit'][:7]})" in rates.table(found)
+    with pytest.raises(ValueError, match="is no checkout of this project"):
+        rates.rates(kuhn.GAME.bind(), ["ppo"], before=tmp_path / "nowhere")

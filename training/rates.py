@@ -3,7 +3,8 @@ turn by turn in one process, so that whatever else the machine does meets all of
 
     python -m backalley.training.rates pitch --phases ppo,playouts --threads 1,2 --json benchmarks/results
 
-A phase that works on one thread has one row.
+A phase that works on one thread has one row. `--before CHECKOUT` adds a row of PPO as the sources in another checkout
+train it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import shlex
 import statistics
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from backalley.envs.core.catalogue import game as game_of
 
 from . import config as config_rules
 from .config import Config
+from .former import FormerTrainer
 from .measure import Counts, Step, Turn, alternate
 from .phase import Phase
 from .phases import KINDS, kind
@@ -41,9 +44,11 @@ def rates(
     seconds: float = 120.0,
     *,
     config_overrides: Mapping[str, Any] | None = None,
+    before: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """The rates of kinds of phases, as `results.write` takes them; `command` is left to the caller.
+    """The rates of kinds of phases, as `results.write` takes them; `command` is left to the caller. `before` is a
+    checkout of former sources, whose PPO is measured beside them.
 
     Takes about `seconds`, at least one step in each turn. Raises ValueError, OptionError or ConfigError in a sentence.
     """
@@ -54,22 +59,28 @@ def rates(
     if not seconds > 0:
         raise ValueError(f"seconds is {seconds}; it must be greater than 0.")
     config = config_rules.load(found, None, config_overrides)
-    with one_thread(), tempfile.TemporaryDirectory(prefix="backalley-rates-") as scratch:
+    with one_thread(), tempfile.TemporaryDirectory(prefix="backalley-rates-") as scratch, ExitStack() as opened:
+        former = None if before is None else FormerTrainer(before, found.spec, config_overrides)
+        if former is not None:
+            opened.callback(former.close)
         sides = {
             (name, number): made
             for name in phases
             for number, made in _on_threads(name, found, config, Path(scratch), threads)
         }
+        for made in sides.values():
+            opened.callback(made.close)
         steps: dict[str, Step] = {f"{name} {number}": _step_of(made) for (name, number), made in sides.items()}
-        try:
-            turns = alternate(steps, seconds, progress)
-        finally:
-            for made in sides.values():
-                made.close()
+        if former is not None:
+            steps["before"] = former.step
+        turns = alternate(steps, seconds, progress)
     rows = [
         {"phase": name, "threads": number, **_summary(turns[f"{name} {number}"]), "precision": made.precision}
         for (name, number), made in sides.items()
     ]
+    if former is not None:
+        told = _summary(turns["before"])
+        rows.insert(0, {"phase": "ppo", "threads": 1, "per_second": told["per_second"], "commit": former.commit})
     return {
         "kind": "training rates",
         "game": found.id,
@@ -117,30 +128,36 @@ def _summary(turns: list[Turn]) -> dict[str, Any]:
 def table(found: Mapping[str, Any]) -> str:
     """What `rates` found, as text."""
     rows = [
-        [f"{row['phase']}, {row['threads']} thread{'s' * (row['threads'] > 1)}"]
+        [f"{row['phase']}, {row['threads']} thread{'s' * (row['threads'] > 1)}{_of(row)}"]
         + [f"{row['per_second'][name]:,.0f}" if name in row["per_second"] else "·" for name in COUNTED]
         for row in found["rows"]
     ]
     return f"{found['game']}: a second\n\n{tabular.text(['phase', *COUNTED], rows)}"
 
 
+def _of(row: Mapping[str, Any]) -> str:
+    return f" ({row['commit'][:7]})" if "commit" in row else ""
+
+
 @click.command()
 @click.argument("game")
 @click.option("--phases", default="ppo,playouts", show_default=True, help="Kinds of phases, with commas.")
 @click.option("--threads", default="1,2", show_default=True, help="Numbers of threads, with commas.")
+@click.option("--before", type=click.Path(path_type=Path), metavar="CHECKOUT", help="Former sources.")
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), default=120.0, show_default=True)
 @click.option("--json", "folder", type=click.Path(path_type=Path, file_okay=False), help="Write a file here.")
-def main(game: str, phases: str, threads: str, seconds: float, folder: Path | None) -> None:
+def main(game: str, phases: str, threads: str, before: Path | None, seconds: float, folder: Path | None) -> None:
     """Measure how many decisions, samples, labels and playouts a second the phases of training GAME make."""
     found = backalley.game(game)
     path = None if folder is None else folder / f"rates_{found.name}.json"
     if path is not None:
         results.check_place(path)
     words = [found.spec, "--phases", phases, "--threads", threads, "--seconds", f"{seconds:g}"]
+    words += ["--before", before.as_posix()] if before else []
     words += ["--json", folder.as_posix()] if folder else []
     try:
         numbers = [int(number) for number in threads.split(",")]
-        made = rates(found, phases.split(","), numbers, seconds)
+        made = rates(found, phases.split(","), numbers, seconds, before=before)
     except ValueError as error:
         raise click.ClickException(str(error)) from None
     click.echo(table(made))
