@@ -166,7 +166,7 @@ class Course:
         stands = phase.folder / POLICY_FOLDER
         phase.save_policy(stands, self.made())
         old = phase.stands_before() if self.before is None else PolicyAgent(self.before, run.game)
-        gate = None
+        gate, words = None, phase.closing_words()
         if old is not None:
             pair = [PolicyAgent(stands, run.game), old]
             keys = gate_keys(run.seed, phase.number, self.decisions)
@@ -174,6 +174,7 @@ class Course:
             about = {"game": run.game.id, "options": run.game.option_values, "command": run.command(self.each)}
             results.write(phase.folder / GATE_FILE, gate_json(gate, **about, **run.stamp))
             if not gate.passed:
+                words = []  # they are of a policy that is left
                 stands = self.before or phase.folder / _START
                 if self.before is None:
                     phase.save_before(stands, self.made())
@@ -184,7 +185,7 @@ class Course:
             phase.samples,
             phase.seconds,
             gate,
-            phase.closing_words(),
+            words,
             stands.relative_to(run.folder).as_posix(),
             _digest(stands),
         )
