@@ -21,7 +21,8 @@ from pathlib import Path
 from backalley.training.train import Stopped, train
 from tests.tiny_runs import GAME, ROLLOUT, TINY
 out = Path(sys.argv[1])
-new = {"out": out, "decisions": 150 * ROLLOUT, "config_overrides": TINY, "seed": 7}
+settings = {**TINY, "run.phases": "ppo,ppo:0.4", "run.curve_every": 0.5}
+new = {"out": out, "decisions": 150 * ROLLOUT, "config_overrides": settings, "seed": 7}
 kind = {"resume": out} if (out / "run.json").exists() else new
 try:
     train(GAME, **kind, say=lambda sentence: print(sentence, flush=True))
@@ -45,8 +46,8 @@ def newest(run: Path) -> int:
 
 @pytest.mark.slow
 def test_killed_again_and_again(tmp_path: Path) -> None:
-    """`kill -9` at moments of no choosing, mid-write included (a checkpoint follows every update): the end is the same
-    to the bit."""
+    """`kill -9` at moments of no choosing, mid-write, between phases and in points of the curve included (a checkpoint
+    follows every update): the end is the same to the bit."""
     straight = tmp_path / "straight"
     assert process(straight).wait(600) == 0
     run, chance, kills = tmp_path / "run", random.Random(0), 0

@@ -113,7 +113,7 @@ class RunSettings(NamedTuple):
     phases: Annotated[Phases, option("how it learns, one after the other")]
     seconds: Annotated[float, option("budget where neither --seconds nor --decisions is given", low=0)]
     checkpoint_seconds: Annotated[float, option("seconds between checkpoints", low=0)]
-    log_every: Annotated[int, option("rollouts between lines of the log", low=1)]
+    log_every: Annotated[int, option("rollouts between lines of the log, in phases whose steps are short", low=1)]
     gate_deals: Annotated[int, option("deals that decide whether a phase's policy stands", low=2)]
     curve_every: Annotated[float, option("seconds of training between points of the learning curve; 0 for none", low=0)]
     curve_deals: Annotated[int, option("deals against the best bot for each of these points", low=2)]

@@ -133,7 +133,7 @@ class Course:
         self.phase.step()
         self.phase.seconds += time.perf_counter() - started
         self._steps += 1
-        if self._steps % self.run.config.run.log_every == 0:
+        if self.phase.long_steps or self._steps % self.run.config.run.log_every == 0:
             self._log()
         if self.phase.seconds - self._saved >= self.run.config.run.checkpoint_seconds:
             self.save()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -29,6 +29,9 @@ class Phase(abc.ABC):
     """One phase in memory. Between two steps, `arrays()` and `facts()` are all that what follows depends on, and
     nothing in it knows the budget: so a run can be stopped anywhere and taken further, to the same bits.
     """
+
+    long_steps: ClassVar[bool] = False
+    """Whether a step takes seconds: then each has a line of the log."""
 
     def __init__(
         self,

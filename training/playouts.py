@@ -55,6 +55,8 @@ def advisor_of(game: Game) -> Bot:
 class Playouts(Phase):
     """The phase."""
 
+    long_steps = True
+
     def __init__(
         self,
         game: Game,

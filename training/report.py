@@ -66,11 +66,11 @@ class TrainingResult(Tabular):
             f"Strength: {self.evaluation_command}",
         ]
         first = self.reports[0]
-        title = f"{first.agents[0].name} at {first.game}, {first.deals:,} deals"
+        title = f"{first.agents[0].name} at {first.game}, {first.deals:,} deals that nothing else plays"
         if self.game.num_seats == 1:
-            title += f" played by each agent, seed {first.seed}"
+            title += ", each agent alone"
             return Figures(title, ["agent", "mean return", "the policy's lead"], _alone(first), notes)
-        title += f" in {len(first.seatings)} seatings each, seed {first.seed}"
+        title += f", in {len(first.seatings)} seatings each"
         chance = f"Win share: chance is {100 / self.game.num_sides:.3g} %; ties count in parts."
         rows = [
             [other.name, _points(mine.mean_return), _share(mine.win_share)]
