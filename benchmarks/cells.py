@@ -44,15 +44,20 @@ def agent(one: Found) -> str:
     return f"`{one['name']}`"
 
 
+def signed(value: float, digits: int) -> str:
+    """A number with its sign; what is nothing but rounding has none of its own."""
+    return f"{round(value, 9) + 0.0:+.{digits}f}"
+
+
 def mean(estimate: Mapping[str, float]) -> str:
     """The mean, to the digits that its interval tells."""
-    return f"{estimate['mean']:+.{_digits(estimate)}f}"
+    return signed(estimate["mean"], _digits(estimate))
 
 
 def interval(estimate: Mapping[str, float]) -> str:
     """The ends of the interval."""
     digits = _digits(estimate)
-    return f"{estimate['low']:+.{digits}f} to {estimate['high']:+.{digits}f}"
+    return f"{signed(estimate['low'], digits)} to {signed(estimate['high'], digits)}"
 
 
 def _digits(estimate: Mapping[str, float]) -> int:

@@ -30,6 +30,7 @@ from backalley.envs.core.durable import Unfinished
 from backalley.progress import progress_bar
 
 from . import publication, results, stats
+from .cells import signed
 from .keys import Space
 from .pairings import Pairing, Told, play_pairings
 from .publication import Publication
@@ -212,7 +213,7 @@ def _points(found: Mapping[str, float] | None, digits: int) -> str:
     if found is None:
         return "·"
     one = Estimate(**found)
-    return f"{one.mean:+.{digits}f} ± {one.half_width:.{digits}f}"
+    return f"{signed(one.mean, digits)} ± {one.half_width:.{digits}f}"
 
 
 def _share(found: Mapping[str, float] | None) -> str:

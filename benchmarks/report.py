@@ -17,6 +17,8 @@ from .sample import Sample
 from .stats import Estimate
 from .tabular import Figures, Tabular
 
+_ROUNDING = 1e-9
+"""Half-width that is none: who always plays as another does gains the same, but for the order of sums."""
 PILOT = 256
 """Deals from which `precision` judges how many will be needed."""
 
@@ -222,8 +224,8 @@ def options_text(options: Mapping[str, Any]) -> str:
 
 
 def decimals(estimates: Sequence[Estimate]) -> int:
-    """Decimals that show two figures of the narrowest interval."""
-    widths = [one.half_width for one in estimates if one.half_width > 0]
+    """Decimals that show two figures of the narrowest interval that is more than rounding."""
+    widths = [one.half_width for one in estimates if one.half_width > _ROUNDING]
     return int(np.clip(1 - math.floor(math.log10(min(widths))), 2, 8)) if widths else 3
 
 

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from backalley.agents.ship import ship
+from backalley.benchmarks import cells, docs, ladder, publication, results, standing
 from backalley.benchmarks import cross as crossing
-from backalley.benchmarks import docs, ladder, publication, results, standing
 from backalley.benchmarks.evaluate import evaluate
 from backalley.benchmarks.keys import Space
 from backalley.envs.core import catalogue
@@ -187,3 +187,11 @@ def test_wrong_words_are_sentences() -> None:
 def test_options_as_the_command_line_takes_them() -> None:
     assert game_of("pitch").option_words == []
     assert game_of("pitch", joker="low_trump").option_words == ["--option", "joker=low_trump"]
+
+
+def test_who_plays_as_the_measure_does_has_no_digits_of_rounding() -> None:
+    same = {"mean": -1e-20, "low": -3e-19, "high": 3e-19}
+    assert (cells.mean(same), cells.interval(same)) == ("+0.000", "+0.000 to +0.000")
+    row = {"label": "bot:other", "deals": 60, "mean_return": same, "win_share": {"mean": 0.5, "low": 0.5, "high": 0.5}}
+    shown = {"game": "kuhn-v0", "tables": [{"options": {}, "against": "bot:best", "sides": 2, "rows": [row]}]}
+    assert "+0.000 ± 0.000" in ladder.table(shown)
