@@ -75,8 +75,10 @@ def _check_made(source: Path, made: Mapping[str, Any]) -> None:
 
 def _title(name: str, metadata: Mapping[str, Any]) -> str:
     """What tables call it: a policy that corrects a bot is called that."""
-    player = player_of(metadata)
-    return f"{FOLDER}:{name}" + (f" ({player.bot} + corrections)" if isinstance(player, Corrections) else "")
+    player, spec = player_of(metadata), f"{FOLDER}:{name}"
+    if not isinstance(player, Corrections):
+        return spec
+    return f"{spec} ({player.bot}{'' if player.margin is None else ' + corrections'})"
 
 
 def _served(game: Game, given: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:

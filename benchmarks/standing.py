@@ -114,7 +114,12 @@ def policies(game: Game) -> str:
 def what(one: Shipped) -> str:
     """What a policy is, and how it learned, in a few words."""
     player, how = player_of(one.metadata), one.metadata["made"].get("algorithm", "")
-    kind = f"`bot:{player.bot}` with learned corrections" if isinstance(player, Corrections) else "learned play"
+    kind = "learned play"
+    if isinstance(player, Corrections):
+        learned = (
+            "with learned corrections" if player.margin is not None else "itself, as no correction passed the gate"
+        )
+        kind = f"`bot:{player.bot}` {learned}"
     return f"{kind}: {how}" if how else kind
 
 
