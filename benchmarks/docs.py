@@ -78,27 +78,6 @@ def _alone(files: Sequence[Found]) -> Iterable[Line]:
             }
 
 
-def _training(files: Sequence[Found]) -> Iterable[Line]:
-    """Trained policies against random play and every bot."""
-    for found in files:
-        for report in found["reports"]:
-            policy, *others = report["agents"]
-            alone = len(report["sides"]) == 1
-            for one in [policy, *others] if alone else others:
-                mine = one if alone else policy
-                yield {
-                    "game": title(report),
-                    "against": "" if alone else agent(one),
-                    "alone": ("the policy" if one is policy else agent(one)) if alone else "",
-                    "mean return": mean(mine["mean_return"]),
-                    "95 % interval": interval(mine["mean_return"]),
-                    "wins": f"{100 * mine['win_share']['mean']:.1f} %",
-                    "interval": percent(mine["win_share"], 1),
-                    "chance": "" if alone else f"{100 / len(set(report['sides'])):.3g} %",
-                    "deals": f"{report['deals']:,}",
-                }
-
-
 def _exact(files: Sequence[Found]) -> Iterable[Line]:
     """Exact values, best and random play."""
     for found in files:
@@ -246,7 +225,6 @@ def _training_pace(files: Sequence[Found]) -> str:
 KINDS: dict[str, Callable[[Sequence[Found]], Iterable[Line] | str]] = {
     "strength": _strength,
     "alone": _alone,
-    "training": _training,
     "exact": _exact,
     "gaps": _gaps,
     "exploitability": _exploitability,
