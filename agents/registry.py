@@ -1,5 +1,6 @@
-"""Agents by name: `random`, `bot`, `bot:NAME`, `policy`, `policy:NAME`, `mc:WORLDS[:MILLISECONDS]`, `human`, the folder
-of a trained policy, or one's own: `module:Class`, `file.py:Class`, `sb3:model.zip`.
+"""Agents by name: `random`, `bot`, `bot:NAME`, `policy`, `policy:NAME`, `plans` (a game's planner before it has learned
+anything), `mc:WORLDS[:MILLISECONDS]`, `human`, the folder of a trained policy, or one's own: `module:Class`,
+`file.py:Class`, `sb3:model.zip`.
 
 A name always means its agent, also where a folder is called so: that folder is `./policy`, or a Path.
 """
@@ -17,6 +18,7 @@ from . import shipped
 from .base import Agent, as_agent
 from .custom import custom_agent
 from .human import HumanAgent
+from .planner import PlannerAgent
 from .rule_based import BotAgent, RandomAgent
 from .search import search_agent
 
@@ -43,6 +45,8 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
         return BotAgent(game, rest or None)
     if kind == shipped.FOLDER:
         return _policy(_shipped(game, rest or None), game)
+    if spec == "plans":
+        return PlannerAgent(game)
     if kind == "mc":
         return search_agent(spec, game, num_threads)
     if kind == "sb3":
@@ -61,10 +65,12 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
 
 
 def named(game: Game) -> list[str]:
-    """The agents of a game that go by a plain name: its bots and the policies that come with it among them."""
+    """The agents of a game that go by a plain name: its bots, its planner and its policies among them."""
     bots = [*(["bot"] if game.bots else []), *(f"bot:{name}" for name in game.bots)]
     policies = shipped.names(game)
-    return ["random", "human", *bots, *([shipped.FOLDER] if policies else []), *(f"policy:{name}" for name in policies)]
+    plans = ["plans"] if game.type.plans is not None else []
+    named_policies = [*([shipped.FOLDER] if policies else []), *(f"policy:{name}" for name in policies)]
+    return ["random", "human", *bots, *plans, *named_policies]
 
 
 def _shipped(game: Game, name: str | None) -> Path:

@@ -19,7 +19,7 @@ import numpy as np
 
 from . import cards, record
 from . import options as option_rules
-from .parts import Bot, Enumeration, Kernels
+from .parts import Bot, Enumeration, Kernels, Plans
 from .symmetry import NUM_SUITS, Suits, Symmetry, renamings, symmetry_of
 
 if TYPE_CHECKING:
@@ -115,6 +115,8 @@ class GameType:
     """A kernel `leaf_value(options, state, seat)`, for episodes of several deals: where a new pack is wanted, an
     estimate of the reward that `seat` has yet to get, judged by the points that stand; NaN where the shuffle comes in
     the middle of a hand. A search stops there instead of playing the episode out. None: it plays to the end."""
+    plans: Plans | None = None
+    """How decisions that belong together are taken in one go, by values that can be learned; None: one by one."""
     suits: Suits | None = None
     """Which suits the rules treat alike, and which actions are cards or suits; None: no renaming of suits is known to
     leave the game as it is."""

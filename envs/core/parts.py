@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 CHANCE = -1
 """`state.seat` while the engine has to shuffle a pack and call `deal`."""
 OVER = -2
@@ -50,6 +52,54 @@ class Bot(NamedTuple):
     solves: Callable[..., bool] | None = None
     """`solves(options, observation)`, a kernel for a bot that is not fast: whether it plays exactly here, so that there
     is nothing to be learned. Everywhere else it plays as the game's best fast bot does."""
+
+
+class Planner(NamedTuple):
+    """What the kernels of `Plans` play by, for one thread."""
+
+    options: Any
+    values: Any
+    """What each class is worth: float32 [classes]."""
+    memory: Any
+    """Room for the game to remember plans in, zeros at first: int64 [rows, MEMORY]. It may save time, and nothing
+    else; what it holds came of these options and values."""
+    luck: np.uint64
+    """0: play the best plan. Else explore: alter some plans, by lot, which this number and the seat's own cards decide,
+    so that all steps of a plan agree."""
+
+
+MEMORY = 8
+"""Numbers in a row of a planner's memory."""
+
+
+class Plans(NamedTuple):
+    """How a game takes decisions in one go, as whole plans, by what it has learned of their parts.
+
+    A part is something that a plan puts together and that has an outcome of its own. Parts fall into classes, and what
+    a class is worth is the mean outcome of its parts: that can be learned by playing, and is all that is learned. The
+    kernels see Observation records, never a State, and keep nothing between decisions, so a plan may depend on nothing
+    that its own steps change but what they have laid down.
+    """
+
+    parts: int
+    """How many parts a deal has at most."""
+    steps: int
+    """How many actions a plan has at most."""
+    act: Callable[..., int]
+    """`act(planner, observation, mask, key) -> action`: the next step of the best plan, from any position, and whatever
+    else the game asks."""
+    candidates: Callable[..., int]
+    """`candidates(planner, observation, mask, out) -> n`: the best plans that agree with what has been laid down, best
+    first, each as the actions that are left of it: out int64 [most, steps], -1 after a plan's last action. 0 where the
+    decision is not part of a plan."""
+    look: Callable[..., None]
+    """`look(options, observation, classes, outcomes)`: for each part, the class it is in, int64 [parts], -1 while there
+    is none, and its outcome, float64 [parts], NaN while it is open. Asked after every action, before the next deal."""
+    values: Callable[[Any], Any]
+    """`values(options)`: what each class is taken for before anything is learned, float32 [classes]; no kernel."""
+    refuses: Callable[[Any], str]
+    """`refuses(options)`: why nothing can be planned under these options, in a clause; empty where it can. No
+    kernel."""
 
 
 class Enumeration(NamedTuple):

@@ -8,12 +8,12 @@ are README.md.
 from __future__ import annotations
 
 from ..core.base import GameType
-from ..core.parts import Kernels
+from ..core.parts import Kernels, Plans
 from ..core.symmetry import Suits, no_suits
-from . import VERSION, observation, rules, text
+from . import VERSION, classes, observation, planning, rules, text
 from .bot import BOTS
 from .observation import Observation
-from .state import NUM_ACTIONS, FirstDealer, Options, State, check
+from .state import HAND, NUM_ACTIONS, SLOTS, FirstDealer, Options, State, check
 
 GAME = GameType(
     name="poker_duel",
@@ -43,4 +43,13 @@ GAME = GameType(
     # But for the order in which the cards of one rank are offered (§3), which is by suit, and matters to no split.
     suits=Suits(no_suits, actions=((0, 52),)),
     leaf_value=rules.leaf_value,
+    plans=Plans(
+        parts=SLOTS,
+        steps=HAND,
+        act=planning.act,
+        candidates=planning.candidates,
+        look=classes.look,
+        values=classes.bot_values,
+        refuses=classes.refuses,
+    ),
 )

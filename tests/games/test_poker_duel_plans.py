@@ -1,0 +1,273 @@
+"""Poker Duel's whole splits: the classes of hands, what a split is worth, and that all fifteen steps agree."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from backalley.agents.planner import planner as planner_of
+from backalley.agents.registry import agent
+from backalley.envs.core.catalogue import game_type
+from backalley.envs.core.kernel import COMPILED
+from backalley.envs.core.pokerhands import set_strength
+from backalley.envs.core.vector import BatchEnv
+from backalley.envs.poker_duel import classes, planning, whole_splits
+from backalley.envs.poker_duel.chances import CHANCES
+from backalley.envs.poker_duel.grading import grade
+from backalley.envs.poker_duel.match import match_value
+from backalley.envs.poker_duel.state import ASSIGN, HAND, SLOT, SLOTS
+from tests.games.test_poker_duel_around import at_random, card_set, finished, members, offered, shown_to
+
+TYPE = game_type("poker_duel")
+GAME = TYPE.bind()
+OWN = classes.bot_values(GAME.options)
+DEALS = 40 if COMPILED else 2
+Hands = tuple[int, int, int]
+
+
+def searching(shown: Any, values: npt.NDArray[np.float32] = OWN, game: Any = GAME) -> whole_splits.Search:
+    return whole_splits.search_for(planner_of(game, values), shown)
+
+
+def worth(search: whole_splits.Search, split: Hands) -> float:
+    chances = [
+        float(search.values[search.bases[slot] + classes.kind_of(split[slot], search.left, True)])
+        for slot in range(SLOTS)
+    ]
+    return float(whole_splits.worth_of(search.worth, *chances))
+
+
+def random_hands(dice: np.random.Generator, count: int) -> list[int]:
+    return [card_set(dice.choice(52, SLOT, replace=False)) for _ in range(count)]
+
+
+# Classes --------------------------------------------------------------------------------------------------------------
+
+
+def test_kinds_rank_hands_as_showdowns_do() -> None:
+    dice = np.random.default_rng(1)
+    hands = random_hands(dice, 3000 if COMPILED else 200)
+    found = sorted((int(classes.kind_of(hand, 0, True)), int(set_strength(hand, True))) for hand in hands)
+    assert 0 <= found[0][0] < found[-1][0] < classes.KINDS
+    for (kind, strength), (later, stronger) in itertools.pairwise(found):
+        assert kind == later or strength < stronger
+
+
+def test_hands_that_may_be_exchanged_are_told_apart_by_what_they_may_become() -> None:
+    def kind(*names: str) -> int:
+        return int(classes.kind_of(card_set([GAME.card_number(name) for name in names]), 1, True))
+
+    plain = kind("AC", "QD", "9H", "5S", "3C")
+    assert kind("AC", "QC", "9H", "5C", "3C") - plain == 3, "four of a suit"
+    assert kind("AC", "QD", "JH", "TS", "2C") - plain == 1, "a king is missing"
+    assert kind("AC", "QH", "4H", "3S", "2C") - plain == 1, "a five is missing"
+    assert kind("9C", "8D", "7H", "6S", "2C") - kind("9C", "8D", "5H", "3S", "2C") == 2, "a ten or a five"
+    no_low_ace = card_set([GAME.card_number(name) for name in ("AC", "QH", "4H", "3S", "2C")])
+    assert classes.kind_of(no_low_ace, 1, False) == plain
+    made = {kind("AC", "KC", "QC", "JC", "TC"), kind("AC", "KC", "QC", "JC", "9C"), kind("AC", "AD", "AH", "AS", "9C")}
+    assert len(made) == 3
+    assert max(made) == classes.OPEN_KINDS - 1
+
+
+def test_no_two_places_share_a_class() -> None:
+    places = itertools.product(range(SLOTS + 1), range(3), range(classes.NEWS))
+    runs = [
+        (int(classes.first_class(row, left, news)), classes.OPEN_KINDS if left else classes.KINDS)
+        for row, left, news in places
+    ]
+    end = 0
+    for first, length in sorted(runs):
+        assert first == end
+        end = first + length
+    assert end == classes.CLASSES == len(OWN)
+
+
+def test_the_values_at_the_beginning_are_the_strong_bots_chances() -> None:
+    for hand in random_hands(np.random.default_rng(2), 100):
+        for row, left, news in [(0, 0, 0), (1, 1, 2), (2, 2, 4), (3, 0, 1)]:
+            place = classes.first_class(row, left, news) + classes.kind_of(hand, left, True)
+            assert OWN[place] == np.float32(CHANCES[left, row, grade(hand, True)])
+
+
+def test_classes_and_outcomes_are_told_as_a_match_goes_on() -> None:
+    tables = BatchEnv(GAME, 1, seed=5, autoreset=False)
+    tables.reset()
+    dice = np.random.default_rng(5)
+    inner, found, outcomes = tables.engine.batch, np.zeros(SLOTS, np.int64), np.zeros(SLOTS)
+    shown_down = 0
+    while inner.seat[0] >= 0:
+        tables.step(dice.choice(np.flatnonzero(inner.mask[0]), 1))
+        flat = tables.observe(np.array([0]), np.array([0]))
+        shown = flat.view(GAME.observation_dtype).reshape(1)[0]
+        classes.look(GAME.options, shown, found, outcomes)
+        sudden = int(shown["sudden_death"]) > 0
+        for slot in range(SLOTS):
+            mine, theirs = (card_set(np.flatnonzero(shown[name][slot])) for name in ("slots", "exposed"))
+            if shown["phase"][0] or len(members(mine)) < SLOT:
+                assert found[slot] == -1
+                assert np.isnan(outcomes[slot])
+                continue
+            left = 0 if theirs else int(shown["turns_left"][0]) if shown["current_slot"][slot] else 2
+            news = classes.news_of(shown, slot)
+            first = classes.first_class(SLOTS if sudden else slot, left, news)
+            assert found[slot] == first + classes.kind_of(mine, left, True)
+            if theirs:
+                shown_down += 1
+                lead = set_strength(mine, True) - set_strength(theirs, True)
+                assert outcomes[slot] == (lead > 0) + 0.5 * (lead == 0)
+            else:
+                assert np.isnan(outcomes[slot])
+    assert shown_down >= 2 * SLOTS
+
+
+# Splits ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "points", "finished_games"), [({}, (0, 0), 0), ({}, (8, 2), 1), ({"reward": "points"}, (3, 1), 1)]
+)
+def test_a_split_is_worth_what_its_outcomes_are(given: dict[str, Any], points: Hands, finished_games: int) -> None:
+    game = GAME.bind(given)
+    shown = shown_to(offered(np.random.default_rng(3)), [])
+    shown["points"], shown["game"] = points, finished_games
+    coefficients = whole_splits.outcome_worth(game.options, shown)
+    chances = (0.2, 0.7, 0.55)
+    expected = 0.0
+    for wins in itertools.product((0, 1), repeat=SLOTS):
+        gain = sum(value if won else -value for won, value in zip(wins, (1, 2, 3), strict=True))
+        lead = (points[0] - points[1]) // 2 + gain
+        share = np.prod([chance if won else 1 - chance for won, chance in zip(wins, chances, strict=True)])
+        expected += share * (gain if given else match_value(game.options, lead, 1 - finished_games))
+    assert whole_splits.worth_of(coefficients, *chances) == pytest.approx(expected)
+
+
+def test_all_steps_agree_with_the_plan_at_the_first() -> None:
+    dice = np.random.default_rng(4)
+    act = lambda options, *rest: planning.act(planner_of(GAME, OWN), *rest)  # noqa: E731
+    for _ in range(DEALS):
+        cards = offered(dice)
+        pool = whole_splits.best_splits(searching(shown_to(cards, [])), card_set(cards), 1)
+        made = finished(GAME.options, act, cards, [], dice)
+        assert made == tuple(pool.splits[0])
+        assert sum(made) == card_set(cards)
+
+
+def test_the_plan_is_near_the_best_of_all_splits_and_above_the_strong_bots() -> None:
+    dice, gaps, leads = np.random.default_rng(6), [], []
+    for _ in range(DEALS if COMPILED else 1):
+        cards = offered(dice)
+        search = searching(shown_to(cards, []))
+        found = float(whole_splits.best_splits(search, card_set(cards), 1).worth[0])
+        best = worth(search, whole_splits.split_around(search, (0, 0, 0), card_set(cards)))
+        strong = finished(GAME.options, GAME.bots["strong"].act, cards, [], dice)
+        gaps.append(best - found)
+        leads.append(found - worth(search, strong))
+    assert min(gaps) >= -1e-9
+    assert np.mean(gaps) < 0.002
+    assert min(leads) >= -1e-9
+
+
+def test_around_cards_that_lie_otherwise_the_best_split_is_made() -> None:
+    dice = np.random.default_rng(7)
+    act = lambda options, *rest: planning.act(planner_of(GAME, OWN), *rest)  # noqa: E731
+    for _ in range(5 if COMPILED else 1):
+        cards, slots = offered(dice), at_random(9, dice)
+        placed = [card_set([c for c, s in zip(cards, slots, strict=False) if s == slot]) for slot in range(SLOTS)]
+        search, best = searching(shown_to(cards, slots)), -np.inf
+        rest = [1 << card for card in cards[9:]]
+        room = [SLOT - slots.count(slot) for slot in range(SLOTS)]
+        for first in itertools.combinations(rest, room[0]):
+            others = [card for card in rest if card not in first]
+            for second in itertools.combinations(others, room[1]):
+                third = sum(others) - sum(second)
+                split = (placed[0] | sum(first), placed[1] | sum(second), placed[2] | third)
+                best = max(best, worth(search, split))
+        made = finished(GAME.options, act, cards, slots, dice)
+        assert worth(search, made) == pytest.approx(best)
+
+
+def test_renaming_the_suits_leaves_the_worth_of_a_plan() -> None:
+    dice, same = np.random.default_rng(8), 0
+    for number in range(DEALS):
+        cards = offered(dice)
+        new = GAME.symmetries[1 + number % 23].cards
+        renamed = sorted((int(new[card]) for card in cards), key=lambda card: (card % 13, card // 13))
+        pair = [
+            whole_splits.best_splits(searching(shown_to(each, [])), card_set(each), 1).worth[0]
+            for each in (cards, renamed)
+        ]
+        assert pair[0] == pytest.approx(pair[1], abs=0.02)
+        same += int(pair[0] == pytest.approx(pair[1], abs=1e-9))
+    assert same >= 0.8 * DEALS
+
+
+def test_candidates_are_different_splits_best_first_and_stay_the_same_on_the_way() -> None:
+    dice = np.random.default_rng(9)
+    cards = offered(dice)
+    by, mask, out = planner_of(GAME, OWN), np.zeros(GAME.num_actions, np.int8), np.zeros((24, HAND), np.int64)
+    assert planning.candidates(by, shown_to(cards, []), mask, out) == 24
+    assert len({tuple(row) for row in out.tolist()}) == 24
+    assert ((out >= ASSIGN) & (out < ASSIGN + SLOTS)).all()
+    search = searching(shown_to(cards, []))
+    splits = [
+        tuple(card_set([c for c, step in zip(cards, row, strict=True) if step == ASSIGN + s]) for s in range(SLOTS))
+        for row in out.tolist()
+    ]
+    values = [worth(search, split) for split in splits]  # type: ignore[arg-type]
+    assert values == sorted(values, reverse=True)
+    chosen = out[7] - ASSIGN
+    for steps in (1, 6, 13):
+        later = np.zeros_like(out)
+        count = planning.candidates(by, shown_to(cards, chosen[:steps].tolist()), mask, later)
+        expected = [row[steps:].tolist() for row in out if (row[:steps] == out[7, :steps]).all()]
+        assert [row[: HAND - steps].tolist() for row in later[:count]] == expected
+        assert (later[:count, HAND - steps :] == -1).all()
+    elsewhere = at_random(6, dice)
+    assert planning.candidates(by, shown_to(cards, elsewhere), mask, out) >= 1
+    shown = shown_to(cards, [])
+    shown["phase"] = 0, 1, 0
+    assert planning.candidates(by, shown, mask, out) == 0
+
+
+def test_steps_that_the_rules_take_are_left_out_of_a_candidate() -> None:
+    game = GAME.bind(skip_forced=True)
+    by, out = planner_of(game, OWN), np.zeros((1, HAND), np.int64)
+    for seed in range(5):
+        tables = BatchEnv(game, 1, seed=seed, autoreset=False)
+        tables.reset()
+        inner = tables.engine.batch
+        planning.candidates(by, inner.observation[0], inner.mask[0], out)
+        steps = [int(step) for step in out[0] if step >= 0]
+        me = int(inner.seat[0])
+        for step in steps:
+            assert inner.seat[0] == me
+            tables.step(np.array([step]))
+        assert (inner.state["filled"][0, me] == SLOT).all()
+
+
+def test_exploring_alters_some_plans_and_every_plan_as_a_whole() -> None:
+    dice, altered = np.random.default_rng(10), 0
+    for number in range(DEALS):
+        cards = offered(dice)
+        by = planner_of(GAME, OWN, luck=2 * number + 1)
+        act = lambda options, *rest, by=by: planning.act(by, *rest)  # noqa: E731
+        made = finished(GAME.options, act, cards, [], dice)
+        assert made == planning.remembered(planner_of(GAME, OWN, luck=2 * number + 1), shown_to(cards, []), sum(made))
+        altered += made != planning.remembered(planner_of(GAME, OWN), shown_to(cards, []), sum(made))
+    assert not COMPILED or 0.2 * DEALS < altered < 0.6 * DEALS
+
+
+def test_under_misere_nothing_is_planned() -> None:
+    with pytest.raises(ValueError, match="cannot be planned under these options: with misere the lower hand wins"):
+        agent("plans", GAME.bind(misere=True))
+    for game in (GAME.bind(episode="sudden_death"), GAME.bind(exchanges_per_round=0), GAME.bind(num_games=5)):
+        tables = BatchEnv(game, 8, seed=1, autoreset=False)
+        shown = tables.reset()
+        player = agent("plans", game)
+        while (rows := np.flatnonzero(tables.engine.batch.seat >= 0)).size:
+            actions = player.act(shown.observation[rows], shown.action_mask[rows])
+            shown = tables.step(actions, rows)
