@@ -16,7 +16,8 @@ from backalley.envs.core.catalogue import game as game_of
 from .corrections import Corrected, corrected
 from .fingerprint import fingerprint
 from .inference import act, chances, logits_rows, net_of, own_room
-from .players import Arrays, Corrections, NetworkPlayer, Player
+from .planner import PlannerAgent, classes_digest, plans_of
+from .players import Arrays, Corrections, NetworkPlayer, PlansPlayer, Player
 from .policy_file import PolicyFileError, game_of_policy, observation_bound, player_of, read_policy
 from .rule_based import KernelAgent
 
@@ -56,6 +57,8 @@ class PolicyAgent(KernelAgent):
         """Its arrays by name, in single precision."""
         if isinstance(self.player, Corrections):
             check_bot(f"The policy in {folder}", self.player, self.game.type.bind(self.metadata["options"]))
+        elif isinstance(self.player, PlansPlayer):
+            check_plans(f"The policy in {folder}", self.player, self.metadata["options"], self.game)
         self._play = play_of(self.player, arrays, self.game)
         super().__init__(self.metadata["name"], self._play.kernel, self.game)
         self.reads, self.chances = self._play.reads, self._play.chances
@@ -95,6 +98,8 @@ class PolicyAgent(KernelAgent):
 
 def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
     """How `player` plays `game` with its arrays."""
+    if isinstance(player, PlansPlayer):
+        return Play(plans_of(game).act, "record", PlannerAgent(game, arrays["values"]).plays_by)
     bound = observation_bound(game)
     if isinstance(player, NetworkPlayer):
         net = net_of(arrays, bound, greedy=player.greedy)
@@ -113,6 +118,20 @@ def check_bot(who: str, player: Corrections, trained: Game) -> None:
         raise PolicyFileError(
             f"{who} corrects bot:{player.bot} as it played when the policy was trained, and it plays otherwise now; "
             "train it anew."
+        )
+
+
+def check_plans(who: str, player: PlansPlayer, trained: Mapping[str, Any], game: Game) -> None:
+    """Raise PolicyFileError where nothing is planned under the game's options, or where the classes, under those that
+    it was trained with, are others by now."""
+    try:
+        classes = len(plans_of(game).values(game.options))
+        digest = classes_digest(game.type.bind(trained))
+    except ValueError as error:
+        raise PolicyFileError(f"{who} plays by plans, and {error}") from None
+    if (player.classes, player.digest) != (classes, digest):
+        raise PolicyFileError(
+            f"{who} holds the values of other classes than the plans of {game.name} have now; train it anew."
         )
 
 

@@ -17,7 +17,7 @@ from backalley.envs.core.base import Game
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-_MAX_WIDTH, _MAX_LAYERS = 65536, 64
+_MAX_WIDTH, _MAX_LAYERS, _MAX_CLASSES = 65536, 64, 2**24
 
 
 class NetworkPlayer(NamedTuple):
@@ -60,9 +60,25 @@ class Corrections(NamedTuple):
         return _sized(self) and isinstance(self.bot, str) and isinstance(self.fingerprint, str) and margin
 
 
-Player = NetworkPlayer | Corrections
+class PlansPlayer(NamedTuple):
+    """A game's own planner (`GameType.plans`) with learned values of its classes."""
 
-KINDS: dict[str, type[Any]] = {"network": NetworkPlayer, "corrections": Corrections}
+    classes: int
+    digest: str
+    """Of the classes (`planner.classes_digest`): values of others mean nothing."""
+
+    def shapes(self, game: Game) -> dict[str, tuple[int, ...]]:
+        """Its one array."""
+        return {"values": (self.classes,)}
+
+    def proper(self) -> bool:
+        """Whether these are values that training can have written."""
+        return _within(self.classes, _MAX_CLASSES) and isinstance(self.digest, str)
+
+
+Player = NetworkPlayer | Corrections | PlansPlayer
+
+KINDS: dict[str, type[Any]] = {"network": NetworkPlayer, "corrections": Corrections, "plans": PlansPlayer}
 """The kinds by the names they have in files."""
 
 

@@ -107,6 +107,22 @@ class LeagueSettings(NamedTuple):
     per_rollout: Annotated[int, option("past selves met during one rollout", low=1, high=1000)]
 
 
+class PlansSettings(NamedTuple):
+    """The phase `plans`: values of the classes of whole plans."""
+
+    episodes: Annotated[int, option("episodes in a step", low=16, high=2**20)]
+    best_bot: Annotated[float, option("share of the episodes against the strongest bot", low=0, high=1)]
+    past: Annotated[float, option("share against the planner's own past", low=0, high=1)]
+    other_bots: Annotated[int, option("how many bots, from the second strongest down, share the rest", low=0, high=100)]
+    trace: Annotated[
+        float, option("1 credits classes with outcomes alone, 0 with what the next class is taken for", low=0, high=1)
+    ]
+    prior: Annotated[float, option("credits that what a class was taken for before counts as", low=0)]
+    averaging: Annotated[float, option("credits weigh as the number of their step to this power", low=0, high=100)]
+    snapshot_every: Annotated[int, option("steps after which the planner joins its own past", low=1)]
+    keep: Annotated[int, option("past selves that are drawn from", low=1, high=100)]
+
+
 class RunSettings(NamedTuple):
     """The course of a run."""
 
@@ -130,6 +146,7 @@ class Config(NamedTuple):
     playouts: Playouts
     network: Network
     league: LeagueSettings
+    plans: PlansSettings
     run: RunSettings
     options: dict[str, Any]
     """Options of the game for practice alone, over those that are to be played; they may not change the observation's
@@ -145,6 +162,7 @@ _SECTIONS: dict[str, type] = {
     "playouts": Playouts,
     "network": Network,
     "league": LeagueSettings,
+    "plans": PlansSettings,
     "run": RunSettings,
 }
 

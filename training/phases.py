@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 KINDS = {
     "playouts": "playouts:Playouts",
     "ppo": "trainer:Trainer",
+    "plans": "plans:PlanLearner",
 }
 """Every kind of phase by its name, with the module of this folder and the class in it. Modules are imported when a run
 begins: settings are told of without torch."""

@@ -1,0 +1,205 @@
+"""Episodes from which the phase `plans` learns what classes are worth, in compiled code.
+
+One seat plays by the game's planner, exploring; all others are one opponent. Each class that one of the seat's parts
+has gone through is credited with what the part came to.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.envs.core import rng
+from backalley.envs.core.base import Game, GameType
+from backalley.envs.core.drivers import Batch, Deck, apply, begin, deal_out, report, show
+from backalley.envs.core.engine import drivers, kernel_names
+from backalley.envs.core.kernel import kernel
+from backalley.envs.core.parts import CHANCE, Planner
+from backalley.envs.core.specialise import specialise, template
+
+MOST_CLASSES = 256
+"""Classes that a part is followed through in one deal."""
+_SEAT, _LUCK, _KEYS = 1, 2, 3
+"""Numbers under which an episode's chance is forked off its stream."""
+
+
+class Sums(NamedTuple):
+    """What was learned of each class [classes]."""
+
+    outcomes: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.float64]
+
+
+class Tally(NamedTuple):
+    """What was played."""
+
+    decisions: npt.NDArray[np.int64]
+    """Of all seats, and of the one that learns [2]."""
+    points: npt.NDArray[np.float64]
+    """One for each episode that the learner won, one half for one it shared [1]."""
+
+
+class Notes(NamedTuple):
+    """What has been seen of the parts of one deal; one thread's own."""
+
+    classes: npt.NDArray[np.int64]
+    """[parts]"""
+    outcomes: npt.NDArray[np.float64]
+    """[parts]"""
+    trail: npt.NDArray[np.int64]
+    """The classes that each part has gone through [parts, MOST_CLASSES]."""
+    lengths: npt.NDArray[np.int64]
+    """How many they are [parts]; -1 once its outcome is known."""
+    returns: npt.NDArray[np.float64]
+    """Of each seat, in this episode [N]."""
+    observation: npt.NDArray[Any]
+    """What the learner sees [1]."""
+    flat: npt.NDArray[Any]
+    """The same memory as a vector [1, O]."""
+
+
+def notes_for(game: Game, parts: int) -> Notes:
+    """Room for one thread."""
+    flat = np.zeros((1, game.observation_size), game.observation_base)
+    return Notes(
+        np.zeros(parts, np.int64),
+        np.zeros(parts),
+        np.zeros((parts, MOST_CLASSES), np.int64),
+        np.zeros(parts, np.int64),
+        np.zeros(game.num_seats),
+        flat.view(game.observation_dtype).reshape(1),
+        flat,
+    )
+
+
+@kernel
+def fork_streams(stream: np.uint64, out: npt.NDArray[np.uint64]) -> None:
+    """A stream of its own for each episode."""
+    for number in range(len(out)):
+        out[number] = rng.fork(stream, number)
+
+
+@kernel
+def credit(
+    classes: npt.NDArray[np.int64],
+    found: npt.NDArray[np.float64],
+    trail: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    values: npt.NDArray[np.float32],
+    trace: float,
+    outcomes: npt.NDArray[np.float64],
+    counts: npt.NDArray[np.float64],
+) -> None:
+    """Follow each part to its present class, and where its outcome is known, credit all classes that it went through.
+
+    The last is credited with the outcome; one before with what the next one is taken for, or with `trace` 1 with the
+    outcome, too (temporal differences; Sutton and Barto, Reinforcement Learning, chapter 12).
+    """
+    for part in range(len(classes)):
+        count = lengths[part]
+        if count < 0:
+            continue
+        new = classes[part] >= 0 and (count == 0 or trail[part, count - 1] != classes[part])
+        if new and count < trail.shape[1]:
+            trail[part, count] = classes[part]
+            count += 1
+        lengths[part] = count
+        worth = found[part]
+        if not np.isnan(worth):
+            for number in range(count - 1, -1, -1):
+                place = trail[part, number]
+                outcomes[place] += worth
+                counts[place] += 1.0
+                worth = trace * worth + (1.0 - trace) * float(values[place])
+            lengths[part] = -1
+
+
+@kernel
+def points_of(returns: npt.NDArray[np.float64], seat: int) -> float:
+    """One for the best return of all, shared where several have it."""
+    best, sharers = True, 0
+    for value in returns:
+        best = best and value <= returns[seat]
+        sharers += int(value == returns[seat])
+    return 1.0 / sharers if best else 0.0
+
+
+def _unbound(*args: Any) -> Any:
+    raise NotImplementedError("specialise() puts a kernel here")
+
+
+PLAN = LOOK = OTHERS = OBSERVE = OTHERS_VIEW = _unbound
+"""The game's planner, its `look` and `observe`, and the opponent with what it is shown, in `learn_episodes`."""
+
+
+@template
+def learn_episodes(
+    mine: Planner,
+    trace: float,
+    others: Any,
+    batch: Batch,
+    deck: Deck,
+    start_outcomes: int,
+    limit: int,
+    streams: npt.NDArray[np.uint64],
+    notes: Notes,
+    sums: Sums,
+    tally: Tally,
+) -> None:
+    """An episode for each stream, on the one table of `batch`."""
+    options = mine.options
+    for number in range(streams.shape[0]):
+        stream = streams[number]
+        _, me = rng.below(rng.fork(stream, _SEAT), len(notes.returns))
+        planner = Planner(options, mine.values, mine.memory, rng.fork(stream, _LUCK) | np.uint64(1))
+        keys = rng.fork(stream, _KEYS)
+        batch.stream[0] = stream
+        begin(options, batch, start_outcomes, 0)
+        deal_out(options, batch, deck, 0)
+        show(options, batch, 0)
+        notes.lengths[:] = 0
+        notes.returns[:] = 0.0
+        ended = batch.seat[0] < 0
+        while not ended:
+            key = rng.fork(keys, int(batch.decisions[0]))
+            if batch.seat[0] == me:
+                tally.decisions[1] += 1
+                action = PLAN(planner, batch.observation[0], batch.mask[0], key)
+            else:
+                action = OTHERS(others, OTHERS_VIEW(batch, 0), batch.mask[0], key)
+            apply(options, batch, 0, action)
+            notes.flat[0, :] = 0
+            OBSERVE(options, batch.state[0], me, notes.observation[0])
+            LOOK(options, notes.observation[0], notes.classes, notes.outcomes)
+            credit(
+                notes.classes,
+                notes.outcomes,
+                notes.trail,
+                notes.lengths,
+                mine.values,
+                trace,
+                sums.outcomes,
+                sums.counts,
+            )
+            if batch.state[0].seat == CHANCE:
+                notes.lengths[:] = 0
+            deal_out(options, batch, deck, 0)
+            ended = report(batch, limit, 0)
+            show(options, batch, 0)
+            for seat in range(len(notes.returns)):
+                notes.returns[seat] += batch.reward[0, seat]
+        tally.decisions[0] += batch.decisions[0]
+        tally.points[0] += points_of(notes.returns, me)
+
+
+@functools.cache
+def episodes_driver(game: GameType, opponent: Callable[..., int], view: Callable[..., Any]) -> Callable[..., None]:
+    """`learn_episodes` at a game that declares plans, against an opponent's kernel."""
+    assert game.plans is not None
+    shared = {part.__name__: drivers(game)[part.__name__] for part in (begin, deal_out, show, apply, report)}
+    own = {"PLAN": game.plans.act, "LOOK": game.plans.look, "OTHERS": opponent, "OTHERS_VIEW": view}
+    return specialise([learn_episodes], {**kernel_names(game), **shared, **own})["learn_episodes"]
