@@ -16,7 +16,7 @@ import pytest
 from backalley.agents.learned import PolicyAgent
 from backalley.agents.planner import PlannerAgent, classes_digest, planner, plans_of
 from backalley.agents.players import PlansPlayer
-from backalley.agents.policy_file import PolicyFileError, save_policy
+from backalley.agents.policy_file import PolicyFileError, observation_layout, save_policy
 from backalley.agents.registry import agent
 from backalley.agents.rule_based import BotAgent
 from backalley.benchmarks.evaluate import evaluate
@@ -117,10 +117,23 @@ def test_the_field_is_shared_as_the_settings_say(game: Any) -> None:
 
 
 @BY_NAME
-def test_a_run_writes_a_policy_that_plays_what_was_learned(game: Any, tmp_path: Path) -> None:
-    settings = TINY | {"run.phases": "plans"}
+def test_what_too_short_a_run_leaves_is_the_planner_as_it_began(game: Any, tmp_path: Path) -> None:
+    settings = TINY | {"run.phases": "plans", "run.gate_deals": 16}
     result = train(game, out=tmp_path / "run", decisions=8000, seed=2, config_overrides=settings)
     policy = agent(result.policy, game)
+    assert isinstance(policy, PolicyAgent)
+    first = plans_of(game).values(game.options)
+    assert (policy.arrays["values"] == first.astype(np.float16)).all()
+    assert policy.name.endswith("untrained")
+
+
+@BY_NAME
+def test_a_policy_plays_what_was_learned(game: Any, tmp_path: Path) -> None:
+    made = learner(game, tmp_path)
+    for _ in range(3):
+        made.step()
+    made.save_policy(tmp_path / "made", {"command": "by hand"})
+    policy = agent(tmp_path / "made", game)
     assert isinstance(policy, PolicyAgent)
     assert isinstance(policy.player, PlansPlayer)
     assert policy.metadata["made"]["field"]["past"] == pytest.approx(1 / 3, abs=1e-3)
@@ -137,7 +150,7 @@ def test_a_run_writes_a_policy_that_plays_what_was_learned(game: Any, tmp_path: 
     pair = [evaluate(game, [one, BotAgent(game)], deals=8, num_threads=n) for one, n in ((policy, 1), (twin, 2))]
     assert pair[0].agents[0].mean_return == pair[1].agents[0].mean_return
     with pytest.raises(PolicyFileError, match="has no probabilities to draw by"):
-        PolicyAgent(result.policy, game, greedy=False)
+        PolicyAgent(tmp_path / "made", game, greedy=False)
     with pytest.raises(TypeError, match="has no logits"):
         policy.logits(np.zeros((1, game.observation_size)))
 
@@ -174,7 +187,7 @@ def test_files_of_other_classes_are_refused(game: Any, tmp_path: Path) -> None:
 def plans_refuse(game: Any, given: dict[str, Any]) -> bool:
     """Whether nothing is planned under these options, or the observation is another."""
     bound = game.bind(given)
-    return bool(bound.type.plans.refuses(bound.options)) or bound.observation_dtype != game.observation_dtype
+    return bool(bound.type.plans.refuses(bound.options)) or observation_layout(bound) != observation_layout(game)
 
 
 @BY_NAME
