@@ -122,20 +122,6 @@ def _exploitability(files: Sequence[Found]) -> Iterable[Line]:
             }
 
 
-def _tried(files: Sequence[Found]) -> Iterable[Line]:
-    """Settings of training that were tried, one run a row: what each was found to lose, by the file's own measures."""
-    for found in files:
-        for row in found["rows"]:
-            yield {
-                "game": title(row),
-                "options": row["options"],
-                "settings": row["settings"],
-                "seed": f"{row['seed']}",
-                "decisions": f"{row['decisions']:,}",
-                **row["found"],
-            }
-
-
 def _speed(files: Sequence[Found]) -> Iterable[Line]:
     """Millions of decisions a second, and the rest of what `speed` measures."""
     for game in (game for found in files for game in found["games"]):
@@ -242,7 +228,6 @@ KINDS: dict[str, Callable[[Sequence[Found]], Iterable[Line] | str]] = {
     "exact": _exact,
     "gaps": _gaps,
     "exploitability": _exploitability,
-    "tried": _tried,
     "speed": _speed,
     "size": _size,
     "pace": _pace,
@@ -265,7 +250,7 @@ MADE_BY = {
     )
 }
 """Kinds whose files one command makes for any game: a page may ask for them before they are measured."""
-_WORDS = {"game", "options", "settings", "A", "B", "agent", "against", "alone", "play", "trainer", "phase"}
+_WORDS = {"game", "options", "A", "B", "agent", "against", "alone", "play", "trainer", "phase"}
 """Columns that stand to the left; the others are numbers."""
 
 
