@@ -30,7 +30,7 @@ from backalley.envs.core.specialise import specialise, template
 from backalley.envs.core.workers import Workers, cores
 
 from .base import Agent, View
-from .rule_based import BotAgent, RandomAgent, random_act
+from .rule_based import BotAgent, RandomAgent, random_act, seen_record
 
 MOST_WORLDS = 1_000_000
 CAUTION = 1.0
@@ -67,14 +67,16 @@ def _unbound(*args: Any) -> Any:
     raise NotImplementedError("specialise() puts a game's or a bot's kernel here")
 
 
-BOT = LEAF_VALUE = _unbound
-"""The bot that plays on, and the game's `leaf_value`, in the templates below."""
+BOT = BOT_VIEW = LEAF_VALUE = _unbound
+"""The player that plays on, what it is shown of a table, and the game's `leaf_value`, in the templates below."""
 
 
 @template
-def play_on(options: Any, batch: Batch, deck: Deck, limit: int, key: np.uint64, seat: int, action: int) -> float:
+def play_on(
+    by: Any, options: Any, batch: Batch, deck: Deck, limit: int, key: np.uint64, seat: int, action: int
+) -> float:
     """Play `action` and what follows on the one table of `batch`, up to the end or to where the game has a leaf value;
-    what `seat` gains."""
+    what `seat` gains. `by` is what the player that plays on takes first."""
     gained: float = 0.0
     while True:
         apply(options, batch, 0, action)
@@ -89,7 +91,7 @@ def play_on(options: Any, batch: Batch, deck: Deck, limit: int, key: np.uint64, 
         if ended:
             return gained
         show(options, batch, 0)
-        action = BOT(options, batch.observation[0], batch.mask[0], rng.fork(key, int(batch.decisions[0])))
+        action = BOT(by, BOT_VIEW(batch, 0), batch.mask[0], rng.fork(key, int(batch.decisions[0])))
 
 
 @template
@@ -112,14 +114,15 @@ def play_worlds(
                 batch.state[0] = worlds[k]
                 batch.decisions[0] = decisions[k]
                 batch.stream[0] = keys[k]
-                value[k, action] = play_on(options, batch, deck, limit, keys[k], seats[k], action)
+                value[k, action] = play_on(options, options, batch, deck, limit, keys[k], seats[k], action)
 
 
 @functools.cache
 def _driver(game: Game, bot: Callable[..., int]) -> Callable[..., None]:
     """`play_worlds` for a game and a bot; what it shares with the engine is compiled, and kept on disk, once."""
     shared = {part.__name__: drivers(game.type)[part.__name__] for part in (deal_out, show, apply, report)}
-    names = {**kernel_names(game.type), **shared, "BOT": bot, "LEAF_VALUE": game.type.leaf_value or no_leaf_value}
+    player = {"BOT": bot, "BOT_VIEW": seen_record, "LEAF_VALUE": game.type.leaf_value or no_leaf_value}
+    names = {**kernel_names(game.type), **shared, **player}
     return specialise([play_on, play_worlds], names)["play_worlds"]
 
 

@@ -278,8 +278,32 @@ def test_a_fingerprint_tells_bots_apart_and_is_the_same_each_time() -> None:
 
 def test_a_game_without_bots_is_refused(tmp_path: Path) -> None:
     game = dataclasses.replace(kuhn.GAME, bots=()).bind()
-    with pytest.raises(ConfigError, match="kuhn has no bot whose play a phase of playouts could correct"):
+    with pytest.raises(ConfigError, match="kuhn has no bot whose play a phase of playouts could better"):
         phase(tmp_path, game)
+
+
+def test_from_nothing_a_policy_betters_itself(tmp_path: Path) -> None:
+    """In Kuhn poker a seat that is bet at has one right answer with the best card, and one with the worst."""
+    alone = {"playouts__base": "self", "playouts__learned": "gains", "playouts__second": 0.0, "playouts__noise": 0.2}
+    game = dataclasses.replace(kuhn.GAME, bots=()).bind()
+    made = phase(tmp_path, game, **alone)
+    for _ in range(30):
+        made.step()
+    assert made.stands_before() is None
+    made.save_policy(tmp_path / "policy", {})
+    policy = PolicyAgent(tmp_path / "policy", GAME)
+    assert policy.metadata["made"]["met"] == []
+    fields = GAME.observation_fields
+    for card, action in ((0, PASS), (2, BET)):
+        shown = np.zeros((1, GAME.observation_size), np.uint8)
+        shown[0, fields["card"].start + card] = 1
+        shown[0, fields["bets"].start + BET] = 1  # the first action was a bet
+        assert policy.act(shown, np.ones((1, 2), np.int8)).tolist() == [action]
+
+
+def test_what_betters_itself_can_only_learn_gains(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"playouts.base is self and playouts.learned is imitation: there is nobody"):
+        phase(tmp_path, playouts__base="self", playouts__learned="imitation")
 
 
 @pytest.mark.parametrize("learned", ["gains", "imitation"])

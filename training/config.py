@@ -62,6 +62,13 @@ class Learned(IntEnum):
     IMITATION = 2
 
 
+class Base(IntEnum):
+    """Whose play a phase of playouts betters."""
+
+    BOT = 0
+    SELF = 1
+
+
 class Playouts(NamedTuple):
     """Policy improvement by playouts."""
 
@@ -82,6 +89,9 @@ class Playouts(NamedTuple):
         float, option("the policy's weights are an average over about the last 1 / (averaging + 1) of the run", low=0)
     ]
     symmetry: Annotated[bool, option("suits that the rules treat alike are renamed by lot, for each label and use")]
+    base: Annotated[
+        Base, option("whose play is bettered, and plays on: the best bot's, or from nothing the policy's own so far")
+    ]
     learned: Annotated[
         Learned,
         option("corrections of the bot, gains without being shown its action, or imitation of it alone"),

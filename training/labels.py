@@ -19,18 +19,20 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.corrections import correction, solves_nothing
-from backalley.agents.inference import Net, forward, forward_advised, likeliest
-from backalley.agents.rule_based import random_act, random_legal
+from backalley.agents.inference import Net, act, forward, forward_advised, likeliest
+from backalley.agents.rule_based import random_act, random_legal, seen_record, seen_vector
 from backalley.agents.search import no_leaf_value, play_on
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.drivers import Batch, Deck, apply, begin, deal_out, report, show
 from backalley.envs.core.engine import drivers, kernel_names
 from backalley.envs.core.kernel import kernel
+from backalley.envs.core.parts import Bot
 from backalley.envs.core.specialise import specialise, template
 
 BEST, SECOND, RANDOM, POLICY = 0, 1, 2, 3
-"""Who may sit at a table: the bot that is corrected, the next best one, nobody in particular, the policy so far."""
+"""Who may sit at a table: the player that is to be bettered, the next best bot, nobody in particular, the policy so
+far."""
 
 _SEATING, _LABEL, _NOISE, _NEXT = 1, 2, 3, 4
 """Numbers under which randomness is forked off an episode's key."""
@@ -53,11 +55,13 @@ class Field(NamedTuple):
 
 
 class Learner(NamedTuple):
-    """The policy so far, for one thread."""
+    """The policy so far, for one thread, and what it learns to better."""
 
+    base: Any
+    """What the player that is to be bettered, who also plays on, takes first: the options for a bot, or a Net."""
     net: Net
     advised: bool
-    """Whether it reads the bot's action; otherwise it plays by itself."""
+    """Whether it reads that player's action; otherwise it plays by itself."""
     margin: float
 
 
@@ -127,8 +131,9 @@ def _unbound(*args: Any) -> Any:
     raise NotImplementedError("specialise() puts a game's or a bot's kernel here")
 
 
-BOT = OTHER = SOLVES = _unbound
-"""The game's best fast bot, the next best one, and where there is nothing to be learned, in the templates below."""
+BOT = BOT_VIEW = OTHER = SOLVES = _unbound
+"""The player that is to be bettered, what it is shown of a table, the next best bot, and where there is nothing to be
+learned, in the templates below."""
 
 
 @template
@@ -151,8 +156,8 @@ def act_as(options: Any, learner: Learner, batch: Batch, row: int, player: int, 
 
 @template
 def write_label(
-    options: Any, batch: Batch, scratch: Batch, deck: Deck, limit: int, tables: Tables, labels: Labels, row: int,
-    advice: int, key: np.uint64,
+    options: Any, base: Any, batch: Batch, scratch: Batch, deck: Deck, limit: int, tables: Tables, labels: Labels,
+    row: int, advice: int, key: np.uint64,
 ) -> None:  # fmt: skip
     """Play every legal action on from the state of a table, and note what each gains over the advice."""
     place, seat = labels.made[row], int(batch.seat[row])
@@ -165,7 +170,7 @@ def write_label(
         if batch.mask[row, action]:
             scratch.state[0] = batch.state[row]
             scratch.decisions[0], scratch.stream[0] = batch.decisions[row], key
-            gain[action] = play_on(options, scratch, deck, limit, key, seat, action)
+            gain[action] = play_on(base, options, scratch, deck, limit, key, seat, action)
             tables.counts[row, 1] += 1
     base = gain[advice]
     for action in range(gain.shape[0]):
@@ -183,14 +188,15 @@ def play_table(
     player, choices = int(tables.who[row, batch.seat[row]]), 0
     for action in range(batch.mask.shape[1]):
         choices += int(batch.mask[row, action])
-    advice = BOT(options, batch.observation[row], batch.mask[row], key)
+    advice = BOT(learner.base, BOT_VIEW(batch, row), batch.mask[row], key)
     action = act_as(options, learner, batch, row, player, advice, key)
     teaches = choices > 1 and not SOLVES(options, batch.observation[row])
     if teaches and (player == POLICY or not tables.own[row]):
         tables.counts[row, 2] += int(player == POLICY)
         tables.counts[row, 3] += int(player == POLICY and action != advice)
         if happens(key, _LABEL, field.label):
-            write_label(options, batch, scratch, deck, limit, tables, labels, row, advice, rng.fork(key, _LABEL))
+            here = rng.fork(key, _LABEL)
+            write_label(options, learner.base, batch, scratch, deck, limit, tables, labels, row, advice, here)
     if not tables.held[row] and happens(key, _NOISE, field.noise):
         action = random_legal(batch.mask[row], key)
     apply(options, batch, row, action)
@@ -218,15 +224,16 @@ def label_rows(
 
 
 @functools.cache
-def label_driver(game: Game) -> Callable[..., None]:
-    """`label_rows` for one game: the bot is its best fast one, `SECOND` the best fast one below it."""
+def label_driver(game: Game, advisor: Bot | None) -> Callable[..., None]:
+    """`label_rows` for one game: what is bettered is its best fast bot, which plays as `advisor` does but where that
+    one solves the game; without an advisor, the policy itself."""
     shared = {part.__name__: drivers(game.type)[part.__name__] for part in (begin, deal_out, show, apply, report)}
-    advisor, fast = game.advice_bot, [bot.act for bot in game.type.bots if bot.fast]
-    assert advisor is not None, "asked for before: training/playouts.py"
+    fast = [bot.act for bot in game.type.bots if bot.fast]
     names = {
-        "BOT": fast[-1],
+        "BOT": act if advisor is None else fast[-1],
+        "BOT_VIEW": seen_vector if advisor is None else seen_record,
         "OTHER": fast[-2] if len(fast) > 1 else random_act,
-        "SOLVES": advisor.solves or solves_nothing,
+        "SOLVES": (advisor and advisor.solves) or solves_nothing,
         "LEAF_VALUE": game.type.leaf_value or no_leaf_value,
     }
     parts = [play_on, act_as, write_label, play_table, label_rows]

@@ -1,4 +1,5 @@
-"""Policy improvement by playouts: a phase in which a network learns by how much each action betters the best bot's.
+"""Policy improvement by playouts: a phase in which a network learns by how much each action betters the best bot's, or
+from nothing its own.
 
 A step is one chunk: labels are made on every core (`labels.py`), scored on tables held out (`held_out.py`), learned
 from a few times (`fitting.py`) and dropped, so that a checkpoint holds tables and weights, and no labels. The policy is
@@ -29,7 +30,7 @@ from backalley.envs.core.parts import Bot
 from backalley.envs.core.workers import Workers, cores
 
 from .checkpoint import Arrays
-from .config import Config, ConfigError, Learned
+from .config import Base, Config, ConfigError, Learned
 from .fitting import Fitting, imitation, squared
 from .held_out import MARGINS, HeldOut, choices
 from .labels import _DRAWS, Field, Labels, Learner, Tables, label_driver, seat_players
@@ -41,13 +42,21 @@ _MOST_PER_LABEL = 1000
 _FEWEST_ROWS = 16
 
 
-def advisor_of(game: Game) -> Bot:
-    """The bot whose play is corrected. Raises ConfigError for a game that has none."""
+def advisor_of(game: Game, config: Config) -> Bot | None:
+    """The bot whose play is bettered; None where it is the policy's own. Raises ConfigError where that cannot be."""
+    settings = config.playouts
+    if settings.base == Base.SELF:
+        if settings.learned != Learned.GAINS:
+            raise ConfigError(
+                f"playouts.base is self and playouts.learned is {settings.learned.name.lower()}: there is nobody whose "
+                "action could be corrected or imitated; set playouts.learned=gains."
+            )
+        return None
     advisor = game.advice_bot
     if advisor is None:
         raise ConfigError(
-            f"{game.name} has no bot whose play a phase of playouts could correct; train it by ppo: "
-            "--set run.phases=ppo."
+            f"{game.name} has no bot whose play a phase of playouts could better; train it by ppo: "
+            "--set run.phases=ppo, or from nothing: --set playouts.base=self --set playouts.learned=gains."
         )
     return advisor
 
@@ -74,7 +83,7 @@ class Playouts(Phase):
         super().__init__(
             game, config, seed=seed, folder=folder, device=device, precision=precision, number=number, before=before
         )
-        self.advisor, self.settings = advisor_of(game), config.playouts
+        self.advisor, self.settings = advisor_of(game, config), config.playouts
         settings = self.settings
         self.advised = settings.learned == Learned.CORRECTIONS
         weights, shuffles, streams = self.seeds().spawn(3)
@@ -109,8 +118,8 @@ class Playouts(Phase):
 
     @classmethod
     def check(cls, game: Game, config: Config) -> None:
-        """There has to be a bot to begin from."""
-        advisor_of(game)
+        """There has to be a bot to begin from, unless the policy betters itself."""
+        advisor_of(game, config)
 
     def _make_tables(self, streams: np.random.SeedSequence) -> None:
         count, settings, game = self.settings.tables, self.settings, self.game
@@ -147,7 +156,7 @@ class Playouts(Phase):
 
     def stands_before(self) -> Agent | None:
         """The bot that is corrected: what this phase has to be better than."""
-        return BotAgent(self.game, self.advisor.name) if self.advised else None
+        return BotAgent(self.game, self.advisor.name) if self.advisor and self.advised else None
 
     def step(self) -> None:
         """One chunk of labels, scored and learned from."""
@@ -168,11 +177,12 @@ class Playouts(Phase):
 
         def work(thread: int, rows: npt.NDArray[np.int64]) -> None:
             scratch = self._scratch[thread]
-            learner = Learner(own_room(net), self.advised, self.margin)
+            base = own_room(net) if self.advisor is None else self.game.options
+            learner = Learner(base, own_room(net), self.advised, self.margin)
             args = (self.game.options, learner, self.field, batch, scratch.batch, self._decks[thread])
             rest = (self.engine.start_outcomes, self.engine.limit, self.tables, self.labels, most, rows)
             if self._entry is None:
-                self._entry = bind(label_driver(self.game), *args, *rest)
+                self._entry = bind(label_driver(self.game, self.advisor), *args, *rest)
             self._entry(*args, *rest)
 
         self._workers.spread(work, np.arange(self.settings.tables))
@@ -253,9 +263,11 @@ class Playouts(Phase):
     def summary(self) -> str:
         """How it goes, in a few words."""
         pace = f"{self.samples / self.settings.reuse / max(self.seconds, 1e-9):,.0f} labels/s"
-        gain, error = self.gain * self.unit, self.error * self.unit
-        told = f"gains {gain:+.4f} ± {error:.4f} on bot:{self.advisor.name}, departs {self.departs:.1%}"
-        return ", ".join([f"{self.decisions:,} decisions", pace, *([told] if self.advised else [])])
+        told = []
+        if self.advisor and self.advised:
+            gain, error = self.gain * self.unit, self.error * self.unit
+            told = [f"gains {gain:+.4f} ± {error:.4f} on bot:{self.advisor.name}, departs {self.departs:.1%}"]
+        return ", ".join([f"{self.decisions:,} decisions", pace, *told])
 
     def counts(self) -> dict[str, int]:
         """What was done so far; labels are those that were learned from."""
@@ -263,7 +275,7 @@ class Playouts(Phase):
 
     def closing_words(self) -> list[str]:
         """Sentences for the table at the end."""
-        if not self.advised:
+        if self.advisor is None or not self.advised:
             return []
         return [
             f"It is bot:{self.advisor.name} with learned corrections (margin {self.margin:g}): "
@@ -283,7 +295,9 @@ class Playouts(Phase):
     def _write(self, folder: Path, made: Mapping[str, Any], margin: float | None) -> None:
         arrays = weights_of(self.fitting.average)
         player: Player = network_player(arrays, greedy=True)
-        if self.advised:
+        name = f"{self.settings.learned.name.lower()}-s{self.seed}"
+        if self.advisor and self.advised:
+            name = f"{self.advisor.name}+"
             bot = self.advisor.name
             player = Corrections(*network_size(arrays), bot, fingerprint(self.game, bot), margin)
         facts = {
@@ -297,13 +311,13 @@ class Playouts(Phase):
             "met": self._met(),
             "config": self.config.as_dict(),
         }
-        name = f"{self.advisor.name}+" if self.advised else f"{self.settings.learned.name.lower()}-s{self.seed}"
         save_policy(folder, arrays, self.game, name=name, player=player, made={**facts, **made})
 
     def _met(self) -> list[str]:
         """The bots that sat at its tables."""
         fast = [bot.name for bot in self.game.type.bots if bot.fast]
-        return [*fast[-1:], *(fast[-2:-1] if self.settings.second else [])]
+        best = fast[-1:] if self.advisor else []
+        return [*best, *(fast[-2:-1] if self.settings.second else [])]
 
     def arrays(self) -> Arrays:
         """Everything in arrays that the next step depends on."""
