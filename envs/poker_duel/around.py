@@ -20,8 +20,8 @@ from .grading import grade, misere_grade
 from .splits import Split, round_weights
 from .state import SLOT, SLOTS, Options
 
-NO_HAND = -1e6
-"""The points of a set that is no hand of five."""
+NO_HAND = -1.0
+"""The points, and the chance, of a set that is no hand of five."""
 
 
 @kernel
@@ -141,19 +141,50 @@ def richest_around(
     points_1 = points_of(subsets, placed[0], weights[0], chances[0], misere, low_ace)
     points_2 = points_of(subsets, placed[1], weights[1], chances[1], misere, low_ace)
     points_3 = points_of(subsets, placed[2], weights[2], chances[2], misere, low_ace)
-    most_2, most_3 = most_within(points_2), most_within(points_3)
-    best, first, second = -1.0, 0, 0
+    added = np.zeros(1 << SLOTS)
+    added[1], added[2], added[4] = 1.0, 1.0, 1.0
+    return best_around(placed, subsets, points_1, points_2, points_3, added)
+
+
+Worth = npt.NDArray[np.float64]
+"""What three slots' points, or chances to win their rounds, are worth together: the coefficients of a polynomial [8]:
+number i stands before the product of those that have their bit in i."""
+
+
+@kernel
+def worth_of(worth: Worth, first: float, second: float, third: float) -> float:
+    """What these points of the three slots are worth."""
+    without = worth[0] + worth[1] * first + second * (worth[2] + worth[3] * first)
+    return float(without + third * (worth[4] + worth[5] * first + second * (worth[6] + worth[7] * first)))
+
+
+@kernel
+def best_around(
+    placed: Split,
+    subsets: npt.NDArray[np.int64],
+    firsts: npt.NDArray[np.float64],
+    seconds: npt.NDArray[np.float64],
+    thirds: npt.NDArray[np.float64],
+    worth: Worth,
+) -> Split:
+    """Of all splits that add three of `subsets` to what is `placed`, the one worth most, of equals the first in the
+    order of cards; `worth` rises with each slot's points, which are below 0 where a subset makes no hand."""
+    most_seconds, most_thirds = most_within(seconds), most_within(thirds)
+    best, one, two = -np.inf, 0, 0
     for number in range(len(subsets)):
         others = len(subsets) - 1 - number
-        if points_1[number] + most_2[others] + most_3[others] <= best:
+        first, second, third = firsts[number], most_seconds[others], most_thirds[others]
+        if min(first, second, third) < 0 or worth_of(worth, first, second, third) <= best:
             continue
         part = 0
         while True:
-            points = points_1[number] + points_2[part] + points_3[others - part]
-            if points > best:
-                best, first, second = points, number, part
+            second, third = seconds[part], thirds[others - part]
+            if second >= 0 and third >= 0:
+                found = worth_of(worth, first, second, third)
+                if found > best:
+                    best, one, two = found, number, part
             if part == others:
                 break
             part = (part - others) & others
-    third = len(subsets) - 1 - first - second
-    return placed[0] | subsets[first], placed[1] | subsets[second], placed[2] | subsets[third]
+    three = len(subsets) - 1 - one - two
+    return placed[0] | subsets[one], placed[1] | subsets[two], placed[2] | subsets[three]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..core.kernel import kernel
 from ..core.parts import Planner
 from ..core.pokerhands import SUIT, rank_counts
-from .around import all_subsets, most_within
+from .around import NO_HAND, Worth, all_subsets, best_around, worth_of
 from .card_sets import highest, is_five, of_rank
 from .classes import first_class, kind_of
 from .match import match_values
@@ -31,17 +31,11 @@ ALL_FORMS = FORMS + 5
 """How many ways `any_form` knows to take five cards out of a set."""
 STARTS = 2
 """Splits by forms that are improved card by card."""
-OPEN = -1.0
-"""The chance of what is no hand of five."""
-
-Worth = npt.NDArray[np.float64]
-"""What chances to win the three rounds are worth together, as the coefficients of a polynomial [OUTCOMES]: number i
-stands before the product of the chances of the rounds that have their bit in i."""
 
 
 @kernel
 def outcome_worth(options: Options, observation: Observation) -> Worth:
-    """What this game's rounds are worth at this score."""
+    """What the chances to win this game's rounds are worth at this score."""
     most = options.round_points[0] + options.round_points[1] + options.round_points[2]
     lead = (int(observation.points[0]) - int(observation.points[1])) // 2
     values = np.arange(-most, most + 1) * 1.0
@@ -58,13 +52,6 @@ def outcome_worth(options: Options, observation: Observation) -> Worth:
             if (outcome >> slot) & 1:
                 worth[outcome] -= worth[outcome ^ (1 << slot)]
     return worth
-
-
-@kernel
-def worth_of(worth: Worth, first: float, second: float, third: float) -> float:
-    """What these chances to win the rounds are worth."""
-    without = worth[0] + worth[1] * first + second * (worth[2] + worth[3] * first)
-    return float(without + third * (worth[4] + worth[5] * first + second * (worth[6] + worth[7] * first)))
 
 
 class Pool(NamedTuple):
@@ -242,8 +229,8 @@ def best_splits(search: Search, cards: int, count: int) -> Pool:
 
 @kernel
 def chances_of(search: Search, subsets: npt.NDArray[np.int64], kept: int, slot: int) -> npt.NDArray[np.float64]:
-    """The chance of a slot that holds `kept` when each of `subsets` is added to it; OPEN where that makes no hand."""
-    chances = np.full(len(subsets), OPEN)
+    """The chance of a slot that holds `kept` when each of `subsets` is added to it; NO_HAND where that makes none."""
+    chances = np.full(len(subsets), NO_HAND)
     for number in range(len(subsets)):
         hand = kept | subsets[number]
         if is_five(hand):
@@ -253,27 +240,8 @@ def chances_of(search: Search, subsets: npt.NDArray[np.int64], kept: int, slot: 
 
 @kernel
 def split_around(search: Search, placed: Split, rest: int) -> Split:
-    """Of all splits that agree with what lies in the slots, the one worth most, of equals the first in the order of
-    cards."""
+    """Of all splits that agree with what lies in the slots, the one worth most."""
     subsets = all_subsets(rest)
     firsts, seconds = chances_of(search, subsets, placed[0], 0), chances_of(search, subsets, placed[1], 1)
     thirds = chances_of(search, subsets, placed[2], 2)
-    most_seconds, most_thirds = most_within(seconds), most_within(thirds)
-    best, one, two = -np.inf, 0, 0
-    for number in range(len(subsets)):
-        others = len(subsets) - 1 - number
-        first, second, third = firsts[number], most_seconds[others], most_thirds[others]
-        if min(first, second, third) < 0 or worth_of(search.worth, first, second, third) <= best:
-            continue  # worth rises with each chance
-        part = 0
-        while True:
-            second, third = seconds[part], thirds[others - part]
-            if second >= 0 and third >= 0:
-                worth = worth_of(search.worth, first, second, third)
-                if worth > best:
-                    best, one, two = worth, number, part
-            if part == others:
-                break
-            part = (part - others) & others
-    three = len(subsets) - 1 - one - two
-    return placed[0] | subsets[one], placed[1] | subsets[two], placed[2] | subsets[three]
+    return best_around(placed, subsets, firsts, seconds, thirds, search.worth)
