@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from backalley.envs.core.kernel import kernel, passing
 from backalley.envs.core.parts import Bot
-from backalley.envs.core.specialise import specialise, template
+from backalley.envs.core.specialise import specialise, template, unbound
 
 from .inference import Net, forward_advised
 
@@ -46,11 +46,7 @@ def solves_nothing(options: Any, observation: Any) -> bool:
     return False
 
 
-def _unbound(*args: Any) -> Any:
-    raise NotImplementedError("specialise() puts a bot's kernel here")
-
-
-ADVICE = SOLVES = _unbound
+ADVICE = SOLVES = unbound
 """The bot's kernels in `act_corrected`."""
 
 

@@ -159,7 +159,7 @@ def load_policy(
 
 def _kind(player: Player) -> str:
     """What is no player of its own says so."""
-    return f"It is bot:{player.bot} with learned corrections." if isinstance(player, Corrections) else ""
+    return f"It is {player.meaning}." if isinstance(player, Corrections) else ""
 
 
 def _note(trained: Mapping[str, Any], played: Mapping[str, Any]) -> str:

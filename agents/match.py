@@ -17,9 +17,9 @@ import numpy.typing as npt
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.drivers import Batch, Deck, apply, begin, deal_out, report, show
-from backalley.envs.core.engine import Engine, IllegalAction, drivers, kernel_names
+from backalley.envs.core.engine import Engine, IllegalAction, table_names
 from backalley.envs.core.kernel import bind
-from backalley.envs.core.specialise import specialise, template
+from backalley.envs.core.specialise import specialise, template, unbound
 from backalley.envs.core.vector import BatchEnv
 from backalley.envs.core.workers import Workers
 
@@ -105,11 +105,7 @@ def advance(
         gained[rows] += time_step.reward[rows]
 
 
-def _unbound(*args: Any) -> int:
-    raise NotImplementedError("specialise() puts an agent's kernel here")
-
-
-ITS = OTHERS = ITS_VIEW = OTHERS_VIEW = _unbound
+ITS = OTHERS = ITS_VIEW = OTHERS_VIEW = unbound
 """The two agents' kernels in `play_deals`, and what each is shown of a table."""
 
 
@@ -164,9 +160,8 @@ def play_deals(
 def _driver(game: Game, *kernels: Callable[..., Any]) -> Callable[..., tuple[int, int]]:
     """`play_deals` at one game for two agents' kernels, and what these are shown; what it shares with the engine is
     compiled, and kept on disk, once."""
-    shared = {part.__name__: drivers(game.type)[part.__name__] for part in (begin, deal_out, show, apply, report)}
     own = dict(zip(("ITS", "OTHERS", "ITS_VIEW", "OTHERS_VIEW"), kernels, strict=True))
-    return specialise([play_deals], {**kernel_names(game.type), **shared, **own})["play_deals"]
+    return specialise([play_deals], {**table_names(game.type), **own})["play_deals"]
 
 
 _Part = tuple[int, int, npt.NDArray[np.int64]]

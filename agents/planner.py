@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from backalley.envs.core.base import Game
-from backalley.envs.core.kernel import bind
 from backalley.envs.core.parts import MEMORY, Planner, Plans
-from backalley.envs.core.specialise import specialise, template
-from backalley.envs.core.vector import BatchEnv
 
-from .rule_based import KernelAgent, random_rows
+from .fingerprint import digest_of_classes
+from .rule_based import KernelAgent
 
 Values = npt.NDArray[np.float32]
 
 ROWS = 64
 """Rows of a planner's memory: tables are played one after the other, each to its end, or come anew each time."""
-POSITIONS, _TABLES, _SEED = 4096, 64, 0x706C616E
 
 
 def plans_of(game: Game) -> Plans:
@@ -61,37 +57,7 @@ class PlannerAgent(KernelAgent):
         self.kernel = plans_of(self.game).act
 
 
-def _unbound(*args: Any) -> None:
-    raise NotImplementedError("specialise() puts a game's kernel here")
-
-
-LOOK = _unbound
-"""The game's kernel in `look_rows`."""
-
-
-@template
-def look_rows(
-    options: Any, shown: npt.NDArray[Any], classes: npt.NDArray[np.int64], outcomes: npt.NDArray[np.float64]
-) -> None:
-    """`classes[k]` and `outcomes[k]` become those of the parts of row k."""
-    for k in range(shown.shape[0]):
-        LOOK(options, shown[k], classes[k], outcomes[k])
-
-
 @functools.lru_cache(maxsize=64)
 def classes_digest(game: Game) -> str:
-    """The digest of the classes that parts have on POSITIONS positions of random play, drawn from a fixed seed: values
-    of other classes mean nothing."""
-    plans, tables = plans_of(game), BatchEnv(game, _TABLES, seed=_SEED)
-    classes, outcomes = np.empty((_TABLES, plans.parts), np.int64), np.empty((_TABLES, plans.parts))
-    shown, digest = tables.engine.batch.observation, hashlib.sha256()
-    entry = bind(specialise([look_rows], {"LOOK": plans.look})["look_rows"], game.options, shown, classes, outcomes)
-    drawn, keys = np.empty(_TABLES, np.int64), np.arange(_TABLES, dtype=np.uint64)
-    time_step = tables.reset()
-    for number in range(POSITIONS // _TABLES):
-        entry(game.options, shown, classes, outcomes)
-        digest.update(classes.astype("<i4").tobytes())
-        random_rows(time_step.action_mask, keys + np.uint64(number * _TABLES), drawn)
-        time_step = tables.step(drawn)
-    tables.close()
-    return digest.hexdigest()[:32]
+    """What the classes of a game's plans are, told by how they see play. Raises ValueError as `plans_of` does."""
+    return digest_of_classes(game, plans_of(game))

@@ -50,6 +50,17 @@ class Corrections(NamedTuple):
     margin: float | None
     """None: the bot's action always."""
 
+    @property
+    def title(self) -> str:
+        """What tables call it."""
+        return self.bot if self.margin is None else f"{self.bot} + corrections"
+
+    @property
+    def meaning(self) -> str:
+        """What it is, in words."""
+        learned = "itself: no correction bettered it" if self.margin is None else "with learned corrections"
+        return f"bot:{self.bot} {learned}"
+
     def shapes(self, game: Game) -> dict[str, tuple[int, ...]]:
         """Its arrays by name."""
         return network_shapes(game.observation_size + game.num_actions, game.num_actions, self.width, self.layers)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import bind, inlined, kernel, passing
-from backalley.envs.core.specialise import specialise, template
+from backalley.envs.core.specialise import specialise, template, unbound
 
 from .base import Agent, DirectAgent
 
@@ -98,11 +98,7 @@ def played_by(agent: Agent, game: Game) -> Any:
     return game.options if by is None else by
 
 
-def _unbound(*args: Any) -> int:
-    raise NotImplementedError("specialise() puts an agent's kernel here")
-
-
-ACT = SEEN = _unbound
+ACT = SEEN = unbound
 """The agent's kernel in `kernel_rows`, and what it is shown."""
 
 
@@ -159,7 +155,7 @@ class KernelAgent(DirectAgent):
     ) -> npt.NDArray[np.int64]:
         """The kernel's actions [n]."""
         out = np.empty(len(action_mask), np.int64)
-        rows = Rows(observation.view(self.game.observation_dtype).reshape(len(action_mask)), observation)
+        rows = Rows(self.game.records(observation), observation)
         args = (played_by(self, self.game), rows, action_mask, key, out)
         if self._entry is None:
             self._entry = bind(_rows_driver(self.kernel, seen_by(self)), *args)

@@ -23,10 +23,10 @@ import numpy.typing as npt
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.drivers import Batch, Deck, apply, deal_out, report, show
-from backalley.envs.core.engine import Engine, drivers, kernel_names
+from backalley.envs.core.engine import Engine, table_names
 from backalley.envs.core.kernel import bind, kernel, passing
 from backalley.envs.core.parts import CHANCE
-from backalley.envs.core.specialise import specialise, template
+from backalley.envs.core.specialise import specialise, template, unbound
 from backalley.envs.core.workers import Workers, cores
 
 from .base import Agent, View
@@ -63,11 +63,7 @@ def no_leaf_value(options: Any, state: Any, seat: int) -> float:
     return math.nan
 
 
-def _unbound(*args: Any) -> Any:
-    raise NotImplementedError("specialise() puts a game's or a bot's kernel here")
-
-
-BOT = BOT_VIEW = LEAF_VALUE = _unbound
+BOT = BOT_VIEW = LEAF_VALUE = unbound
 """The player that plays on, what it is shown of a table, and the game's `leaf_value`, in the templates below."""
 
 
@@ -120,9 +116,8 @@ def play_worlds(
 @functools.cache
 def _driver(game: Game, bot: Callable[..., int]) -> Callable[..., None]:
     """`play_worlds` for a game and a bot; what it shares with the engine is compiled, and kept on disk, once."""
-    shared = {part.__name__: drivers(game.type)[part.__name__] for part in (deal_out, show, apply, report)}
     player = {"BOT": bot, "BOT_VIEW": seen_record, "LEAF_VALUE": game.type.leaf_value or no_leaf_value}
-    names = {**kernel_names(game.type), **shared, **player}
+    names = {**table_names(game.type), **player}
     return specialise([play_on, play_worlds], names)["play_worlds"]
 
 

@@ -76,9 +76,7 @@ def _check_made(source: Path, made: Mapping[str, Any]) -> None:
 def _title(name: str, metadata: Mapping[str, Any]) -> str:
     """What tables call it: a policy that corrects a bot is called that."""
     player, spec = player_of(metadata), f"{FOLDER}:{name}"
-    if not isinstance(player, Corrections):
-        return spec
-    return f"{spec} ({player.bot}{'' if player.margin is None else ' + corrections'})"
+    return f"{spec} ({player.title})" if isinstance(player, Corrections) else spec
 
 
 def _served(game: Game, given: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:

@@ -13,7 +13,7 @@ from backalley.agents.base import Agent, DirectAgent, name_of
 from backalley.agents.rule_based import Rows, played_by, seen_by
 from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import bind
-from backalley.envs.core.specialise import specialise, template
+from backalley.envs.core.specialise import specialise, template, unbound
 
 _KEYS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0x2545F4914F6CDD1D)
 """An agent that plays by its key answers these two differently at one of many positions."""
@@ -25,11 +25,7 @@ class Unasked(ValueError):
     """An agent whose probabilities cannot be had; the sentence says why."""
 
 
-def _unbound(*args: Any) -> Any:
-    raise NotImplementedError("specialise() puts an agent's kernel here")
-
-
-ACT = CHANCES = SEEN = _unbound
+ACT = CHANCES = SEEN = unbound
 """The agent's kernels in the templates below, and what they are shown."""
 
 
@@ -81,7 +77,7 @@ class Asked:
     def __call__(self, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8], out: npt.NDArray[np.float64]) -> None:
         """`out` [n, A] becomes the probability of each action where the agent is shown `shown` [n, O] and `mask`
         [n, A]. Raises Unasked where it draws without saying how likely, or names an action that is not legal."""
-        rows = Rows(shown.view(self.game.observation_dtype).reshape(len(shown)), shown)
+        rows = Rows(self.game.records(shown), shown)
         args = (self._by, rows, mask, out)
         if self._entry is None:
             self._entry = bind(_driver(self._chances, self._act, seen_by(self.agent)), *args)

@@ -17,7 +17,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.engine import kernel_names
 from backalley.envs.core.kernel import bind, kernel
 from backalley.envs.core.parts import CHANCE, OVER
-from backalley.envs.core.specialise import specialise, template
+from backalley.envs.core.specialise import specialise, template, unbound
 
 MAX_DEPTH = 64
 """Room for nested positions."""
@@ -91,11 +91,7 @@ def count_kinds(
         lies[kind] = other
 
 
-def _unbound(*args: Any) -> Any:
-    raise NotImplementedError("specialise() puts a game's kernel here")
-
-
-START = DEAL = LEGAL = STEP = DECK = NEXT_CARD = KEY = _unbound
+START = DEAL = LEGAL = STEP = DECK = NEXT_CARD = KEY = unbound
 """The game's kernels and its Enumeration's in the templates below."""
 
 

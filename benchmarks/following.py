@@ -23,7 +23,7 @@ from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import bind
 from backalley.envs.core.parts import OVER
-from backalley.envs.core.specialise import specialise, template
+from backalley.envs.core.specialise import specialise, template, unbound
 
 from .enumeration import MAX_CHOSEN, Memory, count_kinds, lay_out, memory, solver_names, try_out
 from .seen_before import alike, mixed
@@ -93,7 +93,7 @@ def room(game: Game) -> Room:
     flat = np.zeros((1, game.observation_size), game.observation_base)
     return Room(
         flat,
-        flat.view(game.observation_dtype).reshape(1),
+        game.records(flat),
         np.zeros(MAX_CHOSEN, np.int64),
         np.zeros(MAX_CHOSEN),
         np.zeros(4),
@@ -102,11 +102,7 @@ def room(game: Game) -> Room:
     )
 
 
-def _unbound(*args: Any) -> Any:
-    raise NotImplementedError("specialise() puts a kernel here")
-
-
-OBSERVE = LEGAL = KEY = DECK = NEXT_CARD = _unbound
+OBSERVE = LEGAL = KEY = DECK = NEXT_CARD = unbound
 """The game's kernels."""
 
 

@@ -16,7 +16,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.engine import kernel_names
 from backalley.envs.core.kernel import bind
 from backalley.envs.core.parts import CHANCE, OVER
-from backalley.envs.core.specialise import specialise, template
+from backalley.envs.core.specialise import specialise, template, unbound
 
 from .seen_before import alike, mixed
 
@@ -105,11 +105,7 @@ class SequenceForm(NamedTuple):
     """[sequences of seat 0, of seat 1] what seat 0 gains where play ends with these, times chance's part of it."""
 
 
-def _unbound(*args: Any) -> Any:
-    raise NotImplementedError("specialise() puts a game's kernel here")
-
-
-START = DEAL = LEGAL = STEP = OBSERVE = _unbound
+START = DEAL = LEGAL = STEP = OBSERVE = unbound
 """The game's kernels in the templates below."""
 
 
@@ -303,7 +299,7 @@ def _room(game: Game, kinds: list[list[int]]) -> Room:
         path=np.zeros((MAX_DEPTH, 2), np.int64),
         gained=np.zeros(MAX_DEPTH),
         flat=flat,
-        observation=flat.view(game.observation_dtype).reshape(1),
+        observation=game.records(flat),
         deck=np.zeros(game.cards_drawn, np.int64),
         of_kind=of_kind,
         left=np.array([len(cards) for cards in kinds]),

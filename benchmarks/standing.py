@@ -39,9 +39,10 @@ def _rungs(table: Found) -> Iterator[Line]:
         best = row["label"] == table["against"]
         measured = "mean_return" in row
         lead = row.get("lead")
+        met = MET if _met(row, table["against"]) else ""
         yield {
             "options": changed(table["options"]),
-            "agent": f"{label(row)}{', the measure' if best else ''}",
+            "agent": f"{label(row)}{', the measure' if best else ''} {met}".rstrip(),
             "mean return": mean(row["mean_return"]) if measured else "",
             "95 % interval": interval(row["mean_return"]) if measured else "",
             "wins": f"{100 * row['win_share']['mean']:.2f} %" if measured else "",
@@ -76,17 +77,30 @@ def _cell(agents: Sequence[Found], gains: Any, number: int, other: int, digits: 
     if number == other:
         return "·"
     gain = Estimate(**gains[number, other]["mean_return"])
-    met = agents[other]["label"].removeprefix("bot:") in agents[number].get("met", ())
-    return f"{gain.mean:+.{digits}f} ± {gain.half_width:.{digits}f}{' ' + MET if met else ''}"
+    met = f" {MET}" if _met(agents[number], agents[other]["label"]) else ""
+    return f"{gain.mean:+.{digits}f} ± {gain.half_width:.{digits}f}{met}"
+
+
+def _met(row: Found, against: str) -> bool:
+    """Whether the policy of a row met a bot in training."""
+    return against.removeprefix("bot:") in row.get("met", ())
 
 
 def notes(files: Sequence[Found]) -> list[str]:
     """What a reader of a ladder or a cross table should know of its agents, in sentences."""
     rows = [row for found in files for row in _rows(found)]
     said = [f"{label(row)}: {row['note']}" for row in rows if row.get("note")]
-    if any(row.get("met") for row in rows):
+    if any(map(_has_marks, files)):
         said.append(f"{MET} The policy of this row met that bot in training.")
     return list(dict.fromkeys(said))
+
+
+def _has_marks(found: Found) -> bool:
+    """Whether a policy of a table met somebody there in training."""
+    if "tables" in found:
+        return any(_met(row, table["against"]) for table in found["tables"] for row in table["rows"])
+    labels = [row["label"] for row in found["agents"]]
+    return any(_met(row, label) for row in found["agents"] for label in labels)
 
 
 def makers(files: Sequence[Found]) -> list[str]:
@@ -114,13 +128,8 @@ def policies(game: Game) -> str:
 def what(one: Shipped) -> str:
     """What a policy is, and how it learned, in a few words."""
     player, how = player_of(one.metadata), one.metadata["made"].get("algorithm", "")
-    kind = "learned play"
-    if isinstance(player, Corrections):
-        learned = (
-            "with learned corrections" if player.margin is not None else "itself, as no correction passed the gate"
-        )
-        kind = f"`bot:{player.bot}` {learned}"
-    return f"{kind}: {how}" if how else kind
+    kind = player.meaning if isinstance(player, Corrections) else "learned play"
+    return f"{kind} ({how})" if how else kind
 
 
 def _trained(game: Game, one: Shipped) -> str:

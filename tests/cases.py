@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from backalley.benchmarks.option_sets import allowed, alternatives
 from backalley.envs.core import options as option_rules
+from backalley.envs.core import rng
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game, game_names
@@ -75,6 +77,15 @@ CASES = [case for game in GAMES for case in cases(game)]
 def random_action(env: AECEnv, random: np.random.Generator) -> int:
     """A uniformly drawn legal action of the seat to act."""
     return int(random.choice(np.flatnonzero(env.engine.batch.mask[0])))
+
+
+def worlds_of(env: AECEnv, seat: int, count: int) -> npt.NDArray[Any]:
+    """States that agree with what a seat knows, redrawn [count]."""
+    with np.errstate(over="ignore"):
+        keys = np.array([rng.fork(np.uint64(99), number) for number in range(count)], np.uint64)
+    worlds = np.repeat(env.engine.batch.state, count)
+    env.engine.determinize(worlds, np.full(count, seat), keys)
+    return worlds
 
 
 def play_digest(game: Game, seed: int, episodes: int, most: int = 10**9) -> str:

@@ -194,7 +194,7 @@ def test_the_named_parts_of_an_observation_are_its_record(game: backalley.Game) 
     step = batch.reset()
     for _ in range(12):
         flat = step.observation
-        record = flat.copy().view(game.observation_dtype).reshape(-1)
+        record = game.records(flat.copy())
         covered = np.zeros(game.observation_size, int)
         for name, place in game.observation_fields.items():
             part = flat[:, place.start : place.stop]

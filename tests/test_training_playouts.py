@@ -128,19 +128,38 @@ def test_minibatches_rename_suits_and_mean_the_same(tmp_path: Path, monkeypatch:
     made.step()
     shown, targets, weights, _ = met[0]
     assert made.names.count == len(game.symmetries) == 24
-    asked = {label.tobytes() for label in made.labels.flat.reshape(-1, game.observation_size)}
-    size = game.observation_size
+    labels, size, renamed = made.labels, game.observation_size, set()
     for row in range(8):
-        advice = int(shown[row, size:].argmax())
         assert shown[row, size:].sum() == 1
-        assert weights[row, advice] == 0
-        assert targets[row, advice] == 0
-        back = [
-            one.observation.argsort()
-            for one in game.symmetries
-            if shown[row, :size][one.observation.argsort()].tobytes() in asked
-        ]
-        assert back, "under some names it is a label that was made"
+        met_as = []
+        for number, one in enumerate(game.symmetries):
+            back = shown[row, :size][one.observation.argsort()]
+            for place in np.argwhere((labels.flat == back).all(2)):
+                gain, advice = labels.gain[tuple(place)][one.chosen], one.actions[labels.advice[tuple(place)]]
+                learned = ~np.isnan(gain)
+                learned[advice] = False
+                expected = np.clip(np.nan_to_num(gain / np.float32(made.unit)), -4, 4)
+                same = np.array_equal(expected, targets[row]) and np.array_equal(learned, weights[row] > 0)
+                met_as += [number] if same and shown[row, size + advice] else []
+        assert met_as, "under some names it is a label that was made"
+        renamed.add(met_as[0])
+    assert len(renamed) > 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"playouts.held_out": 512}, r"playouts.held_out is 512 and playouts.tables 512: .* hold out fewer"),
+        (
+            {"playouts.second": 0.6, "playouts.self_play": 0.5},
+            r"make 1.1; they are shares of the other seats, and make 1",
+        ),
+    ],
+)
+def test_tables_and_seats_are_given_away_once(tmp_path: Path, settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        train(GAME, out=tmp_path / "run", decisions=100, config_overrides={"run.phases": "playouts", **settings})
+    assert not (tmp_path / "run").exists()
 
 
 # The margin -----------------------------------------------------------------------------------------------------------

@@ -85,10 +85,8 @@ class Fitting:
 
     def _gradient(self, part: Sequence[torch.Tensor], loss: Loss) -> tuple[float, float, Sequence[torch.Tensor]]:
         inputs, targets, weights = part
-        outputs, value = self.network(inputs)
-        total, weight = loss(outputs, targets, weights)
-        # The value is nobody's: it is kept at 0, so that a file never holds what was not learned.
-        gradients = torch.autograd.grad(total + 0.0 * value.sum(), self._parameters)
+        total, weight = loss(self.network(inputs)[0], targets, weights)
+        gradients = torch.autograd.grad(total, self._parameters)
         return float(total.detach()), float(weight), gradients
 
     def outputs(self, inputs: npt.NDArray[Any]) -> npt.NDArray[np.float32]:

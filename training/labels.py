@@ -25,10 +25,12 @@ from backalley.agents.search import no_leaf_value, play_on
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.drivers import Batch, Deck, apply, begin, deal_out, report, show
-from backalley.envs.core.engine import drivers, kernel_names
+from backalley.envs.core.engine import table_names
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.parts import Bot
-from backalley.envs.core.specialise import specialise, template
+from backalley.envs.core.specialise import specialise, template, unbound
+
+from .config import Playouts
 
 BEST, SECOND, RANDOM, POLICY = 0, 1, 2, 3
 """Who may sit at a table: the player that is to be bettered, the next best bot, nobody in particular, the policy so
@@ -52,6 +54,12 @@ class Field(NamedTuple):
     """Shares of the other seats that these hold; the rest is the bot's."""
     noise: int
     """Share of the decisions, on tables that are not held out, taken at random."""
+
+
+def field_of(settings: Playouts) -> Field:
+    """How tables are played under these settings."""
+    shares = (settings.label_share, settings.own, settings.second, settings.random, settings.self_play, settings.noise)
+    return Field(*(round(share * _DRAWS) for share in shares))
 
 
 class Learner(NamedTuple):
@@ -127,11 +135,7 @@ def seat_players(tables: Tables, field: Field, row: int) -> None:
         tables.who[row, drawn] = POLICY
 
 
-def _unbound(*args: Any) -> Any:
-    raise NotImplementedError("specialise() puts a game's or a bot's kernel here")
-
-
-BOT = BOT_VIEW = OTHER = SOLVES = _unbound
+BOT = BOT_VIEW = OTHER = SOLVES = unbound
 """The player that is to be bettered, what it is shown of a table, the next best bot, and where there is nothing to be
 learned, in the templates below."""
 
@@ -223,18 +227,23 @@ def label_rows(
             play_table(options, learner, field, batch, scratch, deck, start_outcomes, limit, tables, labels, row)
 
 
+def fast_bots(game: Game) -> tuple[Bot | None, Bot | None]:
+    """The best and the second-best bot that are fast enough to play on with, as far as the game has them."""
+    best = game.playout_bot
+    return best, next((bot for bot in reversed(game.type.bots) if bot.fast and bot is not best), None)
+
+
 @functools.cache
 def label_driver(game: Game, advisor: Bot | None) -> Callable[..., None]:
     """`label_rows` for one game: what is bettered is its best fast bot, which plays as `advisor` does but where that
     one solves the game; without an advisor, the policy itself."""
-    shared = {part.__name__: drivers(game.type)[part.__name__] for part in (begin, deal_out, show, apply, report)}
-    fast = [bot.act for bot in game.type.bots if bot.fast]
+    best, second = fast_bots(game)
     names = {
-        "BOT": act if advisor is None else fast[-1],
+        "BOT": act if advisor is None or best is None else best.act,
         "BOT_VIEW": seen_vector if advisor is None else seen_record,
-        "OTHER": fast[-2] if len(fast) > 1 else random_act,
+        "OTHER": random_act if second is None else second.act,
         "SOLVES": (advisor and advisor.solves) or solves_nothing,
         "LEAF_VALUE": game.type.leaf_value or no_leaf_value,
     }
     parts = [play_on, act_as, write_label, play_table, label_rows]
-    return specialise(parts, {**kernel_names(game.type), **shared, **names})["label_rows"]
+    return specialise(parts, {**table_names(game.type), **names})["label_rows"]

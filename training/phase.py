@@ -86,6 +86,23 @@ class Phase(abc.ABC):
         """Write the policy so far; `made` is added to what its file says of its making. Never alters what is learned.
         Raises OSError."""
 
+    def about(self, algorithm: str) -> dict[str, Any]:
+        """What the file of every policy says of its making."""
+        return {
+            "seed": self.seed,
+            "decisions": self.decisions,
+            "samples": self.samples,
+            "seconds": round(self.seconds, 1),
+            "algorithm": algorithm,
+            "config": self.config.as_dict(),
+        }
+
+    @property
+    def decisions_in_short(self) -> str:
+        """For a policy's name: `12k`, `3.4M`."""
+        count = self.decisions
+        return f"{count / 1e6:.1f}M" if count >= 1e6 else f"{count // 1000}k"
+
     # What it is measured against --------------------------------------------------------------------------------------
 
     def stands_before(self) -> Agent | None:

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.drivers import Batch, Deck, apply, begin, deal_out, report, show
-from backalley.envs.core.engine import drivers, kernel_names
+from backalley.envs.core.engine import table_names
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.parts import CHANCE, Planner
-from backalley.envs.core.specialise import specialise, template
+from backalley.envs.core.specialise import specialise, template, unbound
 
 MOST_CLASSES = 256
 """Classes that a part is followed through in one deal."""
@@ -71,7 +71,7 @@ def notes_for(game: Game, parts: int) -> Notes:
         np.zeros((parts, MOST_CLASSES), np.int64),
         np.zeros(parts, np.int64),
         np.zeros(game.num_seats),
-        flat.view(game.observation_dtype).reshape(1),
+        game.records(flat),
         flat,
     )
 
@@ -128,11 +128,7 @@ def points_of(returns: npt.NDArray[np.float64], seat: int) -> float:
     return 1.0 / sharers if best else 0.0
 
 
-def _unbound(*args: Any) -> Any:
-    raise NotImplementedError("specialise() puts a kernel here")
-
-
-PLAN = LOOK = OTHERS = OBSERVE = OTHERS_VIEW = _unbound
+PLAN = LOOK = OTHERS = OBSERVE = OTHERS_VIEW = unbound
 """The game's planner, its `look` and `observe`, and the opponent with what it is shown, in `learn_episodes`."""
 
 
@@ -200,6 +196,5 @@ def learn_episodes(
 def episodes_driver(game: GameType, opponent: Callable[..., int], view: Callable[..., Any]) -> Callable[..., None]:
     """`learn_episodes` at a game that declares plans, against an opponent's kernel."""
     assert game.plans is not None
-    shared = {part.__name__: drivers(game)[part.__name__] for part in (begin, deal_out, show, apply, report)}
     own = {"PLAN": game.plans.act, "LOOK": game.plans.look, "OTHERS": opponent, "OTHERS_VIEW": view}
-    return specialise([learn_episodes], {**kernel_names(game), **shared, **own})["learn_episodes"]
+    return specialise([learn_episodes], {**table_names(game), **own})["learn_episodes"]

@@ -171,16 +171,10 @@ class PlanLearner(Phase):
 
     def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
         """Write the values so far. Raises OSError."""
-        facts = {
-            "seed": self.seed,
-            "decisions": self.decisions,
-            "samples": self.samples,
-            "seconds": round(self.seconds, 1),
-            "algorithm": "values of the game's classes by Monte Carlo, for its own plans",
-            "field": {opponent.name: round(opponent.share, 4) for opponent in self.field},
-            "config": self.config.as_dict(),
-        }
-        self._save(folder, self.values, f"plans-s{self.seed}-{_short(self.decisions)}", {**facts, **made})
+        about = self.about("values of the game's classes by Monte Carlo, for its own plans")
+        about["field"] = {opponent.name: round(opponent.share, 4) for opponent in self.field}
+        about["met"] = [one.name.removeprefix("bot:") for one in self.field if one.agent is not None and one.share]
+        self._save(folder, self.values, f"plans-s{self.seed}-{self.decisions_in_short}", {**about, **made})
 
     def _save(self, folder: Path, values: Values, name: str, made: Mapping[str, Any]) -> None:
         player = PlansPlayer(len(values), classes_digest(self.game))
@@ -220,7 +214,3 @@ class PlanLearner(Phase):
     def close(self) -> None:
         """End the threads."""
         self._workers.close()
-
-
-def _short(count: int) -> str:
-    return f"{count / 1e6:.1f}M" if count >= 1e6 else f"{count // 1000}k"

@@ -31,9 +31,10 @@ from backalley.envs.core.workers import Workers, cores
 
 from .checkpoint import Arrays
 from .config import Base, Config, ConfigError, Learned
+from .config import Playouts as PlayoutsSettings
 from .fitting import Fitting, imitation, squared
 from .held_out import MARGINS, HeldOut, choices
-from .labels import _DRAWS, Field, Labels, Learner, Tables, label_driver, seat_players
+from .labels import Labels, Learner, Tables, fast_bots, field_of, label_driver, seat_players
 from .phase import Phase
 from .renaming import SuitNames
 
@@ -61,28 +62,33 @@ def advisor_of(game: Game, config: Config) -> Bot | None:
     return advisor
 
 
+def check_shares(settings: PlayoutsSettings) -> None:
+    """Raise ConfigError for tables or seats that are given away more than once."""
+    if settings.held_out >= settings.tables:
+        raise ConfigError(
+            f"playouts.held_out is {settings.held_out} and playouts.tables {settings.tables}: nothing would be left to "
+            "learn from; hold out fewer."
+        )
+    others = settings.second + settings.random + settings.self_play
+    if others > 1:
+        raise ConfigError(
+            f"playouts.second, playouts.random and playouts.self_play make {others:g}; they are shares of the other "
+            "seats, and make 1 at most."
+        )
+
+
 class Playouts(Phase):
     """The phase."""
 
     long_steps = True
 
-    def __init__(
-        self,
-        game: Game,
-        config: Config,
-        *,
-        seed: int,
-        folder: Path,
-        device: str = "cpu",
-        precision: str = "",
-        number: int = 0,
-        before: Path | None = None,
-        num_threads: int = 0,
-    ) -> None:
-        """Raises ConfigError for a game without a bot to begin from."""
-        super().__init__(
-            game, config, seed=seed, folder=folder, device=device, precision=precision, number=number, before=before
-        )
+    def __init__(self, game: Game, config: Config, *, num_threads: int = 0, **course: Any) -> None:
+        """As any `Phase`; what is learned does not depend on `num_threads`, by default one for each core. Whatever
+        policy stands, it learns anew.
+
+        Raises ConfigError for a game without a bot to begin from.
+        """
+        super().__init__(game, config, **course)
         self.advisor, self.settings = advisor_of(game, config), config.playouts
         settings = self.settings
         self.advised = settings.learned == Learned.CORRECTIONS
@@ -118,7 +124,8 @@ class Playouts(Phase):
 
     @classmethod
     def check(cls, game: Game, config: Config) -> None:
-        """There has to be a bot to begin from, unless the policy betters itself."""
+        """There has to be a bot to begin from, unless the policy betters itself, and something to learn from."""
+        check_shares(config.playouts)
         advisor_of(game, config)
 
     def _make_tables(self, streams: np.random.SeedSequence) -> None:
@@ -142,8 +149,7 @@ class Playouts(Phase):
             episode=np.zeros(room, np.int32),
             made=np.zeros(count, np.int32),
         )
-        shares = (settings.label_share, settings.own, settings.second, settings.random, settings.self_play)
-        self.field = Field(*(round(share * _DRAWS) for share in (*shares, settings.noise)))
+        self.field = field_of(settings)
 
     # Course -----------------------------------------------------------------------------------------------------------
 
@@ -300,24 +306,15 @@ class Playouts(Phase):
             name = f"{self.advisor.name}+"
             bot = self.advisor.name
             player = Corrections(*network_size(arrays), bot, fingerprint(self.game, bot), margin)
-        facts = {
-            "seed": self.seed,
-            "decisions": self.decisions,
-            "samples": self.samples,
-            "playouts": self.playouts,
-            "seconds": round(self.seconds, 1),
-            "algorithm": "policy improvement by playouts",
-            "unit": self.unit,
-            "met": self._met(),
-            "config": self.config.as_dict(),
-        }
-        save_policy(folder, arrays, self.game, name=name, player=player, made={**facts, **made})
+        facts = {"playouts": self.playouts, "unit": self.unit, "met": self._met()}
+        about = self.about("policy improvement by playouts") | facts
+        save_policy(folder, arrays, self.game, name=name, player=player, made={**about, **made})
 
     def _met(self) -> list[str]:
         """The bots that sat at its tables."""
-        fast = [bot.name for bot in self.game.type.bots if bot.fast]
-        best = fast[-1:] if self.advisor else []
-        return [*best, *(fast[-2:-1] if self.settings.second else [])]
+        best, second = fast_bots(self.game)
+        sat = [best if self.advisor else None, second if self.settings.second else None]
+        return [bot.name for bot in sat if bot is not None]
 
     def arrays(self) -> Arrays:
         """Everything in arrays that the next step depends on."""

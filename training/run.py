@@ -301,9 +301,20 @@ def sentences(run: Run) -> Iterator[None]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep a second trainer out of the folder, which is made if need be. The system lets go of the lock when the
-    process ends, however it ends. Raises TrainingError where another process has it."""
+    """Keep a second trainer out of the folder, which is made if need be, and goes again if nothing was written to it.
+    The system lets go of the lock when the process ends, however it ends. Raises TrainingError where another process
+    has it."""
     folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with _lock(folder):
+            yield
+    finally:
+        with suppress(OSError):  # it is not empty
+            folder.rmdir()
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[None]:
     try:
         import fcntl
     except ImportError:  # Windows: no lock

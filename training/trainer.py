@@ -12,7 +12,7 @@ import numpy as np
 from stable_baselines3.common.logger import Logger
 
 from backalley.agents.base import Agent
-from backalley.agents.network import PolicyNetwork, network_of, weights_of
+from backalley.agents.network import network_of, weights_of
 from backalley.agents.network_agent import NetworkAgent
 from backalley.agents.players import NetworkPlayer, network_player
 from backalley.agents.policy_file import (
@@ -86,11 +86,6 @@ class Trainer(Phase):
         practice_of(game, config)
 
     @property
-    def rollouts(self) -> int:
-        """Rollouts, and updates, so far."""
-        return self.model.updates_averaged
-
-    @property
     def has_league(self) -> bool:
         """Whether any table seats others than the learner."""
         return self.env.num_seats > 1 and round(self.config.ppo.tables * self.config.league.share) > 0
@@ -118,26 +113,12 @@ class Trainer(Phase):
         if self.has_league and self.decisions // every > before:
             self._join_past()
 
-    def final_network(self) -> PolicyNetwork:
-        """The policy so far: the averaged weights."""
-        return self.model.average
-
     def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
         """Write the policy so far. Raises OSError."""
-        name = f"ppo-s{self.seed}-{_short(self.decisions)}"
-        facts = {
-            "seed": self.seed,
-            "decisions": self.decisions,
-            "samples": self.samples,
-            "seconds": round(self.seconds, 1),
-            "algorithm": "MaskablePPO, every seat learning, averaged weights",
-            "met": self._met(),
-            "config": self.config.as_dict(),
-            "value_unit": self.env.return_spread()
-            if not self.config.ppo.reward_scale
-            else 1 / self.config.ppo.reward_scale,
-        }
-        self._write(folder, name, self.config.run.greedy, {**facts, **made})
+        scale = self.config.ppo.reward_scale
+        about = self.about("MaskablePPO, every seat learning, averaged weights") | {"met": self._met()}
+        about["value_unit"] = 1 / scale if scale else self.env.return_spread()
+        self._write(folder, f"ppo-s{self.seed}-{self.decisions_in_short}", self.config.run.greedy, {**about, **made})
 
     def _met(self) -> list[str]:
         """The bots that sat at its tables."""
@@ -145,7 +126,7 @@ class Trainer(Phase):
         return [member.agent.name.removeprefix("bot:") for member in members if not member.past]
 
     def _write(self, folder: Path, name: str, greedy: bool, made: Mapping[str, Any]) -> None:
-        weights = weights_of(self.final_network())
+        weights = weights_of(self.model.average)
         save_policy(folder, weights, self.game, name=name, player=network_player(weights, greedy=greedy), made=made)
 
     def _join_past(self) -> None:
@@ -249,7 +230,3 @@ def practice_of(game: Game, config: Config) -> Game:
 
 def _weights_digest(place: Path) -> str:
     return hashlib.sha256((place / WEIGHTS_FILE).read_bytes()).hexdigest()
-
-
-def _short(count: int) -> str:
-    return f"{count / 1e6:.1f}M" if count >= 1e6 else f"{count // 1000}k"

@@ -311,9 +311,13 @@ class Game:
 
     @functools.cached_property
     def observation_dtype(self) -> np.dtype[Any]:
-        """The record type of an observation; all its fields are of one type. `batch.view(game.observation_dtype)` gives
-        flat vectors [n, O] as records [n, 1] with named fields."""
+        """The record type of an observation; all its fields are of one type."""
         return record.dtype(self.type.Observation, self.options)
+
+    def records(self, observation: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Observations as vectors [n, O], or one [O], as records with named fields [n], in the same memory. Raises
+        ValueError where numbers of a vector do not lie side by side."""
+        return observation.view(self.observation_dtype).reshape(-1)
 
     @functools.cached_property
     def observation_base(self) -> np.dtype[Any]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from . import rng
 from .kernel import kernel
 from .parts import CHANCE, OVER
-from .specialise import template
+from .specialise import template, unbound
 
 IntArray = npt.NDArray[np.integer[Any]]
 
@@ -77,11 +77,7 @@ def shuffle_deck(deck: Deck, stream: np.uint64) -> np.uint64:
     return rng.shuffle(stream, deck.cards, deck.size)
 
 
-def _unbound(*args: Any) -> None:
-    raise NotImplementedError("specialise() puts a game's kernel here")
-
-
-START = DEAL = LEGAL = STEP = OBSERVE = DETERMINIZE = _unbound
+START = DEAL = LEGAL = STEP = OBSERVE = DETERMINIZE = unbound
 """The game's kernels in the templates below."""
 
 
@@ -259,3 +255,5 @@ TEMPLATES: tuple[Callable[..., Any], ...] = (
     observe_rows,
     determinize_rows,
 )
+STEPS: tuple[Callable[..., Any], ...] = (begin, deal_out, show, apply, report)
+"""Those of one decision, which templates of other files call."""

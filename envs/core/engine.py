@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from . import rng
 from .base import Game, GameType
-from .drivers import NO_LIMIT, TEMPLATES, Batch, Deck, first_illegal, shuffle_deck
+from .drivers import NO_LIMIT, STEPS, TEMPLATES, Batch, Deck, first_illegal, shuffle_deck
 from .kernel import bind
 from .opening import Opening
 from .parts import CHANCE, OVER
@@ -49,6 +49,12 @@ def drivers(game: GameType) -> dict[str, Callable[..., Any]]:
     return specialise(TEMPLATES, kernel_names(game))
 
 
+def table_names(game: GameType) -> dict[str, Callable[..., Any]]:
+    """What templates that play on tables call by name: a game's kernels, and the drivers of one decision, which are
+    compiled, and kept on disk, once for all that calls them."""
+    return kernel_names(game) | {part.__name__: drivers(game)[part.__name__] for part in STEPS}
+
+
 class Engine:
     """B tables of one game. Rows are indices of tables; nothing here checks what a shell has
     to check."""
@@ -66,7 +72,7 @@ class Engine:
             state=state,
             raw=state.view(np.uint8).reshape(size, -1) if size else np.zeros((0, state.itemsize), np.uint8),
             stream=np.zeros(size, np.uint64),
-            observation=flat.view(game.observation_dtype).reshape(size),
+            observation=game.records(flat),
             flat=flat,
             mask=np.zeros((size, self.num_actions), np.int8),
             seat=np.full(size, OVER, np.int8),

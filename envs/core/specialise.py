@@ -16,6 +16,11 @@ def template(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def unbound(*args: Any) -> Any:
+    """Stands in a template's module under each name that `specialise` fills in."""
+    raise NotImplementedError("A template calls kernels by names that specialise() has yet to fill in.")
+
+
 def specialise(
     templates: Sequence[Callable[..., Any]], names: Mapping[str, Callable[..., Any]], *, keep: bool = True
 ) -> dict[str, Callable[..., Any]]:

@@ -263,4 +263,4 @@ def opened(seed: int = 3, **given: Any) -> AECEnv:
 
 def observation(env: AECEnv, seat: int) -> Any:
     flat = env.engine.observe(np.zeros(1, np.int64), np.array([seat]))
-    return flat.view(env.game.observation_dtype).reshape(-1)[0]
+    return env.game.records(flat)[0]

@@ -306,13 +306,13 @@ def test_both_hands_lie_open_to_everybody_while_a_choice_is_open() -> None:
     env.reset(seed=0, options={"decks": [["2C", "2D", "3C", "4C", "KC", "KD"]]})
     for bet in ("bank 5", "player 2", "tie 1"):
         for viewer in range(3):
-            shown = env.engine.observe(np.zeros(1, np.int64), np.array([viewer])).view(env.game.observation_dtype)[0, 0]
+            shown = env.game.records(env.engine.observe(np.zeros(1, np.int64), np.array([viewer])))[0]
             assert not shown["hand"].any()
             assert not shown["total"].any()
         env.step(env.game.action_number(bet))
     assert env.engine.batch.seat[0] == 0
     for viewer in range(3):
-        shown = env.engine.observe(np.zeros(1, np.int64), np.array([viewer])).view(env.game.observation_dtype)[0, 0]
+        shown = env.game.records(env.engine.observe(np.zeros(1, np.int64), np.array([viewer])))[0]
         assert shown["hand"].argmax(2).tolist() == [[2, 3], [2, 4]]
         assert shown["total"].argmax(1).tolist() == [5, 6]
         assert shown["my_seat"].argmax() == viewer

@@ -108,7 +108,7 @@ def test_money_is_shown_in_whole_units_and_debts_as_such() -> None:
     env.reset(seed=0, options={"decks": [["4C", "3C", "4D", "6C"], ["8C", "5C", "TC", "3C"]]})
 
     def shown(viewer: int) -> tuple[list[int], list[int]]:
-        row = env.engine.observe(np.zeros(1, np.int64), np.array([viewer])).view(env.game.observation_dtype)[0, 0]
+        row = env.game.records(env.engine.observe(np.zeros(1, np.int64), np.array([viewer])))[0]
         return (row["money"] @ 256 ** np.arange(4)[::-1]).tolist(), row["in_debt"].tolist()
 
     assert shown(0) == ([1000, 70_000, 95], [0, 0, 0])

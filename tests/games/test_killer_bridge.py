@@ -296,7 +296,7 @@ def seated_world(env: AECEnv, viewer: int, number: int) -> np.ndarray[Any, Any]:
 
 def observed(env: AECEnv, seat: int) -> Any:
     """What a seat is shown, by field."""
-    return env.engine.observe(np.zeros(1, np.int64), np.array([seat]))[0].view(env.game.observation_dtype)[0]
+    return env.game.records(env.engine.observe(np.zeros(1, np.int64), np.array([seat])))[0]
 
 
 def deal_to(env: AECEnv, dealt: list[str], turned: str) -> None:

@@ -157,7 +157,7 @@ def test_an_observation_may_hold_the_whole_card(history: str) -> None:
 
 
 def check_shown(env: AECEnv, seat: int, card: tuple[ScorecardLine, ...]) -> None:
-    shown = env.engine.observe(np.zeros(1, np.int64), np.array([seat]))[0].view(env.game.observation_dtype)[0]
+    shown = env.game.records(env.engine.observe(np.zeros(1, np.int64), np.array([seat])))[0]
 
     def turned(numbers: tuple[int, ...]) -> list[int]:
         return [*numbers[seat:], *numbers[:seat]]

@@ -9,22 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.envs.core import rng
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.kernel import COMPILED
 from backalley.envs.core.parts import OVER
-from backalley.envs.pitch.state import (
-    JOKER,
-)
+from backalley.envs.pitch.state import JOKER
+from tests.cases import worlds_of
 from tests.games.pitch import PIPS, Referee, cards_of, observation, opened
-
-
-def worlds_of(env: AECEnv, seat: int, count: int) -> npt.NDArray[Any]:
-    with np.errstate(over="ignore"):
-        keys = np.array([rng.fork(np.uint64(99), number) for number in range(count)], np.uint64)
-    worlds = np.repeat(env.engine.batch.state, count)
-    env.engine.determinize(worlds, np.full(count, seat), keys)
-    return worlds
 
 
 def rows(marked: npt.NDArray[Any]) -> list[set[int]]:

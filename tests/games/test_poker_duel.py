@@ -15,7 +15,6 @@ import pytest
 import backalley
 from backalley.agents.registry import agent
 from backalley.benchmarks.evaluate import evaluate
-from backalley.envs.core import rng
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.catalogue import game_type
 from backalley.envs.core.kernel import COMPILED
@@ -28,6 +27,7 @@ from backalley.envs.poker_duel.grading import GRADES, MISERE_GRADES, misere_grad
 from backalley.envs.poker_duel.misere_chances import MISERE_CHANCES
 from backalley.envs.poker_duel.slots import stock_left
 from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, EXCHANGE, HAND, SLOT, SLOTS, STAND
+from tests.cases import worlds_of
 
 GAME = game_type("poker_duel").bind()
 
@@ -64,7 +64,7 @@ def card_set(cards: Any) -> int:
 
 def observation(env: AECEnv, seat: int) -> Any:
     flat = env.engine.observe(np.zeros(1, np.int64), np.array([seat]))
-    return flat.view(env.game.observation_dtype).reshape(-1)[0]
+    return env.game.records(flat)[0]
 
 
 @pytest.mark.parametrize("skip_forced", [False, True])
@@ -159,14 +159,6 @@ def test_a_seat_sees_its_own_cards_and_what_has_been_laid_open(public: bool) -> 
             assert shown.my_turn == (state.seat == seat)
             assert shown.exchanges.tolist() == [state.exchanges[who].tolist() for who in (seat, other)]
         env.step(int(dice.choice(legal_actions(env))))
-
-
-def worlds_of(env: AECEnv, seat: int, count: int) -> npt.NDArray[Any]:
-    with np.errstate(over="ignore"):
-        keys = np.array([rng.fork(np.uint64(99), number) for number in range(count)], np.uint64)
-    worlds = np.repeat(env.engine.batch.state, count)
-    env.engine.determinize(worlds, np.full(count, seat), keys)
-    return worlds
 
 
 def test_unseen_cards_are_equally_likely_in_every_hidden_place() -> None:

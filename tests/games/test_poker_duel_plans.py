@@ -102,7 +102,7 @@ def test_classes_and_outcomes_are_told_as_a_match_goes_on() -> None:
     while inner.seat[0] >= 0:
         tables.step(dice.choice(np.flatnonzero(inner.mask[0]), 1))
         flat = tables.observe(np.array([0]), np.array([0]))
-        shown = flat.view(GAME.observation_dtype).reshape(1)[0]
+        shown = GAME.records(flat)[0]
         classes.look(GAME.options, shown, found, outcomes)
         sudden = int(shown["sudden_death"]) > 0
         for slot in range(SLOTS):

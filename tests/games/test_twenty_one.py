@@ -222,7 +222,7 @@ def play(game: Game, episodes: int, seed: int, policy: Any) -> BatchEnv:
     rows = np.arange(episodes)
     returns = np.zeros((episodes, tables.num_seats))
     while len(rows):
-        records = tables.time_step.observation[rows].copy().view(game.observation_dtype).reshape(len(rows))
+        records = game.records(tables.time_step.observation[rows])
         turn = tables.step(policy(records, tables.time_step.action_mask[rows]), rows)
         returns[rows] += turn.reward[rows]
         rows = rows[turn.seat[rows] >= 0]

@@ -46,7 +46,7 @@ def broken(**options: Any) -> AECEnv:
 
 def shown(env: AECEnv, seat: int) -> Any:
     flat = env.engine.observe(np.zeros(1, np.int64), np.array([seat]))
-    return flat.view(env.game.observation_dtype)[0, 0]
+    return env.game.records(flat)[0]
 
 
 def answer(name: str, env: AECEnv) -> int:
