@@ -44,11 +44,13 @@ def test_everything_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
     trainer(monkeypatch, train)
     result = run(
-        "train", "tests.kuhn", "--seconds", "5", "--config", "a.yaml", "--set", "ppo.entropy=0.1", "--set", "lr=1e-3",
+        "train", "tests.kuhn", "--seconds", "5", "--processor-seconds", "8",
+        "--config", "a.yaml", "--set", "ppo.entropy=0.1", "--set", "lr=1e-3",
         "--option", "first=1", "--quiet",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert asked["game"].changed_options == {"first": 1}
+    assert asked["processor_seconds"] == 8.0
     assert asked["config_overrides"] == {"ppo.entropy": "0.1", "lr": "1e-3"}
     assert (asked["seconds"], asked["seed"], asked["config"], asked["resume"]) == (5.0, None, Path("a.yaml"), None)
     assert result.stdout == "\nthe table\n"

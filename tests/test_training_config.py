@@ -91,6 +91,13 @@ def test_budgets() -> None:
     assert not both.ended(two, 9, [25, 74]), "budgets are of the whole run"
     assert both.ended(two, 9, [25, 75])
     assert Budget(np.float32(2), np.int64(3)) == Budget(2.0, 3)
+    work = Budget(seconds=10, processor_seconds=8)
+    assert work.progress(5, 10**9, 6) == (6, 8)
+    assert work.ended(two, 0, [1], 2)
+    assert work.ended(two, 2.5, [1], 1)
+    assert not work.ended(two, 2.4, [1], 1.9)
+    assert not work.ended(two, 0, [0], 9)
+    assert work.words() == ["--seconds", "10", "--processor-seconds", "8"]
 
 
 def test_decisions_of_each_phase() -> None:
@@ -114,6 +121,8 @@ def test_decisions_of_each_phase() -> None:
 def test_a_budget_that_is_none(wrong: Any) -> None:
     with pytest.raises(TrainingError, match=r"seconds is .*; a budget is a number greater than 0\."):
         Budget(seconds=wrong)
+    with pytest.raises(TrainingError, match=r"processor_seconds is .*; a budget is a number greater than 0\."):
+        Budget(processor_seconds=wrong)
     with pytest.raises(TrainingError, match=r"decisions is .*; a budget is a whole number greater than 0, or one"):
         Budget(decisions=wrong if wrong != float("inf") else 5.0)  # type: ignore[arg-type]
 

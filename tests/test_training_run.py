@@ -172,14 +172,29 @@ def test_a_new_budget_goes_on_from_the_end(whole: Path, tmp_path: Path) -> None:
     assert log_of(run) == log_of(whole)
 
 
-def test_a_budget_of_seconds_ends_and_says_what_it_was(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unit", ["seconds", "processor_seconds"])
+def test_a_budget_of_time_ends_and_says_what_it_was(tmp_path: Path, unit: str) -> None:
     started = time.monotonic()
-    result = train(GAME, out=tmp_path / "run", seconds=0.5, config_overrides=TINY, seed=7)
+    result = train(GAME, out=tmp_path / "run", config_overrides=TINY, seed=7, **{unit: 0.5})  # type: ignore[arg-type]
     assert time.monotonic() - started < 60
+    (phase,) = result.phases
+    assert getattr(phase, unit) >= 0.5
     line = re.fullmatch(r"backalley train tests.kuhn .* --decisions (\d+)", result.command)
     assert line
     again = tiny(tmp_path / "again", int(line[1]), seed=7)
     assert weights(again) == weights(result.folder)
+
+
+def test_a_stopped_run_has_spent_what_it_spent(tmp_path: Path) -> None:
+    """Processor time counts on over a stop: a run that was cut off is not given more of it."""
+    run = stopped_after(3, tmp_path / "run")
+    kept = checkpoint.latest(run)
+    assert kept is not None
+    spent = kept[1]["processor_seconds"]
+    assert spent > 0
+    (phase,) = train(GAME, resume=run, processor_seconds=spent + 0.3).phases
+    assert spent + 0.3 <= phase.processor_seconds < spent + 30
+    assert json.loads((run / "run.json").read_bytes())["processor_seconds"] == spent + 0.3
 
 
 def test_a_finished_run_resumed_only_plays_its_matches_again(whole: Path, tmp_path: Path) -> None:

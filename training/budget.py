@@ -1,4 +1,5 @@
-"""How long a run learns: seconds of training or decisions on the tables, over all its phases."""
+"""How long a run learns: seconds of training, by the clock or of the processor, or decisions on the tables, over all
+its phases."""
 
 from __future__ import annotations
 
@@ -18,18 +19,23 @@ class TrainingError(ValueError):
 
 @dataclass(frozen=True)
 class Budget:
-    """When a run is finished: after so many seconds of training, so many decisions on the tables, or whichever comes
-    first. `decisions` counts the whole run's, or in a tuple those of each phase."""
+    """When a run is finished: after so many seconds of training, so many decisions on the tables, so many seconds of
+    all cores together (`processor_seconds`), or whichever comes first. `decisions` counts the whole run's, or in a
+    tuple those of each phase."""
 
     seconds: float | None = None
     decisions: int | tuple[int, ...] | None = None
+    processor_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        if self.seconds is not None:
-            real = isinstance(self.seconds, numbers.Real) and not isinstance(self.seconds, bool)
-            if not real or not 0 < self.seconds < math.inf:
-                raise TrainingError(f"seconds is {self.seconds!r}; a budget is a number greater than 0.")
-            object.__setattr__(self, "seconds", float(self.seconds))
+        for name in ("seconds", "processor_seconds"):
+            time = getattr(self, name)
+            if time is None:
+                continue
+            real = isinstance(time, numbers.Real) and not isinstance(time, bool)
+            if not real or not 0 < time < math.inf:
+                raise TrainingError(f"{name} is {time!r}; a budget is a number greater than 0.")
+            object.__setattr__(self, name, float(time))
         if self.decisions is not None:
             given: Any = self.decisions
             counts = list(given) if isinstance(given, list | tuple) and given else [given]
@@ -51,27 +57,29 @@ class Budget:
                 "number for each, or one for all."
             )
 
-    def ended(self, phases: Phases, seconds: float, decisions: Sequence[int]) -> bool:
-        """Whether the phase that a run is in is at its end: the run's `seconds` so far, and the decisions of each phase
-        so far, those of the phase itself last. No phase ends before its first step."""
+    def ended(self, phases: Phases, seconds: float, decisions: Sequence[int], processor_seconds: float = 0.0) -> bool:
+        """Whether the phase that a run is in is at its end: the run's `seconds` and `processor_seconds` so far, and the
+        decisions of each phase so far, those of the phase itself last. No phase ends before its first step."""
         number = len(decisions) - 1
         end = phases.ends[number]
         by_time = self.seconds is not None and seconds >= self.seconds * end
+        by_time |= self.processor_seconds is not None and processor_seconds >= self.processor_seconds * end
         if isinstance(self.decisions, tuple):
             by_count = decisions[number] >= self.decisions[number]
         else:
             by_count = self.decisions is not None and sum(decisions) >= self.decisions * end
         return decisions[number] > 0 and (by_time or by_count)
 
-    def progress(self, seconds: float, decisions: int) -> tuple[float, float]:
+    def progress(self, seconds: float, decisions: int, processor_seconds: float = 0.0) -> tuple[float, float]:
         """How much of the run is done and how much is to do, in the unit of the limit that comes nearer."""
         planned = sum(self.decisions) if isinstance(self.decisions, tuple) else self.decisions
-        limits = [(seconds, self.seconds), (decisions, planned)]
+        limits = [(seconds, self.seconds), (decisions, planned), (processor_seconds, self.processor_seconds)]
         return max(((done, limit) for done, limit in limits if limit), key=lambda pair: pair[0] / pair[1])
 
     def words(self) -> list[str]:
         """The budget as options of the command line."""
         words = ["--seconds", f"{self.seconds:g}"] if self.seconds else []
+        words += ["--processor-seconds", f"{self.processor_seconds:g}"] if self.processor_seconds else []
         return words + (["--decisions", _listed(self.decisions)] if self.decisions else [])
 
 

@@ -47,6 +47,8 @@ class Outcome(NamedTuple):
     """The folder of the policy that stands after it, from the run's."""
     digest: str
     """The digest of that policy's file."""
+    processor_seconds: float = 0.0
+    """The time that all cores together spent learning in it."""
 
     @classmethod
     def from_json(cls, kept: dict[str, Any]) -> Outcome:
@@ -96,6 +98,11 @@ class Course:
         return math.fsum(one.seconds for one in self.done) + self.phase.seconds
 
     @property
+    def processor_seconds(self) -> float:
+        """Seconds of training of all cores together."""
+        return math.fsum(one.processor_seconds for one in self.done) + self.phase.processor_seconds
+
+    @property
     def samples(self) -> int:
         """Decisions learned from in all."""
         return sum(one.samples for one in self.done) + self.phase.samples
@@ -113,7 +120,12 @@ class Course:
     @property
     def ended(self) -> bool:
         """Whether the phase has had its share of the budget."""
-        return self.run.budget.ended(self.run.config.run.phases, self.seconds, self.each)
+        return self.run.budget.ended(self.run.config.run.phases, self.seconds, self.each, self.processor_seconds)
+
+    @property
+    def progress(self) -> tuple[float, float]:
+        """How much of the run is done, and how much is to do."""
+        return self.run.budget.progress(self.seconds, self.decisions, self.processor_seconds)
 
     @property
     def last(self) -> bool:
@@ -129,9 +141,10 @@ class Course:
 
     def step(self) -> None:
         """A step of the phase; then a line of the log and a checkpoint, where they are due. Raises OSError."""
-        started = time.perf_counter()
+        started, used = time.perf_counter(), time.process_time()
         self.phase.step()
         self.phase.seconds += time.perf_counter() - started
+        self.phase.processor_seconds += time.process_time() - used
         self._steps += 1
         if self.phase.long_steps or self._steps % self.run.config.run.log_every == 0:
             self._log()
@@ -152,7 +165,12 @@ class Course:
     def add_point(self, progress: Tell) -> None:
         """A point of the learning curve. What `progress` raises ends it."""
         self.curve.add(
-            self.phase, seconds=self.seconds, decisions=self.decisions, samples=self.samples, progress=progress
+            self.phase,
+            seconds=self.seconds,
+            processor_seconds=self.processor_seconds,
+            decisions=self.decisions,
+            samples=self.samples,
+            progress=progress,
         )
 
     # The end of a phase -----------------------------------------------------------------------------------------------
@@ -188,6 +206,7 @@ class Course:
             words,
             stands.relative_to(run.folder).as_posix(),
             _digest(stands),
+            phase.processor_seconds,
         )
 
     def enter_next(self, outcome: Outcome) -> None:
@@ -222,6 +241,7 @@ class Course:
             "done": [one.to_json() for one in self.done],
             "steps": self._steps,
             "seconds": self.phase.seconds,
+            "processor_seconds": self.phase.processor_seconds,
             "phase": self.phase.facts(),
         }
         checkpoint.save(self.run.folder, self.phase.number, self.decisions, self.phase.arrays(), facts)
@@ -253,6 +273,7 @@ class Course:
                 raise ValueError(f"the policy in {self.done[-1].policy} is not the one that stood when the phase began")
         self.enter()
         self._steps, self.phase.seconds = int(facts["steps"]), float(facts["seconds"])
+        self.phase.processor_seconds = float(facts.get("processor_seconds", 0))
         self._saved = self.phase.seconds
         self.phase.restore(arrays, facts["phase"])
 

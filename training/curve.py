@@ -45,7 +45,14 @@ class Curve:
         return seconds >= self._next
 
     def add(
-        self, phase: Phase, *, seconds: float, decisions: int, samples: int, progress: Callable[[int, int], None]
+        self,
+        phase: Phase,
+        *,
+        seconds: float,
+        processor_seconds: float,
+        decisions: int,
+        samples: int,
+        progress: Callable[[int, int], None],
     ) -> None:
         """Play a point and write it down, unless the curve is off or has it already; the numbers are the run's so far.
 
@@ -64,6 +71,7 @@ class Curve:
         values = {
             "phase": phase.number + 1,
             "seconds": seconds,
+            "processor_seconds": processor_seconds,
             "samples": samples,
             **own.mean_return.columns("mean_return"),
             **own.win_share.columns("win_share"),

@@ -59,8 +59,8 @@ class Phase(abc.ABC):
         """Decisions made on tables so far, which every step adds to."""
         self.samples = 0
         """Decisions learned from so far."""
-        self.seconds = 0.0
-        """Time spent in `step` so far; the course of the run keeps it."""
+        self.seconds = self.processor_seconds = 0.0
+        """Time spent in `step` so far, by the clock and on all cores together; the course of the run keeps them."""
 
     @classmethod  # noqa: B027
     def check(cls, game: Game, config: Config) -> None:

@@ -112,6 +112,7 @@ class Run:
             "seed": self.seed,
             "seconds": self.budget.seconds,
             "decisions": self.budget.decisions,
+            "processor_seconds": self.budget.processor_seconds,
             "device": self.device,
             "precision": self.precision,
             "command": self.command(),
@@ -169,7 +170,7 @@ def reopen(folder: Path, named: str | Game | GameType | None, budget: Budget, *,
     facts = _read(folder)
     game = _game_of(folder, facts, named)
     if budget == Budget():
-        budget = Budget(facts["seconds"], facts["decisions"])
+        budget = _budget(facts)
     if not restart and not checkpoint.found(folder):
         raise TrainingError(
             f"The run in {folder} has no {checkpoint.FOLDER} any more, so there is nothing to go on from. --restart "
@@ -207,7 +208,7 @@ def _read(folder: Path) -> dict[str, Any]:
         if wrong:
             raise TypeError(f"{wrong[0]} is {facts[wrong[0]]!r}")
         _seed(facts["seed"])
-        Budget(facts["seconds"], facts["decisions"]).progress(0, 0)
+        _budget(facts).progress(0, 0)
     except OSError as error:
         raise TrainingError(f"{path} cannot be read: {error.strerror or error}.") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -216,6 +217,11 @@ def _read(folder: Path) -> dict[str, Any]:
         raise TrainingError(f"{path} is damaged, or no file of this trainer: {str(error).rstrip('.')}.") from None
     found: dict[str, Any] = facts
     return found
+
+
+def _budget(facts: Mapping[str, Any]) -> Budget:
+    """The budget that `run.json` tells of."""
+    return Budget(facts["seconds"], facts["decisions"], facts.get("processor_seconds"))
 
 
 def _game_of(folder: Path, facts: Mapping[str, Any], named: str | Game | GameType | None) -> Game:

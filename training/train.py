@@ -53,6 +53,7 @@ def train(
     out: str | Path | None = None,
     seconds: float | None = None,
     decisions: int | Sequence[int] | None = None,
+    processor_seconds: float | None = None,
     seed: int | None = None,
     config: str | Path | None = None,
     config_overrides: Mapping[str, Any] | None = None,
@@ -66,9 +67,10 @@ def train(
 
     A new run takes a game, by name or bound to its options; settings over the game's own, in a YAML file `config` and
     in `config_overrides` by dotted names (`{"ppo.learning_rate": 1e-3}`), which come last; a `seed`, by default 0; and
-    a budget in `seconds` of training or `decisions` on the tables, in all or in a list for each phase (the settings'
-    seconds where neither is given). `out` must be a new or empty folder, by default one under runs/. `device` is "auto"
-    (the processor: these networks are small), "cpu", "cuda" or "cuda:N".
+    a budget in `seconds` of training, `decisions` on the tables, in all or in a list for each phase, or
+    `processor_seconds`, which all cores together spend on training (the settings' seconds where none is given). `out`
+    must be a new or empty folder, by default one under runs/. `device` is "auto" (the processor: these networks are
+    small), "cpu", "cuda" or "cuda:N".
 
     The run goes through the phases that the setting `run.phases` lists. After each one the new policy has to beat the
     one that stood before, where there is one, or that one stays.
@@ -84,7 +86,7 @@ def train(
     OptionError or UnknownGame in a sentence, and nothing changed. A disk that is full, or will not be written to, ends
     the run with a TrainingError; the last checkpoint stays as it was.
     """
-    budget = Budget(seconds, decisions)  # type: ignore[arg-type]  # it checks what it is given
+    budget = Budget(seconds, decisions, processor_seconds)  # type: ignore[arg-type]  # it checks what it is given
     if resume is not None:
         if config_overrides or config is not None or seed is not None or out is not None or device != "auto":
             raise TrainingError("A resumed run keeps its seed, options, settings, folder and device; leave them out.")
@@ -161,7 +163,7 @@ def _learn(course: Course, progress: Progress, say: Say) -> Outcome:
                 say(f"Phase {course.phase.number + 1} of {count}: {run.config.run.phases.names[course.phase.number]}.")
             while not course.ended and not asked.is_set():
                 course.step()
-                progress(*run.budget.progress(course.seconds, course.decisions), course.phase.summary())
+                progress(*course.progress, course.phase.summary())
                 if course.curve.due(course.seconds):
                     with suppress(_Interrupted):
                         course.add_point(tell("of the learning curve"))

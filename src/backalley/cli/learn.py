@@ -42,6 +42,7 @@ def counts(ctx: click.Context, parameter: click.Parameter, given: str | None) ->
 @click.option(
     "--decisions", callback=counts, metavar="N[,N...]", help="Train for this many decisions, in all or in each phase."
 )
+@click.option("--processor-seconds", type=float, help="Train until all cores together have spent this long.")
 @seed_option(None, "Decides packs, weights and exploration; 0 by default.")
 @click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="A YAML file of settings, by sections.")
 @click.option(
@@ -57,6 +58,7 @@ def train(
     out: Path | None,
     seconds: float | None,
     decisions: list[int] | None,
+    processor_seconds: float | None,
     seed: int | None,
     config: Path | None,
     overrides: dict[str, str],
@@ -83,6 +85,7 @@ def train(
                 out=out,
                 seconds=seconds,
                 decisions=decisions,
+                processor_seconds=processor_seconds,
                 seed=seed,
                 config=config,
                 config_overrides=overrides,
