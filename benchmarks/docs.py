@@ -28,7 +28,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.catalogue import games, games_root
 
-from . import standing
+from . import comparison, standing
 from .cells import Found, Line, agent, given_options, interval, mean, options, percent, title
 from .tabular import markdown
 
@@ -238,6 +238,8 @@ KINDS: dict[str, Callable[[Sequence[Found]], Iterable[Line] | str]] = {
     "ladder": standing.ladder,
     "ladders": standing.ladders,
     "cross": standing.cross,
+    "methods": comparison.methods,
+    "methods_means": comparison.methods_means,
 }
 """The kinds of tables, and of sentences, by name."""
 MADE_BY = {
@@ -247,10 +249,11 @@ MADE_BY = {
         ("ladders", "benchmarks.ladder"),
         ("cross", "benchmarks.cross"),
         ("rates", "training.rates"),
+        ("methods", "training.methods"),
     )
 }
 """Kinds whose files one command makes for any game: a page may ask for them before they are measured."""
-_WORDS = {"game", "options", "A", "B", "agent", "against", "alone", "play", "trainer", "phase"}
+_WORDS = {"game", "options", "A", "B", "agent", "against", "alone", "play", "trainer", "phase", "way to train", "seed"}
 """Columns that stand to the left; the others are numbers."""
 
 
@@ -267,6 +270,8 @@ def table(kind: str, files: Sequence[Found]) -> str:
     commands, notes = [found["command"] for found in files], list[str]()
     if kind in ("ladder", "ladders", "cross"):
         commands, notes = commands + standing.makers(files), standing.notes(files)
+    elif kind in ("methods", "methods_means"):
+        notes = comparison.notes(files)
     parts = [markdown(head, rows, left=left), "\n".join(notes), "\n".join(["```sh", *dict.fromkeys(commands), "```"])]
     return "\n\n".join(part for part in parts if part)
 

@@ -25,6 +25,8 @@ class Publication(NamedTuple):
     search_deals: int
     cross_deals: int
     """Of each pairing of the cross table."""
+    method_deals: int
+    """Of each policy that ways to train are compared by."""
     against: str
     """The bot that is the measure; random play where a game has none."""
 
@@ -55,5 +57,6 @@ def _publication(game: Game, given: Mapping[str, Any]) -> Publication:
         searches=tuple(given["searches"]),
         search_deals=given["search_deals"],
         cross_deals=given["cross_deals"],
+        method_deals=given["method_deals"],
         against=given.get("against", best),
     )

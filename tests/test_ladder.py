@@ -21,7 +21,7 @@ from tests import high_card, kuhn
 from tests.cases import GAMES
 from tests.tiny_policies import corrections, elsewhere, made
 
-EVERY = {"deals": 60, "searches": ["mc:2"], "search_deals": 20, "cross_deals": 30}
+EVERY = {"deals": 60, "searches": ["mc:2"], "search_deals": 20, "cross_deals": 30, "method_deals": 40}
 
 
 @pytest.fixture
