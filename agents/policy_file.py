@@ -30,6 +30,8 @@ from .players import Arrays, Player
 
 FORMAT = 3
 JSON_FILE, WEIGHTS_FILE = "policy.json", "policy.safetensors"
+CURVE_JSON = "curve.json"
+"""The learning curve of a run, beside its policy's folder; of a policy that comes with a game, in it."""
 _KINDS = {"name": str, "game": str, "found_by": str, "version": int, "options": dict, "actions": int}
 _KINDS |= {"observation": list, "player": dict, "weights": dict, "made": dict}
 
@@ -84,11 +86,12 @@ def save_policy(
         "weights": {"file": WEIGHTS_FILE, "bytes": len(packed), "sha256": hashlib.sha256(packed).hexdigest()},
         "made": dict(made),
     }
-    _write(folder, metadata, packed)
+    _write(folder, metadata, packed, {})
 
 
 def copy_policy(source: Path, folder: Path, *, name: str, serves: Mapping[str, Sequence[Any]]) -> None:
-    """Write the policy in `source` to `folder` under another name, wholly or not at all.
+    """Write the policy in `source` to `folder` under another name, wholly or not at all, with the learning curve of its
+    run where there is one.
 
     `serves` says, by the option's name, under which other values than its own it plays as it should. Raises
     PolicyFileError for a policy that is damaged, and OSError.
@@ -97,12 +100,15 @@ def copy_policy(source: Path, folder: Path, *, name: str, serves: Mapping[str, S
     metadata = read_metadata(source)
     _read_weights(source, metadata)
     served = {option: list(values) for option, values in serves.items() if values}
-    _write(folder, {**metadata, "name": name, "serves": served}, (source / WEIGHTS_FILE).read_bytes())
+    curves = (place / CURVE_JSON for place in (source, source.resolve().parent))
+    more = next(({CURVE_JSON: path.read_bytes()} for path in curves if path.is_file()), {})
+    _write(folder, {**metadata, "name": name, "serves": served}, (source / WEIGHTS_FILE).read_bytes(), more)
 
 
-def _write(folder: Path, metadata: dict[str, Any], packed: bytes) -> None:
+def _write(folder: Path, metadata: dict[str, Any], packed: bytes, more: Mapping[str, bytes]) -> None:
     signed = {**metadata, "sha256": _metadata_digest(metadata)}
-    durable.write_folder(folder, {WEIGHTS_FILE: packed, JSON_FILE: json.dumps(signed, indent=1).encode() + b"\n"})
+    files = {WEIGHTS_FILE: packed, JSON_FILE: json.dumps(signed, indent=1).encode() + b"\n"}
+    durable.write_folder(folder, {**files, **more})
 
 
 def _half(name: str, weights: npt.NDArray[Any]) -> npt.NDArray[np.float16]:

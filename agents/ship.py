@@ -3,9 +3,9 @@
     python -m backalley.agents.ship add runs/mine standard --serves match=game,series
     python -m backalley.agents.ship digests [GAME ...]
 
-The first copies the policy to `policy/standard/` beside the game's `game.py`. The second is for a change that is meant
-to alter how policies play, or the positions they are asked at: tests hold every policy to the digest of its actions
-that stands in `policy/digests.json`.
+The first copies the policy to `policy/standard/` beside the game's `game.py`, with the learning curve of its run. The
+second is for a change that is meant to alter how policies play, or the positions they are asked at: tests hold every
+policy to the digest of its actions that stands in `policy/digests.json`.
 """
 
 from __future__ import annotations

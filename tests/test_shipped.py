@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from backalley.agents.learned import PolicyAgent
+from backalley.agents.policy_file import CURVE_JSON
 from backalley.agents.registry import agent
 from backalley.agents.ship import DIGESTS_FILE, read_digests
 from backalley.agents.shipped import FOLDER, Shipped, shipped
@@ -39,6 +40,16 @@ def test_it_can_be_made_again(game: Game, one: Shipped) -> None:
     assert made["command"].startswith(f"backalley train {game.spec}")
     assert made["commit"]
     assert not made["commit"].endswith("+changes"), "made from files that no commit holds"
+
+
+@EACH
+def test_the_learning_curve_beside_it_is_of_its_run(game: Game, one: Shipped) -> None:
+    path = one.folder / CURVE_JSON
+    if not path.is_file():
+        pytest.skip("made before runs had learning curves")
+    found = json.loads(path.read_bytes())
+    assert found["command"] == one.metadata["made"]["command"]
+    assert found["points"][-1]["decisions"] == one.metadata["made"]["decisions"]
 
 
 @EACH

@@ -13,7 +13,7 @@ import backalley
 from backalley.agents import ship as shipping
 from backalley.agents import shipped
 from backalley.agents.learned import PolicyAgent
-from backalley.agents.policy_file import JSON_FILE, PolicyFileError, read_metadata
+from backalley.agents.policy_file import CURVE_JSON, JSON_FILE, PolicyFileError, read_metadata
 from backalley.agents.registry import agent
 from backalley.agents.ship import read_digests, ship
 from backalley.cli import main
@@ -131,6 +131,17 @@ def test_a_shipped_policy_plays_as_the_one_it_was_copied_from(game: Game, tmp_pa
     assert digest == shipping.digest_of_play(one, game)
     ship(made(tmp_path / "second", game, seed=4), "standard", game)  # takes its place
     assert read_digests(game) != {"standard": digest}
+
+
+def test_the_learning_curve_of_the_run_comes_along(game: Game, tmp_path: Path) -> None:
+    made(tmp_path / "run" / "policy", game)
+    (tmp_path / "run" / CURVE_JSON).write_text("the curve")
+    for source in (tmp_path / "run", tmp_path / "run" / "policy"):
+        place = ship(source, "standard", game)
+        assert (place / CURVE_JSON).read_text() == "the curve"
+    assert (ship(place, "standard", game) / CURVE_JSON).read_text() == "the curve", "it stays where it came along"
+    ship(made(tmp_path / "alone", game, 2), "standard", game)
+    assert not (place / CURVE_JSON).exists(), "another policy's is no longer there"
 
 
 @pytest.mark.parametrize(

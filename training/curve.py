@@ -15,6 +15,7 @@ from typing import Any
 
 from backalley.agents.base import Agent
 from backalley.agents.learned import PolicyAgent
+from backalley.agents.policy_file import CURVE_JSON
 from backalley.agents.rule_based import BotAgent, RandomAgent
 from backalley.benchmarks import results
 from backalley.benchmarks.report import report
@@ -22,7 +23,7 @@ from backalley.benchmarks.report import report
 from .gate import curve_keys, meet
 from .logs import CsvLog
 from .phase import Phase
-from .run import CURVE_FILE, CURVE_JSON, Run
+from .run import CURVE_FILE, Run
 
 
 class Curve:

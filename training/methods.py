@@ -24,6 +24,7 @@ import click
 import backalley
 from backalley.agents.base import Agent
 from backalley.agents.learned import PolicyAgent
+from backalley.agents.policy_file import CURVE_JSON
 from backalley.agents.registry import agent as agent_of
 from backalley.benchmarks import comparison, publication, results
 from backalley.benchmarks.evaluate import evaluate
@@ -37,7 +38,7 @@ from backalley.progress import progress_bar
 from . import config as config_rules
 from .budget import Budget
 from .report import TrainingResult
-from .run import CURVE_JSON, PHASES_FOLDER, POLICY_FOLDER, RUN_FILE
+from .run import PHASES_FOLDER, POLICY_FOLDER, RUN_FILE
 from .train import Progress, Stopped, train
 from .ways import Method, methods_of, opponents, plan_of
 

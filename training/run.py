@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from backalley.agents.policy_file import CURVE_JSON
 from backalley.benchmarks import results
 from backalley.envs.core import durable
 from backalley.envs.core.base import Game, GameType
@@ -30,7 +31,7 @@ from .config import Config
 RUN_FILE, CONFIG_FILE, GIVEN_FILE = "run.json", "config.yaml", "given.yaml"
 EVALUATION_FILE, LOG_FILE = "evaluation.json", "progress.csv"
 POLICY_FOLDER, PHASES_FOLDER, TENSORBOARD_FOLDER = "policy", "phases", "tensorboard"
-CURVE_FILE, CURVE_JSON = "curve.csv", "curve.json"
+CURVE_FILE = "curve.csv"
 _FORMAT = 3
 
 
