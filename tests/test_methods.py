@@ -29,13 +29,14 @@ from tests.tiny_runs import TINY
 
 EVERY = {"deals": 60, "searches": [], "search_deals": 20, "cross_deals": 30, "method_deals": 40}
 BUDGET = 0.05
+POINTS = {"run.curve_every": BUDGET / 10}
 
 
 @pytest.fixture
 def game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Game:
     """Kuhn poker, whose settings are tiny playouts."""
     found = elsewhere(tmp_path, monkeypatch, kuhn)
-    settings(found, {**TINY, **PLAYOUTS, "run.curve_every": 1000}, tmp_path / "configs", monkeypatch)
+    settings(found, {**TINY, **PLAYOUTS}, tmp_path / "configs", monkeypatch)
     monkeypatch.setattr(publication, "_plans", lambda: {"seed": 7, "every": EVERY})
     monkeypatch.chdir(tmp_path)
     return found
@@ -110,7 +111,9 @@ def test_every_way_with_every_seed(game: Game, tmp_path: Path) -> None:
         assert row["processor_seconds"] >= BUDGET
         assert row["command"].startswith(f"backalley train {game.spec} ")
         assert f"--seed {row['training_seed']} --decisions {row['decisions']}" in row["command"]
-        assert row["curve"]["points"][-1]["decisions"] == row["decisions"]
+        points = row["curve"]["points"]
+        assert points[-1]["decisions"] == row["decisions"]
+        assert points[-1]["processor_seconds"] == pytest.approx(row["processor_seconds"], abs=0.1)
         assert ("gate" in row) == (row["method"] == "default"), "the others begin from nobody's play"
         assert list(row["against"]) == ["bot:random", "random"]
     assert found["rows"][0]["words"][0].startswith("It is bot:random with learned corrections")
@@ -141,10 +144,10 @@ def test_what_stands_is_not_made_again(game: Game, tmp_path: Path, monkeypatch: 
     assert len(made) == 2, "one run, and one step to compile"
     second = compare(game, ["default", "gains"], num_seeds=2, processor_seconds=BUDGET, keep=path)
     assert [one for one in made if one[0] is not None] == [
-        (0, {}),
-        (0, {"playouts.learned": "gains"}),
-        (1, {}),
-        (1, {"playouts.learned": "gains"}),
+        (0, POINTS),
+        (0, {"playouts.learned": "gains", **POINTS}),
+        (1, POINTS),
+        (1, {"playouts.learned": "gains", **POINTS}),
     ]
     assert second["rows"][0] == first["rows"][0]
     made.clear()

@@ -44,6 +44,8 @@ from .ways import Method, methods_of, opponents, plan_of
 
 RUNS = Path("runs") / "methods"
 MOST_SEEDS = 100
+_CURVE_POINTS = 10
+"""Of each run on one core; on two cores half as many."""
 _WARMING = {"run.gate_deals": 2, "run.evaluation_deals": 2, "run.curve_every": 0}
 Row = dict[str, Any]
 
@@ -145,8 +147,9 @@ class Comparison:
         if (folder / RUN_FILE).is_file():
             result = train(resume=folder, processor_seconds=self.budget, progress=told)
         else:
+            settings = {**method.settings, "run.curve_every": self.budget / _CURVE_POINTS}
             spent: dict[str, Any] = {"processor_seconds": self.budget, "seed": seed, "progress": told}
-            result = train(self.game, out=folder, config_overrides=method.settings, **spent)
+            result = train(self.game, out=folder, config_overrides=settings, **spent)
         last = result.phases[-1]
         learned = folder / PHASES_FOLDER / f"{len(result.phases)}-{last.kind}" / POLICY_FOLDER
         player = PolicyAgent(learned, self.game)
