@@ -22,12 +22,14 @@ from backalley.agents.rule_based import BotAgent, RandomAgent
 from backalley.benchmarks.evaluate import evaluate
 from backalley.benchmarks.seating import seatings
 from backalley.envs.core.base import Game
+from backalley.envs.core.kernel import kernel
+from backalley.envs.core.parts import CHANCE, OVER
 from backalley.training import config, fitting
 from backalley.training.config import ConfigError
 from backalley.training.held_out import MARGINS, HeldOut, choices
 from backalley.training.playouts import Playouts
 from backalley.training.train import train
-from tests import kuhn
+from tests import high_card, kuhn
 from tests.test_training_policy import edit
 
 GAME = kuhn.GAME.bind()
@@ -77,6 +79,34 @@ def test_labels_are_what_the_cards_say(tmp_path: Path) -> None:
             assert call in {0: (-1.0,), 1: (-1.0, 3.0), 2: (3.0,)}[card]
             seen.add((card, call))
     assert seen == {(0, -1.0), (1, -1.0), (1, 3.0), (2, 3.0)}
+
+
+@kernel
+def double_or_nothing(options: Any, state: Any, action: int) -> None:
+    """Who stays is dealt another card."""
+    state.stays[0] = action
+    state.seat = CHANCE if action else OVER
+
+
+@kernel
+def upper_half_wins(options: Any, state: Any, deck: npt.NDArray[Any]) -> None:
+    state.card[0] = deck[0]
+    state.seat = 0
+    if state.stays[0]:
+        state.reward[0] = 1.0 if deck[0] >= high_card.CARDS // 2 else -1.0
+        state.seat = OVER
+
+
+def test_the_cards_of_playouts_do_not_depend_on_the_lot_that_chose_them(tmp_path: Path) -> None:
+    kernels = high_card.GAME.kernels._replace(step=double_or_nothing, deal=upper_half_wins)
+    game = dataclasses.replace(high_card.GAME, kernels=kernels, cards_needed=lambda options: 1).bind(seats=1)
+    made = phase(tmp_path, game, playouts__label_share=0.1)
+    made.step()
+    taken = made.labels.made[:, None] > np.arange(8)
+    gains = (made.labels.gain[..., 1] - made.labels.gain[..., 0])[taken]
+    assert len(gains) == 48 * 8
+    assert set(np.abs(gains)) == {1.0}
+    assert abs(gains.mean()) < 4 / np.sqrt(len(gains))
 
 
 @pytest.mark.parametrize("name", ["kuhn", "pitch"])

@@ -36,8 +36,10 @@ BEST, SECOND, RANDOM, POLICY = 0, 1, 2, 3
 """Who may sit at a table: the player that is to be bettered, the next best bot, nobody in particular, the policy so
 far."""
 
-_SEATING, _LABEL, _NOISE, _NEXT = 1, 2, 3, 4
+_SEATING, _PLAY, _NEXT = 1, 2, 3
 """Numbers under which randomness is forked off an episode's key."""
+_LABEL, _NOISE, _PLAYED_ON = 1, 2, 3
+"""And off a decision's: what is played on may not know by which lot it came to be."""
 _DRAWS = 1 << 24
 
 
@@ -188,7 +190,7 @@ def play_table(
     limit: int, tables: Tables, labels: Labels, row: int,
 ) -> None:  # fmt: skip
     """One decision on a table, with its label if the lot says so; where the episode ends, the next begins."""
-    key = rng.fork(tables.key[row], int(batch.decisions[row]))
+    key = rng.fork(rng.fork(tables.key[row], _PLAY), int(batch.decisions[row]))
     player, choices = int(tables.who[row, batch.seat[row]]), 0
     for action in range(batch.mask.shape[1]):
         choices += int(batch.mask[row, action])
@@ -199,7 +201,7 @@ def play_table(
         tables.counts[row, 2] += int(player == POLICY)
         tables.counts[row, 3] += int(player == POLICY and action != advice)
         if happens(key, _LABEL, field.label):
-            here = rng.fork(key, _LABEL)
+            here = rng.fork(key, _PLAYED_ON)
             write_label(options, learner.base, batch, scratch, deck, limit, tables, labels, row, advice, here)
     if not tables.held[row] and happens(key, _NOISE, field.noise):
         action = random_legal(batch.mask[row], key)
