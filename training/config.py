@@ -96,6 +96,10 @@ class Playouts(NamedTuple):
         Learned,
         option("corrections of the bot, gains without being shown its action, or imitation of it alone"),
     ]
+    temperature: Annotated[
+        float,
+        option("actions are drawn with probability proportional to exp(gain / temperature); 0 plays the best", low=0),
+    ]
 
 
 class Network(NamedTuple):

@@ -19,14 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.corrections import correction, solves_nothing
-from backalley.agents.inference import Net, act, forward, forward_advised, likeliest
+from backalley.agents.inference import Net, act, chances, forward_advised
 from backalley.agents.rule_based import random_act, random_legal, seen_record, seen_vector
 from backalley.agents.search import no_leaf_value, play_on
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.drivers import Batch, Deck, apply, begin, deal_out, report, show
 from backalley.envs.core.engine import table_names
-from backalley.envs.core.kernel import kernel
+from backalley.envs.core.kernel import kernel, passing
 from backalley.envs.core.parts import Bot
 from backalley.envs.core.specialise import specialise, template, unbound
 
@@ -73,6 +73,8 @@ class Learner(NamedTuple):
     advised: bool
     """Whether it reads that player's action; otherwise it plays by itself."""
     margin: float
+    mix: npt.NDArray[np.float64]
+    """Room for how likely that player plays each action [A]."""
 
 
 class Tables(NamedTuple):
@@ -99,7 +101,8 @@ class Labels(NamedTuple):
     flat: npt.NDArray[Any]
     """What the seat saw [B, S, O]."""
     gain: npt.NDArray[np.float32]
-    """By how much more it gained by each action than by the bot's; NaN where that was not legal [B, S, A]."""
+    """By how much more it gained by each action than by the bot's, or than the policy's own mix; NaN where that was not
+    legal [B, S, A]."""
     advice: npt.NDArray[np.int16]
     """The bot's action [B, S]."""
     episode: npt.NDArray[np.int32]
@@ -137,9 +140,22 @@ def seat_players(tables: Tables, field: Field, row: int) -> None:
         tables.who[row, drawn] = POLICY
 
 
-BOT = BOT_VIEW = OTHER = SOLVES = unbound
-"""The player that is to be bettered, what it is shown of a table, the next best bot, and where there is nothing to be
-learned, in the templates below."""
+BOT = BOT_VIEW = MIX = OTHER = SOLVES = unbound
+"""The player that is to be bettered, what it is shown of a table, how likely it plays what, the next best bot, and
+where there is nothing to be learned, in the templates below."""
+
+
+@passing
+def mix_of_bot(options: Any, shown: Any, mask: npt.NDArray[np.int8], advice: int, out: npt.NDArray[Any]) -> None:
+    """A bot is measured by the action that it plays."""
+    out[:] = 0.0
+    out[advice] = 1.0
+
+
+@passing
+def mix_of_net(net: Net, shown: Any, mask: npt.NDArray[np.int8], advice: int, out: npt.NDArray[Any]) -> None:
+    """A policy by all that it might have played: what was drawn would only add noise."""
+    chances(net, shown, mask, out)
 
 
 @template
@@ -157,15 +173,16 @@ def act_as(options: Any, learner: Learner, batch: Batch, row: int, player: int, 
             return advice
         advantages = forward_advised(learner.net, batch.flat[row], advice)
         return correction(advantages, batch.mask[row], advice, learner.margin)
-    return likeliest(forward(learner.net, batch.flat[row]), batch.mask[row])
+    return act(learner.net, batch.flat[row], batch.mask[row], key)
 
 
 @template
 def write_label(
-    options: Any, base: Any, batch: Batch, scratch: Batch, deck: Deck, limit: int, tables: Tables, labels: Labels,
-    row: int, advice: int, key: np.uint64,
+    options: Any, learner: Learner, batch: Batch, scratch: Batch, deck: Deck, limit: int, tables: Tables,
+    labels: Labels, row: int, advice: int, key: np.uint64,
 ) -> None:  # fmt: skip
-    """Play every legal action on from the state of a table, and note what each gains over the advice."""
+    """Play every legal action on from the state of a table, and note what each gains over the player that is to be
+    bettered, who plays `advice` there, or draws."""
     place, seat = labels.made[row], int(batch.seat[row])
     for number in range(batch.flat.shape[1]):
         labels.flat[row, place, number] = batch.flat[row, number]
@@ -176,11 +193,15 @@ def write_label(
         if batch.mask[row, action]:
             scratch.state[0] = batch.state[row]
             scratch.decisions[0], scratch.stream[0] = batch.decisions[row], key
-            gain[action] = play_on(base, options, scratch, deck, limit, key, seat, action)
+            gain[action] = play_on(learner.base, options, scratch, deck, limit, key, seat, action)
             tables.counts[row, 1] += 1
-    base = gain[advice]
+    MIX(learner.base, BOT_VIEW(batch, row), batch.mask[row], advice, learner.mix)
+    mean = 0.0
     for action in range(gain.shape[0]):
-        gain[action] -= base
+        if batch.mask[row, action]:
+            mean += learner.mix[action] * gain[action]
+    for action in range(gain.shape[0]):
+        gain[action] -= mean
     labels.made[row] += 1
 
 
@@ -202,7 +223,7 @@ def play_table(
         tables.counts[row, 3] += int(player == POLICY and action != advice)
         if happens(key, _LABEL, field.label):
             here = rng.fork(key, _PLAYED_ON)
-            write_label(options, learner.base, batch, scratch, deck, limit, tables, labels, row, advice, here)
+            write_label(options, learner, batch, scratch, deck, limit, tables, labels, row, advice, here)
     if not tables.held[row] and happens(key, _NOISE, field.noise):
         action = random_legal(batch.mask[row], key)
     apply(options, batch, row, action)
@@ -243,6 +264,7 @@ def label_driver(game: Game, advisor: Bot | None) -> Callable[..., None]:
     names = {
         "BOT": act if advisor is None or best is None else best.act,
         "BOT_VIEW": seen_vector if advisor is None else seen_record,
+        "MIX": mix_of_net if advisor is None else mix_of_bot,
         "OTHER": random_act if second is None else second.act,
         "SOLVES": (advisor and advisor.solves) or solves_nothing,
         "LEAF_VALUE": game.type.leaf_value or no_leaf_value,

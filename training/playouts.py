@@ -35,6 +35,7 @@ from .config import Playouts as PlayoutsSettings
 from .fitting import Fitting, imitation, squared
 from .held_out import MARGINS, HeldOut, choices
 from .labels import Labels, Learner, Tables, fast_bots, field_of, label_driver, seat_players
+from .mixing import by_temperature, check_temperature
 from .phase import Phase
 from .renaming import SuitNames
 
@@ -126,6 +127,7 @@ class Playouts(Phase):
     def check(cls, game: Game, config: Config) -> None:
         """There has to be a bot to begin from, unless the policy betters itself, and something to learn from."""
         check_shares(config.playouts)
+        check_temperature(config.playouts)
         advisor_of(game, config)
 
     def _make_tables(self, streams: np.random.SeedSequence) -> None:
@@ -178,13 +180,13 @@ class Playouts(Phase):
 
     def _label(self) -> None:
         self.tables.counts[:] = 0
-        net = net_of(weights_of(self.fitting.average), self._bound, greedy=True)
+        net = net_of(self._weights(), self._bound, greedy=not self.settings.temperature)
         batch, most = self.engine.batch, self.settings.labels * _MOST_PER_LABEL
 
         def work(thread: int, rows: npt.NDArray[np.int64]) -> None:
             scratch = self._scratch[thread]
             base = own_room(net) if self.advisor is None else self.game.options
-            learner = Learner(base, own_room(net), self.advised, self.margin)
+            learner = Learner(base, own_room(net), self.advised, self.margin, np.zeros(self.game.num_actions))
             args = (self.game.options, learner, self.field, batch, scratch.batch, self._decks[thread])
             rest = (self.engine.start_outcomes, self.engine.limit, self.tables, self.labels, most, rows)
             if self._entry is None:
@@ -195,6 +197,10 @@ class Playouts(Phase):
         made = self.tables.counts.sum(0)
         self.decisions, self.playouts = self.decisions + int(made[0]), self.playouts + int(made[1])
         self._own = made[2:]
+
+    def _weights(self) -> dict[str, npt.NDArray[Any]]:
+        """The policy so far, as it plays."""
+        return by_temperature(weights_of(self.fitting.average), self.unit, self.settings.temperature)
 
     def _score(self, taken: npt.NDArray[np.bool_]) -> None:
         """What the policy as it stands gains on the tables held out, and the margin that it should play by."""
@@ -299,8 +305,8 @@ class Playouts(Phase):
         self._write(folder, made, None)
 
     def _write(self, folder: Path, made: Mapping[str, Any], margin: float | None) -> None:
-        arrays = weights_of(self.fitting.average)
-        player: Player = network_player(arrays, greedy=True)
+        arrays = self._weights()
+        player: Player = network_player(arrays, greedy=not self.settings.temperature)
         name = f"{self.settings.learned.name.lower()}-s{self.seed}"
         if self.advisor and self.advised:
             name = f"{self.advisor.name}+"
