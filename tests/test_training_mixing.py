@@ -156,26 +156,24 @@ def test_only_gains_have_a_temperature(learned: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_mixed_play_comes_near_the_equilibrium_of_kuhn_poker(tmp_path: Path) -> None:
-    """What always plays the best reply to itself goes in circles there."""
+    """What always plays the best goes in circles there."""
     losses = []
-    for temperature in (0.1, 0.0):
+    for temperature in (0.3, 0.0):
         made = mixing(
             tmp_path,
             playouts__temperature=temperature,
             playouts__tables=256,
-            playouts__labels=8,
             playouts__label_share=1.0,
             playouts__noise=0.1,
             playouts__reuse=1,
             playouts__batch_size=256,
-            playouts__learning_rate=3e-3,
-            playouts__averaging=1.0,
-            network__width=32,
+            playouts__learning_rate=1e-2,
+            playouts__averaging=0.0,
         )
-        for _ in range(400):
+        for _ in range(100):
             made.step()
         made.save_policy(tmp_path / f"{temperature}", {})
         losses.append(exploitability(GAME, [PolicyAgent(tmp_path / f"{temperature}", GAME)]).agents[0].mean_loss)
         made.close()
-    assert losses[0] < 0.03
-    assert losses[1] > 0.1
+    assert losses[0] < 0.1
+    assert losses[1] > 0.15
