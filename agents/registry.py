@@ -1,6 +1,6 @@
 """Agents by name: `random`, `bot`, `bot:NAME`, `policy`, `policy:NAME`, `plans` (a game's planner before it has learned
-anything), `mc:WORLDS[:MILLISECONDS]`, `human`, the folder of a trained policy, or one's own: `module:Class`,
-`file.py:Class`, `sb3:model.zip`.
+anything), `search[:WORLDS[:MILLISECONDS]]`, `mc:WORLDS[:MILLISECONDS]`, `human`, the folder of a trained policy, or
+one's own: `module:Class`, `file.py:Class`, `sb3:model.zip`.
 
 A name always means its agent, also where a folder is called so: that folder is `./policy`, or a Path.
 """
@@ -19,6 +19,7 @@ from .base import Agent, as_agent
 from .custom import custom_agent
 from .human import HumanAgent
 from .planner import PlannerAgent
+from .race import race_agent
 from .rule_based import BotAgent, RandomAgent
 from .search import search_agent
 
@@ -49,6 +50,8 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
         return PlannerAgent(game)
     if kind == "mc":
         return search_agent(spec, game, num_threads)
+    if kind == "search":
+        return race_agent(spec, game, num_threads)
     if kind == "sb3":
         from .sb3_model import SB3Agent  # needs Stable-Baselines3
 
@@ -60,7 +63,7 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
     names = named(game)
     near = difflib.get_close_matches(spec, [*names, *game.bots], 1)
     meant = "" if not near else f" Did you mean {near[0] if near[0] in names else f'bot:{near[0]}'}?"
-    shown = ", ".join([*names, "mc:WORLDS[:MILLISECONDS]"])
+    shown = ", ".join([*names, "search[:WORLDS[:MILLISECONDS]]", "mc:WORLDS[:MILLISECONDS]"])
     raise ValueError(f"There is no agent {spec!r}; an agent is {shown}, {FORMS}.{meant}")
 
 

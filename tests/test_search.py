@@ -1,4 +1,4 @@
-"""Flat Monte Carlo search: what it computes is right, and nothing that a seat cannot see, no batch and no thread has a
+"""Searches: what they compute is right, and nothing that a seat cannot see, no batch and no thread has a
 part in it."""
 
 from __future__ import annotations
@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.agents.base import View, view_of
+from backalley.agents.base import Agent, View, view_of
+from backalley.agents.race import FIRST, RaceAgent, decide, drop_hopeless
 from backalley.agents.registry import agent
 from backalley.agents.rule_based import random_rows
 from backalley.agents.search import SearchAgent
@@ -24,6 +25,14 @@ QUICK = ("missouri_city", "killer_bridge")
 BY_NAME = pytest.mark.parametrize(
     "game", [pytest.param(game, id=game.name, marks=[] if game.name in QUICK else [pytest.mark.slow]) for game in GAMES]
 )
+
+
+KINDS = {"mc": 3, "search": 2 * FIRST}
+KIND = pytest.mark.parametrize("kind", list(KINDS))
+
+
+def searching(kind: str, game: Game, num_threads: int = 0) -> Agent:
+    return agent(f"{kind}:{KINDS[kind]}", game, num_threads=num_threads)
 
 
 def keys(count: int) -> npt.NDArray[np.uint64]:
@@ -71,30 +80,39 @@ def test_leads_are_those_against_random_play(before: list[int], card: int, lead:
     assert (error[:, kuhn.BET] < 0.1).all()
 
 
+@KIND
 @BY_NAME
-def test_unseen_cards_never_change_the_choice(game: Game) -> None:
+def test_unseen_cards_never_change_the_choice(game: Game, kind: str) -> None:
     batch = some_way_in(game, 24)
-    search = SearchAgent(game, 3)
+    search = searching(kind, game)
     first = all_rows(batch)
-    chosen, leads = search.act(first), search.leads(first, np.arange(len(first)), first.action_mask.argmax(1))
+    chosen, found = search.act(first), found_by(search, first)
     state, seats = batch.engine.batch.state, batch.time_step.seat.astype(np.int64)
     before = state.copy()
     batch.engine.determinize(state, seats, keys(len(state)) + np.uint64(1))
     assert (state != before).any() or game.num_seats == 1, "nothing was hidden, so nothing was tested"
     second = all_rows(batch)
+    search = searching(kind, game)
     assert (search.act(second) == chosen).all()
-    again = search.leads(second, np.arange(len(second)), second.action_mask.argmax(1))
-    for one, other in zip(leads, again, strict=True):
-        assert one.tobytes() == other.tobytes()
+    assert found_by(search, second) == found
 
 
+def found_by(search: Agent, view: View) -> list[bytes]:
+    """All that a search finds out, to the bit."""
+    if isinstance(search, RaceAgent):
+        return [array.tobytes() for array in search.judge(view)]
+    assert isinstance(search, SearchAgent)
+    return [array.tobytes() for array in search.leads(view, np.arange(len(view)), view.action_mask.argmax(1))]
+
+
+@KIND
 @BY_NAME
-def test_the_choice_does_not_depend_on_batch_or_threads(game: Game) -> None:
+def test_the_choice_does_not_depend_on_batch_or_threads(game: Game, kind: str) -> None:
     batch = some_way_in(game, 12)
     view = all_rows(batch)
-    whole = SearchAgent(game, 5, num_threads=1).act(view)
+    whole = searching(kind, game, 1).act(view)
     assert view.action_mask[np.arange(len(view)), whole].all()
-    threaded = SearchAgent(game, 5, num_threads=2)
+    threaded = searching(kind, game, 2)
     assert (threaded.act(view) == whole).all()
     single = [
         threaded.act(view_of(batch.engine, np.array([row]), keys(batch.num_envs)))[0] for row in range(batch.num_envs)
@@ -103,14 +121,15 @@ def test_the_choice_does_not_depend_on_batch_or_threads(game: Game) -> None:
     threaded.close()
 
 
-def test_thinking_ends_with_the_clock() -> None:
+@KIND
+def test_thinking_ends_with_the_clock(kind: str) -> None:
     game = game_of("missouri_city")
     batch = some_way_in(game, 4)
-    search = agent("mc:1000000:2", game)
-    assert isinstance(search, SearchAgent)
-    assert search.name == "mc:1000000:2"
+    search = agent(f"{kind}:100000:2", game)
+    assert isinstance(search, (SearchAgent, RaceAgent))
+    assert search.name == f"{kind}:100000:2"
     search.act(all_rows(batch))
-    assert 4 <= search.playouts < 1_000_000
+    assert 4 <= search.playouts < 100_000
 
 
 def test_only_choices_are_thought_about() -> None:
@@ -126,9 +145,10 @@ def test_only_choices_are_thought_about() -> None:
 
 
 @pytest.mark.slow
-def test_search_beats_the_bot_it_plays_on_with() -> None:
+@pytest.mark.parametrize("spec", ["mc:20", "search:48"])
+def test_search_beats_the_bot_it_plays_on_with(spec: str) -> None:
     game = game_of("killer_bridge", length="single", hand_size=6)
-    found = evaluate(game, [agent("mc:20", game), agent("bot", game)], deals=300, num_threads=2)
+    found = evaluate(game, [agent(spec, game), agent("bot", game)], deals=300, num_threads=2)
     assert found.agents[0].mean_return.low > 0
 
 
@@ -141,8 +161,67 @@ def test_search_beats_the_bot_it_plays_on_with() -> None:
         ("mc:0", "worlds is 0; a search takes 1 to 1,000,000 worlds"),
         ("mc:20:0", "milliseconds is 0; a decision takes a time greater than 0"),
         ("mc:20:nan", "milliseconds is nan"),
+        ("search:", "cannot be read; a search is search, search:WORLDS or search:WORLDS:MILLISECONDS, as in search:96"),
+        ("search:20:5:1", "cannot be read"),
+        ("search:1000001", "worlds is 1000001; a search takes 1 to 1,000,000 worlds"),
     ],
 )
 def test_a_search_that_cannot_be_is_refused_in_a_sentence(spec: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         agent(spec, "backhand")
+
+
+# Races ----------------------------------------------------------------------------------------------------------------
+
+
+def race(
+    gains: list[list[float]], base: int = 0, caution: float = 1.0
+) -> tuple[list[int], int, npt.NDArray[np.float64]]:
+    """Who is left of the actions that gained so much in each world (none where NaN), and what is decided."""
+    values = np.array(gains).T.copy()
+    running = np.ones(values.shape[1], np.int8)
+    played = np.zeros(values.shape[1], np.int64)
+    drop_hopeless(values, len(values), base, played, running)
+    value, error = np.zeros(values.shape[1]), np.zeros(values.shape[1])
+    return np.flatnonzero(running).tolist(), decide(values, played, running, base, caution, value, error), value
+
+
+def test_who_trails_in_every_world_is_dropped() -> None:
+    """The cards move both up and down together: what counts is the difference, world by world."""
+    cards = [5.0, -7.0, 3.0, 0.0]
+    left, chosen, value = race([cards, [card + 1 for card in cards], [card - 1 for card in cards]])
+    assert left == [1]
+    assert chosen == 1
+    assert value == pytest.approx([0.25, 1.25, -0.75])
+
+
+def test_who_trails_by_chance_stays() -> None:
+    left, chosen, _ = race([[0.0, 0.0, 0.0, 0.0], [1.0, -1.0, 1.0, 0.0]])
+    assert left == [0, 1]
+    assert chosen == 0, "0.25 is less than a standard error"
+    assert race([[0.0, 0.0, 0.0, 0.0], [1.0, -1.0, 1.0, 0.0]], caution=0.5)[1] == 1
+
+
+def test_among_equals_the_bots_action_is_played() -> None:
+    for base in range(3):
+        left, chosen, _ = race([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]], base)
+        assert left == [base]
+        assert chosen == base
+
+
+def test_what_a_race_finds_in_kuhn_poker() -> None:
+    """Facing a bet with the king, a call wins 2 and a fold loses 1 in every world: the first round decides."""
+    batch = BatchEnv(KUHN, 32, seed=0, autoreset=False)
+    batch.reset()
+    batch.step(np.full(32, kuhn.BET))
+    view, search = all_rows(batch), RaceAgent(KUHN, 1000)
+    found = search.judge(view)
+    king, queen = (np.flatnonzero(view.observation[:, card]) for card in (KING, QUEEN))
+    assert (found.action[king] == kuhn.BET).all()
+    assert (found.value[king] == [-1, 2]).all()
+    assert (found.error[king] == 0).all()
+    assert (found.worlds[king] == FIRST).all()
+    assert (found.worlds[queen] > FIRST).any(), "against random play a queen wins as often as not: 0 or -1"
+    assert (np.abs(found.value[queen, kuhn.BET]) <= 5 * found.error[queen, kuhn.BET]).all()
+    assert FIRST < search.mean_worlds < 1000
+    assert search.playouts == found.worlds.sum()

@@ -39,7 +39,7 @@ def test_without_a_policy_the_sentence_says_how_to_train_one(game: Game) -> None
     assert str(caught.value) == (
         f"{game.name} comes with no policy. Train one: backalley train {game.spec} --option first=1"
     )
-    with pytest.raises(ValueError, match=r"an agent is random, human, bot, bot:random, mc:WORLDS\[:MILL"):
+    with pytest.raises(ValueError, match=r"an agent is random, human, bot, bot:random, search\[:WORLDS\[:MILL"):
         agent("nobody", game)
 
 
@@ -59,7 +59,9 @@ def test_the_policy_for_the_options_is_played(game: Game, tmp_path: Path) -> Non
     assert named.note == "It was trained under first=1, and plays under first=0 here."
     with pytest.raises(shipped.NoPolicy, match=r"no policy 'third'; it comes with policy:a_second, policy:b_first\."):
         agent("policy:third", game)
-    with pytest.raises(ValueError, match=r"bot:random, policy, policy:a_second, policy:b_first, mc:.*mean policy\?"):
+    with pytest.raises(
+        ValueError, match=r"bot:random, policy, policy:a_second, policy:b_first, search\[.*mean policy\?"
+    ):
         agent("polcy", game)
     report = backalley.evaluate(game, ["policy", "random"], deals=16)
     assert report.agents[0].name == "policy:b_first"

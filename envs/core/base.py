@@ -115,6 +115,12 @@ class GameType:
     """A kernel `leaf_value(options, state, seat)`, for episodes of several deals: where a new pack is wanted, an
     estimate of the reward that `seat` has yet to get, judged by the points that stand; NaN where the shuffle comes in
     the middle of a hand. A search stops there instead of playing the episode out. None: it plays to the end."""
+    imagine: Callable[..., None] | None = None
+    """A kernel `imagine(options, state, seat, key)`, for searches, after `determinize`: where others have moved cards
+    about that `seat` cannot see, do so anew as a sensible player would. It may use nothing that the seat does not know:
+    what it is given is redrawn already. None: uniform worlds are likely enough."""
+    caution: float = 1.0
+    """Standard errors by which an action must lead the best bot's own for a search to prefer it."""
     plans: Plans | None = None
     """How decisions that belong together are taken in one go, by values that can be learned; None: one by one."""
     suits: Suits | None = None

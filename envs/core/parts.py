@@ -92,6 +92,9 @@ class Plans(NamedTuple):
     """`candidates(planner, observation, mask, out) -> n`: the best plans that agree with what has been laid down, best
     first, each as the actions that are left of it: out int64 [most, steps], -1 after a plan's last action. 0 where the
     decision is not part of a plan."""
+    restart: Callable[..., int]
+    """`restart(options, state) -> n`: take back the n steps that the seat to act has made of its plan; 0 where the
+    decision is not part of one. What others have done, and what they know, stays."""
     look: Callable[..., None]
     """`look(options, observation, classes, outcomes)`: for each part, the class it is in, int64 [parts], -1 while there
     is none, and its outcome, float64 [parts], NaN while it is open. Asked after every action, before the next deal."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..core.base import GameType
 from ..core.parts import Kernels, Plans
 from ..core.symmetry import Suits, no_suits
-from . import VERSION, classes, observation, planning, rules, text
+from . import VERSION, classes, imagining, observation, planning, rules, slots, text
 from .bot import BOTS
 from .observation import Observation
 from .state import HAND, NUM_ACTIONS, SLOTS, FirstDealer, Options, State, check
@@ -43,11 +43,13 @@ GAME = GameType(
     # But for the order in which the cards of one rank are offered (§3), which is by suit, and matters to no split.
     suits=Suits(no_suits, actions=((0, 52),)),
     leaf_value=rules.leaf_value,
+    imagine=imagining.imagine,
     plans=Plans(
         parts=SLOTS,
         steps=HAND,
         act=planning.act,
         candidates=planning.candidates,
+        restart=slots.restart,
         look=classes.look,
         values=classes.bot_values,
         refuses=classes.refuses,

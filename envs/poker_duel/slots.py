@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..core import pokerhands
 from ..core.kernel import kernel
-from .state import STOCK, SUDDEN_STOCK, Options, State
+from .state import ARRANGE, HAND, SLOTS, STOCK, SUDDEN_STOCK, Options, State
 
 
 @kernel
@@ -49,3 +49,20 @@ def offer_cards(state: State, seat: int, hand: int) -> None:
             if (hand >> card) & 1:
                 state.offer[seat, count] = card
                 count += 1
+
+
+@kernel
+def restart(options: Options, state: State) -> int:
+    """`Plans.restart`: take the cards that the seat to act has assigned out of its slots again."""
+    if state.phase != ARRANGE:
+        return 0
+    seat, hand, count = int(state.seat), 0, placed(state, int(state.seat))
+    for slot in range(SLOTS):
+        for index in range(int(state.filled[seat, slot])):
+            hand |= 1 << int(state.slots[seat, slot, index])
+    for index in range(count, HAND):
+        hand |= 1 << int(state.offer[seat, index])
+    state.slots[seat, :, :] = 0
+    state.filled[seat, :] = 0
+    offer_cards(state, seat, hand)
+    return count

@@ -36,7 +36,8 @@ def compile_game(name: str) -> None:
     evaluate(game, [*bots[-1:], RandomAgent(), RandomAgent()][:2], deals=2)
     for bot in bots:
         bot.act(step.observation, step.action_mask, key=0)
-    evaluate(game, [agent("mc:1", game), RandomAgent()], deals=2)
+    for search in ("mc:1", "search:1"):
+        evaluate(game, [agent(search, game), RandomAgent()], deals=2)
     with suppress(NoPolicy):
         evaluate(game, [agent("policy", game), *bots[-1:], RandomAgent()][:2], deals=2)
 

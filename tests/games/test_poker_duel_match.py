@@ -10,7 +10,7 @@ import pytest
 
 from backalley.agents.base import view_of
 from backalley.agents.registry import agent
-from backalley.agents.search import SearchAgent
+from backalley.agents.worlds import Worlds
 from backalley.envs.core.catalogue import game_type
 from backalley.envs.core.kernel import COMPILED
 from backalley.envs.core.vector import BatchEnv
@@ -131,8 +131,7 @@ def test_a_search_stops_at_the_end_of_a_game(reward: str) -> None:
     batch = BatchEnv(game, 2, seed=6)
     batch.reset()
     view = view_of(batch.engine, np.arange(2), np.arange(2, dtype=np.uint64))
-    search = SearchAgent(game, 8, num_threads=1)
-    gained = search._play(view, np.arange(2), 0, 8)[:, :, view.action_mask[0] == 1]
+    gained = Worlds(game, 1).play(view, np.arange(2), view.action_mask, 0, 8)[:, :, view.action_mask[0] == 1]
     leads = {
         round(float(rules.leaf_value(game.options, between_games(game, (max(lead, 0), max(-lead, 0))), 0)), 5)
         for lead in range(-6, 7)

@@ -1,0 +1,126 @@
+"""Poker Duel searched: splits as wholes, and opponents who split as a sensible player would."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from backalley.agents.base import view_of
+from backalley.agents.planner import PlannerAgent
+from backalley.agents.race import RaceAgent
+from backalley.benchmarks.evaluate import evaluate
+from backalley.envs.core.catalogue import game_type
+from backalley.envs.core.kernel import COMPILED
+from backalley.envs.core.vector import BatchEnv
+from backalley.envs.poker_duel import imagining, slots
+from backalley.envs.poker_duel.splits import greedy_split
+from backalley.envs.poker_duel.state import ARRANGE, HAND, SLOTS
+from tests.games.test_poker_duel_around import card_set
+
+GAME = game_type("poker_duel").bind()
+WORLDS = 12
+
+
+def split_by(search: RaceAgent, tables: BatchEnv, forgets: bool) -> list[npt.NDArray[np.int64]]:
+    """The fifteen actions that a search assigns each table's first hand by."""
+    made = []
+    for step in range(HAND):
+        if forgets:
+            search._kept.clear()
+        view = view_of(tables.engine, np.arange(tables.num_envs), np.full(tables.num_envs, step, np.uint64))
+        made.append(search.act(view))
+        tables.step(made[-1])
+    return made
+
+
+@pytest.mark.parametrize("exchanges", [2, pytest.param(0, marks=pytest.mark.slow)])
+def test_all_steps_of_a_split_choose_the_same_with_no_memory_of_each_other(exchanges: int) -> None:
+    """Each decision has a key of its own; without what it remembers the search has to find the same plan again."""
+    game = GAME.bind(exchanges_per_round=exchanges)
+    found = []
+    for forgets in (False, True):
+        tables = BatchEnv(game, 2, seed=8)
+        tables.reset()
+        search = RaceAgent(game, WORLDS, num_threads=1)
+        found.append(np.array(split_by(search, tables, forgets)))
+        assert (search.playouts > 2 * WORLDS * SLOTS) == forgets or not forgets
+    assert (found[0] == found[1]).all()
+
+
+def test_a_split_that_was_begun_otherwise_is_gone_on_with() -> None:
+    tables = BatchEnv(GAME, 4, seed=9)
+    dice = np.random.default_rng(9)
+    step = tables.reset()
+    for _ in range(7):
+        step = tables.step(np.array([int(dice.choice(np.flatnonzero(mask))) for mask in step.action_mask]))
+    view = view_of(tables.engine, np.arange(4), np.arange(4, dtype=np.uint64))
+    found = RaceAgent(GAME, WORLDS, num_threads=1).judge(view)
+    assert (found.action == PlannerAgent(GAME).act(view)).all(), "around other cards the planner knows one split only"
+    assert not np.isfinite(found.value).any()
+
+
+def test_taking_a_split_back_gives_what_was_dealt() -> None:
+    tables = BatchEnv(GAME, 1, seed=10)
+    step = tables.reset()
+    state, dice = tables.engine.batch.state, np.random.default_rng(10)
+    dealt = state.copy()
+    for number in range(HAND - 1):
+        again = state.copy()
+        assert slots.restart(GAME.options, again[0]) == number
+        assert again.tobytes() == dealt.tobytes()
+        step = tables.step(np.array([int(dice.choice(np.flatnonzero(step.action_mask[0])))]))
+    while state[0].phase == ARRANGE:
+        step = tables.step(np.array([int(np.flatnonzero(step.action_mask[0])[0])]))
+    before = state.copy()
+    assert slots.restart(GAME.options, state[0]) == 0
+    assert state.tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize("misere", [False, True])
+def test_an_imagined_split_is_of_the_same_cards_and_shows_the_seat_the_same(misere: bool) -> None:
+    """Whatever is imagined, the seat to act sees what it saw, and the opponent holds the cards that were redrawn."""
+    game = GAME.bind(misere=misere)
+    tables, dice, changed = BatchEnv(game, 16, seed=11), np.random.default_rng(11), 0
+    step = tables.reset()
+    for number in range(60 if COMPILED else 34):
+        rows = np.arange(16)
+        if number % 6 == 0:
+            for row in rows:
+                worlds = tables.engine.batch.state[[row]].copy()
+                seat = int(worlds[0].seat)
+                before = tables.engine.observe(np.array([row]), np.array([seat])).tobytes()
+                closed = np.sort(worlds[0].slots[1 - seat], axis=None).tolist()
+                was = worlds[0].slots[1 - seat].tobytes()
+                imagining.imagine(game.options, worlds[0], seat, np.uint64(number))
+                assert np.sort(worlds[0].slots[1 - seat], axis=None).tolist() == closed
+                changed += worlds[0].slots[1 - seat].tobytes() != was
+                kept = tables.engine.batch.state[row].copy()
+                tables.engine.batch.state[row] = worlds[0]
+                assert tables.engine.observe(np.array([row]), np.array([seat])).tobytes() == before
+                tables.engine.batch.state[row] = kept
+        step = tables.step(np.array([int(dice.choice(np.flatnonzero(mask))) for mask in step.action_mask]))
+    assert changed > 10
+
+
+def test_an_opponent_is_taken_for_one_who_splits_as_the_bots_do() -> None:
+    """Before anything lies open: half of the worlds hold the simple split of their fifteen cards."""
+    tables = BatchEnv(GAME, 1, seed=12)
+    step = tables.reset()
+    for _ in range(HAND):
+        step = tables.step(step.action_mask.argmax(1))
+    seat, simple, count = int(tables.engine.batch.seat[0]), 0, 200 if COMPILED else 8
+    worlds = np.repeat(tables.engine.batch.state, count)
+    tables.engine.determinize(worlds, np.full(count, seat), np.arange(count, dtype=np.uint64))
+    for number in range(count):
+        imagining.imagine(GAME.options, worlds[number], seat, np.uint64(number))
+        made = tuple(card_set(worlds[number].slots[1 - seat, slot]) for slot in range(SLOTS))
+        simple += made == greedy_split(GAME.options, made[0] | made[1] | made[2])
+    assert 0.4 * count < simple or not COMPILED
+    assert simple < 0.9 * count or not COMPILED
+
+
+@pytest.mark.slow
+def test_the_search_beats_the_strong_bot() -> None:
+    found = evaluate(GAME, ["search:24", "bot:strong"], deals=400, num_threads=2)
+    assert found.agents[0].mean_return.low > 0
