@@ -14,7 +14,7 @@ import hashlib
 import json
 import shlex
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,8 @@ class Comparison:
     methods: Sequence[Method]
     runs: Path
     """Where the runs lie."""
+    keep: Path | None = None
+    """The file that it is written to."""
     rows: list[Row] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -93,9 +95,10 @@ class Comparison:
         return any(row["task"] == self.task(method, seed) for row in self.rows)
 
     def to_json(self) -> dict[str, Any]:
-        """The comparison as `results.write` takes it; `command` is left to the caller."""
+        """The comparison as `results.write` takes it."""
         return {
             "kind": "methods",
+            "command": self.command(),
             "game": self.game.id,
             "options": self.game.changed_options,
             "seed": publication.seed(),
@@ -107,11 +110,21 @@ class Comparison:
             **self.stamp,
         }
 
+    def command(self) -> str:
+        """The line that makes the rows there are, of however many commands they came."""
+        made = {row["method"] for row in self.rows} | {method.name for method in self.methods}
+        seeds = max([self.num_seeds, *(row["training_seed"] + 1 for row in self.rows if "training_seed" in row)])
+        words = [self.game.spec, "--seeds", str(seeds), "--processor-seconds", f"{self.budget:g}"]
+        there = [method.name for method in methods_of(self.game)]
+        words += [] if made >= set(there) else ["--methods", ",".join(name for name in there if name in made)]
+        words += ["--json", self.keep.parent.as_posix()] if self.keep else []
+        return shlex.join(["python", "-m", "backalley.training.methods", *words])
+
     # Doing it ---------------------------------------------------------------------------------------------------------
 
-    def make(self, kept: Callable[[], None], progress: Progress) -> None:
-        """Make all rows that do not stand; `kept` is called after each. Raises Stopped, and ValueErrors of training in
-        a sentence."""
+    def make(self, progress: Progress) -> None:
+        """Make all rows that do not stand, and write the file after each. Raises Stopped, and ValueErrors of training
+        in a sentence."""
         left = [cell for cell in self.cells() if not self.stands(*cell)]
         self._warm([method for method, seed in left if seed is not None])
         for method, seed in left:
@@ -119,7 +132,8 @@ class Comparison:
             row |= {"task": self.task(method, seed)}
             row |= {name: self.stamp[name] for name in ("commit", "sources", "date")}
             self._put(row)
-            kept()
+            if self.keep is not None:
+                results.write(self.keep, self.to_json())
 
     def _put(self, row: Row) -> None:
         """Let a row stand, in its place: by ways to train, then by seeds."""
@@ -211,7 +225,6 @@ def compare(
     processor_seconds: float = 120.0,
     runs: Path = RUNS,
     keep: Path | None = None,
-    command: str = "",
     progress: Progress = lambda done, total, words: None,
 ) -> dict[str, Any]:
     """Ways to train a game's policy, by default all there are, each over `num_seeds` training seeds of so many seconds
@@ -232,15 +245,10 @@ def compare(
     if unknown:
         raise ValueError(f"{found.name} is not trained by {unknown[0]!r}; there are: {', '.join(there)}.")
     chosen = [method for name, method in there.items() if name in methods or not methods]
-    made = Comparison(found, float(processor_seconds), num_seeds, chosen, runs)
+    made = Comparison(found, float(processor_seconds), num_seeds, chosen, runs, keep)
     made.rows = [] if keep is None else _rows(keep, made)
-
-    def kept() -> None:
-        if keep is not None:
-            results.write(keep, made.to_json() | {"command": command})
-
-    made.make(kept, progress)
-    return made.to_json() | {"command": command}
+    made.make(progress)
+    return made.to_json()
 
 
 def _rows(path: Path, wanted: Comparison) -> list[Row]:
@@ -296,10 +304,6 @@ def main(game: str, seeds: int, processor_seconds: float, methods: str, runs: Pa
     path = None if folder is None else folder / f"methods_{found.name}.json"
     if path is not None:
         results.check_place(path)
-    words = [found.spec, "--seeds", str(seeds), "--processor-seconds", f"{processor_seconds:g}"]
-    words += ["--methods", methods] if methods else []
-    words += ["--json", folder.as_posix()] if folder else []
-    line = shlex.join(["python", "-m", "backalley.training.methods", *words])
     chosen = [name.strip() for name in methods.split(",")] if methods else []
     try:
         with progress_bar(found.name) as progress:
@@ -310,16 +314,15 @@ def main(game: str, seeds: int, processor_seconds: float, methods: str, runs: Pa
                 processor_seconds=processor_seconds,
                 runs=runs,
                 keep=path,
-                command=line,
                 progress=progress,
             )
     except (Stopped, KeyboardInterrupt):
-        click.echo(f"Stopped; the same line goes on: {line}", err=True)
+        click.echo("Stopped; the same line goes on.", err=True)
         raise click.exceptions.Exit(130) from None
     except ValueError as error:
         raise click.ClickException(str(error)) from None
     click.echo(f"\n{table(made)}\n")
-    click.echo(f"Again: {line}", err=True)
+    click.echo(f"Again: {made['command']}", err=True)
 
 
 if __name__ == "__main__":
