@@ -34,15 +34,13 @@ def split_by(search: RaceAgent, tables: BatchEnv, forgets: bool) -> list[npt.NDA
     return made
 
 
-@pytest.mark.parametrize("exchanges", [2, pytest.param(0, marks=pytest.mark.slow)])
-def test_all_steps_of_a_split_choose_the_same_with_no_memory_of_each_other(exchanges: int) -> None:
+def test_all_steps_of_a_split_choose_the_same_with_no_memory_of_each_other() -> None:
     """Each decision has a key of its own; without what it remembers the search has to find the same plan again."""
-    game = GAME.bind(exchanges_per_round=exchanges)
     found = []
     for forgets in (False, True):
-        tables = BatchEnv(game, 2, seed=8)
+        tables = BatchEnv(GAME, 2, seed=8)
         tables.reset()
-        search = RaceAgent(game, WORLDS, num_threads=1)
+        search = RaceAgent(GAME, WORLDS, num_threads=1)
         found.append(np.array(split_by(search, tables, forgets)))
         assert (search.playouts > 2 * WORLDS * SLOTS) == forgets or not forgets
     assert (found[0] == found[1]).all()
