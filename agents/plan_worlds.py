@@ -40,40 +40,45 @@ class Proposals(NamedTuple):
     plans: npt.NDArray[np.int64]
     """Each as its actions, the best by the planner's own values first; -1 after the last [n, C, S]."""
     key: npt.NDArray[np.uint64]
-    """By which worlds are drawn: it follows from what the seat saw where plans begin [n]."""
+    """By which worlds are drawn: it follows from what the seat saw where plans begin, and from how many decisions had
+    been made there [n]. Where it is the same, so is all that is found."""
 
     def some(self, which: npt.NDArray[np.int64]) -> Proposals:
         """Those of some of the tables."""
         return Proposals(self.begun[which], self.number[which], self.plans[which], self.key[which])
 
 
-PLAYER = RESTART = CANDIDATES_OF = BOT = BOT_VIEW = LEAF_VALUE = unbound
+RESTART = CANDIDATES_OF = BOT = BOT_VIEW = LEAF_VALUE = unbound
 """The game's kernels of `Plans`, and those of `worlds.play_on`, in the templates below."""
 
 
 @kernel
 def digest_of(shown: npt.NDArray[Any]) -> np.uint64:
-    """A number that follows from an observation [O]."""
-    found = np.uint64(0)
-    for number in range(shown.shape[0]):
-        if shown[number] != 0:
-            found = rng.fork(rng.fork(found, number), int(shown[number]))
+    """A number that follows from an observation [O], byte by byte."""
+    found, written = np.uint64(0), shown.view(np.uint8)
+    for place in range(written.shape[0]):
+        if written[place] != 0:
+            found = rng.fork(rng.fork(found, place), int(written[place]))
     return found
 
 
 @template
 def propose_rows(
-    planner: Any, options: Any, batch: Batch, worlds: npt.NDArray[Any], from_root: bool, found: Proposals
-) -> None:
+    planner: Any, options: Any, batch: Batch, worlds: npt.NDArray[Any], decisions: npt.NDArray[np.int64],
+    from_root: bool, found: Proposals,
+) -> None:  # fmt: skip
     """What plans there are at states that agree with what their seats to act know: where the plan began, or that go on
     from what has been laid down."""
     for k in range(worlds.shape[0]):
         batch.state[0] = worlds[k]
         found.begun[k] = RESTART(options, batch.state[0])
+        made = decisions[k] - found.begun[k]
         if not from_root:
             batch.state[0] = worlds[k]
+            made = decisions[k]
         show(options, batch, 0)
-        found.key[k] = digest_of(batch.flat[0])
+        # The bots' dice, and where an episode is cut off, follow from the number of decisions made.
+        found.key[k] = rng.fork(digest_of(batch.flat[0]), made)
         found.number[k] = CANDIDATES_OF(planner, batch.observation[0], batch.mask[0], found.plans[k])
 
 
@@ -145,7 +150,8 @@ class PlanWorlds(Worlds):
         )
         # What a seat is shown is the same in every world that agrees with what it knows.
         worlds = view.determinize(rows, np.zeros(len(rows), np.uint64))
-        self._call("propose_rows", self._planner, self.game.options, engine.batch, worlds, from_root, found)
+        decisions = view.decisions[rows].astype(np.int64)
+        self._call("propose_rows", self._planner, self.game.options, engine.batch, worlds, decisions, from_root, found)
         return found
 
     def play_plans(

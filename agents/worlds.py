@@ -31,7 +31,7 @@ MOST_WORLDS = 1_000_000
 AT_ONCE = 4096
 """Worlds held in memory at a time."""
 _IMAGINED = 2
-"""Which fork of a world's key what is imagined there is drawn by; drawing it again and playing on in it have others."""
+"""Which fork of the key that a world is redrawn by decides what is imagined in it."""
 _LEAST_WORLDS = 8
 """Fewer worlds than this are not worth waking a thread for."""
 
@@ -195,7 +195,9 @@ class Worlds:
             run(self._engines[thread], self._decks[thread], worlds, which, play, value)
 
         which = np.repeat(np.arange(len(rows)), count)
-        self._workers.spread(work, which, redraw.reshape(-1), play.reshape(-1), value)
+        each = which, redraw.reshape(-1), play.reshape(-1), value
+        for low in range(0, len(which), AT_ONCE):
+            self._workers.spread(work, *(array[low : low + AT_ONCE] for array in each))
         return value.reshape(len(rows), count, -1)
 
     def _run(self, *args: Any) -> None:

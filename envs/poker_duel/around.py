@@ -16,8 +16,10 @@ from ..core.cards import count_bits
 from ..core.kernel import kernel
 from ..core.pokerhands import set_strength
 from .card_sets import is_five
+from .chances import CHANCES
 from .grading import grade, misere_grade
-from .splits import Split, round_weights
+from .misere_chances import MISERE_CHANCES
+from .splits import SPREAD, Split, greedy_split, low_split, misere_split, round_weights, strong_split
 from .state import SLOT, SLOTS, Options
 
 NO_HAND = -1.0
@@ -188,3 +190,33 @@ def best_around(
             part = (part - others) & others
     three = len(subsets) - 1 - one - two
     return placed[0] | subsets[one], placed[1] | subsets[two], placed[2] | subsets[three]
+
+
+@kernel
+def ordered_around(options: Options, placed: Split, rest: int, high: int, middle: int) -> Split:
+    """The greedy split, or with misère the misère split, with its best hand in slot `high` (0..2) and its second best
+    in slot `middle`; where other cards lie in the slots, the best in that order that can be had around them."""
+    cards = placed[0] | placed[1] | placed[2] | rest
+    third, second, first = misere_split(options, cards) if options.misere else greedy_split(options, cards)
+    split = (
+        first if high == 0 else second if middle == 0 else third,
+        first if high == 1 else second if middle == 1 else third,
+        first if high == 2 else second if middle == 2 else third,
+    )
+    return split if agrees(split, placed) else greedy_around(options, placed, rest, high, middle)
+
+
+@kernel
+def low_around(options: Options, placed: Split, rest: int) -> Split:
+    """The split of the misère player; where other cards lie in the slots, the best by its table around them."""
+    chances = MISERE_CHANCES[min(2, options.exchanges_per_round)]
+    split = low_split(options, chances, SPREAD, placed[0] | placed[1] | placed[2] | rest)
+    return split if agrees(split, placed) else richest_around(options, chances, SPREAD, placed, rest, True)
+
+
+@kernel
+def strong_around(options: Options, placed: Split, rest: int) -> Split:
+    """The split of the strong player; where other cards lie in the slots, the best by its table around them."""
+    chances = CHANCES[min(2, options.exchanges_per_round)]
+    split = strong_split(options, chances, SPREAD, placed[0] | placed[1] | placed[2] | rest)
+    return split if agrees(split, placed) else richest_around(options, chances, SPREAD, placed, rest, False)

@@ -9,13 +9,13 @@ from ..core import rng
 from ..core.kernel import kernel
 from ..core.parts import Bot
 from ..core.pokerhands import SUIT
-from .around import agrees, greedy_around, richest_around
+from .around import low_around, ordered_around, strong_around
 from .card_sets import TOP_RANK, held
 from .chances import CHANCES
 from .exchanges import low_discard, misere_discard, simple_discard, strong_discard
 from .misere_chances import MISERE_CHANCES
 from .observation import Observation
-from .splits import SPREAD, Split, greedy_split, low_split, misere_split, strong_split
+from .splits import Split
 from .state import ASSIGN, PACK, SLOTS, STAND, Options
 
 
@@ -75,17 +75,8 @@ def simple_exchange(options: Options, observation: Observation, mask: npt.NDArra
 
 @kernel
 def ordered_split(options: Options, observation: Observation, high: int, middle: int) -> Split:
-    """The greedy split, or with misère the misère split, with its best hand in slot `high` (0..2) and its second best
-    in slot `middle`; where other cards lie in the slots, the best in that order that can be had around them."""
-    placed, rest = lying(observation), held(observation.unassigned)
-    cards = placed[0] | placed[1] | placed[2] | rest
-    third, second, first = misere_split(options, cards) if options.misere else greedy_split(options, cards)
-    split = (
-        first if high == 0 else second if middle == 0 else third,
-        first if high == 1 else second if middle == 1 else third,
-        first if high == 2 else second if middle == 2 else third,
-    )
-    return split if agrees(split, placed) else greedy_around(options, placed, rest, high, middle)
+    """The split of `ordered_around` for what is seen."""
+    return ordered_around(options, lying(observation), held(observation.unassigned), high, middle)
 
 
 @kernel
@@ -130,20 +121,14 @@ def row_of_chances(observation: Observation) -> int:
 
 @kernel
 def low_plan(options: Options, observation: Observation) -> Split:
-    """The split of the misère player; where other cards lie in the slots, the best by its table around them."""
-    chances = MISERE_CHANCES[min(2, options.exchanges_per_round)]
-    placed, rest = lying(observation), held(observation.unassigned)
-    split = low_split(options, chances, SPREAD, placed[0] | placed[1] | placed[2] | rest)
-    return split if agrees(split, placed) else richest_around(options, chances, SPREAD, placed, rest, True)
+    """The split of the misère player for what is seen."""
+    return low_around(options, lying(observation), held(observation.unassigned))
 
 
 @kernel
 def strong_plan(options: Options, observation: Observation) -> Split:
-    """The split of the strong player; where other cards lie in the slots, the best by its table around them."""
-    chances = CHANCES[min(2, options.exchanges_per_round)]
-    placed, rest = lying(observation), held(observation.unassigned)
-    split = strong_split(options, chances, SPREAD, placed[0] | placed[1] | placed[2] | rest)
-    return split if agrees(split, placed) else richest_around(options, chances, SPREAD, placed, rest, False)
+    """The split of the strong player for what is seen."""
+    return strong_around(options, lying(observation), held(observation.unassigned))
 
 
 @kernel

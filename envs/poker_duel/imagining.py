@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..core import rng
+from ..core.cards import count_bits
 from ..core.kernel import kernel
-from .around import agrees, greedy_around, in_order, richest_around
-from .chances import CHANCES
-from .misere_chances import MISERE_CHANCES
-from .slots import fought
-from .splits import SPREAD, Split, greedy_split, low_split, strong_split
+from .around import in_order, low_around, ordered_around, strong_around
+from .slots import fought, slot_cards
+from .splits import Split
 from .state import SLOT, SLOTS, Options, State
 
 SIMPLE = 50
@@ -24,17 +23,11 @@ SIMPLE = 50
 @kernel
 def sensible_split(options: Options, placed: Split, rest: int, simple: bool) -> Split:
     """The split that agrees with what lies open, as one of the bots would make it."""
-    cards = placed[0] | placed[1] | placed[2] | rest
-    exchanges = min(2, options.exchanges_per_round)
     if options.misere:
-        table = MISERE_CHANCES[exchanges]
-        split = low_split(options, table, SPREAD, cards)
-        return split if agrees(split, placed) else richest_around(options, table, SPREAD, placed, rest, True)
-    if simple:
-        split = greedy_split(options, cards)
-        return split if agrees(split, placed) else greedy_around(options, placed, rest, SLOTS - 1, SLOTS - 2)
-    split = strong_split(options, CHANCES[exchanges], SPREAD, cards)
-    return split if agrees(split, placed) else richest_around(options, CHANCES[exchanges], SPREAD, placed, rest, False)
+        return low_around(options, placed, rest)
+    return (
+        ordered_around(options, placed, rest, SLOTS - 1, SLOTS - 2) if simple else strong_around(options, placed, rest)
+    )
 
 
 @kernel
@@ -46,25 +39,13 @@ def imagine(options: Options, state: State, seat: int, key: np.uint64) -> None:
         return
     sets, rest = np.zeros(SLOTS, np.int64), 0
     for slot in range(SLOTS):
-        for index in range(SLOT):
-            card = 1 << int(state.slots[other, slot, index])
-            if fought(state, slot):
-                sets[slot] |= card
-            else:
-                rest |= card
+        if fought(state, slot):
+            sets[slot] = slot_cards(state, other, slot)
+        else:
+            rest |= slot_cards(state, other, slot)
     _, drawn = rng.below(key, 100)
     split = sensible_split(options, (int(sets[0]), int(sets[1]), int(sets[2])), rest, drawn < SIMPLE)
     for slot in range(SLOTS):
         if not fought(state, slot):
             for index, card in enumerate(in_order(split[slot])):
-                state.slots[other, slot, index] = number_of(card)
-
-
-@kernel
-def number_of(card: int) -> int:
-    """The number of the card of a set of one."""
-    number = 0
-    while card > 1:
-        card >>= 1
-        number += 1
-    return number
+                state.slots[other, slot, index] = count_bits(card - 1)

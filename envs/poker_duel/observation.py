@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..core import pokerhands, rng
 from ..core.kernel import kernel
 from ..core.record import field
-from .slots import discarded, fought, offer_cards, placed, slot_strength, stock_left
+from .slots import discarded, fought, offer_cards, placed, slot_cards, slot_strength, stock_left
 from .state import ARRANGE, HAND, PACK, SLOT, SLOTS, SUDDEN_STOCK, Options, State
 
 
@@ -159,11 +159,9 @@ def seen_cards(options: Options, state: State, seat: int) -> int:
     other = 1 - seat
     seen = 0
     for slot in range(SLOTS):
-        for index in range(int(state.filled[seat, slot])):
-            seen |= 1 << int(state.slots[seat, slot, index])
+        seen |= slot_cards(state, seat, slot)
         if fought(state, slot):
-            for index in range(int(state.filled[other, slot])):
-                seen |= 1 << int(state.slots[other, slot, index])
+            seen |= slot_cards(state, other, slot)
     if state.phase == ARRANGE:
         for index in range(placed(state, seat), HAND):
             seen |= 1 << int(state.offer[seat, index])

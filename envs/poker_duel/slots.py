@@ -17,6 +17,15 @@ def placed(state: State, seat: int) -> int:
 
 
 @kernel
+def slot_cards(state: State, seat: int, slot: int) -> int:
+    """The set of cards that a seat has assigned to a slot."""
+    cards = 0
+    for index in range(int(state.filled[seat, slot])):
+        cards |= 1 << int(state.slots[seat, slot, index])
+    return cards
+
+
+@kernel
 def discarded(state: State, seat: int) -> int:
     """How many cards a seat has discarded."""
     return int(state.exchanges[seat, 0]) + int(state.exchanges[seat, 1]) + int(state.exchanges[seat, 2])
@@ -58,8 +67,7 @@ def restart(options: Options, state: State) -> int:
         return 0
     seat, hand, count = int(state.seat), 0, placed(state, int(state.seat))
     for slot in range(SLOTS):
-        for index in range(int(state.filled[seat, slot])):
-            hand |= 1 << int(state.slots[seat, slot, index])
+        hand |= slot_cards(state, seat, slot)
     for index in range(count, HAND):
         hand |= 1 << int(state.offer[seat, index])
     state.slots[seat, :, :] = 0

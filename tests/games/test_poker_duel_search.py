@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from backalley.agents.base import view_of
+from backalley.agents.plan_worlds import digest_of
 from backalley.agents.planner import PlannerAgent
 from backalley.agents.race import RaceAgent
 from backalley.benchmarks.evaluate import evaluate
@@ -44,6 +45,26 @@ def test_all_steps_of_a_split_choose_the_same_with_no_memory_of_each_other() -> 
         found.append(np.array(split_by(search, tables, forgets)))
         assert (search.playouts > 2 * WORLDS * SLOTS) == forgets or not forgets
     assert (found[0] == found[1]).all()
+
+
+def test_what_is_remembered_is_of_the_same_decision() -> None:
+    """The bots' dice follow from how many decisions were made: the same cards later in a match are another question."""
+    tables = BatchEnv(GAME, 2, seed=8)
+    tables.reset()
+    engine = tables.engine
+    engine.batch.state[1] = engine.batch.state[0]
+    engine.batch.flat[1] = engine.batch.flat[0]
+    engine.batch.decisions[1] += 36
+    together = RaceAgent(GAME, WORLDS, num_threads=1).judge(view_of(engine, np.arange(2), np.zeros(2, np.uint64)))
+    assert (together.value[0] != together.value[1]).any()
+    for k in range(2):
+        alone = RaceAgent(GAME, WORLDS, num_threads=1).judge(view_of(engine, np.array([k]), np.zeros(2, np.uint64)))
+        np.testing.assert_array_equal(alone.value[0], together.value[k])
+
+
+def test_observations_that_differ_have_their_own_numbers() -> None:
+    shown = [np.zeros(4, np.float32), *np.eye(4, dtype=np.float32) / 4, *np.eye(4, dtype=np.float32) / 2]
+    assert len({int(digest_of(one)) for one in shown}) == len(shown)
 
 
 def test_a_split_that_was_begun_otherwise_is_gone_on_with() -> None:
