@@ -57,8 +57,9 @@ def test_compiled_equals_uncompiled(game: Game, most: int, tmp_path: Path) -> No
     moves, rewards."""
     mixed = [given for given in option_sets(game) if len(given) > 1]
     sets = [{}, *[given for given in mixed if most > 60 or not marks(game, given)][:2]]
-    episodes = 2 if play_length(game) > 60 else 6
-    sets = sets[: 2 if episodes == 2 and most > 60 else 3]  # long games take Python long
+    long = play_length(game) > 60
+    episodes = 6 if not long else 2 if most == 60 else 1
+    sets = sets[: 2 if long and most > 60 else 3]  # long games take Python long
     code = "from tests.cases import *\n"
     code += f"for given in {sets!r}: print(play_digest(game({game.spec!r}).bind(given), 17, {episodes}, {most}))"
     uncompiled = run(code, tmp_path, NUMBA_DISABLE_JIT="1")

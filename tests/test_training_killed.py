@@ -51,7 +51,7 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
     straight = tmp_path / "straight"
     assert process(straight).wait(600) == 0
     run, chance, kills = tmp_path / "run", random.Random(0), 0
-    for _ in range(7):
+    for _ in range(5):
         wanted = newest(run) + chance.randrange(1, 12) * ROLLOUT
         child = process(run)
         deadline = time.monotonic() + 300
