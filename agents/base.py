@@ -43,6 +43,12 @@ class View:
     def __len__(self) -> int:
         return len(self._rows)
 
+    def only(self, k: int) -> View:
+        """The view of table k alone."""
+        mine = View(self._engine, self._rows[k : k + 1], self.key[k : k + 1])
+        mine.observation, mine.action_mask = self.observation[k : k + 1], self.action_mask[k : k + 1]
+        return mine
+
     def determinize(self, which: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
         """For each k, a state of table `which[k]` of this view, with all that its seat cannot see redrawn by
         `keys[k]`. Raises TypeError or ValueError for what is no table of the view."""

@@ -28,6 +28,7 @@ from backalley.envs.core.opening import read_opening
 from backalley.envs.core.options import OptionError, unexpected_keyword
 from backalley.envs.core.render import RENDER_MODES, check_render_mode, table_text
 from backalley.envs.core.spaces import LegalDiscrete, LegalMultiDiscrete
+from backalley.envs.core.vector import BatchEnv
 
 from .seat_tables import Opponent, SeatTables
 
@@ -88,6 +89,11 @@ class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
             options = None  # this seat never had to decide: deal again
         self._begun = True
         return self._shown(), self._info()
+
+    @property
+    def tables(self) -> BatchEnv:
+        """The table that is played, as a batch of one."""
+        return self._seats.tables
 
     def _shown(self) -> Any:
         shown = self._seats.observe()
@@ -182,6 +188,11 @@ class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
         self.action_space = LegalMultiDiscrete(np.full(self.num_envs, game.num_actions))
         self._all = np.arange(self.num_envs)
         self._begun = False
+
+    @property
+    def tables(self) -> BatchEnv:
+        """The tables that are played."""
+        return self._seats.tables
 
     def _begin(self, rows: npt.NDArray[np.int64], options: dict[str, Any] | None = None) -> None:
         while len(rows):

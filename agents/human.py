@@ -2,7 +2,8 @@
 
 A person sees what the seat to act may see and nothing else: other seats' actions are not announced, since some are
 hidden (a card laid face down); what is public of them shows on the table. Between two people the screen is cleared, and
-nothing is drawn before the next one says that they look.
+nothing is drawn before the next one says that they look. Who asks for a hint is told what an agent would play there,
+which sees no more than they do.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
 from backalley.envs.core.parts import OVER
 
-from .base import Agent, View, answer, view_of
+from .advice import hint
+from .base import Agent, View, answer, name_of, view_of
 
 _AGENT_KEYS = 1
 """Number under which the agents' randomness is forked off the table's seed."""
@@ -73,11 +75,12 @@ class Terminal:
             raise LeftTable
         return line
 
-    def turn_to(self, person: Any, name: str) -> None:
-        """Let `person` look; after somebody else on an empty screen, and not before they ask for it."""
+    def turn_to(self, person: Any, name: str, how: str = HELP) -> None:
+        """Let `person` look, who is told `how` to play at first; after somebody else on an empty screen, and not before
+        they ask for it."""
         before, self._looked = self._looked, person
         if before is None:
-            self.show(HELP)
+            self.show(how)
         elif self.hides and before != person:
             self._clear()
             self.show(f"The screen is for {name} alone. Press Enter to look.")
@@ -89,13 +92,14 @@ TERMINAL = Terminal()
 
 
 class HumanAgent(Agent):
-    """A person at `terminal`; with `each_seat`, a person in each of the seats that it plays."""
+    """A person at `terminal`, who may ask the agent `adviser` for hints; with `each_seat`, a person in each of the
+    seats that it plays."""
 
     name = "human"
     one_table = True
 
-    def __init__(self, terminal: Terminal = TERMINAL, *, each_seat: bool = False) -> None:
-        self._terminal, self._each_seat = terminal, each_seat
+    def __init__(self, terminal: Terminal = TERMINAL, *, each_seat: bool = False, adviser: Agent | None = None) -> None:
+        self._terminal, self._each_seat, self._adviser = terminal, each_seat, adviser
 
     def act(self, view: View) -> npt.NDArray[np.int64]:
         """What the person answers, table by table. Raises LeftTable when they leave."""
@@ -103,18 +107,25 @@ class HumanAgent(Agent):
 
     def _choose(self, view: View, k: int) -> int:
         seat, terminal = int(view.seat[k]), self._terminal
-        terminal.turn_to(seat if self._each_seat else id(self), view.game.seat_name(seat))
+        terminal.turn_to(seat if self._each_seat else id(self), view.game.seat_name(seat), self._help)
         terminal.show(f"\n{view.table_text(k)}")
         while True:
             text = terminal.ask()
             if text.strip() in ("?", "help"):
                 legal = (f"  {action:3}  {view.game.action_str(action)}" for action in _legal(view, k))
-                terminal.show("\n".join([HELP, *legal]))
+                terminal.show("\n".join([self._help, *legal]))
                 continue
             try:
-                return read_action(view, k, text)
+                if text.strip().lower() != "hint" or self._adviser is None:
+                    return read_action(view, k, text)
+                terminal.show(f"Asking {name_of(self._adviser)} ...")  # the first time it may have to be compiled
+                terminal.show(hint(self._adviser, view, k))
             except ValueError as error:
                 terminal.show(str(error))
+
+    @property
+    def _help(self) -> str:
+        return HELP if self._adviser is None else f"{HELP}\nhint asks {name_of(self._adviser)} what to do."
 
 
 def _legal(view: View, k: int) -> list[int]:
@@ -156,9 +167,10 @@ def play(
     seat: int,
     seed: int,
     terminal: Terminal = TERMINAL,
+    adviser: Agent | None = None,
 ) -> list[float]:
     """Play one episode in `seat` against `opponents` (one for all other seats, or one for each, clockwise from the
-    left), at `terminal`.
+    left), at `terminal`, where people may ask `adviser` for hints.
 
     A HumanAgent among the opponents is another person at the same terminal, one in each seat that it has. Gives every
     seat's return. Raises LeftTable when somebody leaves, ValueError for a line-up that does not fit the table.
@@ -171,7 +183,9 @@ def play(
     if seats > 1 and len(opponents) not in (1, seats - 1):
         others = f"{game.name} has {seats - 1} other seats"
         raise ValueError(f"{others}, and {len(opponents)} opponents were given; give one for all, or one for each.")
-    people = HumanAgent(terminal, each_seat=True)
+    if isinstance(adviser, HumanAgent):
+        raise ValueError("A hint is an agent's; human is the one who asks for it.")
+    people = HumanAgent(terminal, each_seat=True, adviser=adviser)
     around = list(opponents) * (seats - 1 if len(opponents) == 1 else 1)
     at_table: list[Agent] = [people, *(people if isinstance(other, HumanAgent) else other for other in around)]
     env = AECEnv(game)

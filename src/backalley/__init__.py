@@ -37,6 +37,7 @@ from backalley.envs.registry import (
 )
 
 if _TYPE_CHECKING:
+    from backalley.agents.judging import judge
     from backalley.agents.learned import load_policy
     from backalley.agents.registry import agent
     from backalley.benchmarks.evaluate import evaluate
@@ -58,6 +59,7 @@ __all__ = [
     "game_names",
     "game_type",
     "games",
+    "judge",
     "load_policy",
     "make",
     "make_vec",
@@ -71,6 +73,7 @@ __all__ = [
 _ON_FIRST_USE = {
     "agent": "agents.registry",
     "evaluate": "benchmarks.evaluate",
+    "judge": "agents.judging",
     "load_policy": "agents.learned",
     "tournament": "benchmarks.tournament",
     "train": "training.train",

@@ -119,27 +119,41 @@ def tournament(
     multiple=True,
     help="One for all others, or one for each; the game's best bot by default, human for somebody beside you.",
 )
+@click.option(
+    "--hint",
+    "adviser",
+    help="Whom you ask for advice by typing hint, any agent; a search, which is the default, says what each action is "
+    "worth.",
+)
 @click.option("--shared", is_flag=True, help="Do not clear the screen between people: you play all their seats.")
 @seed_option(None, "Decides the deal; drawn anew by default.")
 @option_option
 def play(
-    game: str, seat: int, opponents: tuple[str, ...], shared: bool, seed: int | None, given: dict[str, str]
+    game: str,
+    seat: int,
+    opponents: tuple[str, ...],
+    adviser: str | None,
+    shared: bool,
+    seed: int | None,
+    given: dict[str, str],
 ) -> None:
-    """Play GAME at the terminal. One episode; you sit in --seat."""
+    """Play GAME at the terminal. One episode; you sit in --seat. Type ? for the legal actions, hint for advice."""
     from backalley.agents.human import LeftTable, Terminal
     from backalley.agents.human import play as run
 
     found = game_of(game, given)
     others = agents_of(found, opponents or (("bot",) if found.num_seats > 1 else ()))
+    (hints,) = agents_of(found, [adviser or "search"])
     if seed is None:
         import secrets
 
         seed = secrets.randbelow(1_000_000)
     line = command_line("play", found.spec, given=given, seat=seat, seed=seed)
     line += "".join(f" --opponent {shlex.quote(spec)}" for spec in opponents)
+    line += f" --hint {shlex.quote(adviser)}" if adviser else ""
     line += " --shared" if shared else ""
     try:
-        returns = run(found, others, seat=seat, seed=seed, terminal=Terminal(hides=not shared))
+        returns = run(found, others, seat=seat, seed=seed, terminal=Terminal(hides=not shared), adviser=hints)
     except LeftTable:
         click.echo("\nYou left the table before the end.")
     else:

@@ -1,0 +1,147 @@
+"""Asking a search what every action is worth, and agents for hints at the terminal: the answer is the search's own,
+nothing at the table changes by it, and what cannot be asked is a sentence."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import backalley
+from backalley.agents.advice import Judged, judged_text
+from backalley.agents.base import view_of
+from backalley.agents.human import LeftTable, play
+from backalley.agents.race import RaceAgent
+from backalley.agents.registry import agent
+from backalley.cli import main
+from backalley.envs.core import catalogue
+from backalley.envs.core.aec import AECEnv
+from tests import kuhn
+from tests.test_human import Screen
+
+KUHN = backalley.game(kuhn.GAME)
+SEARCH = "search:24"
+GAME = "missouri_city"
+
+
+def choosing(seed: int = 3) -> AECEnv:
+    """A table at which somebody has a choice."""
+    env = backalley.make(GAME).unwrapped
+    env.reset(seed=seed)
+    while env.engine.batch.mask[0].sum() < 2:
+        env.step(int(env.engine.batch.mask[0].argmax()))
+    return env
+
+
+def everything(env: Any) -> list[bytes]:
+    batch = env.engine.batch
+    return [array.tobytes() for array in (batch.raw, batch.stream, batch.decisions, batch.flat, batch.mask, batch.seat)]
+
+
+def test_it_is_what_the_search_finds_and_changes_nothing() -> None:
+    env = choosing()
+    before = everything(env), env.last()[0]["observation"].tobytes()
+    judged = backalley.judge(env, SEARCH, key=5)
+    assert (everything(env), env.last()[0]["observation"].tobytes()) == before
+    legal = np.flatnonzero(env.engine.batch.mask[0]).tolist()
+    assert sorted(one.action for one in judged) == legal
+    assert [one.name for one in judged] == [env.game.action_str(one.action) for one in judged]
+    assert [one.played for one in judged] == [True] + [False] * (len(legal) - 1)
+    assert judged != backalley.judge(env, SEARCH, key=6), "by another key in other worlds"
+    view = view_of(env.engine, np.zeros(1, np.int64), np.zeros(1, np.uint64))
+    search = RaceAgent(env.game, 24)
+    found, of_view = search.judge(view), backalley.judge(view, search)
+    assert of_view[0].action == found.action[0]
+    for one in of_view:
+        figures = (found.value[0, one.action], found.error[0, one.action], found.worlds[0, one.action])
+        assert (one.value, one.error, one.worlds) == figures
+
+
+def test_the_same_position_gets_the_same_answer_through_every_door() -> None:
+    env = choosing()
+    judged = backalley.judge(env, SEARCH)
+    assert backalley.judge(env, agent(SEARCH, GAME)) == judged
+    batch = backalley.make_vec(GAME, num_envs=3, seed=2, autoreset=False)  # table 1 is dealt by seed 3
+    batch.reset()
+    while batch.engine.batch.decisions[1] < env.engine.batch.decisions[0]:
+        batch.step(batch.time_step.action_mask[[1]].argmax(1), [1])
+    batch.time_step.observation[:] = 0  # a caller may write there
+    assert backalley.judge(batch, SEARCH, row=1) == judged
+    seat = gymnasium.make(backalley.game(GAME).type.gymnasium_id, opponent="random")
+    seat.reset(seed=1)
+    assert {one.action for one in backalley.judge(seat, SEARCH)} == set(np.flatnonzero(seat.unwrapped.action_masks()))
+
+
+def test_where_nothing_can_be_asked() -> None:
+    env = backalley.make(GAME)
+    with pytest.raises(RuntimeError, match="Nobody is to act at this table"):
+        backalley.judge(env, SEARCH)
+    env.reset(seed=3)
+    for who in ("random", "bot"):
+        with pytest.raises(ValueError, match=f"{who}.* plays without saying what actions are worth; ask a search"):
+            backalley.judge(env, who)
+    with pytest.raises(ValueError, match="Table 1 was asked for; there are 1, rows 0"):
+        backalley.judge(env, SEARCH, row=1)
+    for wrong in ({"key": 0.5}, {"row": "first"}):
+        with pytest.raises(TypeError, match="takes a whole number"):
+            backalley.judge(env, SEARCH, **wrong)
+    with pytest.raises(TypeError, match="str is no table"):
+        backalley.judge(GAME, SEARCH)
+    batch = backalley.make_vec(GAME, num_envs=2, seed=0, autoreset=False)
+    with pytest.raises(RuntimeError, match="Nobody is to act"):
+        backalley.judge(batch, SEARCH)
+
+
+# At the terminal ------------------------------------------------------------------------------------------------------
+
+
+def advised(*lines: str, adviser: str = SEARCH) -> list[str]:
+    """What a person is shown who types these lines and leaves."""
+    screen = Screen(*lines)
+    with pytest.raises(LeftTable):
+        play(KUHN, [agent("random", KUHN)], seat=0, seed=1, terminal=screen.terminal, adviser=agent(adviser, KUHN))
+    return screen.shown
+
+
+def test_a_hint_of_a_search_has_every_action_and_its_worth() -> None:
+    shown = advised("hint", " HINT ", "?")
+    assert shown[0].endswith("\nhint asks search:24 what to do.")
+    first, second = shown[4].splitlines(), shown[7]
+    assert first[0].startswith("search:24 would play: ")
+    assert {line.split()[1] for line in first[2:]} == {"pass", "bet"}
+    assert all(" ± " in line and line.endswith(" worlds") for line in first[2:])
+    assert second.splitlines() == first, "asking changes nothing"
+
+
+def test_a_hint_of_another_agent_is_an_action() -> None:
+    assert re.search(r"\nrandom would play: (pass \(0\)|bet \(1\))$", "\n".join(advised("hint", adviser="random")))
+    with pytest.raises(ValueError, match="human is the one who asks for it"):
+        advised(adviser="human")
+
+
+def test_hints_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "_registered", {"kuhn": kuhn.GAME})
+    words = ["play", "kuhn", "--opponent", "random", "--seed", "3"]
+    shown = CliRunner().invoke(main, words, input="hint\nq\n").output
+    assert "search:96 would play: " in shown
+    shown = CliRunner().invoke(main, [*words, "--hint", "random"], input="hint\nq\n").output
+    assert "random would play: " in shown
+    assert shown.splitlines()[-1].endswith(" --hint random")
+    assert "There is no agent 'nobody'" in CliRunner().invoke(main, [*words, "--hint", "nobody"]).output
+
+
+def test_lines_fit_the_screen() -> None:
+    long = Judged(
+        1234, "a name that goes on and on, and is longer than any table is wide", -0.5, 0.001, 1_000_000, True
+    )
+    untried = Judged(7, "short", math.nan, math.nan, 0, False)
+    lines = judged_text([long, untried], "search:1000000").splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[2].endswith(" ...  -0.5000 ± 0.0010  1,000,000 worlds")
+    assert lines[3].endswith("not tried")
+    assert judged_text([untried], "search:96") == "search:96 would play: short (7); nothing else is legal"
