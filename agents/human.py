@@ -22,7 +22,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.parts import OVER
 
 from .advice import hint
-from .base import Agent, View, answer, name_of, view_of
+from .base import Agent, View, answer, follow, name_of, view_of
 
 _AGENT_KEYS = 1
 """Number under which the agents' randomness is forked off the table's seed."""
@@ -189,6 +189,7 @@ def play(
     around = list(opponents) * (seats - 1 if len(opponents) == 1 else 1)
     at_table: list[Agent] = [people, *(people if isinstance(other, HumanAgent) else other for other in around)]
     env = AECEnv(game)
+    follow(env.engine, [*at_table, adviser])
     env.reset(seed=seed)
     engine, row, returns = env.engine, np.zeros(1, np.int64), np.zeros(seats)
     with np.errstate(over="ignore"):

@@ -26,6 +26,7 @@ from .base import Agent, View
 from .plan_worlds import PlanWorlds, Proposals
 from .planner import PlannerAgent
 from .rule_based import BotAgent, RandomAgent
+from .weighing import WeighedWorlds
 from .worlds import AT_ONCE, Worlds, check_budget, search_budget
 
 WORLDS = 96
@@ -171,13 +172,23 @@ class RaceAgent(Agent):
     batch, nor on `num_threads` (0: every core).
     """
 
-    def __init__(self, game: Game, worlds: int, milliseconds: float | None = None, *, num_threads: int = 0) -> None:
+    def __init__(
+        self,
+        game: Game,
+        worlds: int,
+        milliseconds: float | None = None,
+        *,
+        num_threads: int = 0,
+        infers: bool | None = None,
+    ) -> None:
+        """`infers`: whether worlds are weighed by what others have done; None: where the game says that it pays."""
         check_budget(worlds, milliseconds)
         self.worlds, self.milliseconds = worlds, milliseconds
         self.name = f"search:{worlds}" + ("" if milliseconds is None else f":{milliseconds:g}")
         self.caution = game.type.caution
         self._best_bot = BotAgent(game) if game.bots else RandomAgent()
-        self._table = Worlds(game, num_threads, uniform=False)
+        self.keeps_trail = game.type.infers if infers is None else infers
+        self._table = WeighedWorlds(game, num_threads) if self.keeps_trail else Worlds(game, num_threads, uniform=False)
         plans = game.type.plans
         planned = plans is not None and not plans.refuses(game.options)
         self._plans = PlanWorlds(game, PlannerAgent(game).values, num_threads) if planned else None

@@ -184,8 +184,27 @@ class Worlds:
         """What `run(engine, deck, worlds, which, keys, value)` finds in worlds of tables, on every thread: it is given
         worlds, which of `rows` each belongs to, a key of its own for each, and `value` [worlds, width], zeros, to write
         to. Worlds follow from `keys` [n] and their numbers [n, count, width]."""
+        redraw, play = self._keys(view, rows, keys, first, count)
+        return self._spread(view, rows, redraw, play, width, run)
+
+    def _keys(
+        self, view: View, rows: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64], first: int, count: int
+    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+        """By which worlds of tables are redrawn, and played on in [n, count]."""
         redraw, play = (np.empty((len(rows), count), np.uint64) for _ in range(2))
         world_keys(keys, first, redraw, play)
+        return redraw, play
+
+    def _spread(
+        self,
+        view: View,
+        rows: npt.NDArray[np.int64],
+        redraw: npt.NDArray[np.uint64],
+        play: npt.NDArray[np.uint64],
+        width: int,
+        run: Callable[..., None],
+    ) -> npt.NDArray[np.float64]:
+        count = redraw.shape[1]
         value = np.zeros((len(rows) * count, width))
 
         def work(thread: int, which: npt.NDArray[np.int64], redraw: Any, play: Any, value: Any) -> None:

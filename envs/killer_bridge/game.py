@@ -53,5 +53,6 @@ GAME = GameType(
     info=rules.info,
     open_info=rules.open_info,
     leaf_value=rules.leaf_value,
+    recall=trick_hand.recall,
     suits=Suits(named_suits, actions=((PLAY, PACK_SIZE),)),
 )

@@ -46,5 +46,6 @@ GAME = GameType(
     card_number=text.card_number,
     info=rules.info,
     leaf_value=rules.leaf_value,
+    recall=trick_hand.recall,
     suits=Suits(rules.named_suits, actions=((PLAY, NUM_CARDS), (NAME, 4))),
 )

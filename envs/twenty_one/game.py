@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..core.base import GameType
 from ..core.parts import Kernels
 from ..core.symmetry import Suits
-from . import VERSION, bank, observation, rules, text
+from . import VERSION, bank, observation, recalling, rules, text
 from .bot import BOTS
 from .observation import Observation
 from .state import HEARTS, MOST_DECISIONS, NUM_ACTIONS, NUM_CARDS, Banker, Options, State, check
@@ -45,6 +45,8 @@ GAME = GameType(
     card_number=text.card_number,
     max_decisions=lambda options: MOST_DECISIONS,
     leaf_value=bank.leaf_value,
+    recall=recalling.recall,
+    shows=recalling.shows,
     suits=Suits(lambda options: (HEARTS,)),
     speed_floor=2_000_000,
 )
