@@ -24,10 +24,13 @@ from tests.test_search import all_rows, found_by, keys
 from tests.test_trail import follows, replayed
 
 WORLDS = 2 * BLOCK
-NAMES = [game.name for game in GAMES if game.type.recall is not None]
-BY_NAME = pytest.mark.parametrize("game", [game for game in GAMES if game.name in NAMES], ids=lambda game: game.name)
-QUICK = [game for game in GAMES if game.name in NAMES[-1:]]
-ONE = pytest.mark.parametrize("game", QUICK, ids=lambda game: game.name)
+RECALLING = [game for game in GAMES if game.type.recall is not None]
+QUICK = ("pitch",)
+BY_NAME = pytest.mark.parametrize(
+    "game",
+    [pytest.param(game, id=game.name, marks=[] if game.name in QUICK else [pytest.mark.slow]) for game in RECALLING],
+)
+ONE = pytest.mark.parametrize("game", [game for game in RECALLING if game.name in QUICK], ids=lambda game: game.name)
 
 
 def inferring(game: Game, num_threads: int = 1) -> RaceAgent:
