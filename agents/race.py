@@ -181,7 +181,9 @@ class RaceAgent(Agent):
         num_threads: int = 0,
         infers: bool | None = None,
     ) -> None:
-        """`infers`: whether worlds are weighed by what others have done; None: where the game says that it pays."""
+        """`infers`: whether worlds are weighed by what others have done, at tables that keep that
+        (`Engine.keep_trail`; matches do where an agent asks); None: where the game says that it pays. Raises ValueError
+        in a sentence, for a game that cannot recall what was done too."""
         check_budget(worlds, milliseconds)
         self.worlds, self.milliseconds = worlds, milliseconds
         self.name = f"search:{worlds}" + ("" if milliseconds is None else f":{milliseconds:g}")

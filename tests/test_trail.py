@@ -9,13 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.agents.rule_based import random_rows
+from backalley.agents.base import Agent, View
+from backalley.agents.human import Terminal, play
+from backalley.agents.rule_based import RandomAgent, random_rows
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
 from backalley.envs.core.engine import Engine
 from backalley.envs.core.kernel import uncompiled
 from backalley.envs.core.trail import MOST_ACTIONS, UNKNOWN, Trail
 from backalley.envs.core.vector import BatchEnv
+from tests import kuhn
 from tests.cases import GAMES, label, marks, random_action
 
 QUICK = ("missouri_city", "twenty_one")
@@ -131,6 +134,29 @@ def test_nothing_is_kept_where_nobody_asks() -> None:
     batch.reset()
     played_at_random(batch, 3)
     assert batch.engine.trail is None
+
+
+def test_an_agent_that_asks_finds_it_at_a_terminal_too() -> None:
+    class Asking(Agent):
+        keeps_trail, found = True, None
+
+        def act(self, view: View) -> npt.NDArray[np.int64]:
+            self.found = view._played(np.arange(1))
+            return view.action_mask.argmax(1)
+
+    kuhn_poker, asking = kuhn.GAME.bind(), Asking()
+    terminal = Terminal(lambda: "bet", lambda text: None, lambda: None)
+    play(kuhn_poker, [asking], seat=0, seed=1, terminal=terminal)
+    assert asking.found is not None
+    start, action, length = asking.found
+    assert start["seat"].tolist() == [0]
+    assert action[0, : length[0]].tolist() == [kuhn.BET]
+    lines = iter(["hint", "bet"])
+    terminal = Terminal(lambda: next(lines), lambda text: None, lambda: None)
+    adviser = Asking()
+    play(kuhn_poker, [RandomAgent()], seat=0, seed=1, terminal=terminal, adviser=adviser)
+    assert adviser.found is not None
+    assert adviser.found.length.tolist() == [0]
 
 
 # Earlier states -------------------------------------------------------------------------------------------------------
