@@ -133,10 +133,13 @@ def _drivers(game: Game) -> dict[str, Callable[..., None]]:
 class PlanWorlds(Worlds):
     """Plays whole plans out; `values` are what the classes of their parts are taken for."""
 
-    def __init__(self, game: Game, values: Values, num_threads: int = 0) -> None:
-        super().__init__(game, num_threads, uniform=False)
+    def __init__(self, game: Game, values: Values, num_threads: int = 0, *, uniform: bool = False) -> None:
+        super().__init__(game, num_threads, uniform=uniform)
         self._planner = planner(game, values)
         self._entries: dict[str, Callable[..., None]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "made": (self.game, self._planner.values, self.num_threads)}
 
     def propose(self, view: View, rows: npt.NDArray[np.int64], *, from_root: bool = True) -> Proposals:
         """The plans of the tables `rows` [n] of a view: from where they began, or such as agree with what has been laid

@@ -190,6 +190,9 @@ class RaceAgent(Agent):
         self.caution = game.type.caution
         self._best_bot = BotAgent(game) if game.bots else RandomAgent()
         self.keeps_trail = game.type.infers if infers is None else infers
+        if infers is not None and infers != game.type.infers:
+            self.identity = {"infers": infers}
+            self.note = f"Its worlds are {'' if infers else 'not '}weighed by what others have done."
         self._table = WeighedWorlds(game, num_threads) if self.keeps_trail else Worlds(game, num_threads, uniform=False)
         plans = game.type.plans
         planned = plans is not None and not plans.refuses(game.options)

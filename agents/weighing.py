@@ -220,11 +220,12 @@ class WeighedWorlds(Worlds):
     Worlds are the same alone and in any batch, however many are asked for at a time, and on any number of threads.
     """
 
-    def __init__(self, game: Game, num_threads: int = 0) -> None:
-        """Raises ValueError in a sentence for a game without `recall`."""
+    def __init__(self, game: Game, num_threads: int = 0, *, uniform: bool = False) -> None:
+        """`uniform` as in Worlds: before they are weighed. Raises ValueError in a sentence for a game without
+        `recall`."""
         if game.type.recall is None:
             raise ValueError(f"{game.name} cannot recall earlier states, so its worlds cannot be weighed.")
-        super().__init__(game, num_threads, uniform=False)
+        super().__init__(game, num_threads, uniform=uniform)
         self._bound: dict[str, Callable[..., None]] = {}
 
     def past(self, view: View, rows: npt.NDArray[np.int64]) -> Past | None:

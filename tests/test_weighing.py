@@ -3,6 +3,7 @@ that a seat cannot know."""
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 
 import numpy as np
@@ -138,6 +139,7 @@ def test_worlds_are_the_same_alone_and_in_any_batch_pieces_and_threads(game: Gam
     whole = found_by(inferring(game), view)
     threaded = inferring(game, 2)
     assert found_by(threaded, view) == whole
+    assert found_by(pickle.loads(pickle.dumps(threaded)), view) == whole
     threaded.close()
     keyed = pool_keys(game, view)
     alone = view_of(batch.engine, np.array([5]), keys(batch.num_envs))
@@ -206,6 +208,7 @@ def test_tables_keep_what_is_played_where_an_agent_asks_for_it(game: Game) -> No
         match = Match(game, players, seatings)
         match.play(np.arange(2, dtype=np.uint64), np.zeros((2, 1), np.uint64))
         assert match._tables is not None
+        assert players[0].identity == ({"infers": True} if asks else None), "told from the one that asks for nothing"
         assert (match._tables.engine.trail is not None) == asks
         table = SeatTables(game, 1, 0, players[0])
         assert (table.tables.engine.trail is not None) == asks

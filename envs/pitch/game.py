@@ -47,5 +47,7 @@ GAME = GameType(
     info=rules.info,
     leaf_value=rules.leaf_value,
     recall=trick_hand.recall,
+    # `infers` stays off. *Measured* on 10,776 decisions of `book`, each search's choice scored in the true world: 24
+    # worlds weighed gain 0.0002 ± 0.0014 of a match more than 36 that are not, and take a tenth longer.
     suits=Suits(rules.named_suits, actions=((PLAY, NUM_CARDS), (NAME, 4))),
 )

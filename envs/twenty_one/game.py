@@ -47,6 +47,8 @@ GAME = GameType(
     leaf_value=bank.leaf_value,
     recall=recalling.recall,
     shows=recalling.shows,
+    # `infers` stays off. *Measured* on 51,478 decisions of `dp`, each search's choice scored in the true world: 24
+    # worlds weighed gain -0.0001 ± 0.0002 more than 36 that are not, and take half as long again.
     suits=Suits(lambda options: (HEARTS,)),
     speed_floor=2_000_000,
 )

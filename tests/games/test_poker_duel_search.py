@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -60,6 +62,10 @@ def test_what_is_remembered_is_of_the_same_decision() -> None:
     for k in range(2):
         alone = RaceAgent(GAME, WORLDS, num_threads=1).judge(view_of(engine, np.array([k]), np.zeros(2, np.uint64)))
         np.testing.assert_array_equal(alone.value[0], together.value[k])
+    sent = pickle.loads(pickle.dumps(RaceAgent(GAME, WORLDS, num_threads=1)))
+    np.testing.assert_array_equal(
+        sent.judge(view_of(engine, np.arange(2), np.zeros(2, np.uint64))).value, together.value
+    )
 
 
 def test_observations_that_differ_have_their_own_numbers() -> None:
