@@ -11,7 +11,7 @@ import numpy as np
 
 from .base import Agent, View, answer, name_of
 
-_LONGEST = 44
+_LONGEST = 34
 """Letters of an action's name beside its figures, so that lines stay within 80 columns."""
 
 
