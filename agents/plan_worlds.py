@@ -16,15 +16,14 @@ import numpy.typing as npt
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.drivers import Batch, Deck, apply, deal_out, report, show
-from backalley.envs.core.engine import Engine, table_names
+from backalley.envs.core.engine import table_names
 from backalley.envs.core.kernel import bind, kernel
 from backalley.envs.core.parts import CHANCE
 from backalley.envs.core.specialise import specialise, template, unbound
 
-from .base import View
+from .base import Agent, View
 from .planner import Values, planner, plans_of
-from .rule_based import seen_record
-from .worlds import Worlds, no_leaf_value, play_on, player_of
+from .worlds import Worlds, no_leaf_value, play_on
 
 CANDIDATES = 24
 """Plans that are compared. *Measured* by prototypes in Poker Duel: 24 gained more than 12 in the same time."""
@@ -84,7 +83,7 @@ def propose_rows(
 
 @template
 def play_plans(
-    options: Any, batch: Batch, deck: Deck, limit: int, worlds: npt.NDArray[Any], from_root: bool,
+    by: Any, options: Any, batch: Batch, deck: Deck, limit: int, worlds: npt.NDArray[Any], from_root: bool,
     plans: npt.NDArray[np.int64], running: npt.NDArray[np.int8], which: npt.NDArray[np.int64],
     decisions: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64], value: npt.NDArray[np.float64],
 ) -> None:  # fmt: skip
@@ -96,12 +95,12 @@ def play_plans(
                 batch.decisions[0], batch.stream[0] = decisions[which[k]], keys[k]
                 if from_root:
                     batch.decisions[0] -= RESTART(options, batch.state[0])
-                value[k, number] = play_plan(options, batch, deck, limit, plans[which[k], number], keys[k])
+                value[k, number] = play_plan(by, options, batch, deck, limit, plans[which[k], number], keys[k])
 
 
 @template
 def play_plan(
-    options: Any, batch: Batch, deck: Deck, limit: int, steps: npt.NDArray[np.int64], key: np.uint64
+    by: Any, options: Any, batch: Batch, deck: Deck, limit: int, steps: npt.NDArray[np.int64], key: np.uint64
 ) -> float:
     """Play a plan, and what follows, on the one table of `batch`; what the seat to act gains."""
     gained, seat, step = 0.0, int(batch.state[0].seat), 0
@@ -113,18 +112,18 @@ def play_plan(
             return gained + float(batch.reward[0, seat])
         gained += float(batch.reward[0, seat])
         step += 1
-    rest: float = play_on(options, options, batch, deck, limit, key, seat, int(steps[step]))
+    rest: float = play_on(by, options, batch, deck, limit, key, seat, int(steps[step]))
     return gained + rest
 
 
 @functools.cache
-def _drivers(game: Game) -> dict[str, Callable[..., None]]:
+def _drivers(game: Game, kernel: Callable[..., int], seen: Callable[..., Any]) -> dict[str, Callable[..., None]]:
     plans = plans_of(game)
     names = {
         "RESTART": plans.restart,
         "CANDIDATES_OF": plans.candidates,
-        "BOT": player_of(game),
-        "BOT_VIEW": seen_record,
+        "BOT": kernel,
+        "BOT_VIEW": seen,
         "LEAF_VALUE": game.type.leaf_value or no_leaf_value,
     }
     return specialise([play_on, play_plan, play_plans, propose_rows], {**table_names(game.type), **names})
@@ -133,13 +132,19 @@ def _drivers(game: Game) -> dict[str, Callable[..., None]]:
 class PlanWorlds(Worlds):
     """Plays whole plans out; `values` are what the classes of their parts are taken for."""
 
-    def __init__(self, game: Game, values: Values, num_threads: int = 0, *, uniform: bool = False) -> None:
-        super().__init__(game, num_threads, uniform=uniform)
+    def __init__(
+        self,
+        game: Game,
+        values: Values,
+        num_threads: int = 0,
+        *,
+        uniform: bool = False,
+        player: Agent | None = None,
+    ) -> None:
+        super().__init__(game, num_threads, uniform=uniform, player=player)
+        self._made = (game, values, num_threads), {"uniform": uniform, "player": player}
         self._planner = planner(game, values)
         self._entries: dict[str, Callable[..., None]] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "made": (self.game, self._planner.values, self.num_threads)}
 
     def propose(self, view: View, rows: npt.NDArray[np.int64], *, from_root: bool = True) -> Proposals:
         """The plans of the tables `rows` [n] of a view: from where they began, or such as agree with what has been laid
@@ -165,10 +170,11 @@ class PlanWorlds(Worlds):
         [n, count, C]."""
         decisions = view.decisions[rows].astype(np.int64)
 
-        def run(engine: Engine, deck: Deck, worlds: Any, which: Any, keys: Any, value: Any) -> None:
+        def run(thread: int, worlds: Any, which: Any, keys: Any, value: Any) -> None:
+            engine, deck = self._engines[thread], self._decks[thread]
             self._call(
-                "play_plans", self.game.options, engine.batch, deck, engine.limit, worlds, from_root, found.plans,
-                running, which, decisions, keys, value,
+                "play_plans", self._by[thread], self.game.options, engine.batch, deck, engine.limit, worlds, from_root,
+                found.plans, running, which, decisions, keys, value,
             )  # fmt: skip
 
         self.playouts += count * int(running.sum())
@@ -176,5 +182,5 @@ class PlanWorlds(Worlds):
 
     def _call(self, name: str, *args: Any) -> None:
         if name not in self._entries:
-            self._entries[name] = bind(_drivers(self.game)[name], *args)
+            self._entries[name] = bind(_drivers(self.game, *self._plays())[name], *args)
         self._entries[name](*args)

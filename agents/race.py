@@ -22,7 +22,7 @@ import numpy.typing as npt
 from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import kernel
 
-from .base import Agent, View
+from .base import Agent, View, name_of
 from .plan_worlds import PlanWorlds, Proposals
 from .planner import PlannerAgent
 from .rule_based import BotAgent, RandomAgent
@@ -166,6 +166,9 @@ class RaceAgent(Agent):
     """Actions raced over up to `worlds` worlds a decision, played on by the game's strongest fast bot; decisions that a
     game takes in one go (`GameType.plans`) as whole plans, each over up to PLANS_WORTH times as many.
 
+    With a `player`, an agent that has a kernel, that one plays on, and stands for the best bot; where it plans by
+    values of its own (an array `values` among its `arrays`), plans are drawn up by these.
+
     It departs from what the game's best bot would do, or from the planner's first choice, only where another leads by
     more than the game's caution (`GameType.caution`). With `milliseconds`, no round begins after that time for each
     decision, on each core: the choice then depends on the clock. Without, it depends on the view alone: not on the
@@ -180,23 +183,38 @@ class RaceAgent(Agent):
         *,
         num_threads: int = 0,
         infers: bool | None = None,
+        player: Agent | None = None,
     ) -> None:
         """`infers`: whether worlds are weighed by what others have done, at tables that keep that
         (`Engine.keep_trail`; matches do where an agent asks); None: where the game says that it pays. Raises ValueError
-        in a sentence, for a game that cannot recall what was done too."""
+        in a sentence, for a game that cannot recall what was done and for a player without a kernel too."""
         check_budget(worlds, milliseconds)
+        if player is not None and player.kernel is None:
+            raise ValueError(
+                f"{name_of(player)} has no kernel, so no search can play on by it; bots and policies have."
+            )
         self.worlds, self.milliseconds = worlds, milliseconds
-        self.name = f"search:{worlds}" + ("" if milliseconds is None else f":{milliseconds:g}")
+        kind = "search" if player is None else f"search+{name_of(player).partition(':')[0]}"
+        self.name = f"{kind}:{worlds}" + ("" if milliseconds is None else f":{milliseconds:g}")
+        if player is not None:
+            self.identity, self.note = player.identity, player.note
         self.caution = game.type.caution
-        self._best_bot = BotAgent(game) if game.bots else RandomAgent()
+        self._base = player or (BotAgent(game) if game.bots else RandomAgent())
         self.keeps_trail = game.type.infers if infers is None else infers
         if infers is not None and infers != game.type.infers:
-            self.identity = {"infers": infers}
-            self.note = f"Its worlds are {'' if infers else 'not '}weighed by what others have done."
-        self._table = WeighedWorlds(game, num_threads) if self.keeps_trail else Worlds(game, num_threads, uniform=False)
+            self.identity = {"infers": infers} | ({"player": player.identity} if player else {})
+            self.note = (
+                f"{self.note} Its worlds are {'' if infers else 'not '}weighed by what others have done.".strip()
+            )
+        self._table = (
+            WeighedWorlds(game, num_threads, player=player)
+            if self.keeps_trail
+            else Worlds(game, num_threads, uniform=False, player=player)
+        )
         plans = game.type.plans
         planned = plans is not None and not plans.refuses(game.options)
-        self._plans = PlanWorlds(game, PlannerAgent(game).values, num_threads) if planned else None
+        values = PlannerAgent(game, getattr(player, "arrays", {}).get("values")).values if planned else None
+        self._plans = PlanWorlds(game, values, num_threads, player=player) if values is not None else None
         self._kept: dict[int, RacedPlans] = {}  # saves time, and nothing else
         self._decisions, self._worlds = 0, 0
 
@@ -210,6 +228,11 @@ class RaceAgent(Agent):
         """Worlds that were drawn on average for a decision that was searched; NaN before the first."""
         return self._worlds / self._decisions if self._decisions else math.nan
 
+    @property
+    def worlds_drawn(self) -> int:
+        """Worlds that were drawn since the agent was made."""
+        return self._worlds
+
     def act(self, view: View) -> npt.NDArray[np.int64]:
         """The winner of each table's race [n]."""
         return self.judge(view).action
@@ -218,7 +241,7 @@ class RaceAgent(Agent):
         """What each legal action of each table is worth, and what to play."""
         shape = view.action_mask.shape
         found = Judgement(
-            self._best_bot.act(view), np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, np.int64)
+            self._base.act(view), np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, np.int64)
         )
         choices = np.flatnonzero(view.action_mask.sum(1) > 1)
         at_once = max(1, AT_ONCE // self.worlds)
@@ -316,7 +339,8 @@ class RaceAgent(Agent):
             self._plans.close()
 
 
-def race_agent(spec: str, game: Game, num_threads: int = 0) -> RaceAgent:
-    """The agent that `search[:WORLDS[:MILLISECONDS]]` names. Raises ValueError in a sentence."""
-    worlds, milliseconds = search_budget(spec, "search:96", WORLDS)
-    return RaceAgent(game, worlds, milliseconds, num_threads=num_threads)
+def race_agent(spec: str, game: Game, num_threads: int = 0, player: Agent | None = None) -> RaceAgent:
+    """The agent that `search[:WORLDS[:MILLISECONDS]]` names, or another KIND than `search`, played on by `player`.
+    Raises ValueError in a sentence."""
+    worlds, milliseconds = search_budget(spec, f"{spec.partition(':')[0]}:96", WORLDS)
+    return RaceAgent(game, worlds, milliseconds, num_threads=num_threads, player=player)

@@ -1,6 +1,7 @@
 """Agents by name: `random`, `bot`, `bot:NAME`, `policy`, `policy:NAME`, `plans` (a game's planner before it has learned
-anything), `search[:WORLDS[:MILLISECONDS]]`, `mc:WORLDS[:MILLISECONDS]`, `human`, the folder of a trained policy, or
-one's own: `module:Class`, `file.py:Class`, `sb3:model.zip`.
+anything), `search[:WORLDS[:MILLISECONDS]]`, `search+policy[:WORLDS[:MILLISECONDS]]` (played on by that policy),
+`mc:WORLDS[:MILLISECONDS]`, `human`, the folder of a trained policy, or one's own: `module:Class`, `file.py:Class`,
+`sb3:model.zip`.
 
 A name always means its agent, also where a folder is called so: that folder is `./policy`, or a Path.
 """
@@ -24,6 +25,7 @@ from .rule_based import BotAgent, RandomAgent
 from .search import search_agent
 
 FORMS = "the folder of a trained policy, module:Class, file.py:Class or sb3:model.zip"
+SEARCH_BY_POLICY = f"search+{shipped.FOLDER}"
 
 
 def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Agent:
@@ -52,6 +54,8 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
         return search_agent(spec, game, num_threads)
     if kind == "search":
         return race_agent(spec, game, num_threads)
+    if kind == SEARCH_BY_POLICY:
+        return race_agent(spec, game, num_threads, _policy(_shipped(game, None), game))
     if kind == "sb3":
         from .sb3_model import SB3Agent  # needs Stable-Baselines3
 
@@ -63,7 +67,8 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
     names = named(game)
     near = difflib.get_close_matches(spec, [*names, *game.bots], 1)
     meant = "" if not near else f" Did you mean {near[0] if near[0] in names else f'bot:{near[0]}'}?"
-    shown = ", ".join([*names, "search[:WORLDS[:MILLISECONDS]]", "mc:WORLDS[:MILLISECONDS]"])
+    by_policy = [f"{SEARCH_BY_POLICY}[:WORLDS[:MILLISECONDS]]"] if shipped.FOLDER in names else []
+    shown = ", ".join([*names, *by_policy, "search[:WORLDS[:MILLISECONDS]]", "mc:WORLDS[:MILLISECONDS]"])
     raise ValueError(f"There is no agent {spec!r}; an agent is {shown}, {FORMS}.{meant}")
 
 

@@ -24,12 +24,12 @@ import numpy.typing as npt
 
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
-from backalley.envs.core.drivers import Batch, Deck, apply, report
-from backalley.envs.core.engine import Engine, table_names
+from backalley.envs.core.drivers import Batch, apply, report
+from backalley.envs.core.engine import table_names
 from backalley.envs.core.kernel import bind, kernel, passing
 from backalley.envs.core.specialise import specialise, template, unbound
 
-from .base import View
+from .base import Agent, View
 from .rule_based import seen_record
 from .worlds import Worlds, player_of
 
@@ -220,12 +220,12 @@ class WeighedWorlds(Worlds):
     Worlds are the same alone and in any batch, however many are asked for at a time, and on any number of threads.
     """
 
-    def __init__(self, game: Game, num_threads: int = 0, *, uniform: bool = False) -> None:
+    def __init__(self, game: Game, num_threads: int = 0, *, uniform: bool = False, player: Agent | None = None) -> None:
         """`uniform` as in Worlds: before they are weighed. Raises ValueError in a sentence for a game without
         `recall`."""
         if game.type.recall is None:
             raise ValueError(f"{game.name} cannot recall earlier states, so its worlds cannot be weighed.")
-        super().__init__(game, num_threads, uniform=uniform)
+        super().__init__(game, num_threads, uniform=uniform, player=player)
         self._bound: dict[str, Callable[..., None]] = {}
 
     def past(self, view: View, rows: npt.NDArray[np.int64]) -> Past | None:
@@ -271,8 +271,9 @@ class WeighedWorlds(Worlds):
             pools = np.array([rng.fork(key, _POOL_KEYS) for key in keys], np.uint64)
         redraw, dice = super()._keys(view, rows, pools, POOL * low, POOL * (high - low))
 
-        def run(engine: Engine, deck: Deck, worlds: Any, which: Any, keys: Any, value: Any) -> None:
-            self._call("count_surprises", self.game.options, engine.batch, past, seats, worlds, which, keys, value)
+        def run(thread: int, worlds: Any, which: Any, keys: Any, value: Any) -> None:
+            batch = self._engines[thread].batch
+            self._call("count_surprises", self.game.options, batch, past, seats, worlds, which, keys, value)
 
         surprises = self._spread(view, rows, redraw, dice, 1, run).astype(np.int64)
         for k, pool in enumerate(pools):

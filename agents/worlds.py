@@ -24,8 +24,8 @@ from backalley.envs.core.parts import CHANCE
 from backalley.envs.core.specialise import specialise, template, unbound
 from backalley.envs.core.workers import Workers, cores
 
-from .base import View
-from .rule_based import random_act, seen_record
+from .base import Agent, View
+from .rule_based import played_by, random_act, seen_by, seen_record
 
 MOST_WORLDS = 1_000_000
 AT_ONCE = 4096
@@ -82,6 +82,7 @@ def play_on(
 
 @template
 def play_worlds(
+    by: Any,
     options: Any,
     batch: Batch,
     deck: Deck,
@@ -93,14 +94,14 @@ def play_worlds(
     keys: npt.NDArray[np.uint64],
     value: npt.NDArray[np.float64],
 ) -> None:
-    """`value[k, a]` becomes what `seats[k]` gains in `worlds[k]` by each action a of `masks[k]`."""
+    """`value[k, a]` becomes what `seats[k]` gains in `worlds[k]` by each action a of `masks[k]`, played on by `by`."""
     for k in range(value.shape[0]):
         for action in range(value.shape[1]):
             if masks[k, action]:
                 batch.state[0] = worlds[k]
                 batch.decisions[0] = decisions[k]
                 batch.stream[0] = keys[k]
-                value[k, action] = play_on(options, options, batch, deck, limit, keys[k], seats[k], action)
+                value[k, action] = play_on(by, options, batch, deck, limit, keys[k], seats[k], action)
 
 
 def player_of(game: Game) -> Callable[..., int]:
@@ -116,9 +117,9 @@ def _imagining(game: Game) -> Callable[..., None]:
 
 
 @functools.cache
-def _driver(game: Game, bot: Callable[..., int]) -> Callable[..., None]:
-    """`play_worlds` for a game and a bot; what it shares with the engine is compiled, and kept on disk, once."""
-    player = {"BOT": bot, "BOT_VIEW": seen_record, "LEAF_VALUE": game.type.leaf_value or no_leaf_value}
+def _driver(game: Game, kernel: Callable[..., int], seen: Callable[..., Any]) -> Callable[..., None]:
+    """`play_worlds` for a game and a player; what it shares with the engine is compiled, and kept on disk, once."""
+    player = {"BOT": kernel, "BOT_VIEW": seen, "LEAF_VALUE": game.type.leaf_value or no_leaf_value}
     names = {**table_names(game.type), **player}
     return specialise([play_on, play_worlds], names)["play_worlds"]
 
@@ -137,16 +138,20 @@ def imagine_rows(
 
 
 class Worlds:
-    """Plays actions out in worlds of a view's tables, on `num_threads` threads (0: every core), by the game's strongest
-    fast bot. `uniform` worlds are as likely as the cards make them; others are as the game imagines what players did
-    out of sight."""
+    """Plays actions out in worlds of a view's tables, on `num_threads` threads (0: every core), by `player`, who has a
+    kernel, or by the game's strongest fast bot. `uniform` worlds are as likely as the cards make them; others are as
+    the game imagines what players did out of sight."""
 
-    def __init__(self, game: Game, num_threads: int = 0, *, uniform: bool = True) -> None:
+    def __init__(self, game: Game, num_threads: int = 0, *, uniform: bool = True, player: Agent | None = None) -> None:
         self.game, self.playouts = game, 0
         """`playouts`: games played out so far."""
+        self.player = player
+        self._made: tuple[tuple[Any, ...], dict[str, Any]] = (game, num_threads), {"uniform": uniform, "player": player}
+        """What makes it anew in another process."""
         self._workers = Workers(num_threads or cores(), _LEAST_WORLDS)
         self._engines = [Engine(game, 1) for _ in range(self.num_threads)]
         self._decks = [engine.fresh_deck() for engine in self._engines]
+        self._by = [game.options if player is None else played_by(player, game) for _ in self._engines]
         self._entry: Callable[..., None] | None = None
         self._imagines = game.type.imagine is not None and not uniform
         self._imagine: Callable[..., None] | None = None
@@ -163,10 +168,12 @@ class Worlds:
         the tables `rows` [n] of a view [n, count, A]; 0 for the other actions. A world is the same whichever tables and
         actions are asked for, and however many at once."""
 
-        def run(engine: Engine, deck: Deck, worlds: Any, which: Any, keys: Any, value: Any) -> None:
-            tables = rows[which]
+        def run(thread: int, worlds: Any, which: Any, keys: Any, value: Any) -> None:
+            engine, deck, tables = self._engines[thread], self._decks[thread], rows[which]
             shown = view.seat[tables], mask[which], view.decisions[tables]
-            self._run(self.game.options, engine.batch, deck, engine.limit, worlds, *shown, keys, value)
+            self._run(
+                self._by[thread], self.game.options, engine.batch, deck, engine.limit, worlds, *shown, keys, value
+            )
 
         self.playouts += count * int(mask.sum())
         return self.spread(view, rows, view.key[rows], first, count, mask.shape[1], run)
@@ -181,7 +188,7 @@ class Worlds:
         width: int,
         run: Callable[..., None],
     ) -> npt.NDArray[np.float64]:
-        """What `run(engine, deck, worlds, which, keys, value)` finds in worlds of tables, on every thread: it is given
+        """What `run(thread, worlds, which, keys, value)` finds in worlds of tables, on every thread: it is given
         worlds, which of `rows` each belongs to, a key of its own for each, and `value` [worlds, width], zeros, to write
         to. Worlds follow from `keys` [n] and their numbers [n, count, width]."""
         redraw, play = self._keys(view, rows, keys, first, count)
@@ -211,7 +218,7 @@ class Worlds:
             worlds = view.determinize(rows[which], redraw)
             if self._imagines:
                 self._redo(self.game.options, worlds, view.seat[rows[which]], redraw)
-            run(self._engines[thread], self._decks[thread], worlds, which, play, value)
+            run(thread, worlds, which, play, value)
 
         which = np.repeat(np.arange(len(rows)), count)
         each = which, redraw.reshape(-1), play.reshape(-1), value
@@ -221,8 +228,14 @@ class Worlds:
 
     def _run(self, *args: Any) -> None:
         if self._entry is None:
-            self._entry = bind(_driver(self.game, player_of(self.game)), *args)
+            self._entry = bind(_driver(self.game, *self._plays()), *args)
         self._entry(*args)
+
+    def _plays(self) -> tuple[Callable[..., int], Callable[..., Any]]:
+        """The kernel that plays on, and what it is shown."""
+        if self.player is None or self.player.kernel is None:
+            return player_of(self.game), seen_record
+        return self.player.kernel, seen_by(self.player)
 
     def _redo(self, *args: Any) -> None:
         if self._imagine is None:
@@ -231,10 +244,11 @@ class Worlds:
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what belongs to this process: threads, machine code and the room it works in.
-        return {"made": (self.game, self.num_threads), "uniform": not self._imagines, "played": self.playouts}
+        return {"made": self._made, "played": self.playouts}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        self.__init__(*kept["made"], uniform=kept["uniform"])  # type: ignore[misc]
+        arguments, named = kept["made"]
+        self.__init__(*arguments, **named)  # type: ignore[misc]
         self.playouts = kept["played"]
 
     def close(self) -> None:

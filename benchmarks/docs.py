@@ -28,7 +28,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.catalogue import games, games_root
 
-from . import comparison, standing
+from . import comparison, costs, standing
 from .cells import Found, Line, agent, given_options, interval, mean, options, percent, title
 from .tabular import markdown
 
@@ -238,6 +238,7 @@ KINDS: dict[str, Callable[[Sequence[Found]], Iterable[Line] | str]] = {
     "ladder": standing.ladder,
     "ladders": standing.ladders,
     "cross": standing.cross,
+    "searches": costs.searches,
     "methods": comparison.methods,
     "methods_means": comparison.methods_means,
 }
@@ -248,6 +249,7 @@ MADE_BY = {
         ("ladder", "benchmarks.ladder"),
         ("ladders", "benchmarks.ladder"),
         ("cross", "benchmarks.cross"),
+        ("searches", "benchmarks.searches"),
         ("rates", "training.rates"),
         ("methods", "training.methods"),
     )
@@ -272,6 +274,8 @@ def table(kind: str, files: Sequence[Found]) -> str:
         commands, notes = commands + standing.makers(files), standing.notes(files)
     elif kind in ("methods", "methods_means"):
         notes = comparison.notes(files)
+    elif kind == "searches":
+        notes = costs.notes(files)
     parts = [markdown(head, rows, left=left), "\n".join(notes), "\n".join(["```sh", *dict.fromkeys(commands), "```"])]
     return "\n\n".join(part for part in parts if part)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
@@ -39,10 +39,15 @@ def play_pairings(
     num_threads: int = 1,
     told: Told | None = None,
     space: Space = Space.EVALUATION,
+    beside: Mapping[str, npt.NDArray[Any]] | None = None,
 ) -> list[Sample]:
     """What each pairing played, in their order, on the same decks as far as their deals go. Ctrl-C raises
-    KeyboardInterrupt, and what was played is in `unfinished`, from where the next call goes on."""
+    KeyboardInterrupt, and what was played is in `unfinished`, from where the next call goes on. Arrays `beside` it are
+    kept with it, and become what they were then."""
     kept = unfinished.load()
+    for name, array in (beside or {}).items():
+        if name in kept:
+            array[:] = kept[name]
     samples = [
         Sample.from_arrays(seatings(pairing.game, len(pairing.agents)), _named(kept, number))
         for number, pairing in enumerate(pairings)
@@ -50,7 +55,7 @@ def play_pairings(
     planned = sum(pairing.deals for pairing in pairings)
 
     def arrays() -> dict[str, npt.NDArray[Any]]:
-        return {
+        return dict(beside or {}) | {
             f"{number} {name}": array for number, one in enumerate(samples) for name, array in one.to_arrays().items()
         }
 

@@ -3,6 +3,8 @@ part in it."""
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -27,8 +29,16 @@ BY_NAME = pytest.mark.parametrize(
 )
 
 
-KINDS = {"mc": 3, "search": 2 * FIRST}
-KIND = pytest.mark.parametrize("kind", list(KINDS))
+KINDS = {"mc": 3, "search": 2 * FIRST, "search+policy": FIRST}
+KIND = pytest.mark.parametrize("kind", ["mc", "search"])
+BY_POLICY = pytest.mark.parametrize(
+    ("game", "count"),
+    [
+        pytest.param(game, count, id=game.name, marks=pytest.mark.slow)
+        for game, count in ((game_of("pitch"), 8), (game_of("poker_duel"), 3))
+    ],
+)
+"""Games whose policies correct a bot, and plan: each reads something else, and needs room of its own to work in."""
 
 
 def searching(kind: str, game: Game, num_threads: int = 0) -> Agent:
@@ -83,7 +93,16 @@ def test_leads_are_those_against_random_play(before: list[int], card: int, lead:
 @KIND
 @BY_NAME
 def test_unseen_cards_never_change_the_choice(game: Game, kind: str) -> None:
-    batch = some_way_in(game, 24)
+    unseen_cards_change_nothing(game, kind, 24)
+
+
+@BY_POLICY
+def test_unseen_cards_never_change_the_choice_by_a_policy(game: Game, count: int) -> None:
+    unseen_cards_change_nothing(game, "search+policy", count)
+
+
+def unseen_cards_change_nothing(game: Game, kind: str, count: int) -> None:
+    batch = some_way_in(game, count)
     search = searching(kind, game)
     first = all_rows(batch)
     chosen, found = search.act(first), found_by(search, first)
@@ -108,7 +127,16 @@ def found_by(search: Agent, view: View) -> list[bytes]:
 @KIND
 @BY_NAME
 def test_the_choice_does_not_depend_on_batch_or_threads(game: Game, kind: str) -> None:
-    batch = some_way_in(game, 12)
+    batch_and_threads_change_nothing(game, kind, 12)
+
+
+@BY_POLICY
+def test_the_choice_by_a_policy_does_not_depend_on_batch_or_threads(game: Game, count: int) -> None:
+    batch_and_threads_change_nothing(game, "search+policy", count)
+
+
+def batch_and_threads_change_nothing(game: Game, kind: str, count: int) -> None:
+    batch = some_way_in(game, count)
     view = all_rows(batch)
     whole = searching(kind, game, 1).act(view)
     assert view.action_mask[np.arange(len(view)), whole].all()
@@ -163,12 +191,32 @@ def test_search_beats_the_bot_it_plays_on_with(spec: str) -> None:
         ("mc:20:nan", "milliseconds is nan"),
         ("search:", "cannot be read; a search is search, search:WORLDS or search:WORLDS:MILLISECONDS, as in search:96"),
         ("search:20:5:1", "cannot be read"),
+        ("search+policy:many", r"a search is search\+policy, search\+policy:WORLDS or .*, as in search\+policy:96 or"),
         ("search:1000001", "worlds is 1000001; a search takes 1 to 1,000,000 worlds"),
     ],
 )
 def test_a_search_that_cannot_be_is_refused_in_a_sentence(spec: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         agent(spec, "backhand")
+
+
+def test_a_search_plays_on_by_who_has_a_kernel() -> None:
+    game = game_of("missouri_city")
+    search = agent("search+policy:24", game)
+    policy = agent("policy", game)
+    assert isinstance(search, RaceAgent)
+    assert (search.name, search.identity, search.note) == ("search+policy:24", policy.identity, policy.note)
+    with pytest.raises(ValueError, match="mc:3 has no kernel, so no search can play on by it"):
+        RaceAgent(game, 24, player=agent("mc:3", game))
+    with pytest.raises(ValueError, match="comes with no policy"):
+        agent("search+policy", KUHN)
+
+
+@pytest.mark.parametrize("spec", ["search:24", "search+policy:24"])
+def test_a_search_plays_on_in_another_process(spec: str) -> None:
+    game = game_of("missouri_city")
+    view, search = all_rows(some_way_in(game, 6)), agent(spec, game)
+    assert (pickle.loads(pickle.dumps(search)).act(view) == search.act(view)).all()
 
 
 # Races ----------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,58 @@
+"""What searches gain and cost, as pages and terminals show it; `searches.py` measures it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from .cells import Found, Line, changed, interval, mean, title
+from .tabular import text
+
+
+def searches(files: Sequence[Found]) -> Iterator[Line]:
+    """Every agent against the best bot, then some against the others."""
+    several = len(files) > 1
+    for found in files:
+        for row in found["rows"]:
+            less = row.get("less")
+            yield {
+                "game": title(found) if several else "",
+                "options": changed(found["options"]),
+                "agent": f"`{row['agent']}`{_time(found, row)}",
+                "against": f"`{row['against']}`" if row["against"] else "",
+                "mean return": mean(row["mean_return"]),
+                "95 % interval": interval(row["mean_return"]),
+                "less, on the same decks": _less(less) if less else "",
+                "ms a decision": f"{row['milliseconds']:.3g}" if "milliseconds" in row else "",
+                "worlds": f"{row['worlds']:.1f}" if "worlds" in row else "",
+                "deals": f"{row['deals']:,}",
+            }
+
+
+def _less(less: Found) -> str:
+    return f"`{less['agent']}`: {mean(less['lead'])} ({interval(less['lead'])})"
+
+
+def _time(found: Found, row: Found) -> str:
+    """Whether it is one of those whose worlds were chosen for their cost."""
+    dearer = {f"search:{found['dearer']}", f"search+policy:{found['policy']}"}
+    if row["agent"] == f"search:{found['equal']}":
+        return " =" if found["equal"] != found["dearer"] else " = 4x"
+    return " 4x" if row["agent"] in dearer else ""
+
+
+def text_of(found: Found) -> str:
+    """A file of results as text."""
+    lines = list(searches([found]))
+    head = [name for name in lines[0] if any(line[name] for line in lines)]
+    shown = [[line[name].replace("`", "") for name in head] for line in lines]
+    return "\n\n".join([found["game"], text(head, shown, left=2), *notes([found])]).replace("`", "")
+
+
+def notes(files: Sequence[Found]) -> list[str]:
+    """What a reader should know, in a sentence."""
+    measures = " and ".join(sorted({f"`{found['measure']}`" for found in files}))
+    return [
+        f"= is the search of so many worlds that a decision costs what {measures} costs, 4x are those that cost four "
+        "times that, as a short timing beforehand had it. Milliseconds are of processor time, all cores together, for "
+        "a decision with a choice; worlds are those drawn for it on average."
+    ]
