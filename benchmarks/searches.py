@@ -108,7 +108,9 @@ def rows_of(plan: Publication, points: Sequence[int], numbers: Numbers) -> list[
     others = [f"bot:{name}" for name in game.bots if f"bot:{name}" != plan.against] + ([policy] if policy else [])
     for other in [] if alone else others:
         found.append(row(plan.against, other, 0.0, ""))
-        found += [row(f"search:{one}", other, times[one], plan.against) for one in {numbers.equal, numbers.dearer}]
+        found += [
+            row(f"search:{one}", other, times[one], plan.against) for one in sorted({numbers.equal, numbers.dearer})
+        ]
     return found
 
 
@@ -304,9 +306,9 @@ def main(
         except ValueError as error:
             raise click.ClickException(str(error)) from None
         made["command"] = line
-        click.echo(f"\n{costs.text_of(made)}\n")
         if path is not None:
             results.write(path, made)
+        click.echo(f"\n{costs.text_of(made)}\n")
 
 
 if __name__ == "__main__":
