@@ -31,24 +31,30 @@ MOST_WORLDS = 4096
 
 class Timed(Agent):
     """Another agent. `spent` [3] counts the processor seconds that it took, its decisions with a choice, and the worlds
-    that it drew for them."""
+    that it drew for them; not at the first call, which finds machine code, unless it is the only one."""
 
     def __init__(self, player: Agent, spent: Floats | None = None) -> None:
         self.player, self.name, self.identity, self.note = player, player.name, player.identity, player.note
         self.keeps_trail = player.keeps_trail
         self.spent = np.zeros(3) if spent is None else spent
+        self._first: Floats | None = None
 
     def act(self, view: View) -> npt.NDArray[np.int64]:
         """What that agent answers."""
         before, worlds = time.process_time(), self._worlds()
         found = self.player.act(view)
-        choices = int((view.action_mask.sum(1) > 1).sum())
-        self.spent[0] += time.process_time() - before
-        self.spent[1] += choices
+        seconds, choices = time.process_time() - before, int((view.action_mask.sum(1) > 1).sum())
         # A race knows how many it drew; other searches draw as many for every decision.
         drawn = self._worlds()
-        self.spent[2] += choices * getattr(self.player, "worlds", 0) if drawn is None else drawn - (worlds or 0)
+        of_all = choices * getattr(self.player, "worlds", 0) if drawn is None else drawn - (worlds or 0)
+        counted = np.array([seconds, choices, of_all])
+        self.spent += counted if self._first is None else counted - self._first
+        self._first = counted if self._first is None else np.zeros(3)
         return found
+
+    def begin(self) -> None:
+        """Count from here on: it has been called before."""
+        self.spent[:], self._first = 0.0, np.zeros(3)
 
     def _worlds(self) -> int | None:
         return getattr(self.player, "worlds_drawn", None)
@@ -87,7 +93,7 @@ class Stopwatch:
             self._play(match, 1)  # compiles
             deals = self.deals or 1
             while True:
-                players[0].spent[:] = 0.0
+                players[0].begin()
                 seconds = self._play(match, deals)
                 if self.deals or players[0].spent[0] >= SECONDS:
                     break
