@@ -28,6 +28,20 @@ def searches(files: Sequence[Found]) -> Iterator[Line]:
             }
 
 
+def crowds(files: Sequence[Found]) -> Iterator[Line]:
+    """What one decision costs, by how many sit at the table."""
+    for row in (row for found in files for row in found["rows"]):
+        last = row["agents"][-1]
+        yield {
+            "game": title(row),
+            "options": changed(row["options"]),
+            "seats": f"{row['seats']}",
+            **{f"ms a decision of `{one['agent']}`": f"{one['milliseconds']:.3g}" for one in row["agents"]},
+            f"worlds of `{last['agent']}`": f"{last['worlds']:.1f}",
+            "decisions": f"{last['decisions']:,}",
+        }
+
+
 def _less(less: Found) -> str:
     return f"`{less['agent']}`: {mean(less['lead'])} ({interval(less['lead'])})"
 

@@ -239,6 +239,7 @@ KINDS: dict[str, Callable[[Sequence[Found]], Iterable[Line] | str]] = {
     "ladders": standing.ladders,
     "cross": standing.cross,
     "searches": costs.searches,
+    "crowds": costs.crowds,
     "methods": comparison.methods,
     "methods_means": comparison.methods_means,
 }
@@ -250,6 +251,7 @@ MADE_BY = {
         ("ladders", "benchmarks.ladder"),
         ("cross", "benchmarks.cross"),
         ("searches", "benchmarks.searches"),
+        ("crowds", "benchmarks.crowds"),
         ("rates", "training.rates"),
         ("methods", "training.methods"),
     )
@@ -310,7 +312,7 @@ def with_results(text: str, page: Path, folder: Path = RESULTS) -> str:
 
 def _not_yet(kind: str, names: Sequence[str]) -> str:
     """What stands where nothing was measured yet."""
-    named = [name.partition("_")[2] for name in names if "*" not in name]
+    named = [name.partition("_")[2] for name in names if "_" in name and "*" not in name]
     return f"Not measured yet: `{' '.join([MADE_BY[kind], *named, '--json', 'benchmarks/results'])}` does it."
 
 

@@ -49,6 +49,13 @@ def publications(game: Game) -> list[Publication]:
     return [_publication(game, given), *(_publication(game.bind(other["options"]), given | other) for other in also)]
 
 
+def crowds(game: Game) -> list[Game]:
+    """A game under its own options and those of its large tables, by which the cost of searches is told; nothing of a
+    game that has none."""
+    given = _plans().get(game.name, {}).get("crowds", [])
+    return [game, *(game.bind(options) for options in given)] if given else []
+
+
 def _publication(game: Game, given: Mapping[str, Any]) -> Publication:
     best = f"bot:{list(game.bots)[-1]}" if game.bots else "random"
     return Publication(
