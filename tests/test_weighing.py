@@ -118,8 +118,10 @@ def test_worlds_drawn_explain_what_others_did(game: Game) -> None:
     known = np.flatnonzero(past.end > past.first)
     assert len(known) > 8
 
+    engine = worlds._engines[0]
+
     def surprises(redraw: npt.NDArray[np.uint64]) -> float:
-        def run(engine, deck, states, which, dice, value):  # type: ignore[no-untyped-def]
+        def run(thread, states, which, dice, value):  # type: ignore[no-untyped-def]
             some = past.some(known)
             worlds._call(
                 "count_surprises", game.options, engine.batch, some, view.seat[known], states, which, dice, value
