@@ -23,7 +23,7 @@ from backalley.envs.core.specialise import specialise, template, unbound
 
 from .base import Agent, View
 from .planner import Values, planner, plans_of
-from .worlds import Worlds, no_leaf_value, play_on
+from .worlds import Worlds, no_leaf_value, only_choice, play_on
 
 CANDIDATES = 24
 """Plans that are compared. *Measured* by prototypes in Poker Duel: 24 gained more than 12 in the same time."""
@@ -126,7 +126,7 @@ def _drivers(game: Game, kernel: Callable[..., int], seen: Callable[..., Any]) -
         "BOT_VIEW": seen,
         "LEAF_VALUE": game.type.leaf_value or no_leaf_value,
     }
-    return specialise([play_on, play_plan, play_plans, propose_rows], {**table_names(game.type), **names})
+    return specialise([only_choice, play_on, play_plan, play_plans, propose_rows], {**table_names(game.type), **names})
 
 
 class PlanWorlds(Worlds):

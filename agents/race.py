@@ -170,9 +170,10 @@ class RaceAgent(Agent):
     values of its own (an array `values` among its `arrays`), plans are drawn up by these.
 
     It departs from what the game's best bot would do, or from the planner's first choice, only where another leads by
-    more than the game's caution (`GameType.caution`). With `milliseconds`, no round begins after that time for each
-    decision, on each core: the choice then depends on the clock. Without, it depends on the view alone: not on the
-    batch, nor on `num_threads` (0: every core).
+    more than the game's caution (`GameType.caution`); where that bot plays exactly (`Bot.solves`) it is followed, and
+    nothing is searched. With `milliseconds`, no round begins after that time for each decision, on each core: the
+    choice then depends on the clock. Without, it depends on the view alone: not on the batch, nor on `num_threads` (0:
+    every core).
     """
 
     def __init__(
@@ -199,7 +200,8 @@ class RaceAgent(Agent):
         if player is not None:
             self.identity, self.note = player.identity, player.note
         self.caution = game.type.caution
-        self._base = player or (BotAgent(game) if game.bots else RandomAgent())
+        self._exact = BotAgent(game) if game.bots else None
+        self._base = player or self._exact or RandomAgent()
         self.keeps_trail = game.type.infers if infers is None else infers
         if infers is not None and infers != game.type.infers:
             self.identity = {"infers": infers} | ({"player": player.identity} if player else {})
@@ -243,7 +245,7 @@ class RaceAgent(Agent):
         found = Judgement(
             self._base.act(view), np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, np.int64)
         )
-        choices = np.flatnonzero(view.action_mask.sum(1) > 1)
+        choices = np.flatnonzero((view.action_mask.sum(1) > 1) & ~self._follow_solver(view, found))
         at_once = max(1, AT_ONCE // self.worlds)
         for low in range(0, len(choices), at_once):
             rows = choices[low : low + at_once]
@@ -252,6 +254,15 @@ class RaceAgent(Agent):
             self._judge_actions(view, rows, found)
         self._decisions += len(choices)
         return found
+
+    def _follow_solver(self, view: View, found: Judgement) -> npt.NDArray[np.bool_]:
+        """Play as the game's best bot does where that is exact; tells at which tables that is [n]."""
+        if self._exact is None:
+            return np.zeros(len(view), np.bool_)
+        solved = self._exact.solved(view)
+        if solved.any() and self._base is not self._exact:
+            found.action[solved] = self._exact.act(view)[solved]
+        return solved
 
     def _judge_actions(self, view: View, rows: npt.NDArray[np.int64], found: Judgement) -> None:
         def play(races: npt.NDArray[np.int64], running: npt.NDArray[np.int8], first: int, count: int) -> Any:

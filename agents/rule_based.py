@@ -15,7 +15,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import bind, inlined, kernel, passing
 from backalley.envs.core.specialise import specialise, template, unbound
 
-from .base import Agent, DirectAgent
+from .base import Agent, DirectAgent, View
 
 
 @kernel
@@ -167,6 +167,16 @@ class KernelAgent(DirectAgent):
         return {**self.__dict__, "_entry": None}
 
 
+SOLVES = unbound
+"""`Bot.solves` in `tells_solved`."""
+
+
+@template
+def tells_solved(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """1 where a bot plays exactly, in the form of its other kernel."""
+    return int(SOLVES(options, observation))
+
+
 class BotAgent(KernelAgent):
     """A rule-based player of a game's `bot.py`."""
 
@@ -180,6 +190,17 @@ class BotAgent(KernelAgent):
             raise ValueError(f"{game.name} has no bot {bot!r}; it has: {', '.join(bots)}.")
         self.bot = bots[bot] if bot else list(bots.values())[-1]
         super().__init__(f"bot:{self.bot.name}", self.bot.act, game)
+        self._solver: KernelAgent | None = None
+
+    def solved(self, view: View) -> npt.NDArray[np.bool_]:
+        """At which tables of a view the bot plays exactly, so that no search betters it [n]."""
+        if self.bot.solves is None:
+            return np.zeros(len(view), np.bool_)
+        if self._solver is None:
+            tells = specialise([tells_solved], {"SOLVES": self.bot.solves})["tells_solved"]
+            self._solver = KernelAgent(self.name, tells, self.game)
+        found: npt.NDArray[np.bool_] = self._solver.act(view) == 1
+        return found
 
     def __reduce__(self) -> tuple[Any, ...]:
         return BotAgent, (self.game, self.bot.name)  # by name: a kernel pickled whole would be compiled anew

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
-from backalley.envs.core.drivers import Batch, Deck, apply, deal_out, report, show
+from backalley.envs.core.drivers import Batch, Deck, apply, deal_out, report
 from backalley.envs.core.engine import Engine, table_names
 from backalley.envs.core.kernel import bind, kernel, passing
 from backalley.envs.core.parts import CHANCE
@@ -53,8 +53,26 @@ def no_leaf_value(options: Any, state: Any, seat: int) -> float:
     return math.nan
 
 
-BOT = BOT_VIEW = LEAF_VALUE = unbound
-"""The player that plays on, what it is shown of a table, and the game's `leaf_value`, in the templates below."""
+BOT = BOT_VIEW = LEAF_VALUE = LEGAL = OBSERVE = unbound
+"""The player that plays on, what it is shown of a table, and the game's kernels, in the templates below."""
+
+
+@template
+def only_choice(options: Any, batch: Batch) -> int:
+    """The action of the seat to act on the one table of `batch` if it has no other; else -1, and the seat is shown the
+    table. In the tricks of a hand many cards are such, and nobody has to be asked about them."""
+    state, mask, choices, only = batch.state[0], batch.mask[0], 0, -1
+    mask[:] = 0
+    LEGAL(options, state, mask)
+    for action in range(mask.shape[0]):
+        choices += mask[action]
+    if choices > 1:
+        batch.flat[0, :] = 0
+        OBSERVE(options, state, int(state.seat), batch.observation[0])
+        return -1
+    while mask[only + 1] == 0:
+        only += 1
+    return only + 1
 
 
 @template
@@ -76,8 +94,9 @@ def play_on(
         gained += float(batch.reward[0, seat])
         if ended:
             return gained
-        show(options, batch, 0)
-        action = BOT(by, BOT_VIEW(batch, 0), batch.mask[0], rng.fork(key, int(batch.decisions[0])))
+        action = only_choice(options, batch)
+        if action < 0:
+            action = BOT(by, BOT_VIEW(batch, 0), batch.mask[0], rng.fork(key, int(batch.decisions[0])))
 
 
 @template
@@ -121,7 +140,7 @@ def _driver(game: Game, kernel: Callable[..., int], seen: Callable[..., Any]) ->
     """`play_worlds` for a game and a player; what it shares with the engine is compiled, and kept on disk, once."""
     player = {"BOT": kernel, "BOT_VIEW": seen, "LEAF_VALUE": game.type.leaf_value or no_leaf_value}
     names = {**table_names(game.type), **player}
-    return specialise([play_on, play_worlds], names)["play_worlds"]
+    return specialise([only_choice, play_on, play_worlds], names)["play_worlds"]
 
 
 IMAGINE = unbound

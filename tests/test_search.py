@@ -3,6 +3,7 @@ part in it."""
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 
 import numpy as np
@@ -12,11 +13,15 @@ import pytest
 from backalley.agents.base import Agent, View, view_of
 from backalley.agents.race import FIRST, RaceAgent, decide, drop_hopeless
 from backalley.agents.registry import agent
-from backalley.agents.rule_based import random_rows
+from backalley.agents.rule_based import BotAgent, random_rows
 from backalley.agents.search import SearchAgent
+from backalley.agents.worlds import Worlds, world_keys
 from backalley.benchmarks.evaluate import evaluate
+from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game as game_of
+from backalley.envs.core.engine import Engine
+from backalley.envs.core.parts import OVER
 from backalley.envs.core.vector import BatchEnv
 from tests import kuhn
 from tests.cases import GAMES
@@ -172,6 +177,30 @@ def test_only_choices_are_thought_about() -> None:
     assert search.playouts == 7 * view.action_mask[open_rows].sum()
 
 
+def test_a_playout_is_what_the_bot_plays_for_everybody() -> None:
+    """Asked for every card; a search does not ask where there is only one to play."""
+    game = game_of("killer_bridge", length="single", hand_size=6)
+    view, engine, table = all_rows(some_way_in(game, 12)), Engine(game, 1), Worlds(game, 1)
+    found = table.play(view, np.arange(12), view.action_mask, 0, 1)[:, 0]
+    redraw, play = np.empty((12, 1), np.uint64), np.empty((12, 1), np.uint64)
+    world_keys(view.key, 0, redraw, play)
+    worlds, bot, forced = view.determinize(np.arange(12), redraw[:, 0]), BotAgent(game, "weigh"), 0
+    for k, world in enumerate(worlds):
+        first = action = int(view.action_mask[k].argmax())
+        engine.batch.state[0], engine.batch.decisions[0] = world, view.decisions[k]
+        gained = 0.0
+        while True:
+            engine.play_one(action, engine.fresh_deck())
+            gained += float(engine.batch.reward[0, view.seat[k]])
+            if engine.batch.seat[0] == OVER:
+                break
+            key = np.array([rng.fork(play[k, 0], int(engine.batch.decisions[0]))], np.uint64)
+            action = int(bot.choose(engine.batch.flat, engine.batch.mask, key)[0])
+            forced += int(engine.batch.mask[0].sum()) == 1
+        assert found[k, first] == gained
+    assert forced > 12
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", ["mc:20", "search:48"])
 def test_search_beats_the_bot_it_plays_on_with(spec: str) -> None:
@@ -255,6 +284,17 @@ def test_among_equals_the_bots_action_is_played() -> None:
         left, chosen, _ = race([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]], base)
         assert left == [base]
         assert chosen == base
+
+
+def test_a_game_declares_how_cautious_a_race_is() -> None:
+    batch = BatchEnv(KUHN, 32, seed=0)
+    batch.reset()
+    view, bold = all_rows(batch), RaceAgent(KUHN, 24)
+    bots = BotAgent(KUHN).act(view)
+    assert (bold.act(view) != bots).any()
+    cautious = RaceAgent(dataclasses.replace(kuhn.GAME, caution=np.inf).bind(), 24)
+    assert (cautious.act(view) == bots).all()
+    assert cautious.playouts == bold.playouts
 
 
 def test_what_a_race_finds_in_kuhn_poker() -> None:

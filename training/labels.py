@@ -21,7 +21,7 @@ import numpy.typing as npt
 from backalley.agents.corrections import correction, solves_nothing
 from backalley.agents.inference import Net, act, chances, forward_advised
 from backalley.agents.rule_based import random_act, random_legal, seen_record, seen_vector
-from backalley.agents.worlds import no_leaf_value, play_on
+from backalley.agents.worlds import no_leaf_value, only_choice, play_on
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.drivers import Batch, Deck, apply, begin, deal_out, report, show
@@ -269,5 +269,5 @@ def label_driver(game: Game, advisor: Bot | None) -> Callable[..., None]:
         "SOLVES": (advisor and advisor.solves) or solves_nothing,
         "LEAF_VALUE": game.type.leaf_value or no_leaf_value,
     }
-    parts = [play_on, act_as, write_label, play_table, label_rows]
+    parts = [only_choice, play_on, act_as, write_label, play_table, label_rows]
     return specialise(parts, {**table_names(game.type), **names})["label_rows"]

@@ -38,6 +38,9 @@ GAME = GameType(
     reward_range=lambda options: (-1.0, 1.0),
     zero_sum=lambda options: False,
     bots=BOTS,
+    # *Measured* over 9,859 decisions: what search:96 gains by one, for 1, 2 and 3, in thousandths of a return:
+    # -0.6 ± 2.4, -0.8 ± 1.9, +0.3 ± 0.6. `planner` plays best.
+    caution=3.0,
     seat_names=text.SEAT_NAMES,
     enumeration=enumeration.WITH_DEALER,
     enumeration_split=SHOW_CARDS,
