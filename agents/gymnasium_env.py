@@ -26,7 +26,7 @@ from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.doors import whole
 from backalley.envs.core.opening import read_opening
 from backalley.envs.core.options import OptionError, unexpected_keyword
-from backalley.envs.core.render import RENDER_MODES, check_render_mode, table_text
+from backalley.envs.core.render import RENDER_MODES, check_render_mode, rendered, table_svg
 from backalley.envs.core.spaces import LegalDiscrete, LegalMultiDiscrete
 from backalley.envs.core.vector import BatchEnv
 
@@ -126,16 +126,17 @@ class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
         reward = float(self._seats.collect()[0])
         return self._shown(), reward, bool(time_step.terminated[0]), bool(time_step.truncated[0]), self._info()
 
-    def render(self) -> str | None:
-        """The table from this seat's view: text in mode "ansi", printed in mode "human"."""
+    def render(self) -> str | npt.NDArray[np.uint8] | None:
+        """The table from this seat's view: text in mode "ansi", printed in mode "human", pixels [H, W, 3] in mode
+        "rgb_array", which needs the extra `pictures`."""
         if self.render_mode is None:
             return None
         self._check_begun("render()")
-        text = table_text(self._seats.tables.engine, 0, int(self._seats.seat[0]))
-        if self.render_mode == "human":
-            print(text)
-            return None
-        return text
+        return rendered(self._seats.tables.engine, 0, int(self._seats.seat[0]), self.render_mode)
+
+    def _repr_svg_(self) -> str | None:
+        """The table from this seat's view as a picture, for notebooks; None before the first reset."""
+        return table_svg(self._seats.tables.engine, 0, int(self._seats.seat[0])) if self._begun else None
 
     def _check_begun(self, what: str) -> None:
         if not self._begun:

@@ -16,16 +16,14 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import rng
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
 from backalley.envs.core.parts import OVER
 
 from .advice import hint
 from .base import Agent, View, answer, follow, name_of, view_of
+from .watching import table_keys
 
-_AGENT_KEYS = 1
-"""Number under which the agents' randomness is forked off the table's seed."""
 HELP = "Type an action's name, the beginning of one, or its number; ? lists the legal actions, q leaves the table."
 _CLEAR = "\033[2J\033[3J\033[H"
 """Erases a terminal's screen and what it would scroll back to, and begins at the top (xterm's control sequences)."""
@@ -192,8 +190,7 @@ def play(
     follow(env.engine, [*at_table, adviser])
     env.reset(seed=seed)
     engine, row, returns = env.engine, np.zeros(1, np.int64), np.zeros(seats)
-    with np.errstate(over="ignore"):
-        keys = np.array([rng.fork(rng.stream_of(seed), _AGENT_KEYS)], np.uint64)
+    keys = table_keys(seed)
     while (acting := int(engine.batch.seat[0])) != OVER:
         env.step(int(answer(at_table[(acting - seat) % seats], view_of(engine, row, keys))[0]))
         returns += engine.batch.reward[0]

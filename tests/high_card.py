@@ -18,6 +18,7 @@ from backalley.envs.core.kernel import kernel
 from backalley.envs.core.options import option
 from backalley.envs.core.parts import CHANCE, OVER, Kernels
 from backalley.envs.core.record import field
+from backalley.envs.core.table import Table, laid_out, pile, place
 from tests.bot import BOTS
 
 CARDS = 12
@@ -98,8 +99,9 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
             state.card[other] = others[other]
 
 
-def table_str(options: Options, state: Any, seat: int | None) -> str:
-    return " ".join(str(card) if seat in (None, who) else "?" for who, card in enumerate(state.card.tolist()))
+def table(options: Options, state: Any, seat: int | None) -> Table:
+    hands = [pile([str(card)], shown=seat in (None, who)) for who, card in enumerate(state.card.tolist())]
+    return laid_out((), tuple(place(f"seat {who}", [hand], seat=who) for who, hand in enumerate(hands)))
 
 
 GAME = GameType(
@@ -113,7 +115,7 @@ GAME = GameType(
     num_actions=2,
     bots=BOTS,
     action_str=lambda options, action: ("fold", "stay")[action],
-    table_str=table_str,
+    table=table,
     piles=lambda options, state: {
         "hands": state.card.tolist(),
         "rest": sorted(set(range(CARDS)) - set(state.card.tolist())),

@@ -17,6 +17,7 @@ from backalley.envs.core.kernel import kernel
 from backalley.envs.core.options import option
 from backalley.envs.core.parts import CHANCE, OVER, Kernels
 from backalley.envs.core.record import field
+from backalley.envs.core.table import Table, laid_out, pile, place
 from tests.bot import BOTS
 
 PASS, BET = 0, 1
@@ -101,9 +102,10 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     state.rest = low if coin else high
 
 
-def table_str(options: Options, state: Any, seat: int | None) -> str:
-    cards = [str(card) if seat in (None, who) else "?" for who, card in enumerate(state.card.tolist())]
-    return f"cards {' '.join(cards)}  bets {' '.join('.pb'[bet] for bet in state.bets[: state.played].tolist())}"
+def table(options: Options, state: Any, seat: int | None) -> Table:
+    hands = [pile([str(card)], shown=seat in (None, who)) for who, card in enumerate(state.card.tolist())]
+    bets = " ".join(".pb"[bet] for bet in state.bets[: state.played].tolist())
+    return laid_out((f"bets {bets}",), tuple(place(f"seat {who}", [hand], seat=who) for who, hand in enumerate(hands)))
 
 
 def piles(options: Options, state: Any) -> dict[str, list[int]]:
@@ -121,7 +123,7 @@ GAME = GameType(
     num_actions=2,
     bots=BOTS,
     action_str=lambda options, action: ("pass", "bet")[action],
-    table_str=table_str,
+    table=table,
     piles=piles,
     deck_size=lambda options: 3,
     reward_range=lambda options: (-2.0, 2.0),

@@ -359,7 +359,7 @@ def test_a_mistyped_option_is_guessed() -> None:
         backalley.make("poker_duel", num_gamez=2)
 
 
-@pytest.mark.parametrize("given", [{"render_mode": "rgb_array"}, {"frameskip": 1}])
+@pytest.mark.parametrize("given", [{"render_mode": "depth_array"}, {"frameskip": 1}])
 def test_other_libraries_find_the_words_they_look_for(given: dict[str, Any]) -> None:
     """Stable-Baselines3 tries again on a TypeError, TorchRL on one that has Python's phrase."""
     name = next(iter(given))

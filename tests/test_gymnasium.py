@@ -58,7 +58,7 @@ def test_stable_baselines_own_checker(game: Game) -> None:
 
 
 def test_learners_that_know_no_masks() -> None:
-    """SB3's PPO and DQN by the name of the environment: `render_mode="rgb_array"` is tried and taken back."""
+    """SB3's PPO and DQN by the name of the environment, which is asked for `render_mode="rgb_array"` each time."""
     sb3 = pytest.importorskip("stable_baselines3")
     env_util = pytest.importorskip("stable_baselines3.common.env_util")
     settings = {"on_illegal": "terminate", "dtype": "float32", "opponent": "random"}
@@ -223,7 +223,7 @@ BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"dtype": bool}, "such as 'float32'"),
     ({"dtype": "complex64"}, "such as 'float32'"),
     ({"on_illegal": "ignore"}, "it takes 'raise', 'terminate', 'random'"),
-    ({"render_mode": "rgb_array"}, r"__init__\(\) got an unexpected keyword argument 'render_mode'"),
+    ({"render_mode": "depth_array"}, r"__init__\(\) got an unexpected keyword argument 'render_mode'"),
     ({"frameskip": 1}, r"__init__\(\) got an unexpected keyword argument 'frameskip'"),
 ]
 

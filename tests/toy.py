@@ -15,6 +15,7 @@ from backalley.envs.core.kernel import kernel
 from backalley.envs.core.options import option
 from backalley.envs.core.parts import CHANCE, OVER, Enumeration, Kernels
 from backalley.envs.core.record import field
+from backalley.envs.core.table import Table
 
 PACK = (1, 1, 2, 3, 3, 5)
 """Values of the six cards."""
@@ -123,7 +124,7 @@ TOY = GameType(
     Observation=Observation,
     num_actions=2,
     action_str=lambda options, action: ("stop", "draw")[action],
-    table_str=lambda options, state, seat: "",
+    table=lambda options, state, seat: Table(),
     piles=lambda options, state: {"pack": state.deck.tolist()},
     deck_size=lambda options: len(PACK),
     reward_range=lambda options: (-1.0, 1.0),

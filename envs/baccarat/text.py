@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..core import cards
+from ..core.table import FACE_DOWN, Pile, Place, Table, laid_out, pile, place
 from .bets import has_purses, level_of, money, side_of
 from .coup import two_cards, value
 from .observation import bet_shows, hand_of, seen_places
@@ -23,6 +24,7 @@ from .state import (
 )
 
 SIDE_NAMES = ("player", "bank", "tie")
+HANDS = ("Player", "Banker")
 
 
 def card_name(card: int) -> str:
@@ -72,28 +74,22 @@ def piles(options: Options, state: State) -> dict[str, list[int]]:
     return found
 
 
-def table_str(options: Options, state: State, seat: int | None) -> str:
+def table(options: Options, state: State, seat: int | None) -> Table:
     """The bets, the hands as far as they show, and the coup before. Which pack a card is from is not shown."""
     lines = [_head(options, state)]
+    places = [_bettor(options, state, seat, who) for who in range(len(state.units))]
+    if state.phase != BETTING:
+        hands = [_hand(options, state, seat, hand) for hand in (PLAYER, BANK)]
+        places.append(place("coup", hands, [_won(state)] if state.phase == SHOWN else []))
     if state.winner and state.phase != SHOWN:
         drew = state.last_drew.tolist()
-        hands = [[0, 2, 4][: 2 + drew[0]], [1, 3, 4 + drew[0]][: 2 + drew[1]]]
-        shown = [_hand([int(state.last[place]) for place in hand]) for hand in hands]
-        lines.append(f"last coup: Player {shown[0]}, Banker {shown[1]}, {_won(state)}")
-    if options.mode != Mode.CHEMIN:
-        lines += [_bettor(options, state, seat, who) for who in range(options.num_bettors)]
-    if state.phase != BETTING:
-        for hand, name in enumerate(("Player", "Banker")):
-            lines.append(f"{name}  {_hand_line(options, state, seat, hand)}")
-    if state.phase == SHOWN:
-        lines.append(_won(state))
+        lying = [0, 2, 4][: 2 + drew[0]], [1, 3, 4 + drew[0]][: 2 + drew[1]]
+        last = [_lying(name, [int(state.last[at]) for at in hand]) for name, hand in zip(HANDS, lying, strict=True)]
+        places.append(place("last coup", last, [_won(state)]))
     if seat is None:
-        rest = piles(options, state)["shoe"]
-        lines.append("next cards: " + cards.card_names(card % 52 for card in rest[:COUP]))
-    lines.append(
-        "won so far: " + ", ".join(f"seat {who} {units:+.2f}" for who, units in enumerate(state.units.tolist()))
-    )
-    return "\n".join(lines)
+        rest = piles(options, state)["shoe"][:COUP]
+        places.append(place("next cards", [pile(cards.card_name(card % 52) for card in rest)]))
+    return laid_out(lines, places)
 
 
 def _head(options: Options, state: State) -> str:
@@ -108,15 +104,16 @@ def _won(state: State) -> str:
     return ("the Player hand wins", "the Banker hand wins", "a tie")[int(state.winner) - 1]
 
 
-def _bettor(options: Options, state: State, seat: int | None, who: int) -> str:
-    return f"seat {who}{_notes(options, state, who)}  {_bet(options, state, seat, who)}"
+def _bettor(options: Options, state: State, seat: int | None, who: int) -> Place:
+    words = [] if options.mode == Mode.CHEMIN else [*_notes(options, state, who), _bet(options, state, seat, who)]
+    return place(f"seat {who}", [], [*words, f"won so far {state.units[who]:+.2f}"], who)
 
 
-def _notes(options: Options, state: State, who: int) -> str:
+def _notes(options: Options, state: State, who: int) -> list[str]:
     notes = ["has the bank"] * int(who == state.banker) + ["handles the Player hand"] * int(who == state.participant)
     if has_purses(options):
         notes.append(f"has {money(options, state, who):.2f}")
-    return f" ({', '.join(notes)})" if notes else ""
+    return notes
 
 
 def _bet(options: Options, state: State, seat: int | None, who: int) -> str:
@@ -127,16 +124,17 @@ def _bet(options: Options, state: State, seat: int | None, who: int) -> str:
     return action_str(options, int(state.bets[who]))
 
 
-def _hand(faces: list[int]) -> str:
-    return f"{cards.card_names(faces)} = {sum(value(face) for face in faces) % 10}"
+def _lying(name: str, faces: list[int]) -> Pile:
+    return pile(map(cards.card_name, faces), name, f"= {sum(value(face) for face in faces) % 10}")
 
 
-def _hand_line(options: Options, state: State, seat: int | None, hand: int) -> str:
+def _hand(options: Options, state: State, seat: int | None, hand: int) -> Pile:
     seen = 0b111111 if seat is None else seen_places(options, state, seat)
     places = hand_places(state, hand)
     shown = [(seen >> (place - int(state.first))) & 1 for place in places]
     faces = [int(state.shoe[place]) % 52 for place in places]
     if all(shown):
-        return _hand(faces)
-    text = " ".join(cards.card_name(face) if show else "--" for face, show in zip(faces, shown, strict=True))
-    return text + (f" = {two_cards(state, hand)}" if seat is not None and hand_of(options, state, seat) == hand else "")
+        return _lying(HANDS[hand], faces)
+    names = [cards.card_name(face) if show else FACE_DOWN for face, show in zip(faces, shown, strict=True)]
+    mine = seat is not None and hand_of(options, state, seat) == hand
+    return pile(names, HANDS[hand], f"= {two_cards(state, hand)}" * mine)

@@ -11,4 +11,4 @@ HANDS = ("hand",)
 
 action_str = series.action_str
 piles = partial(series.piles, HANDS)
-table_str = partial(series.table_str, HANDS)
+table = partial(series.table, HANDS)

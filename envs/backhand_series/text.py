@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from ..core import cards
-from .state import ACTION_NAMES, HAND_SIZE, DealerState, HandOptions, HandState, HandType, Method, Verdict
+from ..core.table import Pile, Table, laid_out, pile, place
+from .state import ACTION_NAMES, DealerState, HandOptions, HandState, HandType, Method, Verdict
 
 
 def action_str(options: HandOptions, action: int) -> str:
@@ -35,22 +36,25 @@ def piles(names: Sequence[str], options: HandOptions, state: HandState) -> Mappi
     return found
 
 
-def table_str(names: Sequence[str], options: HandOptions, state: HandState, seat: int | None) -> str:
-    """The table in text, one line a place. A seat sees all but the stub's order; None sees that too."""
-    lying = piles(names, options, state)
-    width = max(len(name) for name in lying)
-    lines = []
-    for name, pile in lying.items():
-        shown = cards.card_names(pile) if name != "stub" or seat is None else f"{len(pile)} cards"
-        words = _hand_words(state, names.index(name)) if name in names else ""
-        lines.append(f"{name:{width}}  {shown:{3 * HAND_SIZE}} {words}".rstrip())
-    return "\n".join(lines)
+def table(names: Sequence[str], options: HandOptions, state: HandState, seat: int | None) -> Table:
+    """The table by places. A seat sees all but the stub's order; None sees that too."""
+    lying = {name: [cards.card_name(card) for card in found] for name, found in piles(names, options, state).items()}
+    middle = [
+        pile(lying["show"], "show cards") if has_dealer(state) else Pile(),
+        pile(lying["discards"], "discards"),
+        pile(lying["stub"], "stub", shown=seat is None, heap=True),
+    ]
+    hands = [
+        place(name, [pile(lying[name], "", *_hand_words(state, number))], seat=number)
+        for number, name in enumerate(names)
+    ]
+    return laid_out((), (*hands, place("table", middle)))
 
 
-def _hand_words(state: HandState, player: int) -> str:
+def _hand_words(state: HandState, player: int) -> list[str]:
     """What a hand is worth and how it ended, in words."""
     if not state.initial_value[player]:
-        return ""
+        return []
     words = [f"total {state.total[player]}"]
     if state.draws[player]:
         words.append(f"player total {state.player_total[player]}")
@@ -63,4 +67,4 @@ def _hand_words(state: HandState, player: int) -> str:
             f"{Method(state.method[player]).name.lower().replace('_', ' ')}: "
             f"{Verdict(state.verdict[player]).name.lower()}"
         )
-    return ", ".join(words)
+    return words

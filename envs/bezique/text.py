@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ..core.table import FACE_DOWN, Pile, Place, Table, laid_out, pile, place
 from .drawing import in_last_eight, top_shown
 from .state import (
     BEZIQUE,
@@ -86,51 +87,57 @@ def _hand(state: State, seat: int) -> list[int]:
     return held
 
 
-def table_str(options: Options, state: State, seat: int | None) -> str:
+def table(options: Options, state: State, seat: int | None) -> Table:
     """The table as `seat` sees it (None: everything). Copies are told apart only in one's own hand, where actions name
     them."""
-    top = (
-        int(state.stock[STOCK - int(state.stock_left)])
-        if seat is None and int(state.stock_left)
-        else top_shown(options, state)
-    )
-    lines = [
-        f"Trumps {SUITS[int(state.trump)]}   turn-up {_card(int(state.turn_up), seat)}   "
-        f"stock {int(state.stock_left)}, top {_card(top, seat)}   trick {min(int(state.trick) + 1, TRICKS)}"
-    ]
-    for owner in range(2):
-        role = " (dealer)" if int(state.dealer) == owner else ""
-        points = int(state.total[owner]) + int(state.score[owner])
-        lines.append(f"Seat {owner}{role}: {points} points, {int(state.brisques[owner])} brisques")
-        lines += [f"  {line}" for line in _cards_of(options, state, owner, seat)]
-    if int(state.led) != NONE:
-        lines.append(f"Led: {_card(int(state.led), seat)}")
+    words = f"trumps {SUITS[int(state.trump)]}, trick {min(int(state.trick) + 1, TRICKS)}"
+    lines = [words]
     if int(state.declaring):
-        lines.append(f"Seat {int(state.leader)} has won {_names(state.taken.tolist(), seat)} and may declare.")
-    return "\n".join(lines)
+        lines.append(f"seat {int(state.leader)} has won {_names(state.taken.tolist(), seat)} and may declare")
+    led = [_card(card, seat) for card in (int(state.led),) if card != NONE]
+    turn_up = [_card(card, seat) for card in (int(state.turn_up),) if card != NONE]
+    middle = [pile(led, "led"), pile(turn_up, "turn-up"), _stock(options, state, seat)]
+    return laid_out(lines, (*(_place(options, state, who, seat) for who in range(2)), place("table", middle)))
 
 
-def _cards_of(options: Options, state: State, owner: int, seat: int | None) -> list[str]:
-    """A seat's closed hand and the cards that lie in front of it."""
+def _stock(options: Options, state: State, seat: int | None) -> Pile:
+    left = int(state.stock_left)
+    top = int(state.stock[STOCK - left]) if seat is None and left else top_shown(options, state)
+    return pile(
+        [FACE_DOWN] * max(left - 1, 0) + [FACE_DOWN if top == NONE else _card(top, seat)] * (left > 0),
+        "stock",
+        heap=True,
+    )
+
+
+def _place(options: Options, state: State, owner: int, seat: int | None) -> Place:
+    """A seat's closed hand, and the cards that lie in front of it."""
+    points = int(state.total[owner]) + int(state.score[owner])
+    words = ["dealer" * (int(state.dealer) == owner), f"{points} points", f"{int(state.brisques[owner])} brisques"]
+    return place(f"seat {owner}", _cards_of(options, state, owner, seat), words, owner)
+
+
+def _cards_of(options: Options, state: State, owner: int, seat: int | None) -> list[Pile]:
     held = _hand(state, owner)
     laid = [card for card in held if int(state.scored[card])]
     closed = [card for card in held if not int(state.scored[card])]
-    shown = [
-        f"laid {_card(card, None if seat == owner else seat)} ({_kinds(int(state.scored[card]))})" for card in laid
-    ]
+    by_kinds: dict[int, list[str]] = {}
+    for card in laid:
+        by_kinds.setdefault(int(state.scored[card]), []).append(_card(card, None if seat == owner else seat))
+    shown = [pile(names, "laid", _kinds(kinds)) for kinds, names in by_kinds.items()]
     if seat in (None, owner):
-        return ["hand " + _names(closed), *shown]
+        return [pile([_card(card, None) for card in closed], "hand"), *shown]
     if in_last_eight(state):
-        return ["hand " + _names(closed, seat)]
+        return [pile([_card(card, seat) for card in closed], "hand")]
     known = [kind for kind, count in enumerate(state.known[owner].tolist()) for _ in range(count)]
     if not options.melds_face_up:
         known = sorted(known + [card >> 1 for card in laid])
-        return [f"hand of {len(closed)}, {len(laid)} laid face down" + _known(known)]
-    return [f"hand of {len(closed)}" + _known(known), *shown]
+        shown = [pile(map(card_name, laid), "laid face down", shown=False)]
+    return [pile(map(card_name, closed), "hand", _known(known), shown=False), *shown]
 
 
 def _known(kinds: list[int]) -> str:
-    return ", among them " + " ".join(map(type_name, kinds)) if kinds else ""
+    return "among them " + " ".join(map(type_name, kinds)) if kinds else ""
 
 
 def _kinds(scored: int) -> str:

@@ -22,7 +22,7 @@ from .doors import whole
 from .engine import Engine, check_on_illegal
 from .opening import read_opening
 from .parts import OVER
-from .render import RENDER_MODES, check_render_mode, table_text
+from .render import RENDER_MODES, check_render_mode, rendered, table_svg
 from .spaces import dict_space
 
 _LET_PASS = ("options",)
@@ -47,8 +47,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         render_seat: int | None = None,
         on_illegal: str = "raise",
     ) -> None:
-        """`render_mode` is None, "ansi" (render() gives text) or "human" (it prints); `render_seat`: whose view, by
-        default the actor's.
+        """`render_mode` is None or one of `render.RENDER_MODES`; `render_seat`: whose view, by default the actor's.
 
         `on_illegal`, what an illegal action does: "raise"; "terminate" (the offender gets the lower bound of
         `reward_range`, the others 0, and the episode is over); "random" (a random legal action is played instead, and
@@ -277,19 +276,20 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
             self.engine.move_one(self.engine.legal_instead(0), self._deck)
         return str(refusal)
 
-    def render(self) -> str | None:
-        """The table as one seat sees it: text in mode "ansi", printed in mode "human"."""
+    def render(self) -> str | npt.NDArray[np.uint8] | None:
+        """The table as one seat sees it: text in mode "ansi", printed in mode "human", pixels [H, W, 3] in mode
+        "rgb_array", which needs the extra `pictures`."""
         if self.render_mode is None:
             gymnasium.logger.warn(
                 "render() was called, but render_mode is None; make the environment with render_mode='ansi'."
             )
             return None
         self._check_begun("render()")
-        text = table_text(self.engine, 0, self.render_seat)
-        if self.render_mode == "human":
-            print(text)
-            return None
-        return text
+        return rendered(self.engine, 0, self.render_seat, self.render_mode)
+
+    def _repr_svg_(self) -> str | None:
+        """The table as a picture, for notebooks; None before the first reset, where there is none."""
+        return table_svg(self.engine, 0, self.render_seat) if self._begun else None
 
     def close(self) -> None:
         """Nothing is held open."""

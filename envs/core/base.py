@@ -21,6 +21,7 @@ from . import cards, record
 from . import options as option_rules
 from .parts import Bot, Enumeration, Kernels, Plans
 from .symmetry import NUM_SUITS, Suits, Symmetry, renamings, symmetry_of
+from .table import Table, text_of
 
 if TYPE_CHECKING:
     from .aec import AECEnv
@@ -66,8 +67,9 @@ class GameType:
     num_actions: int
     action_str: Callable[[Any, int], str]
     """`action_str(options, action)`: the action's name; no two actions share one."""
-    table_str: Callable[[Any, Any, int | None], str]
-    """`table_str(options, state, seat)`: the table in text as `seat` may see it; None shows everything."""
+    table: Callable[[Any, Any, int | None], Table]
+    """`table(options, state, seat)`: what lies on the table as `seat` may see it; None shows everything. Text and
+    pictures are drawn from it."""
     piles: Callable[[Any, Any], Mapping[str, Sequence[int]]]
     """`piles(options, state)`: where every card of the pack lies, by place; together they are the pack, each card once.
     With `with_replacement` they are the cards drawn, `cards_needed` of them."""
@@ -447,9 +449,13 @@ class Game:
     def _action_numbers(self) -> dict[str, int]:
         return {self.action_str(action).lower(): action for action in range(self.num_actions)}
 
+    def table(self, state: Any, seat: int | None) -> Table:
+        """What lies on the table as `seat` may see it; None shows everything."""
+        return self.type.table(self.options, state, seat)
+
     def table_str(self, state: Any, seat: int | None) -> str:
-        """The table in text as `seat` may see it; None shows everything."""
-        return self.type.table_str(self.options, state, seat)
+        """That in text."""
+        return text_of(self.table(state, seat))
 
     def piles(self, state: Any) -> Mapping[str, Sequence[int]]:
         """Where every card of the pack lies, by place."""

@@ -1,16 +1,19 @@
-"""Draws any game's table in text, from one seat's view."""
+"""Shows any game's table as one seat sees it: in text, or as a picture."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from . import scene
 from .engine import Engine
 from .options import OptionError, unexpected_keyword
-from .parts import OVER
 
-RENDER_MODES = ("ansi", "human")
+RENDER_MODES = ("ansi", "human", "rgb_array")
+FRAME = 960, 720
+"""Width and height of "rgb_array": videos want all frames alike, however much lies on the table."""
 
 
 def check_render_mode(given: Any) -> None:
@@ -23,19 +26,27 @@ def check_render_mode(given: Any) -> None:
 
 
 def table_text(engine: Engine, row: int, seat: int | None) -> str:
-    """The table of `row` as `seat` (by default the seat to act) may see it: a head line, the game's own picture, the
-    legal actions."""
-    game, batch = engine.game, engine.batch
-    acting = int(batch.seat[row])
-    viewer = acting if seat is None else seat
-    head = f"{game.title} · decision {int(batch.decisions[row]) + 1}"
-    if acting == OVER:
-        viewer, tail = max(viewer, 0), "The game is over."
-        head = f"{game.title} · {int(batch.decisions[row])} decisions"
-    else:
-        names = [game.action_str(int(action)) for action in np.flatnonzero(batch.mask[row])]
-        tail = f"{game.seat_name(acting).capitalize()} to act"
-        if viewer == acting:
-            tail += ": " + (", ".join(names[:16]) + (f" ... ({len(names)} in all)" if len(names) > 16 else ""))
-    seen = f"seen by {game.seat_name(viewer)} (player_{viewer})"
-    return f"{head} · {seen}\n{game.table_str(batch.state[row], viewer)}\n{tail}"
+    """The table of `row` as `seat` (by default the seat to act) may see it: a head line, what lies where, the legal
+    actions."""
+    return scene.text(scene.scene(engine, row, seat))
+
+
+def table_svg(engine: Engine, row: int, seat: int | None, **look: Any) -> str:
+    """That as a picture; `look` is what `pictures.drawing.svg` takes."""
+    from .pictures.drawing import svg  # letters are read when the first picture is drawn
+
+    return svg(scene.scene(engine, row, seat), **look)
+
+
+def rendered(engine: Engine, row: int, seat: int | None, mode: str) -> str | npt.NDArray[np.uint8] | None:
+    """The table in a mode of RENDER_MODES: text for "ansi", printed for "human", pixels [720, 960, 3] for "rgb_array".
+    Raises ModuleNotFoundError in a sentence where pixels are wanted and the extra is not installed."""
+    if mode == "rgb_array":
+        from .pictures.pixels import pixels
+
+        return pixels(table_svg(engine, row, seat, frame=FRAME))
+    text = table_text(engine, row, seat)
+    if mode == "ansi":
+        return text
+    print(text)
+    return None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ..core import cards
 from ..core.cards import BIG_JOKER, LITTLE_JOKER, list_set
+from ..core.table import Pile, Place, Table, laid_out, pile, place
 from ..core.tricks import NO_TRUMP
 from .scorecard import ScorecardLine, scorecard
 from .state import BOARD, NO_BID, NO_CARD, PACK_SIZE, PLAY, RAINBOW, Options, State, num_hands
 
-SEATS_ABREAST = 4
-"""Of how many seats the drawn scorecard shows the same hands in one line."""
+SUITS = ("clubs", "diamonds", "hearts", "spades")
 
 
 def action_str(options: Options, action: int) -> str:
@@ -20,34 +20,28 @@ def action_str(options: Options, action: int) -> str:
 
 
 def bid_str(bid: int) -> str:
-    """A bid as the table shows it."""
-    return "-" if bid == NO_BID else "board" if bid == BOARD else "rainbow" if bid == RAINBOW else str(bid)
+    """A bid as the table shows it; nothing where there is none yet."""
+    return "" if bid == NO_BID else "board" if bid == BOARD else "rainbow" if bid == RAINBOW else f"bid {bid}"
 
 
-def cries(trick: list[int]) -> str:
+def cries(trick: list[int]) -> list[str]:
     """What is exclaimed at a led big joker, and when the little one (BOHICA) falls to it."""
     if BIG_JOKER not in trick[:1]:
-        return ""
-    return "  Rake 'em and shake 'em!" + ("  BOHICA!" if LITTLE_JOKER in trick else "")
+        return []
+    return ["Rake 'em and shake 'em!"] + ["BOHICA!"] * (LITTLE_JOKER in trick)
 
 
-def scorecard_lines(options: Options, state: State) -> list[str]:
-    """§1.6: the scorecard, some seats abreast and the others below them."""
+def sheet(options: Options, state: State) -> tuple[tuple[str, ...], ...]:
+    """§1.6: the scorecard, a row a hand: its cards, what was turned up and who dealt, and each seat's entry."""
     card = scorecard(options, state)
     if not card:
-        return ["scorecard: -"]
-    sips = ", sips" if options.drinking else ""
-    lines = [f"scorecard: bid (B board, R rainbow) and tricks won, points, total{sips}"]
-    for first in range(0, options.num_players, SEATS_ABREAST):
-        seats = range(first, min(options.num_players, first + SEATS_ABREAST))
-        width = 22 if options.drinking else 17
-        names = "".join(f"{f'seat {seat}':>{width}}" for seat in seats)
-        lines.append(f"hand cards up  d {names}")
-        for line in card:
-            turned = "-" if line.turned == NO_CARD else cards.card_name(line.turned)
-            entries = "".join(f"{entry_str(options, line, seat):>{width}}" for seat in seats)
-            lines.append(f"{line.hand:>4} {line.cards:>5} {turned:>2} {line.dealer:>2} {entries}")
-    return lines
+        return ()
+    rows = []
+    for line in card:
+        turned = "-" if line.turned == NO_CARD else cards.card_name(line.turned)
+        entries = (entry_str(options, line, seat) for seat in range(options.num_players))
+        rows.append((f"{line.hand}: {line.cards} {turned} d{line.dealer}", *entries))
+    return (("hand", *(f"seat {seat}" for seat in range(options.num_players))), *rows)
 
 
 def entry_str(options: Options, line: ScorecardLine, seat: int) -> str:
@@ -57,39 +51,45 @@ def entry_str(options: Options, line: ScorecardLine, seat: int) -> str:
     return f"{bid}/{line.won[seat]} {line.points[seat]:>+4} {line.totals[seat]:>5}{sips}"
 
 
-def table_str(options: Options, state: State, seat: int | None) -> str:
+def table(options: Options, state: State, seat: int | None) -> Table:
     """The hand, the trick and everybody's bid and score, as `seat` may see them; None shows all cards."""
-    trump = (
-        "no trump"
-        if state.trump == NO_TRUMP
-        else f"trump {('clubs', 'diamonds', 'hearts', 'spades')[int(state.trump)]}"
-    )
-    turned = "nothing turned up" if state.turned == NO_CARD else f"{cards.card_name(int(state.turned))} turned up"
-    head = (
-        f"hand {int(state.hand_index) + 1} of {num_hands(options)}: "
-        f"{int(state.hand_size)} cards each, {turned}, {trump}"
-    )
-    lines = [head, "seat  bid      won  score  cards"]
-    for who in range(options.num_players):
-        dealer = "d" if who == state.dealer else " "
-        hand = int(state.hand[who])
-        shown = cards.card_names(list_set(hand)) if seat in (None, who) else f"({hand.bit_count()} cards)"
-        drunk = f"  {int(state.sips[who])} sips" if options.drinking else ""
-        bid = bid_str(int(state.bid[who]))
-        lines.append(f"{who:>3}{dealer}  {bid:<8} {int(state.won[who]):>3} {int(state.score[who]):>6}  {shown}{drunk}")
-    for name, leader, trick in (
-        ("last trick", int(state.last_leader), state.last_trick[: options.num_players if state.finished else 0]),
-        ("this trick", int(state.leader), state.trick[: int(state.in_trick)]),
-    ):
-        played = [
-            f"{(leader + index) % options.num_players}: {cards.card_name(int(card))}"
-            for index, card in enumerate(trick)
-        ]
-        lines.append(f"{name}: {', '.join(played) or '-'}{cries(trick.tolist())}")
-    lines += scorecard_lines(options, state)
+    trump = "no trump" if state.trump == NO_TRUMP else f"trump {SUITS[int(state.trump)]}"
+    size = int(state.hand_size)
+    head = f"hand {int(state.hand_index) + 1} of {num_hands(options)}: {size} card{'s' * (size > 1)} each, {trump}"
+    turned = [] if state.turned == NO_CARD else [cards.card_name(int(state.turned))]
+    played = state.trick[: int(state.in_trick)].tolist()
+    last = state.last_trick[: options.num_players if state.finished else 0].tolist()
+    places = [_place(options, state, seat, who) for who in range(options.num_players)]
+    places += [
+        place("turned up", [pile(turned)]),
+        place("this trick", _trick(options, int(state.leader), played), cries(played)),
+        place("last trick", _trick(options, int(state.last_leader), last), cries(last)),
+    ]
     if seat is None:
-        lines.append(f"left over: {cards.card_names(piles(options, state)['leftover']) or '-'}")
-    return "\n".join(lines)
+        places.append(place("left over", [pile(map(cards.card_name, piles(options, state)["leftover"]))]))
+    sips = ", sips" if options.drinking else ""
+    legend = f"scorecard: bid (B board, R rainbow) and tricks won, points, total{sips}"
+    return laid_out([head], places, sheet(options, state), legend)
+
+
+def _trick(options: Options, leader: int, trick: list[int]) -> list[Pile]:
+    """Who played which card."""
+    return [
+        pile([cards.card_name(card)], f"seat {(leader + number) % options.num_players}")
+        for number, card in enumerate(trick)
+    ]
+
+
+def _place(options: Options, state: State, seat: int | None, who: int) -> Place:
+    hand = pile(map(cards.card_name, list_set(int(state.hand[who]))), shown=seat in (None, who), heap=True)
+    words = [
+        "dealer" * int(who == state.dealer),
+        bid_str(int(state.bid[who])),
+        f"won {int(state.won[who])}",
+        f"score {int(state.score[who])}",
+        f"{int(state.sips[who])} sips" * options.drinking,
+    ]
+    return place(f"seat {who}", [hand], words, who)
 
 
 def piles(options: Options, state: State) -> dict[str, list[int]]:

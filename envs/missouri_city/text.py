@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ..backhand_series import text as series
+from ..core.table import Table
 from .state import Options, State
 
 SEAT_NAMES = ("green", "red")
@@ -13,8 +14,8 @@ action_str = series.action_str
 piles = partial(series.piles, SEAT_NAMES)
 
 
-def table_str(options: Options, state: State, seat: int | None) -> str:
-    """The table in text; above it the score of a match, and how often the game has been dealt."""
+def table(options: Options, state: State, seat: int | None) -> Table:
+    """The table by places; above it the score of a match, and how often the game has been dealt."""
     lines = []
     if options.num_games > 1:
         number = min(int(state.game) + 1, options.num_games)
@@ -22,4 +23,4 @@ def table_str(options: Options, state: State, seat: int | None) -> str:
         lines.append(f"game {number} of {options.num_games}; won: {score}")
     if state.stalemates:
         lines.append(f"deal {state.stalemates + 1} of this game, the others were stalemates")
-    return "\n".join([*lines, series.table_str(SEAT_NAMES, options, state, seat)])
+    return series.table(SEAT_NAMES, options, state, seat)._replace(words=tuple(lines))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..core import cards
 from ..core.cards import list_set
+from ..core.table import Place, Table, laid_out, pile, place
 from ..core.tricks import NO_TRUMP
 from .points import pips
 from .state import (
@@ -60,36 +61,39 @@ def side_name(options: Options, side: int) -> str:
     return f"seats {side} and {side + 2}" if options.teams == Teams.PARTNERS else f"seat {side}"
 
 
-def table_str(options: Options, state: State, seat: int | None) -> str:
+def table(options: Options, state: State, seat: int | None) -> Table:
     """The bids, the trick and the scores, and hands as `seat` may see them; None shows all cards."""
     trump = "trump not yet known" if state.trump == NO_TRUMP else f"{SUITS[int(state.trump)]} are trumps"
     target = "a single hand" if options.mode == Mode.HAND else f"to {options.target}"
     lines = [f"hand {int(state.hand_index) + int(state.seat >= 0)}, {target}, {trump}"]
     if state.point.any() and (state.phase == BIDDING or state.seat < 0):
         lines.append(f"last hand: {_points(options, state)}")
-    lines.append("seat  bid   cards")
-    for who in range(options.num_players):
-        notes = [word for word, fits in (("dealer", who == state.dealer), ("pitcher", who == state.pitcher)) if fits]
-        held = list_set(int(state.hand[who]))
-        shown = _names(held) if seat in (None, who) else " ".join(["--"] * len(held))
-        lines.append(
-            f"{who:>4}  {_bid(int(state.bid[who])):<4}  {shown}" + (f"  ({', '.join(notes)})" if notes else "")
+    seats = [_place(options, state, seat, who) for who in range(options.num_players)]
+    played = state.trick[: state.in_trick].tolist()
+    trick = [
+        pile([card_name(card)], f"seat {(int(state.leader) + number) % options.num_players}")
+        for number, card in enumerate(played)
+    ]
+    sides = [
+        pile(
+            map(card_name, list_set(int(state.captured[side]))),
+            side_name(options, side),
+            f"score {score}",
+            f"{pips(int(state.captured[side]))} pips captured",
         )
-    if state.in_trick:
-        lines.append(f"trick led by seat {int(state.leader)}: {_names(state.trick[: state.in_trick].tolist())}")
-    for side, score in enumerate(state.score.tolist()):
-        captured = int(state.captured[side])
-        names = f" in {_names(list_set(captured))}" if captured else ""
-        lines.append(f"{side_name(options, side)}: score {score}, {pips(captured)} pips captured{names}")
-    return "\n".join(lines)
+        for side, score in enumerate(state.score.tolist())
+    ]
+    return laid_out(lines, (*seats, place("trick", trick), place("captured", sides)))
 
 
-def _names(held: list[int]) -> str:
-    return " ".join(card_name(card) for card in held)
+def _place(options: Options, state: State, seat: int | None, who: int) -> Place:
+    hand = pile(map(card_name, list_set(int(state.hand[who]))), shown=seat in (None, who))
+    notes = [word for word, fits in (("dealer", who == state.dealer), ("pitcher", who == state.pitcher)) if fits]
+    return place(f"seat {who}", [hand], [_bid(int(state.bid[who])), *notes], who)
 
 
 def _bid(bid: int) -> str:
-    return ("-", "pass")[bid] if bid < LEAST_BID else str(bid)
+    return ("", "passes")[bid] if bid < LEAST_BID else f"bids {bid}"
 
 
 def _points(options: Options, state: State) -> str:

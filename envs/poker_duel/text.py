@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..core import cards, pokerhands
+from ..core.table import Pile, Place, Table, laid_out, pile, place
 from .slots import discarded, fought, placed, slot_strength, stock_left
 from .state import ARRANGE, ASSIGN, HAND, SLOT, SLOTS, STAND, Episode, Options, State
 
@@ -27,31 +28,29 @@ def piles(options: Options, state: State) -> dict[str, list[int]]:
     return found
 
 
-def table_str(options: Options, state: State, seat: int | None) -> str:
-    """The match so far and both sides of the table, closed hands as `--`."""
-    lines = [_score_line(options, state)]
+def table(options: Options, state: State, seat: int | None) -> Table:
+    """The match so far and both sides of the table, closed hands face down."""
     lying = piles(options, state)
-    for who in range(2):
-        mine = seat in (None, who)
-        lines.append(f"seat {who}" + (" (dealer)" if state.dealer == who else ""))
-        if state.phase == ARRANGE and not mine:
-            lines.append("  fifteen cards, arranged unseen")
-            continue
-        slots = range(SLOTS if state.sudden_death == 0 else 1)
-        lines += [
-            f"  slot {slot + 1}  {_hand_line(options, state, who, slot, mine or fought(state, slot))}" for slot in slots
-        ]
-        if lying[f"seat {who} unassigned"]:
-            lines.append(f"  to assign  {cards.card_names(lying[f'seat {who} unassigned'])}")
-        if discarded(state, who):
-            shown = mine or options.discards_public
-            thrown = lying[f"seat {who} discards"]
-            lines.append(f"  discards  {cards.card_names(thrown) if shown else ' '.join(['--'] * len(thrown))}")
-    lines.append(
-        f"deck: {stock_left(state)} cards"
-        + (f", from the top {cards.card_names(lying['deck'])}" if seat is None else "")
-    )
-    return "\n".join(lines)
+    deck = pile(_names(lying["deck"]), "deck", shown=seat is None, heap=True)
+    seats = [_place(options, state, seat, who, lying) for who in range(2)]
+    return laid_out([_score_line(options, state)], (*seats, place("table", [deck])))
+
+
+def _place(options: Options, state: State, seat: int | None, who: int, lying: dict[str, list[int]]) -> Place:
+    mine = seat in (None, who)
+    title, dealer = f"seat {who}", "dealer" * int(state.dealer == who)
+    if state.phase == ARRANGE and not mine:
+        return place(title, [], [dealer, "fifteen cards, arranged unseen"], who)
+    slots = range(SLOTS if state.sudden_death == 0 else 1)
+    found = [_slot(options, state, who, slot, mine or fought(state, slot)) for slot in slots]
+    found.append(pile(_names(lying[f"seat {who} unassigned"]), "to assign, the first of them now"))
+    shown = mine or options.discards_public
+    found.append(pile(_names(lying[f"seat {who} discards"]), "discards", shown=shown, heap=not shown))
+    return place(title, found, [dealer], who)
+
+
+def _names(lying: list[int]) -> list[str]:
+    return [cards.card_name(card) for card in lying]
 
 
 def _score_line(options: Options, state: State) -> str:
@@ -68,13 +67,13 @@ def _score_line(options: Options, state: State) -> str:
     return f"game {state.game + 1} of {options.num_games}, {now}, {score}"
 
 
-def _hand_line(options: Options, state: State, who: int, slot: int, shown: bool) -> str:
+def _slot(options: Options, state: State, who: int, slot: int, shown: bool) -> Pile:
     count = int(state.filled[who, slot])
     hand = sorted(state.slots[who, slot, :count].tolist(), key=lambda card: (card % 13, card))
-    text = cards.card_names(hand) if shown else " ".join(["--"] * count)
+    notes = []
     if shown and count == SLOT:
         category = pokerhands.Category(slot_strength(options, state, who, slot) >> pokerhands.CATEGORY_SHIFT)
-        text += f"  {category.name.lower().replace('_', ' ')}"
+        notes.append(category.name.lower().replace("_", " "))
     swapped = int(state.exchanges[who, slot])
-    notes = [f"{swapped} exchanged"] * (swapped > 0) + ["stood"] * int(state.stood[who, slot])
-    return text + (f"  ({', '.join(notes)})" if notes else "")
+    notes += [f"{swapped} exchanged"] * (swapped > 0) + ["stood"] * int(state.stood[who, slot])
+    return pile(_names(hand), f"slot {slot + 1}", *notes, shown=shown)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..core.parts import OVER
+from ..core.table import FACE_DOWN, Place, Table, laid_out, pile, place
 from .state import DEPOSIT, MOST_SEATS, NEW_BANKER, RANKS, SUITS, Options, State
 from .stock import sees
 from .valuation import totals
@@ -61,31 +62,27 @@ def piles(options: Options, state: State) -> dict[str, list[int]]:
     return found
 
 
-def table_str(options: Options, state: State, seat: int | None) -> str:
-    """Pot, stakes and purses, and the cards that `seat` sees (None: all of them); the others as `--`."""
+def table(options: Options, state: State, seat: int | None) -> Table:
+    """Pot, stakes and purses, and the cards that `seat` sees (None: all of them); the others face down."""
     lying = piles(options, state)
-    lines = [_bank_line(options, state)]
-    for who in range(options.num_players):
-        hand = lying[f"hand of seat {who}"]
-        mine = seat in (None, who)
-        role = " (banker)" if who == int(state.banker) else ""
-        words = [f"seat {who}{role}: purse {int(state.purse[who])}", _STATUS[int(state.status[who])]]
-        if int(state.own[who]):
-            words.append(f"stake {int(state.own[who])} matched by the pot")
-        if int(state.trades[who]):
-            words.append(f"traded {int(state.trades[who])}")
-        if hand:
-            points = " or ".join(str(total) for total in totals(options, state.cards[who], len(hand)))
-            words.append(_cards(state, hand, seat) + (f" = {points}" if mine else ""))
-        lines.append(", ".join(words))
-    stock = len(lying["stock"])
-    lines.append(
-        f"stock: {stock} cards"
-        + (f", from the top {_cards(state, lying['stock'], None)}" if seat is None and stock else "")
-    )
-    if lying["discards"]:
-        lines.append(f"discards: {_cards(state, lying['discards'], seat)}")
-    return "\n".join(lines)
+    middle = [
+        pile(_cards(state, lying["stock"], None), "stock", shown=seat is None, heap=True),
+        pile(_cards(state, lying["discards"], seat), "discards"),
+    ]
+    seats = [_place(options, state, seat, who, lying[f"hand of seat {who}"]) for who in range(options.num_players)]
+    return laid_out([_bank_line(options, state)], (*seats, place("table", middle)))
+
+
+def _place(options: Options, state: State, seat: int | None, who: int, hand: list[int]) -> Place:
+    words = ["banker" * (who == int(state.banker)), f"purse {int(state.purse[who])}", _STATUS[int(state.status[who])]]
+    if int(state.own[who]):
+        words.append(f"stake {int(state.own[who])} matched by the pot")
+    if int(state.trades[who]):
+        words.append(f"traded {int(state.trades[who])}")
+    points = ""
+    if hand and seat in (None, who):
+        points = "= " + " or ".join(str(total) for total in totals(options, state.cards[who], len(hand)))
+    return place(f"seat {who}", [pile(_cards(state, hand, seat), "", points)], words, who)
 
 
 def _bank_line(options: Options, state: State) -> str:
@@ -104,5 +101,5 @@ def _bank_line(options: Options, state: State) -> str:
     return ", ".join(words)
 
 
-def _cards(state: State, cards: Iterable[int], seat: int | None) -> str:
-    return " ".join(card_name(card) if seat is None or sees(state, seat, card) else "--" for card in cards)
+def _cards(state: State, cards: Iterable[int], seat: int | None) -> list[str]:
+    return [card_name(card) if seat is None or sees(state, seat, card) else FACE_DOWN for card in cards]

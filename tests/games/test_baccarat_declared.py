@@ -317,7 +317,7 @@ def test_both_hands_lie_open_to_everybody_while_a_choice_is_open() -> None:
         assert shown["total"].argmax(1).tolist() == [5, 6]
         assert shown["my_seat"].argmax() == viewer
         assert shown["remaining"].tolist() == [128, 32, 30, 31, 31, 32, 32, 32, 32, 32]
-        assert "Banker  2D 4C = 6" in env.game.table_str(env.engine.batch.state[0], viewer)
+        assert "Banker  2D 4C  = 6" in env.game.table_str(env.engine.batch.state[0], viewer)
         worlds = imagined(env, viewer)
         assert len(np.unique(worlds["shoe"][:, :4], axis=0)) == 1
         assert len(np.unique(worlds["shoe"][:, 4:], axis=0)) > 200

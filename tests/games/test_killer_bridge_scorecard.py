@@ -95,10 +95,10 @@ def test_it_goes_with_a_table_that_is_copied_or_kept() -> None:
 def test_the_drawn_table_has_it() -> None:
     env = AECEnv(DRINKING, render_mode="ansi")
     env.reset(seed=0)
-    assert "scorecard: -" in str(env.render())
+    assert "scorecard" not in str(env.render())
     drawn = str(opened(env).render())
     assert "scorecard: bid (B board, R rainbow) and tricks won, points, total, sips" in drawn
-    assert "   1     1 6S  3    1/1  +11    11    0   1/0   -1    -1    3   " in drawn
+    assert "\n1: 1 6S d3  1/1  +11    11    0  1/0   -1    -1    3  " in drawn
 
 
 def test_one_seat_alone_reads_it_too() -> None:

@@ -241,9 +241,11 @@ def check_closed_hands(options: Any, state: Any, viewer: int) -> None:
 def test_a_seat_does_not_see_others_cards_in_text() -> None:
     env = opened([["TS", "9C", "8D"]], [DEAL, BET_MIN])
     mine, other, all_cards = (env.game.table_str(env.engine.batch.state[0], seat) for seat in (1, 0, None))
-    assert "TS 8D = 18" in mine
+    assert "TS 8D  = 18" in mine
     assert "9C" not in mine
     assert "-- --" in other
-    assert "9C = 9" in other
+    assert "9C  = 9" in other
     assert "TS 8D" in all_cards
-    assert "from the top" in all_cards
+    (stock,) = (line for line in all_cards.splitlines() if line.startswith("  stock"))
+    assert len(stock.split()) > 10
+    assert "--" not in stock

@@ -7,7 +7,7 @@ import click
 
 import backalley
 
-from . import about, figures, learn, matches
+from . import about, figures, learn, matches, pictures
 from .program import Program
 from .shared import command_line
 
@@ -39,5 +39,6 @@ for _verb in (
     figures.solve,
     figures.exploit,
     figures.replay,
+    pictures.picture,
 ):
     main.add_command(_verb)

@@ -60,6 +60,8 @@ class Program(click.Group):
             click.echo("\nStopped by Ctrl-C.", err=True)
             ctx.exit(INTERRUPTED)
         except ModuleNotFoundError as error:
+            if error.name is None and _ours(error):
+                raise CommandError(str(error)) from error
             missing = (error.name or "").split(".")[0]
             if missing not in EXTRAS:
                 raise

@@ -8,7 +8,7 @@ from .bot import BOTS
 from .observation import Observation, determinize, observe
 from .rules import deal, legal, start, step
 from .state import PACK, Options, State
-from .text import action_str, piles, table_str
+from .text import action_str, piles, table
 
 GAME = GameType(
     name="template",
@@ -20,7 +20,7 @@ GAME = GameType(
     Observation=Observation,
     num_actions=2,
     action_str=action_str,
-    table_str=table_str,
+    table=table,
     piles=piles,
     deck_size=lambda options: PACK,
     reward_range=lambda options: (-1.0, 1.0),

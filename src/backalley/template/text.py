@@ -3,6 +3,7 @@
 from typing import Any
 
 from backalley.envs.core import cards
+from backalley.envs.core.table import Table, laid_out, pile, place
 
 from .state import STAY, Options
 
@@ -17,6 +18,7 @@ def piles(options: Options, state: Any) -> dict[str, list[int]]:
     return {"hands": state.deck[:2].tolist(), "stock": state.deck[2:].tolist()}
 
 
-def table_str(options: Options, state: Any, seat: int | None) -> str:
-    """The table as `seat` may see it; None shows everything."""
-    return "  ".join(cards.card_name(card) if seat in (None, who) else "??" for who, card in enumerate(state.deck[:2]))
+def table(options: Options, state: Any, seat: int | None) -> Table:
+    """The table as `seat` may see it; None shows everything. Text and pictures are drawn from it."""
+    hands = [pile([cards.card_name(card)], shown=seat in (None, who)) for who, card in enumerate(state.deck[:2])]
+    return laid_out((), tuple(place(f"seat {who}", [hand], seat=who) for who, hand in enumerate(hands)))

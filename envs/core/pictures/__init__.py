@@ -1,0 +1,1 @@
+"""Tables as pictures: SVG with card faces and letters of its own, and PNG from that."""

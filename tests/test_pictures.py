@@ -1,0 +1,316 @@
+"""Pictures of tables: nothing leaks, nothing is cut off or overlaps, every letter is an outline, and what is to be
+done stands out."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import backalley
+from backalley.cli import main
+from backalley.envs.core import render
+from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.base import Game
+from backalley.envs.core.catalogue import game
+from backalley.envs.core.parts import OVER
+from backalley.envs.core.pictures import letters
+from backalley.envs.core.pictures.cards import PROPORTION, SUIT_PATHS, face_of, is_card
+from backalley.envs.core.pictures.colours import DARK, LIGHT, colours
+from backalley.envs.core.pictures.drawing import OWN
+from backalley.envs.core.render import table_svg, table_text
+from tests.cases import GAMES, random_action, worlds_of
+
+ROOT = Path(__file__).resolve().parents[1]
+EDGES = ("x", "y", "width", "height")
+SVG = "{http://www.w3.org/2000/svg}"
+MANY: list[Game] = [game("killer_bridge", num_players=10, length="single", hand_size=5)]
+LARGEST: list[Game] = [game("killer_bridge", num_players=37), game("twenty_one", num_players=8)]
+TABLES = [pytest.param(one, id=one.spec) for one in [*GAMES, *MANY]]
+TABLES += [pytest.param(one, id=one.spec, marks=pytest.mark.slow) for one in LARGEST]
+
+
+class Box(NamedTuple):
+    """A rectangle of a picture."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: str
+    stroke: str
+
+    def within(self, other: Box) -> bool:
+        return (
+            self.x >= other.x - 4
+            and self.y >= other.y - 4
+            and self.x + self.width <= other.x + other.width + 4
+            and self.y + self.height <= other.y + other.height + 4
+        )
+
+    def overlaps(self, other: Box) -> bool:
+        across = min(self.x + self.width, other.x + other.width) - max(self.x, other.x)
+        down = min(self.y + self.height, other.y + other.height) - max(self.y, other.y)
+        return across > 0 and down > 0
+
+
+def boxes(root: ET.Element) -> list[Box]:
+    return [
+        Box(
+            *(float(one.attrib[key]) for key in ("x", "y", "width", "height")),
+            one.attrib["fill"],
+            one.get("stroke", ""),
+        )
+        for one in root.iter(f"{SVG}rect")
+        if float(one.attrib["x"]) >= 0
+    ]
+
+
+def letters_of(root: ET.Element) -> list[Box]:
+    """Where the letters and suits of a picture stand."""
+    found = []
+    for one in root.iter(f"{SVG}use"):
+        x, y, scale = map(float, re.findall(r"-?[\d.]+", one.attrib["transform"]))
+        name = one.attrib["href"][1:]
+        size = 100 * scale if name.startswith("suit") else 1000 * scale
+        top = y if name.startswith("suit") else y - size * letters.CAPITAL
+        advance = (
+            size if name.startswith("suit") else letters.letter(chr(int(name[1:])), name[0] == "b").advance * scale
+        )
+        found.append(Box(x, top, advance, min(size, size * letters.CAPITAL), one.attrib["fill"], ""))
+    return found
+
+
+def positions(one: Game) -> list[AECEnv]:
+    """Three moments of a random game: at its beginning, in its middle, and when it is over."""
+    found = []
+    for most in (0, 17, 10**9):
+        env, random = AECEnv(one), np.random.default_rng(3)
+        env.reset(seed=3)
+        while env.engine.batch.seat[0] != OVER and env.engine.batch.decisions[0] < most:
+            env.step(random_action(env, random))
+        found.append(env)
+    return found
+
+
+@pytest.mark.parametrize("one", TABLES)
+def test_nothing_is_cut_off_and_no_two_places_overlap(one: Game) -> None:
+    for env in positions(one):
+        drawn = table_svg(env.engine, 0, None)
+        root = ET.fromstring(drawn)
+        assert not list(root.iter(f"{SVG}text")), "a letter that a machine without fonts cannot draw"
+        sheet = Box(0, 0, float(root.attrib["width"]), float(root.attrib["height"]), "", "")
+        shapes = boxes(root)
+        panels = [box for box in shapes if box.fill in (LIGHT.panel, LIGHT.middle) and box.stroke]
+        assert len(panels) >= one.num_seats
+        for number, panel in enumerate(panels):
+            assert not any(panel.overlaps(other) for other in panels[:number])
+        cards = [box for box in shapes if box.fill == LIGHT.card_edge]
+        assert all(any(card.within(panel) for panel in panels) for card in cards)
+        assert all(shape.within(sheet) for shape in [*shapes, *letters_of(root)])
+
+
+@pytest.mark.parametrize("one", [pytest.param(one, id=one.spec) for one in GAMES])
+def test_cards_that_a_seat_cannot_see_change_nothing(one: Game) -> None:
+    hidden = False
+    for env in positions(one)[:2]:
+        for seat in range(one.num_seats):
+            drawn, text = table_svg(env.engine, 0, seat), table_text(env.engine, 0, seat)
+            truth = env.engine.batch.state.copy()
+            for world in worlds_of(env, seat, 3):
+                env.engine.batch.state[0] = world
+                hidden |= bool((env.engine.batch.state != truth).any())
+                assert table_svg(env.engine, 0, seat) == drawn
+                assert table_text(env.engine, 0, seat) == text
+            env.engine.batch.state[:] = truth
+    assert hidden, "nothing was hidden, so nothing was tested"
+
+
+def test_what_may_be_played_stands_out() -> None:
+    """In Pitch a suit is led, and who can has to follow it or play a trump."""
+    env, random = backalley.make("pitch"), np.random.default_rng(1)
+    seen = set()
+    for seed in range(4):
+        env.reset(seed=seed)
+        for _ in range(20):
+            root = ET.fromstring(table_svg(env.engine, 0, None))
+            raised = [box for box in boxes(root) if box.fill == LIGHT.accent and box.height > OWN * PROPORTION]
+            legal = _plays(env)
+            assert len(raised) == len(legal)
+            seen.add((len(legal), _held(env)))
+            env.step(random_action(env, random))
+    assert any(0 < legal < held for legal, held in seen), "no suit was ever followed"
+
+
+def _plays(env: AECEnv) -> list[str]:
+    names = (env.game.action_str(int(action)) for action in np.flatnonzero(env.engine.batch.mask[0]))
+    return [name for name in names if name.startswith("play ")]
+
+
+def _held(env: AECEnv) -> int:
+    return int(env.engine.batch.state[0]["hand"][env.engine.batch.seat[0]]).bit_count()
+
+
+def test_whose_turn_it_is_can_be_seen_from_any_seat() -> None:
+    env = backalley.make("killer_bridge")
+    env.reset(seed=1)
+    acting = int(env.engine.batch.seat[0])
+    for seat in range(4):
+        marked = [box for box in boxes(ET.fromstring(table_svg(env.engine, 0, seat))) if box.stroke == LIGHT.accent]
+        panels = [box for box in marked if box.width > 200]
+        assert len(panels) == 1
+        others = [box for box in marked if box not in panels]
+        assert bool(others) == (seat == acting), "the actions are shown to whom they belong"
+
+
+@pytest.mark.parametrize(
+    ("name", "rank", "suit", "mark"),
+    [
+        ("QS", "Q", "S", ""),
+        ("TD", "10", "D", ""),
+        ("7Cb", "7", "C", "b"),
+        ("9C.2", "9", "C", "2"),
+        ("JOKER", "", "J", ""),
+    ],
+)
+def test_faces_of_all_games_names(name: str, rank: str, suit: str, mark: str) -> None:
+    assert is_card(name)
+    assert face_of(name)[:3] == (rank, suit, mark)
+
+
+def test_every_card_of_every_game_has_a_face() -> None:
+    for one in GAMES:
+        deck = one.type.deck_size(one.options)
+        assert all(is_card(one.type.card_name(card)) for card in range(deck))
+
+
+def test_suits_lie_within_their_square_and_four_colours_differ() -> None:
+    for path in SUIT_PATHS.values():
+        numbers = [float(found) for found in re.findall(r"-?[\d.]+", path)]
+        assert all(-1 <= value <= 101 for value in numbers)
+    assert len({colours("light", True).suit(suit) for suit in "CDHS"}) == 4
+    assert len({colours("dark", False).suit(suit) for suit in "CDHS"}) == 2
+    with pytest.raises(ValueError, match="theme is 'green'; it is one of 'light', 'dark'"):
+        colours("green", False)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", [LIGHT, DARK], ids=["light", "dark"])
+def test_words_stand_out_from_their_ground(scheme: Any) -> None:
+    """WCAG 2.1 asks for a contrast of 4.5 to 1."""
+    pairs = [
+        (text, ground)
+        for text in (scheme.word, scheme.quiet)
+        for ground in (scheme.ground, scheme.panel, scheme.middle)
+    ]
+    pairs += [(scheme.on_accent, scheme.accent), (scheme.red, scheme.card), (scheme.black, scheme.card_faded)]
+    for text, ground in pairs:
+        high, low = sorted((_luminance(text), _luminance(ground)), reverse=True)
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)
+
+
+def test_no_game_draws() -> None:
+    """A game says what lies where; how it looks is for the core alone."""
+    for path in (ROOT / "envs").glob("*/*.py"):
+        if path.parent.name == "core":
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                named = {node.module or "", *(alias.name for alias in node.names)}
+                assert not any("picture" in name or name == "scene" for name in named), path
+            assert not (isinstance(node, ast.Constant) and isinstance(node.value, str) and "<svg" in node.value), path
+
+
+# Pixels ---------------------------------------------------------------------------------------------------------------
+
+
+def test_pixels_of_environments_are_all_of_one_size() -> None:
+    env = backalley.make("missouri_city", render_mode="rgb_array")
+    env.reset(seed=1)
+    first = env.render()
+    assert isinstance(first, np.ndarray)
+    assert (first.shape, first.dtype) == ((render.FRAME[1], render.FRAME[0], 3), np.uint8)
+    assert tuple(first[0, 0]) == tuple(first[-1, -1]) == tuple(bytes.fromhex(LIGHT.ground[1:]))
+    assert len(np.unique(first.reshape(-1, 3), axis=0)) > 50
+    alone = gymnasium.make("backalley/KillerBridge-v0", opponent="random", render_mode="rgb_array", num_players=10)
+    alone.reset(seed=1)
+    assert np.asarray(alone.render()).shape == first.shape
+    alone.close()
+
+
+@pytest.mark.parametrize("missing", ["resvg_py", "PIL"])
+def test_without_the_extra_a_sentence_names_it(missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    env = backalley.make("backhand", render_mode="rgb_array")
+    env.reset(seed=1)
+    with pytest.raises(ModuleNotFoundError, match=r"not installed: pip install 'backalley\[pictures\]'"):
+        env.render()
+    assert env._repr_svg_().startswith("<svg")
+    done = CliRunner().invoke(main, ["picture", "backhand", "--out", str(tmp_path / "x.png")], catch_exceptions=False)
+    if missing == "resvg_py":
+        assert (done.exit_code, "backalley[pictures]" in done.output) == (2, True)
+        assert not list(tmp_path.iterdir())
+
+
+def test_notebooks_show_a_picture_once_there_is_a_table() -> None:
+    env = backalley.make("backhand")
+    assert env._repr_svg_() is None
+    env.reset(seed=1)
+    assert env._repr_svg_() == table_svg(env.engine, 0, None)
+
+
+# The command ----------------------------------------------------------------------------------------------------------
+
+
+def run(*words: str) -> Any:
+    return CliRunner().invoke(main, ["picture", *words], catch_exceptions=False)
+
+
+def test_the_command_writes_what_is_printed_again(tmp_path: Path) -> None:
+    path = tmp_path / "table.svg"
+    words = ["pitch", "--seed", "7", "--seat", "0", "--decisions", "9", "--dark", "--four-colours", "--out", str(path)]
+    done = run(*words)
+    assert done.exit_code == 0
+    first = path.read_bytes()
+    assert ET.fromstring(first).attrib["aria-label"].startswith("Pitch · decision 10")
+    again = next(line for line in done.output.splitlines() if line.startswith("Again: ")).split()[2:]
+    path.unlink()
+    assert CliRunner().invoke(main, again).exit_code == 0
+    assert path.read_bytes() == first
+
+
+def test_a_picture_of_a_game_that_is_over(tmp_path: Path) -> None:
+    path = tmp_path / "over.png"
+    assert run("missouri_city", "--decisions", "100", "--out", str(path)).exit_code == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["pitch", "--out", "x.gif"], "A picture is .svg or .png, and 'x.gif' is neither."),
+        (["pitch", "--out", "x.svg", "--seat", "4"], "render_seat is 4; pitch has seats 0..3"),
+        (["pitch", "--out", "no/such/folder/x.svg"], "no/such/folder"),
+        (["snap", "--out", "x.svg"], "There is no game 'snap'"),
+        (["pitch"], "Missing option '--out'"),
+    ],
+)
+def test_bad_input_writes_nothing(words: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run(*words)
+    assert done.exit_code == 2
+    assert says in done.output
+    assert not list(tmp_path.iterdir())
