@@ -9,7 +9,7 @@ this runs first. Figures that were measured stand between
 and come from those FILEs of `benchmarks/results` (without `.json`; `*` stands for any letters), with the commands that
 measured them. KIND is one of `KINDS`. So no figure of a page is typed by hand. What a Python example prints stands
 between `<!-- output -->` and `<!-- /output -->` beneath it; which policies come with a game, in its page between
-`<!-- policies -->` and `<!-- /policies -->`.
+`<!-- policies -->` and `<!-- /policies -->`. Pictures: `page_pictures.py`.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from backalley.envs.core.catalogue import games, games_root
 
 from . import comparison, costs, standing
 from .cells import Found, Line, agent, given_options, interval, mean, options, percent, title
+from .page_pictures import with_pictures
 from .tabular import markdown
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -335,16 +336,19 @@ def with_outputs(text: str) -> str:
 
 
 def pages() -> dict[Path, str]:
-    """Every page, as it should read."""
+    """Every page, as it should read, and every picture on them."""
     root = games_root().parent
     found = docs.pages()
     around = (root / name for name in _AROUND_THE_GAMES)
     found |= {page: found.get(page, page.read_text("utf-8")) for page in around if page.is_file()}
     own = {game.type.folder / "README.md": game for game in games()}
+    pictures: dict[Path, str] = {}
     for page, text in found.items():
         text = with_policies(text, own[page]) if page in own else text
-        found[page] = with_outputs(with_results(text, page))
-    return found
+        text, drawn = with_pictures(with_outputs(with_results(text, page)), page, root)
+        found[page] = text
+        pictures |= drawn
+    return found | pictures
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ def pages() -> dict[Path, str]:
 def main(fresh: dict[Path, str], command: str, *, check: bool) -> None:
     """Write these pages where they are stale; with `check`, name those, say which command writes them, and exit
     with 1."""
-    stale = [page for page, text in fresh.items() if page.read_text("utf-8") != text]
+    stale = [page for page, text in fresh.items() if not page.is_file() or page.read_text("utf-8") != text]
     if check:
         for page in stale:
             print(f"{page} is not fresh; run {command}.")
