@@ -1,0 +1,53 @@
+"""The documentation site: the repository's own pages, and what the docstrings say.
+
+    sphinx-build -W -c docs . build/docs
+
+Sources are read where they lie, from the repository's root; nothing is copied.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+project = "Back Alley"
+author = "The Back Alley developers"
+version = release = importlib.metadata.version("backalley")
+
+root_doc = "docs/index"
+include_patterns = [
+    "docs/**.md",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "agents/README.md",
+    "benchmarks/README.md",
+    "training/README.md",
+    "envs/*/README.md",
+]
+exclude_patterns = ["build/**", ".venv/**", "src/**"]
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+source_suffix = {".md": "markdown"}
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+suppress_warnings = [
+    "myst.header",  # pages begin where their file does
+]
+nitpicky = False
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "Back Alley"
+html_show_sourcelink = False
+html_static_path: list[str] = []
+html_theme_options = {
+    "navbar_align": "left",
+    "show_toc_level": 2,
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "monokai",
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
