@@ -1,103 +1,54 @@
 """People at a terminal: `human` wherever an agent is named, and `play`, one episode with people in some of its seats.
 
-A person sees what the seat to act may see and nothing else: other seats' actions are not announced, since some are
-hidden (a card laid face down); what is public of them shows on the table. Between two people the screen is cleared, and
-nothing is drawn before the next one says that they look. Who asks for a hint is told what an agent would play there,
-which sees no more than they do.
+A person sees what the seat to act may see and nothing else: of others' actions they are told what the game says that
+others are told (`GameType.action_told`). Between two people the screen is cleared, and nothing is drawn before the next
+one says that they look. Who asks for a hint is told what an agent would play there, which sees no more than they do.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
 
-import click
 import numpy as np
 import numpy.typing as npt
 
+from backalley.envs.core import playthrough
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
 from backalley.envs.core.parts import OVER
 
 from .advice import hint
 from .base import Agent, View, answer, follow, name_of, view_of
+from .terminal import HELP, TERMINAL, UNDO, LeftTable, Terminal
 from .watching import table_keys
 
-HELP = "Type an action's name, the beginning of one, or its number; ? lists the legal actions, q leaves the table."
-_CLEAR = "\033[2J\033[3J\033[H"
-"""Erases a terminal's screen and what it would scroll back to, and begins at the top (xterm's control sequences)."""
+__all__ = ["HumanAgent", "LeftTable", "Terminal", "play", "read_action"]
 
 
-class LeftTable(KeyboardInterrupt):
-    """A person has left before the end. What stops politely at Ctrl-C stops so for them, too."""
-
-
-def _typed() -> str:
-    if sys.stdin is None or sys.stdin.closed:
-        raise EOFError
-    return input("> ")
-
-
-def _clear() -> None:
-    if sys.stdout.isatty():
-        click.echo(_CLEAR, nl=False)
-
-
-class Terminal:
-    """Where people look and type.
-
-    `ask()` gives a line that was typed (EOFError: nobody is there), `show(text)` shows one, `clear()` takes away all
-    that was shown. With `hides` the screen is cleared between two people.
-    """
-
-    def __init__(
-        self,
-        ask: Callable[[], str] = _typed,
-        show: Callable[[str], None] = click.echo,
-        clear: Callable[[], None] = _clear,
-        *,
-        hides: bool = True,
-    ) -> None:
-        self._ask, self.show, self._clear, self.hides = ask, show, clear, hides
-        self._looked: Any = None
-        """Who looked at it last."""
-
-    def ask(self) -> str:
-        """A line that a person typed. Raises LeftTable where they leave."""
-        try:
-            line = self._ask()
-        except EOFError:
-            raise LeftTable from None
-        if line.strip().lower() in ("q", "quit"):
-            raise LeftTable
-        return line
-
-    def turn_to(self, person: Any, name: str, how: str = HELP) -> None:
-        """Let `person` look, who is told `how` to play at first; after somebody else on an empty screen, and not before
-        they ask for it."""
-        before, self._looked = self._looked, person
-        if before is None:
-            self.show(how)
-        elif self.hides and before != person:
-            self._clear()
-            self.show(f"The screen is for {name} alone. Press Enter to look.")
-            self.ask()
-
-
-TERMINAL = Terminal()
-"""The one that this process runs at."""
+class TakenBack(Exception):
+    """A person takes back their last action."""
 
 
 class HumanAgent(Agent):
     """A person at `terminal`, who may ask the agent `adviser` for hints; with `each_seat`, a person in each of the
-    seats that it plays."""
+    seats that it plays. With `undoes` a person may take an action back: TakenBack is then raised."""
 
     name = "human"
     one_table = True
 
-    def __init__(self, terminal: Terminal = TERMINAL, *, each_seat: bool = False, adviser: Agent | None = None) -> None:
-        self._terminal, self._each_seat, self._adviser = terminal, each_seat, adviser
+    def __init__(
+        self,
+        terminal: Terminal = TERMINAL,
+        *,
+        each_seat: bool = False,
+        adviser: Agent | None = None,
+        undoes: bool = False,
+    ) -> None:
+        self._terminal, self._each_seat, self._adviser, self._undoes = terminal, each_seat, adviser, undoes
+        self.news = ""
+        """What is told before the next table."""
 
     def act(self, view: View) -> npt.NDArray[np.int64]:
         """What the person answers, table by table. Raises LeftTable when they leave."""
@@ -106,24 +57,29 @@ class HumanAgent(Agent):
     def _choose(self, view: View, k: int) -> int:
         seat, terminal = int(view.seat[k]), self._terminal
         terminal.turn_to(seat if self._each_seat else id(self), view.game.seat_name(seat), self._help)
-        terminal.show(f"\n{view.table_text(k)}")
+        news, self.news = self.news, ""
+        terminal.show("\n".join(["", *([news] if news else []), view.table_text(k)]))
         while True:
             text = terminal.ask()
-            if text.strip() in ("?", "help"):
+            word = text.strip().lower()
+            if word in ("?", "help"):
                 legal = (f"  {action:3}  {view.game.action_str(action)}" for action in _legal(view, k))
                 terminal.show("\n".join([self._help, *legal]))
-                continue
-            try:
-                if text.strip().lower() != "hint" or self._adviser is None:
-                    return read_action(view, k, text)
-                terminal.show(f"Asking {name_of(self._adviser)} ...")  # the first time it may have to be compiled
-                terminal.show(hint(self._adviser, view, k))
-            except ValueError as error:
-                terminal.show(str(error))
+            elif word == "undo" and self._undoes:
+                raise TakenBack
+            else:
+                try:
+                    if word != "hint" or self._adviser is None:
+                        return read_action(view, k, text)
+                    terminal.show(f"Asking {name_of(self._adviser)} ...")  # the first time it may have to be compiled
+                    terminal.show(hint(self._adviser, view, k))
+                except ValueError as error:
+                    terminal.show(str(error))
 
     @property
     def _help(self) -> str:
-        return HELP if self._adviser is None else f"{HELP}\nhint asks {name_of(self._adviser)} what to do."
+        hints = [] if self._adviser is None else [f"hint asks {name_of(self._adviser)} what to do."]
+        return "\n".join([HELP, *hints, *([UNDO] if self._undoes else [])])
 
 
 def _legal(view: View, k: int) -> list[int]:
@@ -158,6 +114,55 @@ def read_action(view: View, k: int, text: str) -> int:
     raise view.refuse(k, number)
 
 
+class Sitting:
+    """One episode at which people sit, and what they may take back of it."""
+
+    def __init__(self, game: Game, seed: int, agents: Sequence[Agent]) -> None:
+        self.env, self.seed = AECEnv(game), seed
+        follow(self.env.engine, agents)
+        self.env.reset(seed=seed)
+        self.returns = np.zeros(game.num_seats)
+        self.actions: list[tuple[int, int]] = []
+        """Seats and what they played."""
+        self._kept: list[tuple[int, int, npt.NDArray[np.void], npt.NDArray[np.float64]]] = []
+        """A seat of a person's, how many actions had been played, and what then was so."""
+
+    def remember(self, seat: int) -> None:
+        """A person is about to act."""
+        self._kept.append((seat, len(self.actions), self.env.snapshot(), self.returns.copy()))
+
+    def take_back(self, seat: int) -> bool:
+        """Go back to before the last action of this person's; whether there was one."""
+        before = [number for number, kept in enumerate(self._kept[:-1]) if kept[0] == seat]
+        if not before:
+            self._kept.pop()
+            return False
+        _, made, snapshot, returns = self._kept[before[-1]]
+        del self._kept[before[-1] :], self.actions[made:]
+        self.env.restore(snapshot)
+        self.returns = returns
+        return True
+
+    def play(self, seat: int, action: int) -> None:
+        """A legal action."""
+        self.env.step(action)
+        self.actions.append((seat, action))
+        self.returns += self.env.engine.batch.reward[0]
+
+    def news(self, seat: int) -> str:
+        """What others have done since this seat's last action, as it is told; a line of it for each in turn."""
+        game = self.env.game
+        since = list(itertools.takewhile(lambda made: made[0] != seat, reversed(self.actions)))[::-1]
+        told = [f"{game.seat_name(who)}: {game.action_told(action)}" for who, action in since]
+        counted = [(line, len(list(same))) for line, same in itertools.groupby(told)]
+        return "\n".join(line if count == 1 else f"{line} ({count} times)" for line, count in counted)
+
+    def save(self, path: Path) -> None:
+        """Write the whole episode as a playthrough."""
+        actions = [action for _, action in self.actions]
+        playthrough.save(path, playthrough.recorded(self.env.game, self.seed, actions))
+
+
 def play(
     game: Game,
     opponents: Sequence[Agent],
@@ -166,9 +171,11 @@ def play(
     seed: int,
     terminal: Terminal = TERMINAL,
     adviser: Agent | None = None,
+    save: Path | None = None,
 ) -> list[float]:
     """Play one episode in `seat` against `opponents` (one for all other seats, or one for each, clockwise from the
-    left), at `terminal`, where people may ask `adviser` for hints.
+    left), at `terminal`, where people may ask `adviser` for hints and take actions back. At the end the episode is
+    written to `save`, for `backalley replay`.
 
     A HumanAgent among the opponents is another person at the same terminal, one in each seat that it has. Gives every
     seat's return. Raises LeftTable when somebody leaves, ValueError for a line-up that does not fit the table.
@@ -183,16 +190,24 @@ def play(
         raise ValueError(f"{others}, and {len(opponents)} opponents were given; give one for all, or one for each.")
     if isinstance(adviser, HumanAgent):
         raise ValueError("A hint is an agent's; human is the one who asks for it.")
-    people = HumanAgent(terminal, each_seat=True, adviser=adviser)
+    people = HumanAgent(terminal, each_seat=True, adviser=adviser, undoes=True)
     around = list(opponents) * (seats - 1 if len(opponents) == 1 else 1)
     at_table: list[Agent] = [people, *(people if isinstance(other, HumanAgent) else other for other in around)]
-    env = AECEnv(game)
-    follow(env.engine, [*at_table, adviser])
-    env.reset(seed=seed)
-    engine, row, returns = env.engine, np.zeros(1, np.int64), np.zeros(seats)
-    keys = table_keys(seed)
+    sitting = Sitting(game, seed, [*at_table, *([adviser] if adviser else [])])
+    row, keys = np.zeros(1, np.int64), table_keys(seed)
+    engine = sitting.env.engine
     while (acting := int(engine.batch.seat[0])) != OVER:
-        env.step(int(answer(at_table[(acting - seat) % seats], view_of(engine, row, keys))[0]))
-        returns += engine.batch.reward[0]
-    terminal.show("\n" + game.table_str(engine.batch.state[0], None))
-    return [float(value) for value in returns]
+        player = at_table[(acting - seat) % seats]
+        if player is people:
+            people.news = sitting.news(acting)
+            sitting.remember(acting)
+        try:
+            sitting.play(acting, int(answer(player, view_of(engine, row, keys))[0]))
+        except TakenBack:
+            if not sitting.take_back(acting):
+                terminal.show("There is nothing to take back yet.")
+    ended = sitting.news(seat)
+    terminal.show("\n".join(["", *([ended] if ended else []), game.table_str(engine.batch.state[0], None)]))
+    if save is not None:
+        sitting.save(save)
+    return [float(value) for value in sitting.returns]

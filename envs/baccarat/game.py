@@ -32,6 +32,7 @@ GAME = GameType(
     num_actions=NUM_ACTIONS,
     action_str=text.action_str,
     table=text.table,
+    action_told=text.action_told,
     piles=text.piles,
     deck_size=pack_size,
     cards_needed=shoe_size,

@@ -53,6 +53,11 @@ def action_str(options: Options, action: int) -> str:
     return f"{SIDE_NAMES[side]} {stake}" if stake else f"{SIDE_NAMES[side]} level {level + 1}"
 
 
+def action_told(options: Options, action: int) -> str:
+    """What the others are told: where bets are not public, not what is bet."""
+    return action_str(options, action) if action >= STAND or options.bets_public else "decides on a bet"
+
+
 def hand_places(state: State, hand: int) -> list[int]:
     """Where in the shoe a hand's cards lie."""
     first, drew = int(state.first), (int(state.player_drew), int(state.banker_drew))

@@ -27,6 +27,7 @@ GAME = GameType(
     num_actions=NUM_ACTIONS,
     action_str=text.action_str,
     table=text.table,
+    action_told=text.action_told,
     piles=text.piles,
     deck_size=lambda options: NUM_CARDS,
     reward_range=rules.reward_range,

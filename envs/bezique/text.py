@@ -69,6 +69,11 @@ def action_str(options: Options, action: int) -> str:
     return named.get(action, f"declare marriage {SUITS[(action - MARRIAGE) & 3]}")
 
 
+def action_told(options: Options, action: int) -> str:
+    """What the opponent is told: of a card that is played its copy cannot be told."""
+    return f"play {type_name(action >> 1)}" if action < DECLARE_SEVEN else action_str(options, action)
+
+
 def piles(options: Options, state: State) -> Mapping[str, Sequence[int]]:
     """Where every card of the pack lies."""
     won = state.won.tolist()

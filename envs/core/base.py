@@ -93,6 +93,9 @@ class GameType:
     """`open_info(options, state)`: what the environments' `info` tells everybody at any time. The AEC environment asks
     when an episode begins, after each deal and at the end, so nothing in it may change between two deals; batches do
     not ask before the end."""
+    action_told: Callable[[Any, int], str] | None = None
+    """`action_told(options, action)`: what other seats are told of an action whose name says more than they may know.
+    None: they are told its name."""
     presets: Mapping[str, Preset] = field(default_factory=dict)
     """Named sets of options, given as `preset="name"` wherever options are given; options beside it go before it."""
     check: Callable[[Any], None] = _no_check
@@ -448,6 +451,11 @@ class Game:
     @functools.cached_property
     def _action_numbers(self) -> dict[str, int]:
         return {self.action_str(action).lower(): action for action in range(self.num_actions)}
+
+    def action_told(self, action: int) -> str:
+        """What other seats are told of an action."""
+        told = self.type.action_told
+        return self.action_str(action) if told is None else told(self.options, action)
 
     def table(self, state: Any, seat: int | None) -> Table:
         """What lies on the table as `seat` may see it; None shows everything."""

@@ -150,15 +150,18 @@ class Engine:
     def open_one(self, opening: Opening | None, deck: Deck, row: int = 0) -> None:
         """Begin an episode on one table, with what `opening` says of it, up to the first decision."""
         decks, start_outcome = opening or Opening()
-        if start_outcome is None:
-            start_outcome = 0
-            if self.start_outcomes > 1:
-                with np.errstate(over="ignore"):
-                    self.batch.stream[row], start_outcome = rng.below(self.batch.stream[row], self.start_outcomes)
-        self.start_one(int(start_outcome), row)
+        self.start_one(self.draw_start_outcome(row) if start_outcome is None else int(start_outcome), row)
         self.stacked[row] = list(decks)
         self._deal_out_one(deck, row)
         self.show_one(row)
+
+    def draw_start_outcome(self, row: int = 0) -> int:
+        """What chance decides before the deal, by the table's own stream."""
+        if self.start_outcomes == 1:
+            return 0
+        with np.errstate(over="ignore"):
+            self.batch.stream[row], outcome = rng.below(self.batch.stream[row], self.start_outcomes)
+        return int(outcome)
 
     def move_one(self, action: int, deck: Deck, row: int = 0) -> None:
         """One legal action on one table, and the deals that follow it, of what is stacked first."""

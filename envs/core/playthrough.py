@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,62 +54,89 @@ def _digest(env: AECEnv) -> str:
     return hashlib.sha256(b"".join(parts)).hexdigest()[:8]
 
 
-class _Recorder(AECEnv):
-    """An environment that keeps every pack it deals."""
+class Recording:
+    """An episode that is being recorded, with the packs it asks for.
 
-    def __init__(self, game: Game) -> None:
-        super().__init__(game)
-        self.dealt: list[list[int]] = []
+    With the seed alone it begins, and goes on, as an environment with that seed does."""
 
-    def _deal(self) -> None:
-        while self.engine.acting[0] == CHANCE:
-            self.engine.shuffle_one(self._deck)
-            self.dealt.append(self._deck.cards[: self._deck.drawn].tolist())
-            self.engine.deal_one(self._deck.cards)
+    def __init__(self, game: Game, seed: int, start_outcome: int | None = None) -> None:
+        self.env = AECEnv(game)
+        self._deck, self._dealt = self.env.engine.fresh_deck(), list[list[int]]()
+        self._moves, self._returns = list[str](), np.zeros(game.num_seats)
+        engine = self.env.engine
+        engine.batch.stream[0] = rng.stream_of(seed)
+        self._start_outcome = engine.draw_start_outcome() if start_outcome is None else start_outcome
+        engine.start_one(self._start_outcome)
+        self._deal()
+        engine.show_one()
+        self._shown = [_digest(self.env)]
+
+    @property
+    def over(self) -> bool:
+        """Whether the episode has ended."""
+        return int(self.env.engine.batch.seat[0]) == OVER
 
     def play(self, action: int) -> None:
-        """One action, recording the packs it asks for."""
-        self.engine.play_one(action, self._deck, stacked=True)
+        """One legal action of the seat to act."""
+        engine = self.env.engine
+        seat = int(engine.batch.seat[0])
+        engine.play_one(action, self._deck, stacked=True)
         self._deal()
-        self.engine.finish_one()
+        engine.finish_one()
+        self._returns += engine.batch.reward[0]
+        self._moves.append(f"{seat}: {self.env.game.action_str(action)}")
+        self._shown.append(_digest(self.env))
+
+    def _deal(self) -> None:
+        engine = self.env.engine
+        while engine.acting[0] == CHANCE:
+            engine.shuffle_one(self._deck)
+            self._dealt.append(self._deck.cards[: self._deck.drawn].tolist())
+            engine.deal_one(self._deck.cards)
+
+    def playthrough(self) -> dict[str, Any]:
+        """What was recorded, as a file holds it."""
+        game = self.env.game
+        return {
+            "format": FORMAT,
+            "game": game.name,
+            "version": game.version,
+            "options": game.changed_options,
+            "start_outcome": self._start_outcome,
+            "decks": [" ".join(game.card_name(card) for card in deck) for deck in self._dealt],
+            "moves": self._moves,
+            "shown": self._shown,
+            "returns": np.round(self._returns, 6).tolist(),
+        }
+
+
+def recorded(game: Game, seed: int, actions: Iterable[int]) -> dict[str, Any]:
+    """The playthrough of these actions in an environment with that seed."""
+    recording = Recording(game, seed)
+    for action in actions:
+        recording.play(action)
+    return recording.playthrough()
 
 
 def record(game: Game, seed: int, bot: str | None = None) -> dict[str, Any]:
     """Play one episode with seed `seed`, every seat random or the named bot, and give it as a playthrough."""
-    env = _Recorder(game)
-    start_outcome = int(np.random.default_rng(seed).integers(env.engine.start_outcomes))
-    env.engine.batch.stream[0] = rng.stream_of(seed)
-    env.engine.start_one(start_outcome)
-    env._deal()
-    env.engine.show_one()
-    chooser = np.random.default_rng([seed, 1])
-    moves: list[str] = []
-    returns = np.zeros(env.engine.num_seats)
-    digests = [_digest(env)]
+    outcomes = game.num_start_outcomes
+    recording = Recording(game, seed, int(np.random.default_rng(seed).integers(outcomes)))
+    chooser, batch = np.random.default_rng([seed, 1]), recording.env.engine.batch
     act = game.bots[bot].act if bot else None
-    while env.engine.batch.seat[0] != OVER:
-        seat, mask = int(env.engine.batch.seat[0]), env.engine.batch.mask[0]
-        key = np.uint64(chooser.integers(2**63))
-        action = (
+    while not recording.over:
+        mask, key = batch.mask[0], np.uint64(chooser.integers(2**63))
+        recording.play(
             int(chooser.choice(np.flatnonzero(mask)))
             if act is None
-            else int(act(env.engine.options, env.engine.batch.observation[0], mask, key))
+            else int(act(game.options, batch.observation[0], mask, key))
         )
-        env.play(action)
-        returns += env.engine.batch.reward[0]
-        moves.append(f"{seat}: {game.action_str(action)}")
-        digests.append(_digest(env))
-    return {
-        "format": FORMAT,
-        "game": game.name,
-        "version": game.version,
-        "options": game.changed_options,
-        "start_outcome": start_outcome,
-        "decks": [" ".join(game.card_name(card) for card in deck) for deck in env.dealt],
-        "moves": moves,
-        "shown": digests,
-        "returns": np.round(returns, 6).tolist(),
-    }
+    return recording.playthrough()
+
+
+def save(path: Path, playthrough: dict[str, Any]) -> None:
+    """Write a playthrough, beside and renamed."""
+    durable.write_file(path, (json.dumps(playthrough, indent=1) + "\n").encode())
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -206,7 +233,7 @@ def make(name: str, seed: int, bot: str | None, given: tuple[str, ...], out: Pat
     stem = re.sub(r"[\[\] ]", "", "_".join(words)).replace(",", "-")
     path = out or game.type.folder / "playthroughs" / f"{stem}.json"
     path.parent.mkdir(exist_ok=True)
-    durable.write_file(path, (json.dumps(record(game, seed, bot), indent=1) + "\n").encode())
+    save(path, record(game, seed, bot))
     list(replay(path))
     click.echo(path.name)
 

@@ -15,6 +15,13 @@ def action_str(options: Options, action: int) -> str:
     return "stand" if action == STAND else f"slot {action - ASSIGN + 1}"
 
 
+def action_told(options: Options, action: int) -> str:
+    """What the opponent is told: not which card is thrown away, unless discards lie open, nor where one goes."""
+    if action > STAND:
+        return "assigns a card"
+    return action_str(options, action) if action == STAND or options.discards_public else "exchanges a card"
+
+
 def piles(options: Options, state: State) -> dict[str, list[int]]:
     """Where every card lies."""
     found: dict[str, list[int]] = {}

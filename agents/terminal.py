@@ -1,0 +1,87 @@
+"""Where people sit: what is typed and shown at a terminal, and who looks at it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+HELP = "Type an action's name, the beginning of one, or its number; ? lists the legal actions, q leaves the table."
+UNDO = "undo takes your last action back, and all that followed it."
+_CLEAR = "\033[2J\033[3J\033[H"
+"""Erases a terminal's screen and what it would scroll back to, and begins at the top (xterm's control sequences)."""
+
+
+class LeftTable(KeyboardInterrupt):
+    """A person has left before the end. What stops politely at Ctrl-C stops so for them, too."""
+
+
+def _typed() -> str:
+    if sys.stdin is None or sys.stdin.closed:
+        raise EOFError
+    return input("> ")
+
+
+_CARD = re.compile(r"(?<![A-Za-z0-9])(?:[2-9TJQKA][DH](?:[ab]|\.\d+)?|BJ|JOKER)(?![A-Za-z0-9])")
+
+
+def _shown(text: str) -> None:
+    """Text with red suits in red, where the terminal shows colours and nobody asked for none (no-color.org)."""
+    if os.environ.get("NO_COLOR"):
+        click.echo(text)
+        return
+    click.echo(_CARD.sub(lambda card: click.style(card[0], fg="red"), text))
+
+
+def _clear() -> None:
+    if sys.stdout.isatty():
+        click.echo(_CLEAR, nl=False)
+
+
+class Terminal:
+    """Where people look and type.
+
+    `ask()` gives a line that was typed (EOFError: nobody is there), `show(text)` shows one, `clear()` takes away all
+    that was shown. With `hides` the screen is cleared between two people.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[], str] = _typed,
+        show: Callable[[str], None] = _shown,
+        clear: Callable[[], None] = _clear,
+        *,
+        hides: bool = True,
+    ) -> None:
+        self._ask, self.show, self._clear, self.hides = ask, show, clear, hides
+        self._looked: Any = None
+        """Who looked at it last."""
+
+    def ask(self) -> str:
+        """A line that a person typed. Raises LeftTable where they leave."""
+        try:
+            line = self._ask()
+        except EOFError:
+            raise LeftTable from None
+        if line.strip().lower() in ("q", "quit"):
+            raise LeftTable
+        return line
+
+    def turn_to(self, person: Any, name: str, how: str = HELP) -> None:
+        """Let `person` look, who is told `how` to play at first; after somebody else on an empty screen, and not before
+        they ask for it."""
+        before, self._looked = self._looked, person
+        if before is None:
+            self.show(how)
+        elif self.hides and before != person:
+            self._clear()
+            self.show(f"The screen is for {name} alone. Press Enter to look.")
+            self.ask()
+
+
+TERMINAL = Terminal()
+"""The one that this process runs at."""
