@@ -29,7 +29,7 @@ def _typed() -> str:
 _CARD = re.compile(r"(?<![A-Za-z0-9])(?:[2-9TJQKA][DH](?:[ab]|\.\d+)?|BJ|JOKER)(?![A-Za-z0-9])")
 
 
-def _shown(text: str) -> None:
+def shown(text: str) -> None:
     """Text with red suits in red, where the terminal shows colours and nobody asked for none (no-color.org)."""
     if os.environ.get("NO_COLOR"):
         click.echo(text)
@@ -52,7 +52,7 @@ class Terminal:
     def __init__(
         self,
         ask: Callable[[], str] = _typed,
-        show: Callable[[str], None] = _shown,
+        show: Callable[[str], None] = shown,
         clear: Callable[[], None] = _clear,
         *,
         hides: bool = True,

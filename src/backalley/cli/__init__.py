@@ -7,7 +7,7 @@ import click
 
 import backalley
 
-from . import about, figures, learn, matches, pictures
+from . import about, figures, learn, matches, tables
 from .program import Program
 from .shared import command_line
 
@@ -39,6 +39,8 @@ for _verb in (
     figures.solve,
     figures.exploit,
     figures.replay,
-    pictures.picture,
+    tables.record,
+    tables.watch,
+    tables.picture,
 ):
     main.add_command(_verb)

@@ -126,6 +126,13 @@ def tournament(
     "worth.",
 )
 @click.option("--shared", is_flag=True, help="Do not clear the screen between people: you play all their seats.")
+@click.option(
+    "--save",
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the game to this file at its end, for replay.",
+)
 @seed_option(None, "Decides the deal; drawn anew by default.")
 @option_option
 def play(
@@ -134,13 +141,16 @@ def play(
     opponents: tuple[str, ...],
     adviser: str | None,
     shared: bool,
+    path: Path | None,
     seed: int | None,
     given: dict[str, str],
 ) -> None:
-    """Play GAME at the terminal. One episode; you sit in --seat. Type ? for the legal actions, hint for advice."""
+    """Play GAME at the terminal. One episode; you sit in --seat. Type ? for the legal actions, hint for advice, undo to
+    take your last action back."""
     from backalley.agents.human import LeftTable, Terminal
     from backalley.agents.human import play as run
 
+    check_place(path)
     found = game_of(game, given)
     others = agents_of(found, opponents or (("bot",) if found.num_seats > 1 else ()))
     (hints,) = agents_of(found, [adviser or "search"])
@@ -148,18 +158,22 @@ def play(
         import secrets
 
         seed = secrets.randbelow(1_000_000)
-    line = command_line("play", found.spec, given=given, seat=seat, seed=seed)
+    line = command_line("play", found.spec, given=given, seat=seat, seed=seed, save=path)
     line += "".join(f" --opponent {shlex.quote(spec)}" for spec in opponents)
     line += f" --hint {shlex.quote(adviser)}" if adviser else ""
     line += " --shared" if shared else ""
     try:
-        returns = run(found, others, seat=seat, seed=seed, terminal=Terminal(hides=not shared), adviser=hints)
+        returns = run(
+            found, others, seat=seat, seed=seed, terminal=Terminal(hides=not shared), adviser=hints, save=path
+        )
     except LeftTable:
-        click.echo("\nYou left the table before the end.")
+        click.echo("\nYou left the table before the end." + (f" {path} was not written." if path else ""))
     else:
         you = None if "human" in opponents else seat
         gains = ", ".join(
             f"{'you' if who == you else found.seat_name(who)} {value:+g}" for who, value in enumerate(returns)
         )
         click.echo(f"\nThe game is over. Returns: {gains}.")
+        if path is not None:
+            click.echo(f"Written to {path}: backalley replay {shlex.quote(str(path))}")
     again(line)

@@ -1,0 +1,110 @@
+"""One table to look at: drawn, recorded, watched."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from .shared import again, agents_of, check_place, command_line, game_of, option_option, seed_option
+
+
+@click.command()
+@click.argument("game")
+@click.option(
+    "--out",
+    "path",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="The picture: .svg, or .png with the extra `pictures`.",
+)
+@seed_option(0, "Decides the deal and the agents' own randomness.")
+@click.option("--seat", type=int, help="Whose view; by default of the seat to act.")
+@click.option("--decisions", type=click.IntRange(0), default=0, show_default=True, help="Made before the picture.")
+@click.option("--agent", help="Who makes them; the game's best bot by default.")
+@click.option("--dark", is_flag=True, help="Light on dark.")
+@click.option("--four-colours", is_flag=True, help="Clubs green, diamonds blue.")
+@click.option("--zoom", type=click.FloatRange(0.1, 8), default=1.0, show_default=True, help="Of a PNG.")
+@option_option
+def picture(
+    game: str,
+    path: Path,
+    seed: int,
+    seat: int | None,
+    decisions: int,
+    agent: str | None,
+    dark: bool,
+    four_colours: bool,
+    zoom: float,
+    given: dict[str, str],
+) -> None:
+    """Draw a table of GAME. As one seat sees it, at the beginning or some decisions later."""
+    from backalley.agents.watching import played
+    from backalley.envs.core.durable import write_file
+    from backalley.envs.core.pictures.pixels import png
+    from backalley.envs.core.render import table_svg
+
+    if path.suffix.lower() not in (".svg", ".png"):
+        raise click.UsageError(f"A picture is .svg or .png, and {path.name!r} is neither.")
+    check_place(path)
+    found = game_of(game, given)
+    player = agents_of(found, [agent or ("bot" if found.bots else "random")])[0]
+    env = played(found, player, seed=seed, decisions=decisions, render_seat=seat)
+    drawn = table_svg(env.engine, 0, seat, theme="dark" if dark else "light", four_colours=four_colours)
+    write_file(path, png(drawn, zoom) if path.suffix.lower() == ".png" else drawn.encode())
+    click.echo(f"Written to {path}.")
+    flags = ["--dark"] * dark + ["--four-colours"] * four_colours
+    line = command_line(
+        "picture", found.spec, *flags, given=given, out=path, seed=seed, seat=seat, decisions=decisions or None,
+        agent=agent, zoom=zoom if zoom != 1 else None,
+    )  # fmt: skip
+    again(line)
+
+
+@click.command()
+@click.argument("game")
+@click.argument("agents", nargs=-1, required=True)
+@click.option(
+    "--out", "path", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The playthrough, as JSON."
+)
+@seed_option(0, "Decides the deal and the agents' own randomness.")
+@option_option
+def record(game: str, agents: tuple[str, ...], path: Path, seed: int, given: dict[str, str]) -> None:
+    """Record a GAME that AGENTS play. One for every seat, or one for each; `backalley replay` plays the file again."""
+    from backalley.agents.watching import episode
+    from backalley.envs.core import playthrough
+
+    check_place(path)
+    found = game_of(game, given)
+    actions = [turn.action for turn in episode(found, agents_of(found, agents), seed=seed)]
+    kept = playthrough.recorded(found, seed, actions)
+    playthrough.save(path, kept)
+    gains = ", ".join(f"{found.seat_name(who)} {value:+g}" for who, value in enumerate(kept["returns"]))
+    click.echo(f"{len(actions):,} decisions. Returns: {gains}. Written to {path}.")
+    again(command_line("record", found.spec, *agents, given=given, out=path, seed=seed))
+
+
+@click.command()
+@click.argument("game")
+@click.argument("agents", nargs=-1, required=True)
+@click.option("--seat", type=int, help="Whose view; by default all cards lie open.")
+@click.option("--pause", type=click.FloatRange(0), default=0.0, show_default=True, help="Seconds after each table.")
+@seed_option(0, "Decides the deal and the agents' own randomness.")
+@option_option
+def watch(game: str, agents: tuple[str, ...], seat: int | None, pause: float, seed: int, given: dict[str, str]) -> None:
+    """Watch AGENTS play a GAME. One for every seat, or one for each."""
+    from backalley.agents.terminal import shown
+    from backalley.agents.watching import episode, told
+
+    found = game_of(game, given)
+    if seat is not None and not 0 <= seat < found.num_seats:
+        raise ValueError(f"The seat is {seat}; {found.name} has seats 0 to {found.num_seats - 1} under these options.")
+    returns = [0.0] * found.num_seats
+    for number, turn in enumerate(episode(found, agents_of(found, agents), seed=seed), 1):
+        shown(f"{number}. {told(found, turn, seat)}\n{found.table_str(turn.state, seat)}\n")
+        returns = [before + more for before, more in zip(returns, turn.rewards, strict=True)]
+        time.sleep(pause)
+    click.echo("Returns: " + ", ".join(f"{found.seat_name(who)} {value:+g}" for who, value in enumerate(returns)))
+    again(command_line("watch", found.spec, *agents, given=given, seat=seat, seed=seed, pause=pause or None))
