@@ -80,7 +80,12 @@ def play_on(
     by: Any, options: Any, batch: Batch, deck: Deck, limit: int, key: np.uint64, seat: int, action: int
 ) -> float:
     """Play `action` and what follows on the one table of `batch`, up to the end or to where the game has a leaf value;
-    what `seat` gains. `by` is what the player that plays on takes first."""
+    what `seat` gains. `by` is what the player that plays on takes first.
+
+    Bots play endings, too. *Measured*: the last two or three tricks of Pitch and Killer Bridge played double-dummy
+    instead altered what a decision of search:96 gains by -2.1 ± 9.0 (14,788 decisions of Pitch) and -0.4 ± 1.6 (3,785
+    of Killer Bridge) ten-thousandths of a return, and three tricks took twice to three times as long.
+    """
     gained: float = 0.0
     while True:
         apply(options, batch, 0, action)

@@ -43,7 +43,7 @@ def test_every_file_of_results_is_on_a_page(pages: dict[Path, str]) -> None:
 
 def test_pages_about_all_games_have_no_figure_typed_by_hand(pages: dict[Path, str]) -> None:
     for page, text in pages.items():
-        if page.parent.parent.name == "envs":
+        if page.parent.parent.name == "envs" or page.suffix != ".md":
             continue
         typed = re.sub(r"<!-- (\w+)[^>]*? -->.*?<!-- /\1 -->|```.*?```", "", text, flags=re.DOTALL)
         allowed = re.sub(r"95 %|\b3\.1\d\b|version [\d.]+", "", typed)  # what an interval is, and versions

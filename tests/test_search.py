@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pytest
 
 from backalley.agents.base import Agent, View, view_of
-from backalley.agents.race import FIRST, RaceAgent, decide, drop_hopeless
+from backalley.agents.race import FIRST, RaceAgent
+from backalley.agents.races import decide, drop_hopeless
 from backalley.agents.registry import agent
 from backalley.agents.rule_based import BotAgent, random_rows
 from backalley.agents.search import SearchAgent
