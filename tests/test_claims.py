@@ -117,7 +117,7 @@ def test_commands_of_the_top_page_work_as_printed(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"<!-- commands -->\n```sh\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     commands = "".join(blocks).splitlines()
-    assert len(commands) == 4
+    assert len(commands) == 7
     for command in commands:
         for much, little in ((r"--seconds 60\b", "--seconds 2"), (r"--seconds 120\b", "--seconds 4")):
             command = re.sub(much, little, command)

@@ -50,7 +50,7 @@ def compiled(function: Callable[P, R], *sources: Path, keep: bool = True, arrays
     """Compile on first use, without the interpreter lock, and keep the machine code on disk for the present text of
     `sources`.
 
-    Nobody calls a kernel through C, so that no door for it is compiled (*measured*: an eighth of the time that compiling
+    Nobody calls a kernel through C, so no door for that is compiled (*measured*: an eighth of the time that compiling
     Twenty-One takes). `arrays` says that the function may make arrays, which needs Numba's count of references. It is
     said of every function, since one compiled on the way into another would take over that one's choice.
     """
