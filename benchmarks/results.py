@@ -49,12 +49,12 @@ def _processor() -> str:
 
 @functools.cache
 def commit() -> str | None:
-    """The commit of the checkout this code was loaded from, with `+changes` where files differ from it; None for an
-    installed package."""
+    """The commit of the checkout this code was loaded from, with `+changes` where files differ from it, other than
+    results, which nothing follows from; None for an installed package."""
     if not (_ROOT / ".git").exists():
         return None
     head = _git("rev-parse", "HEAD")
-    changes = _git("status", "--porcelain", "--untracked-files=no")
+    changes = _git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!benchmarks/results")
     return head + ("+changes" if changes else "") if head else None
 
 
