@@ -314,3 +314,10 @@ def test_bad_input_writes_nothing(words: list[str], says: str, tmp_path: Path, m
     assert done.exit_code == 2
     assert says in done.output
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("one", TABLES)
+def test_text_fits_a_terminal(one: Game) -> None:
+    for env in positions(one):
+        for seat in (None, 0):
+            assert max(len(line) for line in table_text(env.engine, 0, seat).splitlines()) <= 80

@@ -9,7 +9,7 @@ import numpy as np
 
 from .engine import Engine
 from .parts import OVER
-from .table import Table, text_of
+from .table import Table, broken, text_of
 
 _MOST_NAMED = 16
 
@@ -53,8 +53,8 @@ def scene(engine: Engine, row: int, seat: int | None) -> Scene:
 
 
 def text(shown: Scene) -> str:
-    """A head line, the table, and what may be done."""
+    """A head line, the table, and what may be done, in 80 columns."""
     named, more = shown.actions[:_MOST_NAMED], len(shown.actions) > _MOST_NAMED
     tail = shown.turn + (": " + ", ".join(named) if named else "")
     tail += f" ... ({len(shown.actions)} in all)" if more else ""
-    return f"{shown.title} · {shown.seen}\n{text_of(shown.table)}\n{tail}"
+    return "\n".join([*broken(f"{shown.title} · {shown.seen}"), text_of(shown.table), *broken(tail, "  ")])

@@ -75,7 +75,7 @@ def laid_out(
 def text_of(table: Table) -> str:
     """A table in text, at most 80 columns wide where no word is longer."""
     width = max((len(one.title) for one in table.places), default=0)
-    lines = [line for word in table.words for line in _broken(word, "")]
+    lines = [line for word in table.words for line in broken(word, "")]
     for one in table.places:
         lines += _place_lines(one, width)
     return "\n".join(lines + sheet_lines(table))
@@ -89,17 +89,18 @@ def _place_lines(one: Place, width: int) -> list[str]:
         head = f"{one.title:{width}}  {', '.join(one.words)}".rstrip()
         inner = max(len(lying.title) for lying in one.piles)
         rows = [(f"  {lying.title:{inner}}  ", cards_of(lying), lying.words) for lying in one.piles]
-        return [*_broken(head, " " * (width + 2)), *(line for row in rows for line in _row(*row))]
+        return [*broken(head, " " * (width + 2)), *(line for row in rows for line in _row(*row))]
     words = (*(one.piles[0].words if one.piles else ()), *one.words)
     return _row(f"{one.title:{width}}  ", cards_of(one.piles[0]) if one.piles else "", words)
 
 
 def _row(start: str, cards: str, words: Sequence[str]) -> list[str]:
     said = ", ".join(words)
-    return _broken(f"{start}{cards}{'  ' if cards and said else ''}{said}".rstrip(), " " * len(start))
+    return broken(f"{start}{cards}{'  ' if cards and said else ''}{said}".rstrip(), " " * len(start))
 
 
-def _broken(line: str, indent: str) -> list[str]:
+def broken(line: str, indent: str = "") -> list[str]:
+    """A line in lines of at most 80 columns, where no word is longer; the later ones are indented."""
     return textwrap.wrap(
         line, COLUMNS, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True,
         replace_whitespace=False,
@@ -120,7 +121,7 @@ def sheet_lines(table: Table) -> list[str]:
     if not sheet:
         return []
     widths = [max(len(row[column]) for row in sheet) for column in range(len(sheet[0]))]
-    lines = _broken(table.legend, "")
+    lines = broken(table.legend, "")
     for columns in abreast(widths, COLUMNS, 2):
         lines += ["  ".join(f"{row[column]:>{widths[column]}}" for column in columns) for row in sheet]
     return lines
