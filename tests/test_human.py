@@ -93,8 +93,9 @@ def test_every_game_is_played_by_people_alone(game: backalley.Game) -> None:
         return listed.pop() if listed else "?"
 
     def show(text: str) -> None:
-        if text.startswith("Type an action") and "\n" in text:
-            listed.append(text.splitlines()[1].split()[0])
+        actions = [line.split()[0] for line in text.splitlines() if re.match(r" +\d+  ", line)]
+        if text.startswith("Type an action") and actions:
+            listed.append(actions[0])
 
     terminal = Terminal(first, show, lambda: None, hides=False)
     others = [agent("human", game)] if game.num_seats > 1 else []
