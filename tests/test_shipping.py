@@ -60,7 +60,7 @@ def test_the_policy_for_the_options_is_played(game: Game, tmp_path: Path) -> Non
     with pytest.raises(shipped.NoPolicy, match=r"no policy 'third'; it comes with policy:a_second, policy:b_first\."):
         agent("policy:third", game)
     with pytest.raises(
-        ValueError, match=r"bot:random, policy, policy:a_second, policy:b_first, search\[.*mean policy\?"
+        ValueError, match=r"bot:random, policy, policy:a_second, policy:b_first, search\+policy\[.*mean policy\?"
     ):
         agent("polcy", game)
     report = backalley.evaluate(game, ["policy", "random"], deals=16)

@@ -77,7 +77,7 @@ def test_what_was_played_leads_to_what_is(game: Game) -> None:
     batch.engine.keep_trail()
     trail = batch.engine.trail
     assert trail is not None
-    for again in range(12):
+    for again in range(18):
         played_at_random(batch, 5, again)
         known = np.flatnonzero(trail.played.length != UNKNOWN)
         for row in known[:: 1 + len(known) // 20].tolist():
