@@ -45,7 +45,7 @@ def with_pictures(text: str, page: Path, root: Path) -> tuple[str, dict[Path, st
         flags = [f"--{key} {value}" if key in _FLAGS else f"--option {key}={value}" for key, value in words.items()]
         lines = [
             f"<!-- picture: {name}{found[2]} -->",
-            f"![A table of {game_of(name).title}]({os.path.relpath(path, page.parent)})",
+            f"![A table of {game_of(name).title}]({os.path.relpath(path.resolve(), page.parent.resolve())})",
             "",
             "```sh",
             " ".join(["backalley picture", name, *flags, f"--out {FOLDER}/{name}.svg"]),
