@@ -277,6 +277,16 @@ def _shortly(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+_AGENT_KEYS = 1
+"""Number under which the agents' randomness is forked off a table's."""
+
+
+def agent_keys(streams: npt.ArrayLike) -> npt.NDArray[np.uint64]:
+    """The keys of tables that begin with these streams [n]: what agents draw there, they draw by them."""
+    with np.errstate(over="ignore"):
+        return np.array([rng.fork(stream, _AGENT_KEYS) for stream in np.asarray(streams, np.uint64)], np.uint64)
+
+
 @wrapping
 def decision_keys(table: npt.NDArray[np.uint64], decisions: npt.NDArray[np.int32], out: npt.NDArray[np.uint64]) -> None:
     """A key of its own for every decision of every table: `out[k]` from the table's key and the number of decisions

@@ -14,17 +14,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import playthrough
+from backalley.envs.core import playthrough, rng
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
 from backalley.envs.core.parts import OVER
 
 from .advice import hint
-from .base import Agent, View, answer, follow, name_of, view_of
-from .terminal import HELP, TERMINAL, UNDO, LeftTable, Terminal
-from .watching import table_keys
-
-__all__ = ["HumanAgent", "LeftTable", "Terminal", "play", "read_action"]
+from .base import Agent, View, agent_keys, answer, follow, name_of, view_of
+from .terminal import HELP, TERMINAL, UNDO, Terminal
+from .watching import check_seat, told
 
 
 class TakenBack(Exception):
@@ -153,8 +151,8 @@ class Sitting:
         """What others have done since this seat's last action, as it is told; a line of it for each in turn."""
         game = self.env.game
         since = list(itertools.takewhile(lambda made: made[0] != seat, reversed(self.actions)))[::-1]
-        told = [f"{game.seat_name(who)}: {game.action_told(action)}" for who, action in since]
-        counted = [(line, len(list(same))) for line, same in itertools.groupby(told)]
+        lines = (told(game, who, action, seat) for who, action in since)
+        counted = [(line, len(list(same))) for line, same in itertools.groupby(lines)]
         return "\n".join(line if count == 1 else f"{line} ({count} times)" for line, count in counted)
 
     def save(self, path: Path) -> None:
@@ -181,8 +179,7 @@ def play(
     seat's return. Raises LeftTable when somebody leaves, ValueError for a line-up that does not fit the table.
     """
     seats = game.num_seats
-    if not 0 <= seat < seats:
-        raise ValueError(f"The seat is {seat}; {game.name} has seats 0 to {seats - 1} under these options.")
+    check_seat(game, seat)
     if seats == 1 and opponents:
         raise ValueError(f"{game.name} has one seat under these options; there is no opponent to name.")
     if seats > 1 and len(opponents) not in (1, seats - 1):
@@ -194,7 +191,7 @@ def play(
     around = list(opponents) * (seats - 1 if len(opponents) == 1 else 1)
     at_table: list[Agent] = [people, *(people if isinstance(other, HumanAgent) else other for other in around)]
     sitting = Sitting(game, seed, [*at_table, *([adviser] if adviser else [])])
-    row, keys = np.zeros(1, np.int64), table_keys(seed)
+    row, keys = np.zeros(1, np.int64), agent_keys([rng.stream_of(seed)])
     engine = sitting.env.engine
     while (acting := int(engine.batch.seat[0])) != OVER:
         player = at_table[(acting - seat) % seats]

@@ -17,15 +17,13 @@ from backalley.envs.core.engine import check_on_illegal
 from backalley.envs.core.spaces import dict_space, number_type, vector_space
 from backalley.envs.core.vector import BatchEnv
 
-from .base import Agent, follow, name_of
+from .base import Agent, agent_keys, follow, name_of
 from .match import advance
 from .registry import agent as agent_of
 
 Opponent = str | Agent | Sequence[str | Agent]
 
 OBSERVATIONS = ("flat", "dict")
-_AGENT_KEYS = 1
-"""Number under which the agents' randomness is forked off a table's seed."""
 _RANDOM_SEAT = -1
 
 
@@ -73,8 +71,7 @@ class SeatTables:
         return (dict_space if self.observation == "dict" else vector_space)(self.game, self.dtype)
 
     def _reseed(self) -> None:
-        with np.errstate(over="ignore"):
-            self._keys[:] = [rng.fork(stream, _AGENT_KEYS) for stream in self.tables.engine.batch.stream]
+        self._keys[:] = agent_keys(self.tables.engine.batch.stream)
 
     def seed(self, seed: int | Sequence[int | None] | None) -> None:
         """Reseed: table i with `seed + i`, or `seed[i]`, where None leaves it as it is."""

@@ -10,6 +10,9 @@ from typing import Any
 
 import click
 
+from backalley.envs.core.pictures.cards import face_of
+from backalley.envs.core.table import CARD
+
 HELP = "Type an action's name, the beginning of one, or its number; ? lists the legal actions, q leaves the table."
 UNDO = "undo takes your last action back, and all that followed it."
 _CLEAR = "\033[2J\033[3J\033[H"
@@ -26,7 +29,7 @@ def _typed() -> str:
     return input("> ")
 
 
-_CARD = re.compile(r"(?<![A-Za-z0-9])(?:[2-9TJQKA][DH](?:[ab]|\.\d+)?|BJ|JOKER)(?![A-Za-z0-9])")
+_CARD = re.compile(rf"(?<![A-Za-z0-9])(?:{CARD.pattern})(?![A-Za-z0-9])")
 
 
 def shown(text: str) -> None:
@@ -34,7 +37,7 @@ def shown(text: str) -> None:
     if os.environ.get("NO_COLOR"):
         click.echo(text)
         return
-    click.echo(_CARD.sub(lambda card: click.style(card[0], fg="red"), text))
+    click.echo(_CARD.sub(lambda card: click.style(card[0], fg="red") if face_of(card[0]).red else card[0], text))
 
 
 def _clear() -> None:

@@ -31,7 +31,7 @@ from backalley.envs.core.specialise import specialise, template, unbound
 
 from .base import Agent, View
 from .rule_based import seen_record
-from .worlds import Worlds, player_of
+from .worlds import Worlds, only_choice, player_of
 
 SURPRISE = 2.4
 """What a world's log-weight loses by an action that its bot would not have taken: players are taken to do what a bot
@@ -76,7 +76,7 @@ def always_shows(options: Any, state: Any, action: int) -> bool:
     return True
 
 
-LEGAL = OBSERVE = RECALL = SHOWS = STRONGEST = OTHER = BOT_VIEW = unbound
+LEGAL = RECALL = SHOWS = STRONGEST = OTHER = BOT_VIEW = unbound
 """The game's kernels in the templates below, and what bots are shown."""
 
 
@@ -112,17 +112,11 @@ def follow_rows(
 @template
 def surprise(options: Any, batch: Batch, played: int, asked: int, key: np.uint64) -> int:
     """1 where a bot would not have played that on the one table of `batch`, 0 where it would have, or had to."""
-    state, choices = batch.state[0], 0
-    batch.mask[0, :] = 0
-    LEGAL(options, state, batch.mask[0])
-    for action in range(batch.mask.shape[1]):
-        choices += batch.mask[0, action]
+    only = only_choice(options, batch)
     if batch.mask[0, played] == 0:
         return IMPOSSIBLE
-    if choices == 1:
+    if only >= 0:
         return 0
-    batch.flat[0, :] = 0
-    OBSERVE(options, state, int(state.seat), batch.observation[0])
     if asked == 0:
         chosen: int = STRONGEST(options, BOT_VIEW(batch, 0), batch.mask[0], key)
     else:
@@ -158,7 +152,7 @@ def _drivers(game: Game) -> dict[str, Callable[..., None]]:
         "OTHER": fast[-2] if len(fast) > 1 else player_of(game),
         "BOT_VIEW": seen_record,
     }
-    return specialise([follow_rows, surprise, count_surprises], {**table_names(game.type), **names})
+    return specialise([only_choice, follow_rows, surprise, count_surprises], {**table_names(game.type), **names})
 
 
 @kernel

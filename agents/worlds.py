@@ -59,14 +59,14 @@ BOT = BOT_VIEW = LEAF_VALUE = LEGAL = OBSERVE = unbound
 
 @template
 def only_choice(options: Any, batch: Batch) -> int:
-    """The action of the seat to act on the one table of `batch` if it has no other; else -1, and the seat is shown the
+    """The action of the seat to act on the one table of `batch` if it has just one; else -1, and the seat is shown the
     table. In the tricks of a hand many cards are such, and nobody has to be asked about them."""
     state, mask, choices, only = batch.state[0], batch.mask[0], 0, -1
     mask[:] = 0
     LEGAL(options, state, mask)
     for action in range(mask.shape[0]):
         choices += mask[action]
-    if choices > 1:
+    if choices != 1:
         batch.flat[0, :] = 0
         OBSERVE(options, state, int(state.seat), batch.observation[0])
         return -1

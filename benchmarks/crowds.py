@@ -27,7 +27,6 @@ from . import publication, results
 from .processor_time import Timed, cost
 from .tabular import text
 
-SPECS = ("mc:20", "search:96")
 SECONDS = 4.0
 """Processor time of each search under each set of options."""
 _EVERY = 7
@@ -64,14 +63,15 @@ def crowds(games: Sequence[Game], told: Any = lambda done, total, words: None) -
     rows = []
     for number, game in enumerate(bound):
         told(number, len(bound), game.name)
-        found = [of_a_decision(game, spec) for spec in SPECS]
+        found = [of_a_decision(game, spec) for spec in publication.publications(game)[0].searches]
         rows.append({"game": game.id, "options": game.changed_options, "seats": game.num_seats, "agents": found})
     return {"kind": "crowds", "rows": rows, **results.stamp(__file__, *{game.type: game for game in bound}.values())}
 
 
 def table(found: dict[str, Any]) -> str:
     """The costs as text."""
-    head = ["game", "seats", *(f"{spec}, ms" for spec in SPECS), "worlds"]
+    searches = [one["agent"] for one in found["rows"][0]["agents"]]
+    head = ["game", "seats", *(f"{search}, ms" for search in searches), "worlds"]
     rows = [
         [
             row["game"],

@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from backalley.agents.registry import agent
-from backalley.agents.watching import played
+from backalley.agents.watching import picture
 from backalley.envs.core.catalogue import game as game_of
-from backalley.envs.core.render import table_svg
 
 FOLDER = "docs/pictures"
 _PART = re.compile(r"<!-- picture: (\w+)((?: \w+=[\w.]+)*) -->\n.*?<!-- /picture -->", re.DOTALL)
@@ -28,10 +27,8 @@ _FLAGS = ("seed", "decisions", "seat")
 def drawn(name: str, words: Mapping[str, str]) -> str:
     """The picture of a game's table, as `backalley picture` draws it."""
     game = game_of(name, **{key: value for key, value in words.items() if key not in _FLAGS})
-    seed, decisions = int(words.get("seed", 0)), int(words.get("decisions", 0))
-    seat = int(words["seat"]) if "seat" in words else None
-    env = played(game, agent("bot", game), seed=seed, decisions=decisions, render_seat=seat)
-    return table_svg(env.engine, 0, seat)
+    numbers = {key: int(value) for key, value in words.items() if key in _FLAGS}
+    return picture(game, agent("bot", game), **{"seed": 0, "decisions": 0} | numbers)
 
 
 def with_pictures(text: str, page: Path, root: Path) -> tuple[str, dict[Path, str]]:

@@ -15,9 +15,10 @@ from click.testing import CliRunner
 import backalley
 from backalley.agents.advice import Judged, judged_text
 from backalley.agents.base import view_of
-from backalley.agents.human import LeftTable, play
+from backalley.agents.human import play
 from backalley.agents.race import RaceAgent
 from backalley.agents.registry import agent
+from backalley.agents.terminal import LeftTable
 from backalley.cli import main
 from backalley.envs.core import catalogue
 from backalley.envs.core.aec import AECEnv

@@ -11,9 +11,10 @@ import pytest
 import backalley
 from backalley.agents.base import View
 from backalley.agents.gymnasium_env import GymnasiumEnv
-from backalley.agents.human import Terminal, play
+from backalley.agents.human import play
 from backalley.agents.match import Match, play_out
 from backalley.agents.rule_based import BotAgent, KernelAgent, RandomAgent
+from backalley.agents.terminal import Terminal
 from backalley.envs.core.engine import IllegalAction
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.vector import BatchEnv

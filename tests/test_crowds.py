@@ -14,7 +14,8 @@ def test_a_decision_is_timed_and_shown(monkeypatch: pytest.MonkeyPatch, tmp_path
     game = game_of("missouri_city")
     assert publication.crowds(game) == [], "it has no large tables"
     assert [one.num_seats for one in publication.crowds(game_of("killer_bridge"))] == [4, 37, 54]
-    monkeypatch.setattr(crowds, "SPECS", ("mc:2", "search:3"))
+    plan = publication.publications(game)[0]._replace(searches=("mc:2", "search:3"))
+    monkeypatch.setattr(publication, "publications", lambda game: [plan])
     monkeypatch.setattr(publication, "crowds", lambda game: [game])
     monkeypatch.setattr(crowds.of_a_decision, "__defaults__", (0.002,))
     found = crowds.crowds([game])

@@ -30,7 +30,7 @@ def test_a_games_page_has_its_tables_and_cites_real_paragraphs(game: Game) -> No
 
 def blocks() -> list[object]:
     found: list[object] = []
-    pages = [ROOT / name for name in PAGES if (ROOT / name).is_file()]
+    pages = [ROOT / name for name in PAGES if (ROOT / name).is_file()] + sorted((ROOT / "docs").rglob("*.md"))
     pages += [game.type.folder / "README.md" for game in GAMES if game.type.folder.is_relative_to(ROOT)]
     for page in pages:
         for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)):

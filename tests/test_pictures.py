@@ -321,3 +321,17 @@ def test_text_fits_a_terminal(one: Game) -> None:
     for env in positions(one):
         for seat in (None, 0):
             assert max(len(line) for line in table_text(env.engine, 0, seat).splitlines()) <= 80
+
+
+@pytest.mark.slow
+def test_an_episode_becomes_a_video(tmp_path: Path) -> None:
+    made = gymnasium.make("backalley/MissouriCity-v0", opponent="random", render_mode="rgb_array")
+    env = gymnasium.wrappers.RecordVideo(made, str(tmp_path / "videos"), disable_logger=True)
+    _, info = env.reset(seed=1)
+    over = False
+    while not over:
+        _, _, over, cut, info = env.step(int(info["action_mask"].argmax()))
+        over = over or cut
+    env.close()
+    (video,) = (tmp_path / "videos").glob("*.mp4")
+    assert video.stat().st_size > 1000

@@ -11,10 +11,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import backalley
-from backalley.agents.human import LeftTable, play
+from backalley.agents.base import Agent
+from backalley.agents.human import play
 from backalley.agents.registry import agent
-from backalley.agents.terminal import shown
-from backalley.agents.watching import episode, told
+from backalley.agents.terminal import LeftTable, shown
+from backalley.agents.watching import Turn, told, turns
 from backalley.cli import main
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
@@ -123,28 +124,39 @@ def test_two_people_take_back_their_own(tmp_path: Path) -> None:
     assert sum(returns) == 0
 
 
+def episode(game: Game, agents: list[Agent], seed: int) -> list[Turn]:
+    return list(turns(AECEnv(game), agents, seed))
+
+
+def test_turns_keep_the_tables_that_they_led_to() -> None:
+    pitch = backalley.game("pitch", mode="hand")
+    made = episode(pitch, [agent("bot", pitch)], 1)
+    assert len({turn.state.tobytes() for turn in made}) == len(made)
+
+
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 def test_a_recorded_game_is_the_one_that_the_environment_deals(game: Game, tmp_path: Path) -> None:
-    turns = list(episode(game, [agent("random", game)], seed=4))
-    kept = recorded(game, 4, [turn.action for turn in turns])
-    assert kept["returns"] == pytest.approx(np.sum([turn.rewards for turn in turns], axis=0).tolist(), abs=1e-5)
+    made = episode(game, [agent("random", game)], 4)
+    kept = recorded(game, 4, [turn.action for turn in made])
+    assert kept["returns"] == pytest.approx(np.sum([turn.rewards for turn in made], axis=0).tolist(), abs=1e-5)
     save(tmp_path / "one.json", kept)
-    assert len(list(replay(tmp_path / "one.json"))) == len(turns) + 2
+    assert len(list(replay(tmp_path / "one.json"))) == len(made) + 2
 
 
 def test_agents_sit_where_they_were_named() -> None:
     pitch = backalley.game("pitch", mode="hand")
-    same = list(episode(pitch, [agent("bot", pitch)], seed=1))
-    assert [turn.action for turn in same] == [
-        turn.action for turn in episode(pitch, [agent("bot", pitch) for _ in range(4)], seed=1)
-    ]
+    same, each = (episode(pitch, [agent("bot", pitch)] * count, 1) for count in (1, 4))
+    assert [turn.action for turn in same] == [turn.action for turn in each]
     with pytest.raises(ValueError, match="3 agents were given; pitch has 4 seats: give one, or one for each"):
-        list(episode(pitch, [agent("bot", pitch)] * 3, seed=1))
+        episode(pitch, [agent("bot", pitch)] * 3, 1)
+
+
+def test_others_are_told_less_of_a_hidden_action() -> None:
     duel = backalley.game("poker_duel")
-    slot = next(turn for turn in episode(duel, [agent("bot", duel)], seed=1) if turn.seat == 0)
-    assert told(duel, slot, 0).startswith("seat 0: slot")
-    assert told(duel, slot, None).startswith("seat 0: slot")
-    assert told(duel, slot, 1) == "seat 0: assigns a card"
+    turn = episode(duel, [agent("bot", duel)], 1)[0]
+    for seat in (turn.seat, None):
+        assert told(duel, turn.seat, turn.action, seat).startswith(f"seat {turn.seat}: slot")
+    assert told(duel, turn.seat, turn.action, 1 - turn.seat) == f"seat {turn.seat}: assigns a card"
 
 
 def test_red_suits_are_red_where_colours_are_wanted(

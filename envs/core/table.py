@@ -5,12 +5,15 @@ A game says which places there are and what lies there, and nothing of how it is
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 FACE_DOWN = "--"
 """Stands for a card that the seat cannot see."""
+CARD = re.compile(r"[2-9TJQKA][CDHS](?:[ab]|\.\d+)?|JOKER|BJ|LJ")
+"""How games name cards: rank and suit, and what tells copies apart; the jokers."""
 COLUMNS = 80
 """The width that text is broken to."""
 

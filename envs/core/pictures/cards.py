@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..table import FACE_DOWN
+from ..table import CARD, FACE_DOWN
 from . import letters
 from .canvas import Canvas
 from .colours import Colours
@@ -36,6 +36,11 @@ class Face(NamedTuple):
     """What tells its copy from others, such as the `a` of `QSa`; empty for most."""
     red_joker: bool = False
 
+    @property
+    def red(self) -> bool:
+        """Whether it is red where suits have two colours."""
+        return self.red_joker or self.suit in "DH"
+
 
 def face_of(name: str) -> Face:
     """The face of a card by its name in text: `QS`, `TD`, `7Cb`, `9C.2`, `JOKER`, `LJ`, `BJ`."""
@@ -47,7 +52,7 @@ def face_of(name: str) -> Face:
 
 def is_card(name: str) -> bool:
     """Whether a name is one that a face can be drawn for."""
-    return name in ("JOKER", "BJ", "LJ") or (len(name) > 1 and name[0] in "23456789TJQKA" and name[1] in "CDHS")
+    return CARD.fullmatch(name) is not None
 
 
 def draw_card(
@@ -72,7 +77,7 @@ def draw_card(
     colour = colours.red_joker if face.red_joker else colours.suit(face.suit)
     small, big = width * 0.3, width * 0.5
     if face.suit == "J":
-        _word(canvas, face.rank, x + width * 0.08, y + width * 0.3, width * 0.2, colour)
+        canvas.text(x + width * 0.08, y + width * 0.3, face.rank, width * 0.2, colour, True)
         draw_suit(canvas, "J", x + width * 0.07, y + width * 0.38, small, colour)
     else:
         size = width * (0.46 if len(face.rank) == 1 else 0.37)
@@ -87,10 +92,6 @@ def draw_card(
 def draw_suit(canvas: Canvas, suit: str, x: float, y: float, size: float, fill: str) -> None:
     """A suit's sign, with its upper left corner at (x, y)."""
     canvas.mark(f"suit{suit}", SUIT_PATHS[suit], x, y, size / 100, fill)
-
-
-def _word(canvas: Canvas, word: str, x: float, y: float, size: float, fill: str) -> None:
-    canvas.text(x, y, word, size, fill, True)
 
 
 def _back(canvas: Canvas, colours: Colours, x: float, y: float, width: float, height: float) -> None:

@@ -3,7 +3,7 @@ done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 from ..scene import Scene
 from ..table import Place, Table, abreast, text_of
@@ -12,7 +12,7 @@ from .canvas import Canvas
 from .cards import is_card
 from .colours import Colours, colours
 from .panels import GAP
-from .piles import LINE, SMALL, Hints
+from .piles import LINE, SMALL
 
 WIDTH, MARGIN = 960.0, 18.0
 ROOM = WIDTH - 2 * MARGIN
@@ -24,6 +24,8 @@ FEW = 6
 """More seats than this are many."""
 HEAD = 19.0
 MOST_ACTIONS = 40
+NONE: frozenset[str] = frozenset()
+"""Cards to play, in places that are not the viewer's."""
 
 Step = Callable[[Canvas, float], float]
 """Draws a part of the picture from a height on, and gives where it ends."""
@@ -41,17 +43,17 @@ def svg(scene: Scene, theme: str = "light", four_colours: bool = False, frame: t
 
 
 def _steps(scene: Scene, scheme: Colours) -> list[Step]:
-    hints = Hints(_playable(scene))
+    playable = _playable(scene)
     others, middle, own = _in_order(scene)
     size, per_row = OTHER if len(others) <= FEW else MANY, _per_row(len(others))
     each = (ROOM - (per_row - 1) * GAP) / max(per_row, 1)
     rows = [[(one, each) for one in others[first : first + per_row]] for first in range(0, len(others), per_row or 1)]
     steps: list[Step] = [lambda canvas, y: _head(canvas, scheme, scene, y)]
-    steps += [_row(scheme, scene, row, size, Hints()) for row in rows]
-    steps += [_row(scheme, scene, row, MIDDLE, Hints()) for row in _abreast(middle)]
-    steps += [_row(scheme, scene, [(one, ROOM)], OWN, hints) for one in own]
+    steps += [_row(scheme, scene, row, size, NONE) for row in rows]
+    steps += [_row(scheme, scene, row, MIDDLE, NONE) for row in _abreast(middle)]
+    steps += [_row(scheme, scene, [(one, ROOM)], OWN, playable) for one in own]
     if scene.actions:
-        steps.append(lambda canvas, y: _actions(canvas, scheme, scene, hints, y))
+        steps.append(lambda canvas, y: _actions(canvas, scheme, scene, playable, y))
     if scene.table.sheet:
         steps.append(lambda canvas, y: _sheet(canvas, scheme, scene.table, y))
     return steps
@@ -62,7 +64,7 @@ def _abreast(places: Sequence[Place]) -> list[list[tuple[Place, float]]]:
     rows: list[list[tuple[Place, float]]] = []
     left = 0.0
     for one in places:
-        needed = panels.measure(one, ROOM, MIDDLE, Hints(), False).needed
+        needed = panels.measure(one, ROOM, MIDDLE, NONE, False).needed
         if not rows or needed + GAP > left:
             rows.append([])
             left = ROOM + GAP
@@ -97,10 +99,10 @@ def _per_row(count: int) -> int:
     return count if count <= 3 else 2 if count == 4 else 3 if count <= 9 else 4 if count <= 12 else 6
 
 
-def _row(scheme: Colours, scene: Scene, places: Sequence[tuple[Place, float]], card: float, hints: Hints) -> Step:
+def _row(scheme: Colours, scene: Scene, places: Sequence[tuple[Place, float]], card: float, playable: Set[str]) -> Step:
     """Panels side by side, each of its width, all as high as the highest."""
     row = [
-        panels.measure(one, width, card, hints, one.seat is not None and one.seat == scene.acting)
+        panels.measure(one, width, card, playable, one.seat is not None and one.seat == scene.acting)
         for one, width in places
     ]
     height = max(one.height for one in row)
@@ -108,7 +110,7 @@ def _row(scheme: Colours, scene: Scene, places: Sequence[tuple[Place, float]], c
     def draw(canvas: Canvas, y: float) -> float:
         x = MARGIN
         for one in row:
-            panels.draw(canvas, scheme, one, x, y, height, hints)
+            panels.draw(canvas, scheme, one, x, y, height, playable)
             x += one.width + GAP
         return y + height + GAP
 
@@ -127,9 +129,9 @@ def _head(canvas: Canvas, scheme: Colours, scene: Scene, y: float) -> float:
     return y + 6
 
 
-def _actions(canvas: Canvas, scheme: Colours, scene: Scene, hints: Hints, y: float) -> float:
+def _actions(canvas: Canvas, scheme: Colours, scene: Scene, playable: Set[str], y: float) -> float:
     """What may be done, but for the cards that stand out already."""
-    names = [name for name in scene.actions or () if name.rpartition(" ")[2] not in hints.playable]
+    names = [name for name in scene.actions or () if name.rpartition(" ")[2] not in playable]
     if len(names) > MOST_ACTIONS:
         names = [*names[:MOST_ACTIONS], f"... {len(names)} in all"]
     x = MARGIN

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import NamedTuple
 
 from ..table import Place
 from . import letters, piles
 from .canvas import Canvas
 from .colours import Colours
-from .piles import Hints, Laid
+from .piles import Laid
 
 PAD, GAP = 12.0, 14.0
 TITLE = 15.0
@@ -29,7 +30,7 @@ class Panel(NamedTuple):
     """The least width in which it would look the same."""
 
 
-def measure(place: Place, width: float, card: float, hints: Hints, turn: bool) -> Panel:
+def measure(place: Place, width: float, card: float, playable: Set[str], turn: bool) -> Panel:
     """Find room for a place in a panel of this width."""
     room = width - 2 * PAD
     lines = letters.broken(" · ".join(place.words), piles.SMALL, room)
@@ -38,7 +39,7 @@ def measure(place: Place, width: float, card: float, hints: Hints, turn: bool) -
     widest = max([head, *(letters.width(line, piles.SMALL) for line in lines)])
     laid = []
     for one in place.piles:
-        found = piles.lay(one, card, room, hints)
+        found = piles.lay(one, card, room, playable)
         if x and x + found.width > room:
             x, y, tallest = 0.0, y + tallest + 6, 0.0
         laid.append((x, y, found))
@@ -47,7 +48,7 @@ def measure(place: Place, width: float, card: float, hints: Hints, turn: bool) -
     return Panel(place, width, y + tallest + PAD, lines, laid, turn, widest + 2 * PAD + 1)
 
 
-def draw(canvas: Canvas, colours: Colours, panel: Panel, x: float, y: float, height: float, hints: Hints) -> None:
+def draw(canvas: Canvas, colours: Colours, panel: Panel, x: float, y: float, height: float, playable: Set[str]) -> None:
     """Draw a panel with its upper left corner at (x, y), at least as high as it was measured."""
     fill = colours.panel if panel.place.seat is not None else colours.middle
     canvas.box(
@@ -64,4 +65,4 @@ def draw(canvas: Canvas, colours: Colours, panel: Panel, x: float, y: float, hei
     for number, line in enumerate(panel.lines):
         canvas.text(x + PAD, base + 6 + (number + 0.8) * piles.LINE, line, piles.SMALL, colours.quiet)
     for left, top, laid in panel.laid:
-        piles.draw(canvas, colours, laid, x + PAD + left, y + top, hints)
+        piles.draw(canvas, colours, laid, x + PAD + left, y + top, playable)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
 from typing import NamedTuple
 
 from ..table import FACE_DOWN, Pile
@@ -18,13 +18,6 @@ SMALL, LINE = 12.0, 16.0
 """Size of the small letters, and from line to line."""
 LIFT = 7.0
 """By how much a card that may be played stands out."""
-
-
-class Hints(NamedTuple):
-    """What the viewer may do, as far as cards say it."""
-
-    playable: Collection[str] = ()
-    """Cards that may be played, by name; none where it is not the viewer's turn."""
 
 
 class Laid(NamedTuple):
@@ -47,8 +40,9 @@ def _heap(pile: Pile) -> bool:
     return pile.heap and len(pile.cards) > 1 and FACE_DOWN in pile.cards
 
 
-def lay(pile: Pile, card: float, room: float, hints: Hints) -> Laid:
-    """Find room for a pile, at most `room` wide: cards apart if that goes, else one over the other, else in rows."""
+def lay(pile: Pile, card: float, room: float, playable: Set[str]) -> Laid:
+    """Find room for a pile, at most `room` wide: cards apart if that goes, else one over the other, else in rows.
+    `playable` are the names of cards that the viewer may play now."""
     count = 1 if _heap(pile) else len(pile.cards)
     backs = set(pile.cards) == {FACE_DOWN}
     least = card * (BACKS_APART if backs else STRIP)
@@ -58,7 +52,7 @@ def lay(pile: Pile, card: float, room: float, hints: Hints) -> Laid:
     each = max(1, min(count, 1 + int((room - card) / step + 1e-6))) if count else 0
     rows = [min(each, count - first) for first in range(0, count, each)] if count else []
     cards_wide = card + (each - 1) * step if count else 0.0
-    lift = LIFT if any(name in hints.playable for name in pile.cards) else 0.0
+    lift = LIFT if any(name in playable for name in pile.cards) else 0.0
     said = ", ".join(([f"{len(pile.cards)} cards"] if _heap(pile) else []) + list(pile.words))
     beside = max(cards_wide, min(room, max(150.0, letters.width(pile.title, SMALL))))
     lines = letters.broken(said, SMALL, beside)
@@ -67,7 +61,7 @@ def lay(pile: Pile, card: float, room: float, hints: Hints) -> Laid:
     return Laid(pile, card, rows, step, lines, lift, width, height)
 
 
-def draw(canvas: Canvas, colours: Colours, laid: Laid, x: float, y: float, hints: Hints) -> None:
+def draw(canvas: Canvas, colours: Colours, laid: Laid, x: float, y: float, playable: Set[str]) -> None:
     """Draw a pile with its upper left corner at (x, y)."""
     if laid.pile.title:
         canvas.text(x, y + SMALL, laid.pile.title, SMALL, colours.quiet)
@@ -79,12 +73,12 @@ def draw(canvas: Canvas, colours: Colours, laid: Laid, x: float, y: float, hints
     first = 0
     for count in laid.rows:
         for place, name in enumerate(cards[first : first + count]):
-            playable = name in hints.playable
-            left, top = x + place * laid.step, y + laid.lift * (not playable)
-            if playable:
+            raised = name in playable
+            left, top = x + place * laid.step, y + laid.lift * (not raised)
+            if raised:
                 round = laid.card * 0.13
                 canvas.box(left - 2, top - 2, laid.card + 4, laid.card * PROPORTION + 4, colours.accent, round)
-            draw_card(canvas, colours, name, left, top, laid.card, faded=bool(laid.lift) and not playable)
+            draw_card(canvas, colours, name, left, top, laid.card, faded=bool(laid.lift) and not raised)
         first += count
         y += laid.card * PROPORTION + laid.lift + 5
     for line in laid.lines:

@@ -19,6 +19,7 @@ from .shared import (
     game_of,
     json_option,
     option_option,
+    returns_of,
     seed_option,
     threads_option,
     write,
@@ -147,8 +148,8 @@ def play(
 ) -> None:
     """Play GAME at the terminal. One episode; you sit in --seat. Type ? for the legal actions, hint for advice, undo to
     take your last action back."""
-    from backalley.agents.human import LeftTable, Terminal
     from backalley.agents.human import play as run
+    from backalley.agents.terminal import LeftTable, Terminal
 
     check_place(path)
     found = game_of(game, given)
@@ -169,10 +170,7 @@ def play(
     except LeftTable:
         click.echo("\nYou left the table before the end." + (f" {path} was not written." if path else ""))
     else:
-        you = None if "human" in opponents else seat
-        gains = ", ".join(
-            f"{'you' if who == you else found.seat_name(who)} {value:+g}" for who, value in enumerate(returns)
-        )
+        gains = returns_of(found, returns, None if "human" in opponents else seat)
         click.echo(f"\nThe game is over. Returns: {gains}.")
         if path is not None:
             click.echo(f"Written to {path}: backalley replay {shlex.quote(str(path))}")

@@ -65,6 +65,12 @@ def agents_of(game: Game, specs: Sequence[str], threads: int = 0) -> list[Agent]
     return [agent(spec, game, num_threads=threads) for spec in specs]
 
 
+def returns_of(game: Game, returns: Sequence[float], you: int | None = None) -> str:
+    """What every seat has gained, in words."""
+    names = ("you" if who == you else game.seat_name(who) for who in range(game.num_seats))
+    return ", ".join(f"{name} {value:+g}" for name, value in zip(names, returns, strict=True))
+
+
 def check_place(path: Path | None) -> None:
     from backalley.benchmarks import results
 

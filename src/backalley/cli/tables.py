@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from .shared import again, agents_of, check_place, command_line, game_of, option_option, seed_option
+from .shared import again, agents_of, check_place, command_line, game_of, option_option, returns_of, seed_option
 
 
 @click.command()
@@ -41,18 +41,17 @@ def picture(
     given: dict[str, str],
 ) -> None:
     """Draw a table of GAME. As one seat sees it, at the beginning or some decisions later."""
-    from backalley.agents.watching import played
+    from backalley.agents.watching import picture as drawn_by
     from backalley.envs.core.durable import write_file
     from backalley.envs.core.pictures.pixels import png
-    from backalley.envs.core.render import table_svg
 
     if path.suffix.lower() not in (".svg", ".png"):
         raise click.UsageError(f"A picture is .svg or .png, and {path.name!r} is neither.")
     check_place(path)
     found = game_of(game, given)
     player = agents_of(found, [agent or ("bot" if found.bots else "random")])[0]
-    env = played(found, player, seed=seed, decisions=decisions, render_seat=seat)
-    drawn = table_svg(env.engine, 0, seat, theme="dark" if dark else "light", four_colours=four_colours)
+    look = {"theme": "dark" if dark else "light", "four_colours": four_colours}
+    drawn = drawn_by(found, player, seed=seed, decisions=decisions, seat=seat, **look)
     write_file(path, png(drawn, zoom) if path.suffix.lower() == ".png" else drawn.encode())
     click.echo(f"Written to {path}.")
     flags = ["--dark"] * dark + ["--four-colours"] * four_colours
@@ -73,16 +72,16 @@ def picture(
 @option_option
 def record(game: str, agents: tuple[str, ...], path: Path, seed: int, given: dict[str, str]) -> None:
     """Record a GAME that AGENTS play. One for every seat, or one for each; `backalley replay` plays the file again."""
-    from backalley.agents.watching import episode
+    from backalley.agents.watching import turns
     from backalley.envs.core import playthrough
+    from backalley.envs.core.aec import AECEnv
 
     check_place(path)
     found = game_of(game, given)
-    actions = [turn.action for turn in episode(found, agents_of(found, agents), seed=seed)]
+    actions = [turn.action for turn in turns(AECEnv(found), agents_of(found, agents), seed)]
     kept = playthrough.recorded(found, seed, actions)
     playthrough.save(path, kept)
-    gains = ", ".join(f"{found.seat_name(who)} {value:+g}" for who, value in enumerate(kept["returns"]))
-    click.echo(f"{len(actions):,} decisions. Returns: {gains}. Written to {path}.")
+    click.echo(f"{len(actions):,} decisions. Returns: {returns_of(found, kept['returns'])}. Written to {path}.")
     again(command_line("record", found.spec, *agents, given=given, out=path, seed=seed))
 
 
@@ -96,15 +95,16 @@ def record(game: str, agents: tuple[str, ...], path: Path, seed: int, given: dic
 def watch(game: str, agents: tuple[str, ...], seat: int | None, pause: float, seed: int, given: dict[str, str]) -> None:
     """Watch AGENTS play a GAME. One for every seat, or one for each."""
     from backalley.agents.terminal import shown
-    from backalley.agents.watching import episode, told
+    from backalley.agents.watching import check_seat, told, turns
+    from backalley.envs.core.aec import AECEnv
 
     found = game_of(game, given)
-    if seat is not None and not 0 <= seat < found.num_seats:
-        raise ValueError(f"The seat is {seat}; {found.name} has seats 0 to {found.num_seats - 1} under these options.")
+    if seat is not None:
+        check_seat(found, seat)
     returns = [0.0] * found.num_seats
-    for number, turn in enumerate(episode(found, agents_of(found, agents), seed=seed), 1):
-        shown(f"{number}. {told(found, turn, seat)}\n{found.table_str(turn.state, seat)}\n")
+    for number, turn in enumerate(turns(AECEnv(found), agents_of(found, agents), seed), 1):
+        shown(f"{number}. {told(found, turn.seat, turn.action, seat)}\n{found.table_str(turn.state, seat)}\n")
         returns = [before + more for before, more in zip(returns, turn.rewards, strict=True)]
         time.sleep(pause)
-    click.echo("Returns: " + ", ".join(f"{found.seat_name(who)} {value:+g}" for who, value in enumerate(returns)))
+    click.echo(f"Returns: {returns_of(found, returns)}.")
     again(command_line("watch", found.spec, *agents, given=given, seat=seat, seed=seed, pause=pause or None))
