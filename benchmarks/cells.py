@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from backalley.envs.core.catalogue import game as game_of
-from backalley.envs.core.options import typed
+from backalley.envs.core.base import Game, GameType
+from backalley.envs.core.catalogue import game_names, game_type
+from backalley.envs.core.options import OptionError, typed
 
 from .report import decimals
 from .stats import Estimate
@@ -19,9 +20,26 @@ Line = dict[str, str]
 """A table's row: columns by name. A column that is empty in every row is left out of the table."""
 
 
+def known(found: Found) -> GameType | None:
+    """The game of a file, if it is one of this package's or registered: a file that somebody hands on must not say what
+    Python imports."""
+    name = found["game"].partition("-v")[0]
+    return game_type(name) if name in game_names() else None
+
+
+def bound(found: Found) -> Game | None:
+    """The game of a file under the options there; None where either is unknown here."""
+    game = known(found)
+    try:
+        return game.bind(found.get("options", {})) if game else None
+    except OptionError:
+        return None
+
+
 def title(found: Found) -> str:
-    """The game's title."""
-    return game_of(found["game"].partition("-v")[0]).title
+    """The game's title; of one unknown here, its id."""
+    game = known(found)
+    return game.title if game else str(found["game"])
 
 
 def given_options(found: Found) -> list[str]:

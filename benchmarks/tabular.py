@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 
@@ -41,7 +41,7 @@ class Tabular:
     def _repr_html_(self) -> str:
         """The report as notebooks show it."""
         shown = self.figures()
-        parts = [_paragraph(shown.title), _html_table(shown), *map(_paragraph, shown.notes)]
+        parts = [paragraph(shown.title), html_table(shown), *map(paragraph, shown.notes)]
         return "\n".join(part for part in parts if part)
 
     def to_dataframe(self) -> Any:
@@ -80,12 +80,13 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _html_table(shown: Figures) -> str:
+def html_table(shown: Figures, cell: Callable[[str], str] = html.escape) -> str:
+    """A table as HTML; `cell` makes HTML of what stands in a cell."""
+
     def line(tag: str, cells: Sequence[str]) -> str:
         sides = ["left" if number < shown.left else "right" for number in range(len(cells))]
         made = (
-            f'<{tag} style="text-align: {side}">{html.escape(cell)}</{tag}>'
-            for cell, side in zip(cells, sides, strict=True)
+            f'<{tag} style="text-align: {side}">{cell(words)}</{tag}>' for words, side in zip(cells, sides, strict=True)
         )
         return f"<tr>{''.join(made)}</tr>"
 
@@ -93,5 +94,6 @@ def _html_table(shown: Figures) -> str:
     return f"<table>\n<thead>{line('th', shown.head)}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
 
 
-def _paragraph(words: str) -> str:
-    return f"<p>{html.escape(words).replace(chr(10), '<br>')}</p>" if words else ""
+def paragraph(words: str, cell: Callable[[str], str] = html.escape) -> str:
+    """Words as HTML; nothing where there are none."""
+    return f"<p>{cell(words).replace(chr(10), '<br>')}</p>" if words else ""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from backalley.benchmarks import docs
+from backalley.benchmarks import docs, kinds
 from backalley.cli import main
 from backalley.envs.core import docs as core_docs
 
@@ -38,7 +38,7 @@ def test_every_file_of_results_is_on_a_page(pages: dict[Path, str]) -> None:
     there = {path.stem for path in docs.RESULTS.glob("*.json")}
     assert not [name for name in there if not any(fnmatch(name, pattern) for _, pattern in wanted)]
     lacking = {kind for kind, pattern in wanted if not any(fnmatch(name, pattern) for name in there)}
-    assert lacking <= set(docs.MADE_BY), "a page shows what was never measured"
+    assert lacking <= set(kinds.MADE_BY), "a page shows what was never measured"
 
 
 def test_pages_about_all_games_have_no_figure_typed_by_hand(pages: dict[Path, str]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from backalley.benchmarks import docs, endurance
+from backalley.benchmarks import endurance, kinds
 from backalley.benchmarks.endurance import BrokenPromise, endure
 from backalley.benchmarks.option_sets import allowed, alternatives, mixtures
 from backalley.envs.core.base import Game
@@ -78,7 +78,7 @@ def test_mixtures_are_played_and_counted_together(tmp_path: Path) -> None:
     (game,) = found["games"]
     assert len(game["sets"]) >= 2
     assert game["decisions"] >= 30000
-    assert {"game", "sets of options", "decisions"} <= set(next(iter(docs.KINDS["endurance"]([found]))))  # type: ignore[arg-type]
+    assert {"game", "sets of options", "decisions"} <= set(next(iter(kinds.KINDS["endurance"]([found]))))  # type: ignore[arg-type]
 
 
 def test_a_promise_broken_under_other_options_names_them() -> None:

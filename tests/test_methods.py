@@ -12,7 +12,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from backalley.benchmarks import comparison, docs, publication, results
+from backalley.benchmarks import comparison, docs, kinds, publication, results
 from backalley.benchmarks.evaluate import evaluate
 from backalley.benchmarks.keys import Space
 from backalley.benchmarks.stats import Estimate
@@ -201,7 +201,7 @@ def test_a_policy_that_the_gate_refuses_plays_all_the_same(
     (row,) = found["rows"]
     assert not row["gate"]["passed"]
     plays_as(game, row, learned(tmp_path))
-    assert "| refused" in docs.table("methods", [found])
+    assert "| refused" in kinds.table("methods", [found])
     assert "A policy that the gate refuses is played here all the same" in methods.table(found)
 
 

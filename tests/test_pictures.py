@@ -8,7 +8,7 @@ import re
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -22,71 +22,18 @@ from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game
 from backalley.envs.core.parts import OVER
-from backalley.envs.core.pictures import letters
 from backalley.envs.core.pictures.cards import PROPORTION, SUIT_PATHS, face_of, is_card
 from backalley.envs.core.pictures.colours import DARK, LIGHT, colours
 from backalley.envs.core.pictures.drawing import OWN
 from backalley.envs.core.render import table_svg, table_text
 from tests.cases import GAMES, random_action, worlds_of
+from tests.drawn import SVG, Box, boxes, contrast, letters_of
 
 ROOT = Path(__file__).resolve().parents[1]
-EDGES = ("x", "y", "width", "height")
-SVG = "{http://www.w3.org/2000/svg}"
 MANY: list[Game] = [game("killer_bridge", num_players=10, length="single", hand_size=5)]
 LARGEST: list[Game] = [game("killer_bridge", num_players=37), game("twenty_one", num_players=8)]
 TABLES = [pytest.param(one, id=one.spec) for one in [*GAMES, *MANY]]
 TABLES += [pytest.param(one, id=one.spec, marks=pytest.mark.slow) for one in LARGEST]
-
-
-class Box(NamedTuple):
-    """A rectangle of a picture."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    fill: str
-    stroke: str
-
-    def within(self, other: Box) -> bool:
-        return (
-            self.x >= other.x - 4
-            and self.y >= other.y - 4
-            and self.x + self.width <= other.x + other.width + 4
-            and self.y + self.height <= other.y + other.height + 4
-        )
-
-    def overlaps(self, other: Box) -> bool:
-        across = min(self.x + self.width, other.x + other.width) - max(self.x, other.x)
-        down = min(self.y + self.height, other.y + other.height) - max(self.y, other.y)
-        return across > 0 and down > 0
-
-
-def boxes(root: ET.Element) -> list[Box]:
-    return [
-        Box(
-            *(float(one.attrib[key]) for key in ("x", "y", "width", "height")),
-            one.attrib["fill"],
-            one.get("stroke", ""),
-        )
-        for one in root.iter(f"{SVG}rect")
-        if float(one.attrib["x"]) >= 0
-    ]
-
-
-def letters_of(root: ET.Element) -> list[Box]:
-    """Where the letters and suits of a picture stand."""
-    found = []
-    for one in root.iter(f"{SVG}use"):
-        x, y, scale = map(float, re.findall(r"-?[\d.]+", one.attrib["transform"]))
-        name = one.attrib["href"][1:]
-        size = 100 * scale if name.startswith("suit") else 1000 * scale
-        top = y if name.startswith("suit") else y - size * letters.CAPITAL
-        advance = (
-            size if name.startswith("suit") else letters.letter(chr(int(name[1:])), name[0] == "b").advance * scale
-        )
-        found.append(Box(x, top, advance, min(size, size * letters.CAPITAL), one.attrib["fill"], ""))
-    return found
 
 
 def positions(one: Game) -> list[AECEnv]:
@@ -202,15 +149,8 @@ def test_suits_lie_within_their_square_and_four_colours_differ() -> None:
         colours("green", False)
 
 
-def _luminance(colour: str) -> float:
-    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
 @pytest.mark.parametrize("scheme", [LIGHT, DARK], ids=["light", "dark"])
 def test_words_stand_out_from_their_ground(scheme: Any) -> None:
-    """WCAG 2.1 asks for a contrast of 4.5 to 1."""
     pairs = [
         (text, ground)
         for text in (scheme.word, scheme.quiet)
@@ -218,8 +158,7 @@ def test_words_stand_out_from_their_ground(scheme: Any) -> None:
     ]
     pairs += [(scheme.on_accent, scheme.accent), (scheme.red, scheme.card), (scheme.black, scheme.card_faded)]
     for text, ground in pairs:
-        high, low = sorted((_luminance(text), _luminance(ground)), reverse=True)
-        assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)
+        assert contrast(text, ground) >= 4.5, (text, ground)
 
 
 def test_no_game_draws() -> None:

@@ -18,12 +18,13 @@ from backalley.agents.learned import PolicyAgent
 from backalley.agents.policy_file import CURVE_JSON
 from backalley.agents.rule_based import BotAgent, RandomAgent
 from backalley.benchmarks import results
+from backalley.benchmarks.curves import CURVE_FILE, KIND
 from backalley.benchmarks.report import report
 
 from .gate import curve_keys, meet
 from .logs import CsvLog
 from .phase import Phase
-from .run import CURVE_FILE, Run
+from .run import Run
 
 
 class Curve:
@@ -91,7 +92,7 @@ class Curve:
         with open(path, newline="", encoding="utf-8") as file:
             points = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
         found: dict[str, Any] = {
-            "kind": "learning curve",
+            "kind": KIND,
             "command": command,
             "game": self.run.game.id,
             "options": self.run.game.option_values,

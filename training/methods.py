@@ -27,6 +27,7 @@ from backalley.agents.learned import PolicyAgent
 from backalley.agents.policy_file import CURVE_JSON
 from backalley.agents.registry import agent as agent_of
 from backalley.benchmarks import comparison, publication, results
+from backalley.benchmarks.curves import RUN_FILE
 from backalley.benchmarks.evaluate import evaluate
 from backalley.benchmarks.keys import Space
 from backalley.benchmarks.report import Report
@@ -38,7 +39,7 @@ from backalley.progress import progress_bar
 from . import config as config_rules
 from .budget import Budget
 from .report import TrainingResult
-from .run import PHASES_FOLDER, POLICY_FOLDER, RUN_FILE
+from .run import PHASES_FOLDER, POLICY_FOLDER
 from .train import Progress, Stopped, train
 from .ways import Method, methods_of, opponents, plan_of
 

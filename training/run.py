@@ -18,6 +18,7 @@ import torch
 
 from backalley.agents.policy_file import CURVE_JSON
 from backalley.benchmarks import results
+from backalley.benchmarks.curves import CURVE_FILE, EVALUATION_FILE, RUN_FILE
 from backalley.envs.core import durable
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game_type
@@ -28,10 +29,9 @@ from . import config as config_rules
 from .budget import Budget, TrainingError
 from .config import Config
 
-RUN_FILE, CONFIG_FILE, GIVEN_FILE = "run.json", "config.yaml", "given.yaml"
-EVALUATION_FILE, LOG_FILE = "evaluation.json", "progress.csv"
+CONFIG_FILE, GIVEN_FILE = "config.yaml", "given.yaml"
+LOG_FILE = "progress.csv"
 POLICY_FOLDER, PHASES_FOLDER, TENSORBOARD_FOLDER = "policy", "phases", "tensorboard"
-CURVE_FILE = "curve.csv"
 _FORMAT = 3
 
 

@@ -23,6 +23,7 @@ from backalley.agents.learned import PolicyAgent
 from backalley.agents.network_agent import one_thread
 from backalley.agents.rule_based import RandomAgent
 from backalley.benchmarks import results
+from backalley.benchmarks.curves import EVALUATION_FILE
 from backalley.benchmarks.evaluate import evaluate
 from backalley.benchmarks.keys import Space
 from backalley.envs.core.base import Game, GameType
@@ -32,7 +33,7 @@ from .budget import Budget, TrainingError
 from .course import Course, Outcome, Say, Tell
 from .league import bots_of
 from .report import TrainingResult
-from .run import EVALUATION_FILE, POLICY_FOLDER, Run, begin, locked, path_of, reopen, sentences
+from .run import POLICY_FOLDER, Run, begin, locked, path_of, reopen, sentences
 from .signals import asked_to_stop
 
 Progress = Callable[[float, float, str], None]

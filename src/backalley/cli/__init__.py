@@ -7,7 +7,7 @@ import click
 
 import backalley
 
-from . import about, figures, learn, matches, tables
+from . import about, figures, learn, matches, reports, tables
 from .program import Program
 from .shared import command_line
 
@@ -42,5 +42,7 @@ for _verb in (
     tables.record,
     tables.watch,
     tables.picture,
+    reports.plot,
+    reports.report,
 ):
     main.add_command(_verb)

@@ -49,6 +49,21 @@ threads_option = click.option(
     help="Threads; every core by default. Results do not depend on it.",
 )
 
+picture_option = click.option(
+    "--out",
+    "path",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="The picture: .svg, or .png with the extra `pictures`.",
+)
+dark_option = click.option("--dark", is_flag=True, help="Light on dark.")
+zoom_option = click.option("--zoom", type=click.FloatRange(0.1, 8), default=1.0, show_default=True, help="Of a PNG.")
+
+
+def theme_of(dark: bool) -> str:
+    return "dark" if dark else "light"
+
 
 def seed_option(default: int | None, doc: str) -> Callable[[Any], Any]:
     """`--seed`, a whole number of 0 or more."""
@@ -84,6 +99,22 @@ def write(path: Path | None, payload: Mapping[str, Any]) -> None:
     if path is not None:
         results.write(path, payload)
         click.echo(f"Written to {path}.", err=True)
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a place where no picture could be written, before any work."""
+    if path.suffix.lower() not in (".svg", ".png"):
+        raise click.UsageError(f"A picture is .svg or .png, and {path.name!r} is neither.")
+    check_place(path)
+
+
+def write_picture(path: Path, svg: str, zoom: float) -> None:
+    """Write a picture as what its name says."""
+    from backalley.envs.core.durable import write_file
+    from backalley.envs.core.pictures.pixels import png
+
+    write_file(path, png(svg, zoom) if path.suffix.lower() == ".png" else svg.encode())
+    click.echo(f"Written to {path}.")
 
 
 def command_line(verb: str, *words: str, given: Mapping[str, str] | None = None, **settings: Any) -> str:

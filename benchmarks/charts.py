@@ -1,0 +1,224 @@
+"""Charts of measured figures as SVG: lines with their intervals, and intervals side by side.
+
+They are drawn on the canvas that tables are drawn on, every letter an outline, so that they look the same in a page, a
+notebook and a picture of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from backalley.envs.core.pictures import letters
+from backalley.envs.core.pictures.canvas import Canvas, number
+from backalley.envs.core.pictures.colours import Colours, colours
+
+from .axes import Axis, linear
+from .stats import Estimate
+
+WIDTH, MARGIN = 960.0, 22.0
+HEIGHT = 300.0
+"""Of the field of a chart with lines, at least."""
+TITLE, SMALL, LINE = 17.0, 13.0, 17.0
+_LABEL_ROOM = 0.3
+"""Of the width, at most, for the names of lines."""
+PALETTE = {
+    "light": ("#0072b2", "#c2500a", "#00805e", "#a63f7e", "#8a6a00", "#5b4bb5", "#4d5560"),
+    "dark": ("#62b8f0", "#ff8f50", "#35cf9f", "#e79bc9", "#e8bf45", "#b3a6ff", "#b8c0ca"),
+}
+"""Colours of lines: the first four are told apart by the colour-blind, too (after Okabe and Ito)."""
+
+
+class Mark(NamedTuple):
+    """A value that goes without saying: what chance gives, or the measure itself."""
+
+    value: float
+    words: str
+
+
+class Lines(NamedTuple):
+    """Values against time or cost, each with its interval; a line for each name."""
+
+    title: str
+    about: str
+    """A line beneath the title: of what the values are, and on how many deals."""
+    across: str
+    """The unit of the horizontal axis."""
+    lines: Sequence[tuple[str, Sequence[tuple[float, Estimate]]]]
+    axes: tuple[Axis, Axis]
+    mark: Mark | None = None
+
+
+class Dots(NamedTuple):
+    """Values beneath each other, each with its interval."""
+
+    title: str
+    about: str
+    across: str
+    rows: Sequence[tuple[str, Estimate]]
+    axis: Axis
+    mark: Mark | None = None
+
+
+Chart = Lines | Dots
+
+
+def dots(title: str, about: str, across: str, rows: Sequence[tuple[str, Estimate]], mark: Mark | None = None) -> Dots:
+    """A chart of intervals whose axis holds them all, and the mark."""
+    ends = [value for _, one in rows for value in one] + ([mark.value] if mark else [])
+    return Dots(title, about, across, rows, linear(ends), mark)
+
+
+def svg(charts: Sequence[Chart], theme: str = "light") -> str:
+    """The charts beneath each other, as SVG. Raises ValueError for no charts, and for a theme that there is none of."""
+    if not charts:
+        raise ValueError("There is nothing to draw: no chart was given.")
+    scheme, canvas = colours(theme, False), Canvas()
+    heights = [_height(chart) for chart in charts]
+    total = sum(heights) + MARGIN * (len(charts) + 1)
+    canvas.box(0, 0, WIDTH, total, scheme.ground)
+    y = MARGIN
+    for chart, height in zip(charts, heights, strict=True):
+        _draw(canvas, scheme, PALETTE[theme], chart, y, height)
+        y += height + MARGIN
+    return canvas.svg(WIDTH, total, "; ".join(chart.title for chart in charts), "\n".join(map(_said, charts)))
+
+
+def _said(chart: Chart) -> str:
+    """A chart in words, for those who cannot see it."""
+    rows = chart.rows if isinstance(chart, Dots) else [(name, points[-1][1]) for name, points in chart.lines]
+    values = (f"{name}: {one.mean:.4g} ({one.low:.4g} to {one.high:.4g})" for name, one in rows)
+    return f"{chart.title}. {chart.about} {'; '.join(values)}."
+
+
+def _height(chart: Chart) -> float:
+    head = TITLE + LINE * (1 + len(letters.broken(chart.about, SMALL, WIDTH - 4 * MARGIN)))
+    field = len(chart.rows) * 26.0 + 8 if isinstance(chart, Dots) else max(HEIGHT, len(chart.lines) * LINE)
+    return head + 14 + field + 2 * LINE + MARGIN / 2
+
+
+class Field(NamedTuple):
+    """The part of a chart in which values stand."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+    def x(self, axis: Axis, value: float) -> float:
+        """Where a value stands, on an axis from left to right."""
+        return self.left + axis.at(value) * self.width
+
+    def y(self, axis: Axis, value: float) -> float:
+        """The same on an axis from bottom to top."""
+        return self.top + (1 - axis.at(value)) * self.height
+
+
+def _draw(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Chart, y: float, height: float) -> None:
+    canvas.box(MARGIN, y, WIDTH - 2 * MARGIN, height, scheme.panel, 8, stroke=scheme.edge, stroke_width=1)
+    top, left = y + TITLE + 8, 2 * MARGIN
+    canvas.text(left, top, chart.title, TITLE, scheme.word, True)
+    for line in letters.broken(chart.about, SMALL, WIDTH - 4 * MARGIN):
+        top += LINE
+        canvas.text(left, top, line, SMALL, scheme.quiet)
+    top += LINE + 6
+    below = y + height - 2 * LINE - MARGIN / 2
+    if isinstance(chart, Dots):
+        _dots(canvas, scheme, palette, chart, top, below)
+    else:
+        _lines(canvas, scheme, palette, chart, top, below)
+
+
+def _lines(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Lines, top: float, below: float) -> None:
+    across, upward = chart.axes
+    room = _LABEL_ROOM * WIDTH
+    named = [letters.broken(name, SMALL, room)[0] for name, _ in chart.lines]
+    beside = max(letters.width(name, SMALL) for name in named) + 12
+    left = 2 * MARGIN + max(letters.width(upward.form(tick), SMALL) for tick in upward.ticks) + 8
+    field = Field(left, top, WIDTH - 2 * MARGIN - left - beside, below - top)
+    _across(canvas, scheme, field, across, chart.across)
+    for tick in upward.ticks:
+        y, words = field.y(upward, tick), upward.form(tick)
+        _rule(canvas, scheme, field.left, y, field.left + field.width, y)
+        canvas.text(field.left - 8 - letters.width(words, SMALL), y + SMALL * 0.36, words, SMALL, scheme.quiet)
+    if chart.mark:
+        y = field.y(upward, chart.mark.value)
+        _rule(canvas, scheme, field.left, y, field.left + field.width, y, dashed=True)
+        above = y - 5 - SMALL > field.top
+        canvas.text(field.left + 4, y - 5 if above else y + SMALL + 2, chart.mark.words, SMALL, scheme.quiet)
+    ends = _apart([field.y(upward, points[-1][1].mean) for _, points in chart.lines], top, below)
+    for place, ((_, points), name, end) in enumerate(zip(chart.lines, named, ends, strict=True)):
+        colour = palette[place % len(palette)]
+        at = [
+            (field.x(across, x), field.y(upward, one.mean), field.y(upward, one.low), field.y(upward, one.high))
+            for x, one in points
+        ]
+        _line(canvas, colour, at)
+        canvas.text(field.left + field.width + 10, end + SMALL * 0.36, name, SMALL, colour)
+
+
+def _line(canvas: Canvas, colour: str, points: Sequence[tuple[float, float, float, float]]) -> None:
+    """A line through (x, mean, low, high), with its interval around it."""
+    if len(points) > 1:
+        around = [(x, low) for x, _, low, _ in points] + [(x, high) for x, _, _, high in reversed(points)]
+        canvas.add("polygon", points=_joined(around), fill=colour, fill_opacity=0.16)
+        middle = _joined([(x, mean) for x, mean, _, _ in points])
+        canvas.add("polyline", points=middle, fill="none", stroke=colour, stroke_width=2)
+    else:
+        ((x, _, low, high),) = points
+        canvas.add("line", x1=x, y1=low, x2=x, y2=high, stroke=colour, stroke_width=2)
+    for x, mean, _, _ in points if len(points) <= 40 else points[-1:]:
+        canvas.add("circle", cx=x, cy=mean, r=3, fill=colour)
+
+
+def _dots(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Dots, top: float, below: float) -> None:
+    room = 0.42 * WIDTH
+    named = [letters.broken(name, SMALL, room)[0] for name, _ in chart.rows]
+    left = 2 * MARGIN + max(letters.width(name, SMALL) for name in named) + 14
+    field = Field(left, top, WIDTH - 3 * MARGIN - left, below - top)
+    _across(canvas, scheme, field, chart.axis, chart.across)
+    if chart.mark:
+        x = field.x(chart.axis, chart.mark.value)
+        _rule(canvas, scheme, x, field.top, x, field.top + field.height, dashed=True)
+        words = chart.mark.words
+        start = min(x + 5, field.left + field.width - letters.width(words, SMALL))
+        canvas.text(start, field.top - 3, words, SMALL, scheme.quiet)
+    for place, (name, (_, one)) in enumerate(zip(named, chart.rows, strict=True)):
+        y, colour = field.top + (place + 0.5) * 26 + 4, palette[0]
+        low, mean, high = (field.x(chart.axis, value) for value in (one.low, one.mean, one.high))
+        canvas.text(field.left - 14 - letters.width(name, SMALL), y + SMALL * 0.36, name, SMALL, scheme.word)
+        canvas.add("line", x1=low, y1=y, x2=high, y2=y, stroke=colour, stroke_width=3, stroke_opacity=0.55)
+        canvas.add("circle", cx=mean, cy=y, r=5, fill=colour)
+
+
+def _across(canvas: Canvas, scheme: Colours, field: Field, axis: Axis, unit: str) -> None:
+    bottom = field.top + field.height
+    for tick in axis.ticks:
+        x, words = field.x(axis, tick), axis.form(tick)
+        _rule(canvas, scheme, x, field.top, x, bottom)
+        canvas.text(x - letters.width(words, SMALL) / 2, bottom + LINE, words, SMALL, scheme.quiet)
+    canvas.text(
+        field.left + (field.width - letters.width(unit, SMALL)) / 2, bottom + 2 * LINE, unit, SMALL, scheme.quiet
+    )
+
+
+def _rule(canvas: Canvas, scheme: Colours, x: float, y: float, to_x: float, to_y: float, dashed: bool = False) -> None:
+    more = {"stroke_dasharray": "5 4"} if dashed else {}
+    colour, width = (scheme.quiet, 1.4) if dashed else (scheme.edge, 0.8)
+    canvas.add("line", x1=x, y1=y, x2=to_x, y2=to_y, stroke=colour, stroke_width=width, **more)
+
+
+def _joined(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{number(x)},{number(y)}" for x, y in points)
+
+
+def _apart(heights: Sequence[float], top: float, bottom: float) -> list[float]:
+    """Heights at which names can stand beside their lines without touching each other, in the order given."""
+    order = sorted(range(len(heights)), key=lambda place: heights[place])
+    found = list(heights)
+    for way in (1, -1):
+        edge = top if way == 1 else bottom
+        for place in order[::way]:
+            found[place] = max(found[place] * way, edge * way) * way
+            edge = found[place] + way * LINE
+    return found

@@ -1,0 +1,130 @@
+"""Learning curves as they are kept: `curve.json` beside a policy, and in the folder of a run that is still going on
+`curve.csv`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from backalley.agents.policy_file import CURVE_JSON
+from backalley.agents.rule_based import BotAgent, RandomAgent
+
+from .cells import Found, bound
+from .stats import Estimate
+
+RUN_FILE, CURVE_FILE, EVALUATION_FILE = "run.json", "curve.csv", "evaluation.json"
+"""In the folder of a run: what it follows from, the curve so far, and the tables at its end."""
+KIND = "learning curve"
+ACROSS = ("seconds", "processor_seconds", "decisions", "samples")
+"""What a curve can be drawn against; curves of earlier versions have no processor seconds."""
+MEASURES = ("win_share", "mean_return", "lead")
+"""What can be drawn: share of wins, mean return, and by how much that exceeds the opponent's on the same decks."""
+
+
+class LearningCurve(NamedTuple):
+    """A policy's strength against one opponent while it was trained."""
+
+    name: str
+    """What it goes by in a picture."""
+    game: str
+    options: Mapping[str, Any]
+    opponent: str
+    deals: int | None
+    """Deals of each point; None where that is not known."""
+    command: str
+    points: Sequence[Mapping[str, float]]
+
+    def found(self) -> Found:
+        """Game and options, as files of results have them."""
+        return {"game": self.game, "options": self.options}
+
+    def series(self, measure: str, across: str) -> list[tuple[float, Estimate]]:
+        """What was measured, against time or experience, in order. Raises ValueError in a sentence where the curve does
+        not have it."""
+        wanted = (across, measure, f"{measure}_low", f"{measure}_high")
+        lacking = next((name for name in wanted for point in self.points if name not in point), None)
+        if lacking:
+            raise ValueError(f"The curve of {self.name} has no {lacking}; there are: {', '.join(self.points[0])}.")
+        rows = [[point[name] for name in wanted] for point in self.points]
+        return sorted((row[0], Estimate(*row[1:])) for row in rows)
+
+
+def names(paths: Sequence[Path]) -> list[str]:
+    """What each goes by: as many of the last parts of its path as tell it from the others."""
+    whole = [path.resolve().parts for path in paths]
+    found = []
+    for one in whole:
+        others = [other for other in whole if other != one]
+        enough = (n for n in range(1, len(one)) if all(other[-n:] != one[-n:] for other in others))
+        found.append("/".join(one[-next(enough, len(one)) :]))
+    return found
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A file of results. Raises ValueError in a sentence for what is none, OSError for what cannot be read."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not JSON, or damaged: {error}.") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} holds no results: its JSON is not an object.")
+    return found
+
+
+def read_curve(path: Path, name: str) -> LearningCurve:
+    """The learning curve of a run's folder, a policy's folder, or a `curve.json`. Raises ValueError in a sentence where
+    there is none or it is damaged; OSError where it cannot be read."""
+    file = path / CURVE_JSON if path.is_dir() else path
+    if file.is_file():
+        return curve_of(read_json(file), file, name)
+    if path.is_dir() and (path / CURVE_FILE).is_file() and (path / RUN_FILE).is_file():
+        return _unfinished(path, name)
+    if path.exists():
+        raise ValueError(
+            f"{path} holds no learning curve: neither {CURVE_JSON}, nor {CURVE_FILE} and {RUN_FILE} as a run has them."
+        )
+    raise FileNotFoundError(f"There is no {path}.")
+
+
+def curve_of(found: Mapping[str, Any], file: Path, name: str) -> LearningCurve:
+    """The curve that a file holds. Raises ValueError in a sentence for another kind, or a damaged one."""
+    if found.get("kind") != KIND:
+        raise ValueError(f"{file} is of the kind {found.get('kind')!r}; a curve's is {KIND!r}.")
+    try:
+        made = LearningCurve(
+            name, found["game"], found["options"], found["opponent"], found["deals"], found["command"],
+            [_point(one) for one in found["points"]],
+        )  # fmt: skip
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{file} is no whole learning curve: {error!r}.") from None
+    return _checked(made, file)
+
+
+def _unfinished(run: Path, name: str) -> LearningCurve:
+    """That of a run that is going on or was stopped: its points so far."""
+    found, file = read_json(run / RUN_FILE), run / CURVE_FILE
+    try:
+        game = bound(found)
+        opponent = "its best bot" if game is None else BotAgent(game).name if game.bots else RandomAgent().name
+        with open(file, newline="", encoding="utf-8") as lines:
+            points = [_point(row) for row in csv.DictReader(lines)]
+        made = LearningCurve(name, found["game"], found["options"], opponent, None, found["command"], points)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{run} is no whole run: {error!r}.") from None
+    return _checked(made, file)
+
+
+def _point(row: Mapping[str, Any]) -> dict[str, float]:
+    return {name: float(value) for name, value in row.items()}
+
+
+def _checked(curve: LearningCurve, file: Path) -> LearningCurve:
+    if not curve.points:
+        raise ValueError(f"{file} has no points yet; the first comes after `run.curve_every` seconds of training.")
+    if not all(math.isfinite(value) for point in curve.points for value in point.values()):
+        raise ValueError(f"{file} is damaged: a point of it is no finite number.")
+    return curve

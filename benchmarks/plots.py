@@ -1,0 +1,199 @@
+"""What files of results look like as charts, by their kinds; learning curves over one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .axes import Axis, counted, linear, logarithmic, minutes, percent
+from .cells import Found, bound, title
+from .charts import Chart, Dots, Lines, Mark, dots
+from .comparison import value
+from .curves import ACROSS, MEASURES, LearningCurve
+from .stats import Estimate
+
+_WORDS = {"win_share": "wins", "mean_return": "mean return", "lead": "lead in mean return"}
+_EVEN = Mark(0.0, "even")
+
+
+def curves(
+    given: Sequence[LearningCurve], measure: str | None = None, across: str = "seconds", *, log: bool = False
+) -> list[Chart]:
+    """Learning curves, those of one game under the same options against the same opponent in one chart.
+
+    `measure` is one of `curves.MEASURES`; None takes wins, and the lead where seats play alone. `across` is one of
+    `curves.ACROSS`; `log` spaces it by powers. Raises ValueError in a sentence for what is none of these, and for a
+    curve that lacks them.
+    """
+    for name, one, allowed in (("measure", measure, (None, *MEASURES)), ("across", across, ACROSS)):
+        if one not in allowed:
+            raise ValueError(f"{name} is {one!r}; it is one of {', '.join(word for word in allowed if word)}.")
+    groups: dict[tuple[str, str, str], list[LearningCurve]] = {}
+    for curve in given:
+        groups.setdefault((curve.game, repr(sorted(curve.options.items())), curve.opponent), []).append(curve)
+    return [_curves(group, measure, across, log) for group in groups.values()]
+
+
+def _curves(group: Sequence[LearningCurve], measure: str | None, across: str, log: bool) -> Chart:
+    first = group[0]
+    game = bound(first.found())
+    sides = game.num_sides if game else 2
+    shown = measure or ("lead" if sides == 1 else "win_share")
+    lines = [(curve.name, curve.series(shown, across)) for curve in group]
+    all_x = [x for _, points in lines for x, _ in points]
+    divided, unit = minutes(all_x) if across.endswith("seconds") else counted(all_x)
+    unit += {"seconds": " of training", "processor_seconds": " of processor time"}.get(across, across)
+    lines = [(name, [(x / divided, one) for x, one in points]) for name, points in lines]
+    mark = _EVEN
+    if shown == "win_share":
+        mark = Mark(1 / sides, f"chance, {100 / sides:.3g} %")
+    return Lines(
+        f"{title(first.found())}{_options(first.found())}: {_WORDS[shown]} against {first.opponent}",
+        f"Learning curve; the band is the 95 % interval{_deals(group)}.",
+        unit,
+        lines,
+        _axes(lines, mark, log, share=shown == "win_share"),
+        mark,
+    )
+
+
+def _axes(
+    lines: Sequence[tuple[str, Sequence[tuple[float, Estimate]]]], mark: Mark, log: bool, *, share: bool = False
+) -> tuple[Axis, Axis]:
+    all_x = [x for _, points in lines for x, _ in points]
+    ends = [value for _, points in lines for _, one in points for value in one] + [mark.value]
+    upward = linear(ends, percent if share else None)
+    return (logarithmic(all_x) if log else linear([0.0, *all_x])), upward
+
+
+def _deals(group: Sequence[LearningCurve]) -> str:
+    known = sorted({curve.deals for curve in group if curve.deals})
+    return f" over {' or '.join(f'{deals:,}' for deals in known)} deals" if known else " over deals"
+
+
+def _options(found: Found) -> str:
+    game = bound(found)
+    changed = game.changed_options if game else {}
+    return f" ({', '.join(f'{name}={value}' for name, value in changed.items())})" if changed else ""
+
+
+def _estimate(one: Mapping[str, float]) -> Estimate:
+    return Estimate(one["mean"], one["low"], one["high"])
+
+
+def matches(files: Sequence[Found]) -> Iterator[Dots]:
+    """Evaluations of one game under the same options: mean returns, and wins where there is somebody to beat. Of two
+    agents the first is shown against the second; of more, and where seats play alone, each for itself."""
+    first = files[0]
+    sides = len(set(first["sides"]))
+    pairs = sides > 1 and all(len(found["agents"]) == 2 for found in files)
+    shown: list[tuple[str, Found]] = []
+    for found in files:
+        one, *others = found["agents"]
+        against = f" against {others[0]['name']}" if pairs else ""
+        shown += [(one["name"] + against, one)] if pairs else [(agent["name"], agent) for agent in found["agents"]]
+    deals = sorted({found["deals"] for found in files})
+    span = f"{deals[0]:,} to {deals[-1]:,}" if len(deals) > 1 else f"{deals[0]:,}"
+    about = f"{span} deals, each in every seating; lines are 95 % intervals."
+    rows = [(name, _estimate(one["mean_return"])) for name, one in shown]
+    yield dots(f"{title(first)}{_options(first)}: mean return", about, "mean return", rows, _EVEN)
+    if sides > 1:
+        rows = [(name, _estimate(one["win_share"]).percent) for name, one in shown]
+        chance = Mark(100 / sides, f"chance, {100 / sides:.3g} %")
+        yield dots(f"{title(first)}{_options(first)}: wins", about, "wins, %", rows, chance)
+
+
+def _ratings(found: Found) -> Iterator[Dots]:
+    agents = sorted(found["agents"], key=lambda one: -one["rating"]["mean"])
+    rows = [(one.get("name") or one["label"], _estimate(one["rating"])) for one in agents]
+    anchor = Mark(found["anchor"]["rating"], "the anchor")
+    about = f"Every pairing on the same {found['deals']:,} deals; lines are 95 % intervals."
+    yield dots(f"{title(found)}{_options(found)}: Elo", about, "Elo", rows, anchor)
+
+
+def _ladder(found: Found) -> Iterator[Dots]:
+    for table in found["tables"]:
+        changed = ", ".join(f"{name}={value}" for name, value in table["options"].items())
+        head = f"{title(found)}{f' ({changed})' if changed else ''}: against {table['against']}"
+        measured = [row for row in table["rows"] if "mean_return" in row and row["label"] != "random"]
+        alone = table["sides"] == 1
+        values = [row["lead"] if alone and row.get("lead") else row["mean_return"] for row in measured]
+        rows = [(_named(row), _estimate(one)) for row, one in zip(measured, values, strict=True)]
+        if alone:
+            rows = [row for row, one in zip(rows, measured, strict=True) if one.get("lead")]
+        if not rows:
+            continue
+        unit = f"mean return less that of {table['against']}" if alone else "mean return"
+        deals = sorted({row["deals"] for row in measured})
+        span = f"{deals[0]:,} to {deals[-1]:,}" if len(deals) > 1 else f"{deals[0]:,}"
+        yield dots(head, f"{span} deals; lines are 95 % intervals. Random play is left out.", unit, rows, _EVEN)
+
+
+def _named(row: Found) -> str:
+    return f"{row['label']} (met it in training)" if row.get("met") else str(row["label"])
+
+
+def _methods(found: Found) -> Iterator[Dots]:
+    for bot in found["against"]:
+        rows = [
+            (f"{row['method']}, seed {row['training_seed']}" if "training_seed" in row else row["method"], gain)
+            for row in found["rows"]
+            if bot in row["against"]
+            for gain in [value(row, bot)]
+        ]
+        about = f"{found['processor_seconds']:g} s of processor time each, {found['deals']:,} deals; 95 % intervals."
+        yield dots(f"{title(found)}: ways to train, against {bot}", about, "mean return", rows, _EVEN)
+
+
+def _searches(found: Found) -> Iterator[Lines]:
+    """Strength against cost: a point for each agent, and a line through one kind of search."""
+    kinds: dict[str, list[tuple[float, Estimate]]] = {}
+    for row in found["rows"]:
+        if row["against"] == found["best"] and "milliseconds" in row:
+            name = row["agent"].partition(":")[0]
+            kinds.setdefault(name, []).append((row["milliseconds"], _estimate(row["mean_return"])))
+    lines = [(name, sorted(points)) for name, points in kinds.items()]
+    if not lines:
+        return
+    deals = max(row["deals"] for row in found["rows"])
+    yield Lines(
+        f"{title(found)}{_options(found)}: search against {found['best'] or 'nobody'}",
+        f"Mean return by what a decision costs; bands are 95 % intervals over {deals:,} deals at most.",
+        "milliseconds of processor time for a decision with a choice",
+        lines,
+        _axes(lines, _EVEN, True),
+        _EVEN,
+    )
+
+
+def _gaps(found: Found) -> Iterator[Dots]:
+    rows = [(one["name"], Estimate(*[one["gap"]] * 3)) for one in found["agents"]]
+    about = "Mean return that each agent falls short of best play, by enumeration."
+    yield dots(f"{title(found)}{_options(found)}: gap to best play", about, "gap", rows, Mark(0.0, "best play"))
+
+
+def _losses(found: Found) -> Iterator[Dots]:
+    rows = [(one["name"], Estimate(*[one["mean_loss"]] * 3)) for one in found["agents"]]
+    about = "Mean return that each agent loses, seat by seat, to whoever knows it; exact."
+    head = f"{title(found)}{_options(found)}: loss to best replies"
+    yield dots(head, about, "loss", rows, Mark(0.0, "an equilibrium"))
+
+
+KINDS: dict[str, Callable[[Any], Iterator[Chart]]] = {
+    "tournament": _ratings,
+    "cross": _ratings,
+    "ladder": _ladder,
+    "methods": _methods,
+    "searches": _searches,
+    "agent_values": _gaps,
+    "exploitability": _losses,
+}
+"""Charts by the kind of a file, but for evaluations, which share one; other kinds have none."""
+
+
+def of_results(files: Sequence[Found]) -> list[Chart]:
+    """The charts of files of one kind and game; none for a kind that has none."""
+    kind = files[0]["kind"]
+    if kind == "evaluation":
+        return list(matches(files))
+    return [chart for found in files for chart in KINDS[kind](found)] if kind in KINDS else []

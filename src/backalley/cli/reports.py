@@ -1,0 +1,70 @@
+"""What was measured, as pictures and pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .shared import (
+    again,
+    check_picture,
+    check_place,
+    command_line,
+    dark_option,
+    picture_option,
+    theme_of,
+    write_picture,
+    zoom_option,
+)
+
+_PLACES = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN_OR_JSON...")
+
+
+@click.command()
+@_PLACES
+@picture_option
+@click.option("--measure", type=str, help="win_share, mean_return or lead; by default wins, and the lead of one seat.")
+@click.option("--across", default="seconds", show_default=True, help="seconds, processor_seconds, decisions, samples.")
+@click.option("--log", is_flag=True, help="Powers of time or experience at equal distances.")
+@dark_option
+@zoom_option
+def plot(
+    paths: tuple[Path, ...], path: Path, measure: str | None, across: str, log: bool, dark: bool, zoom: float
+) -> None:
+    """Plot the learning curves of runs and policies. A chart for each game, options and opponent."""
+    from backalley.benchmarks import charts, plots
+    from backalley.benchmarks.curves import names, read_curve
+
+    check_picture(path)
+    given = [read_curve(one, name) for one, name in zip(paths, names(paths), strict=True)]
+    drawn = charts.svg(plots.curves(given, measure, across, log=log), theme_of(dark))
+    write_picture(path, drawn, zoom)
+    words = [*map(str, paths), *["--log"] * log, *["--dark"] * dark]
+    line = command_line(
+        "plot", *words, out=path, measure=measure, across=across if across != "seconds" else None,
+        zoom=zoom if zoom != 1 else None,
+    )  # fmt: skip
+    again(line)
+
+
+@click.command()
+@_PLACES
+@click.option(
+    "--out", "path", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The page, as HTML."
+)
+@click.option("--title", "heading", default="Results", show_default=True, help="The page's heading.")
+@dark_option
+def report(paths: tuple[Path, ...], path: Path, heading: str, dark: bool) -> None:
+    """Put runs and results on one page. Tables drawn, learning curves, charts, figures with their intervals."""
+    from backalley.benchmarks import html_report
+    from backalley.benchmarks.curves import names
+    from backalley.envs.core.durable import write_file
+
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise click.UsageError(f"A report is .html, and {path.name!r} is not.")
+    check_place(path)
+    found = [one for place, name in zip(paths, names(paths), strict=True) for one in html_report.sources(place, name)]
+    write_file(path, html_report.page(found, heading=heading, theme=theme_of(dark)).encode())
+    click.echo(f"Written to {path}.")
+    again(command_line("report", *map(str, paths), *["--dark"] * dark, out=path, title=heading))

@@ -1,0 +1,228 @@
+"""Charts: values stand where the axis says, names do not touch each other, nothing is cut off."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backalley.agents.policy_file import CURVE_JSON
+from backalley.benchmarks import axes, charts, curves, plots, results
+from backalley.benchmarks.charts import Dots, Lines, Mark
+from backalley.benchmarks.stats import Estimate
+from backalley.cli import main
+from backalley.envs.core.pictures.colours import DARK, LIGHT
+from tests.drawn import SVG, Box, boxes, contrast, letters_of
+
+POINTS = {"decisions": [100.0, 200.0, 400.0], "seconds": [60.0, 120.0, 240.0], "win_share": [0.4, 0.55, 0.6]}
+
+
+def curve_file(folder: Path, name: str = "run", **changed: Any) -> Path:
+    """The folder of a policy with a curve of three points against Pitch's best bot."""
+    points = [
+        {
+            "decisions": decisions,
+            "seconds": seconds,
+            **Estimate(wins, wins - 0.05, wins + 0.05).columns("win_share"),
+            **Estimate(2 * wins - 1, 2 * wins - 1.1, 2 * wins - 0.9).columns("mean_return"),
+        }
+        for decisions, seconds, wins in zip(*POINTS.values(), strict=True)
+    ]
+    found = {
+        "kind": curves.KIND, "command": f"backalley train pitch --seed {len(name)}", "game": "pitch-v0", "options": {},
+        "opponent": "bot:book", "deals": 500, "points": points,
+    }  # fmt: skip
+    place = folder / name
+    place.mkdir(parents=True)
+    results.write(place / CURVE_JSON, found | changed)
+    return place
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=8), st.integers(2, 12))
+def test_an_axis_holds_all_values_between_round_ticks(values: list[float], wanted: int) -> None:
+    axis = axes.linear(values, wanted=wanted)
+    size = max(abs(value) for value in values)
+    assert axis.low <= min(values) + 1e-6 * size
+    assert axis.high >= max(values) - 1e-6 * size
+    assert 2 <= len(axis.ticks) <= wanted + 2
+    step = axis.ticks[1] - axis.ticks[0]
+    first = step / 10 ** math.floor(math.log10(step) + 1e-6)
+    assert min(abs(first - digit) for digit in (1, 2, 5, 10)) < 1e-3
+    assert len({axis.form(tick) for tick in axis.ticks}) == len(axis.ticks), "two ticks read the same"
+
+
+@given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=8))
+def test_powers_stand_at_equal_distances(values: list[float]) -> None:
+    axis = axes.logarithmic(values)
+    assert all(0 <= axis.at(value) <= 1 for value in values)
+    assert axis.at(math.sqrt(axis.low * axis.high)) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(0.5, "50 %"), (0.125, "12.5 %"), (0.0, "0 %"), (1.0, "100 %"), (0.07, "7 %")]
+)
+def test_shares_are_written_in_hundredths(value: float, words: str) -> None:
+    assert axes.percent(value) == words
+
+
+def test_zero_has_no_sign() -> None:
+    assert axes.plain(0.1)(-1e-17) == "0.0"
+
+
+def many_lines(count: int) -> Lines:
+    """Lines that all end at nearly the same height, under long names."""
+    points = [[(1.0, Estimate(0.1, 0.0, 0.2)), (9.0, Estimate(0.5 + n / 1e4, 0.4, 0.6))] for n in range(count)]
+    lines = [(f"a policy with the rather long name of number {n}", one) for n, one in enumerate(points)]
+    axes_of = (axes.linear([0, 9]), axes.linear([0, 0.6]))
+    return Lines("Many", "About " * 60, "minutes", lines, axes_of, Mark(0.6, "chance"))
+
+
+def some_dots(count: int) -> Dots:
+    rows = [(f"policy:{n} " * (1 + n % 5), Estimate(n / 10, n / 10 - 1, n / 10 + 1)) for n in range(count)]
+    return charts.dots("Dots", "Over some deals.", "mean return", rows, Mark(count / 10 + 1, "at the very end"))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("count", [1, 3, 30])
+def test_nothing_is_cut_off_and_no_two_names_touch(count: int, theme: str) -> None:
+    drawn = charts.svg([many_lines(count), some_dots(count)], theme)
+    root = ET.fromstring(drawn)
+    assert not list(root.iter(f"{SVG}text")), "a letter that a machine without fonts cannot draw"
+    sheet = Box(0, 0, float(root.attrib["width"]), float(root.attrib["height"]), "", "")
+    panels = [box for box in boxes(root) if box.stroke]
+    assert len(panels) == 2
+    assert not panels[0].overlaps(panels[1])
+    letters = letters_of(root)
+    assert all(any(letter.within(panel) for panel in panels) and letter.within(sheet) for letter in letters)
+    names = [letter for letter in letters if letter.fill in charts.PALETTE[theme]]
+    lines = sorted({letter.y for letter in names})
+    assert len(lines) == count
+    assert all(below - above >= charts.LINE - 0.02 for above, below in itertools.pairwise(lines))
+
+
+def test_values_stand_where_the_axis_says() -> None:
+    rows = [("a", Estimate(0.0, -1.0, 1.0)), ("b", Estimate(0.5, 0.5, 0.5))]
+    root = ET.fromstring(charts.svg([charts.dots("T", "", "unit", rows)]))
+    first, second = (float(one.attrib["cx"]) for one in root.iter(f"{SVG}circle"))
+    thick = [one for one in root.iter(f"{SVG}line") if one.attrib["stroke-width"] == "3"]
+    low, high = (float(thick[0].attrib[end]) for end in ("x1", "x2"))
+    assert first == pytest.approx((low + high) / 2, abs=0.02)
+    assert (second - first) / (high - low) == pytest.approx(0.25, abs=1e-3)
+
+
+@pytest.mark.parametrize(("theme", "scheme"), [("light", LIGHT), ("dark", DARK)])
+def test_lines_stand_out_from_their_ground(theme: str, scheme: Any) -> None:
+    assert all(contrast(colour, scheme.panel) >= 4.5 for colour in charts.PALETTE[theme])
+    assert len(set(charts.PALETTE[theme])) == len(charts.PALETTE[theme])
+
+
+def test_a_chart_says_in_words_what_it_shows(tmp_path: Path) -> None:
+    curve = curves.read_curve(curve_file(tmp_path), "mine")
+    drawn = charts.svg(plots.curves([curve]))
+    assert "<desc>Pitch: wins against bot:book." in drawn
+    assert "mine: 0.6 (0.55 to 0.65)" in drawn
+
+
+def test_curves_of_one_game_share_a_chart_and_others_do_not(tmp_path: Path) -> None:
+    given = [
+        curve_file(tmp_path, "one"),
+        curve_file(tmp_path, "two"),
+        curve_file(tmp_path, "x", opponent="bot:careful"),
+    ]
+    made = plots.curves([curves.read_curve(path, path.name) for path in given])
+    assert [len(chart.lines) for chart in made if isinstance(chart, Lines)] == [2, 1]
+    assert made[0].mark == Mark(0.5, "chance, 50 %")
+    (line,) = [points for name, points in made[0].lines if name == "two"]  # type: ignore[union-attr]
+    assert [x for x, _ in line] == [1, 2, 4], "minutes"
+    (chart,) = plots.curves([curves.read_curve(given[0], "one")], "mean_return", "decisions", log=True)
+    assert isinstance(chart, Lines)
+    assert chart.across == "decisions"
+    assert [one.mean for _, one in chart.lines[0][1]] == pytest.approx([-0.2, 0.1, 0.2])
+
+
+def test_names_are_as_long_as_tells_them_apart() -> None:
+    paths = [Path("runs/a/policy"), Path("runs/b/policy"), Path("other")]
+    assert curves.names(paths) == ["a/policy", "b/policy", "other"]
+    assert curves.names([Path("runs/a"), Path("runs/a")]) == ["a", "a"]
+
+
+def run(*words: object) -> Any:
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def test_the_command_draws_what_its_line_draws_again(tmp_path: Path) -> None:
+    place, first, second = curve_file(tmp_path), tmp_path / "a.svg", tmp_path / "b.svg"
+    done = run("plot", place, "--log", "--across", "decisions", "--out", first)
+    assert done.exit_code == 0, done.output
+    line = done.output.partition("Again: backalley ")[2].replace("a.svg", "b.svg")
+    assert run(*line.split()).exit_code == 0
+    assert first.read_bytes() == second.read_bytes()
+    assert ET.fromstring(first.read_text()).tag == f"{SVG}svg"
+
+
+def test_a_run_that_is_going_on_has_a_curve_so_far(tmp_path: Path) -> None:
+    point = {"decisions": 5, "seconds": 3, **Estimate(0.5, 0.4, 0.6).columns("win_share")}
+    (tmp_path / curves.CURVE_FILE).write_text(f"{','.join(point)}\n{','.join(map(str, point.values()))}\n")
+    facts = {"game": "pitch", "options": {}, "command": "backalley train pitch"}
+    (tmp_path / curves.RUN_FILE).write_text(json.dumps(facts))
+    curve = curves.read_curve(tmp_path, "so far")
+    assert curve.opponent == "bot:book"
+    assert curve.series("win_share", "seconds") == [(3.0, Estimate(0.5, 0.4, 0.6))]
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (b"{", "is not JSON, or damaged"),
+        (b"[1]", "is not an object"),
+        (b'{"kind": "ladder"}', "is of the kind 'ladder'; a curve's is 'learning curve'"),
+        (b'{"kind": "learning curve", "game": "pitch-v0"}', "is no whole learning curve: KeyError('options')"),
+        (
+            b'{"kind":"learning curve","game":"pitch-v0","options":{},"opponent":"","deals":1,"command":"",'
+            b'"points":[]}',
+            "has no points yet",
+        ),
+        (
+            b'{"kind":"learning curve","game":"pitch-v0","options":{},"opponent":"","deals":1,"command":"",'
+            b'"points":[{"seconds":NaN}]}',
+            "is no finite number",
+        ),
+        (None, "holds no learning curve: neither curve.json"),
+    ],
+)
+def test_a_damaged_curve_is_refused_and_nothing_is_written(damage: bytes | None, says: str, tmp_path: Path) -> None:
+    place = curve_file(tmp_path)
+    (place / CURVE_JSON).unlink()
+    if damage is not None:
+        (place / CURVE_JSON).write_bytes(damage)
+    done = run("plot", place, "--out", tmp_path / "x.svg")
+    assert done.exit_code == 2
+    assert says in done.output
+    assert not (tmp_path / "x.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--out", "x.gif"], "A picture is .svg or .png"),
+        (["--out", "nowhere/x.svg"], "There is no folder"),
+        (["--out", "x.svg", "--measure", "wins"], "measure is 'wins'; it is one of win_share, mean_return, lead."),
+        (["--out", "x.svg", "--across", "hours"], "across is 'hours'; it is one of seconds"),
+        (["--out", "x.svg", "--across", "samples"], "has no samples; there are: decisions, seconds"),
+    ],
+)
+def test_bad_words_write_nothing(words: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = curve_file(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    done = run("plot", place, *words)
+    assert done.exit_code == 2
+    assert says in done.output
+    assert {path.name for path in tmp_path.iterdir()} == {"run"}
