@@ -6,100 +6,22 @@ import base64
 import html
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from backalley.agents.policy_file import CURVE_JSON, JSON_FILE
 from backalley.agents.registry import agent
 from backalley.agents.watching import picture, turns
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
 from backalley.envs.core.pictures.colours import colours
 
-from . import charts, curves, kinds, plots
+from . import charts, kinds, plots
 from .cells import Found, bound, changed, title
-from .curves import EVALUATION_FILE, RUN_FILE, LearningCurve
+from .sources import SHOWN, Source, groups, in_pairs, whole
 from .tabular import html_table, paragraph
 
-SHOWN = {
-    "evaluation": ("strength", "Matches"),
-    "tournament": ("cross", "Tournament"),
-    "ladder": ("ladder", "Ladder"),
-    "cross": ("cross", "Each against each"),
-    "methods": ("methods", "Ways to train"),
-    "searches": ("searches", "Searches"),
-    "crowds": ("crowds", "What a decision costs"),
-    "solution": ("exact", "Exact values"),
-    "agent_values": ("gaps", "Gaps to best play"),
-    "exploitability": ("exploitability", "Losses to best replies"),
-    "speed": ("speed", "Speed"),
-    "endurance": ("endurance", "Played with every promise checked"),
-    "training rates": ("rates", "Rates of training"),
-    "training speed": ("training_speed", "Speed of training"),
-}
-"""For each kind of file the kind of its table (`kinds.KINDS`), and its heading."""
-_TRAINING = "training"
-"""The kind of the file at the end of a run, which holds evaluations."""
 _SEED = 7
 """Of the tables that are drawn."""
 _SEVERAL = "Several games"
-
-
-class Source(NamedTuple):
-    """Something that a report shows."""
-
-    path: Path
-    """Where it was found."""
-    found: Found
-    curve: LearningCurve | None = None
-    """Where `found` is a learning curve."""
-
-
-def sources(path: Path, name: str) -> list[Source]:
-    """What there is at a path: the folder of a run or of a policy, a file of results, or a folder of such files; `name`
-    is what its curve goes by. Raises ValueError in a sentence for what is none of these or damaged, OSError."""
-    if path.is_dir() and (path / RUN_FILE).is_file():
-        return _of_run(path, name)
-    if path.is_dir() and (path / CURVE_JSON).is_file():
-        return [_of_curve(path, name)]
-    if path.is_dir() and (path / JSON_FILE).is_file():
-        raise ValueError(f"{path} is a policy without a learning curve; there is nothing of it to show.")
-    if path.is_dir():
-        files = sorted(path.glob("*.json"))
-        if not files:
-            raise ValueError(f"{path} is no run, no policy with a learning curve, and no folder of results (JSON).")
-        return [one for file in files for one in _of_file(file, file.stem)]
-    if not path.exists():
-        raise FileNotFoundError(f"There is no {path}.")
-    return _of_file(path, name)
-
-
-def _of_run(path: Path, name: str) -> list[Source]:
-    found = [_of_curve(path, name)] if any((path / file).is_file() for file in (CURVE_JSON, curves.CURVE_FILE)) else []
-    if (path / EVALUATION_FILE).is_file():
-        found += _of_file(path / EVALUATION_FILE, name)
-    if not found:
-        raise ValueError(f"{path} is a run with neither a learning curve nor an evaluation yet.")
-    return found
-
-
-def _of_curve(path: Path, name: str) -> Source:
-    curve = curves.read_curve(path, name)
-    return Source(path, {"kind": curves.KIND, "command": curve.command, **curve.found()}, curve)
-
-
-def _of_file(path: Path, name: str) -> list[Source]:
-    found = curves.read_json(path)
-    kind = found.get("kind")
-    if kind == curves.KIND:
-        return [_of_curve(path, name)]
-    if kind == _TRAINING:
-        stamp = {key: value for key, value in found.items() if key in ("command", "commit", "date", "machine")}
-        return [Source(path, {**one, **stamp}) for one in found.get("reports", ())]
-    if kind not in SHOWN:
-        known = ", ".join([*SHOWN, curves.KIND, _TRAINING])
-        raise ValueError(f"{path} is of the kind {kind!r}; a report shows: {known}.")
-    return [Source(path, found)]
 
 
 def page(given: Sequence[Source], *, heading: str = "Results", theme: str = "light") -> str:
@@ -144,29 +66,9 @@ def _game(name: str, sources: Sequence[Source], theme: str) -> Iterator[str]:
         yield "<h3>Learning curves</h3>"
         yield from (_image(charts.svg([chart], theme), chart.title) for chart in plots.curves(learned))
         yield _commands([curve.command for curve in learned])
-    for group in _groups([source for source in sources if not source.curve]):
-        try:
+    for group in groups([source for source in sources if not source.curve]):
+        with whole(group):
             yield "\n".join(_figures([source.found for source in group], theme))
-        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-            files = ", ".join(dict.fromkeys(str(source.path) for source in group))
-            raise ValueError(
-                f"{files}: not what a file of the kind {group[0].found['kind']!r} holds, {error!r}."
-            ) from None
-
-
-def _groups(sources: Sequence[Source]) -> list[list[Source]]:
-    """Evaluations of a game under the same options go together, those of pairs apart from others; other files stand
-    alone."""
-    found: dict[Any, list[Source]] = {}
-    for number, one in enumerate(sources):
-        same = (repr(one.found.get("options")), _in_pairs(one.found)) if one.found["kind"] == "evaluation" else number
-        found.setdefault(same, []).append(one)
-    return list(found.values())
-
-
-def _in_pairs(found: Found) -> bool:
-    """Whether an evaluation is one agent against another."""
-    return len(found.get("agents", ())) == 2 and len(set(found.get("sides", ()))) > 1
 
 
 def table_in_play(game: Game, theme: str) -> str:
@@ -184,7 +86,7 @@ def _figures(files: Sequence[Found], theme: str) -> Iterator[str]:
     options = changed(game.changed_options) if game else ""
     yield f"<h3>{words}{f' with {_inline(options)}' if options else ''}</h3>"
     yield from (_image(charts.svg([chart], theme), chart.title) for chart in plots.of_results(files))
-    if first["kind"] == "evaluation" and not _in_pairs(first):
+    if first["kind"] == "evaluation" and not in_pairs(first):
         kind = "alone"
     shown = kinds.figures(kind, files)
     if isinstance(shown, str):

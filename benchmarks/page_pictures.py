@@ -3,8 +3,12 @@
     <!-- picture: GAME seed=7 decisions=9 -->
     <!-- /picture -->
 
-stands the picture that `backalley picture` draws by these words, drawn anew with the pages. Files lie in
-`docs/pictures`.
+stands the picture that `backalley picture` draws by these words, drawn anew with the pages, and between
+
+    <!-- plot: NAME FILE_OR_FOLDER ... -->
+    <!-- /plot -->
+
+the charts that `backalley plot` draws of these places of the repository. Files lie in `docs/pictures`.
 """
 
 from __future__ import annotations
@@ -18,8 +22,14 @@ from backalley.agents.registry import agent
 from backalley.agents.watching import picture
 from backalley.envs.core.catalogue import game as game_of
 
+from . import charts, plots
+from .curves import names
+from .sources import sources
+
 FOLDER = "docs/pictures"
 _PART = re.compile(r"<!-- picture: (\w+)((?: \w+=[\w.]+)*) -->\n.*?<!-- /picture -->", re.DOTALL)
+_PLOT = re.compile(r"<!-- plot: (\w+)((?: [\w./]+)+) -->\n.*?<!-- /plot -->", re.DOTALL)
+_MARKS = re.compile(r"^<!-- (?:picture|plot): ", re.MULTILINE)
 _FLAGS = ("seed", "decisions", "seat")
 """Words that are flags of the command; others are the game's options."""
 
@@ -40,15 +50,29 @@ def with_pictures(text: str, page: Path, root: Path) -> tuple[str, dict[Path, st
         path = root / FOLDER / f"{name}.svg"
         files[path] = drawn(name, words)
         flags = [f"--{key} {value}" if key in _FLAGS else f"--option {key}={value}" for key, value in words.items()]
-        lines = [
-            f"<!-- picture: {name}{found[2]} -->",
-            f"![A table of {game_of(name).title}]({os.path.relpath(path.resolve(), page.parent.resolve())})",
-            "",
-            "```sh",
-            " ".join(["backalley picture", name, *flags, f"--out {FOLDER}/{name}.svg"]),
-            "```",
-            "<!-- /picture -->",
-        ]
-        return "\n".join(lines)
+        command = " ".join(["backalley picture", name, *flags, f"--out {FOLDER}/{name}.svg"])
+        shown = _shown(path, f"A table of {game_of(name).title}", command, page)
+        return f"<!-- picture: {name}{found[2]} -->\n{shown}\n<!-- /picture -->"
 
-    return _PART.sub(part, text), files
+    def plotted(found: re.Match[str]) -> str:
+        name, paths = found[1], found[2].split()
+        path = root / FOLDER / f"{name}.svg"
+        called = zip(paths, names([Path(place) for place in paths]), strict=True)
+        given = [one for place, name in called for one in sources(root / place, name)]
+        made = plots.drawn(given)
+        files[path] = charts.svg(made)
+        words = "; ".join(chart.title for chart in made)
+        command = " ".join(["backalley plot", *paths, f"--out {FOLDER}/{name}.svg"])
+        return f"<!-- plot: {name}{found[2]} -->\n{_shown(path, words, command, page)}\n<!-- /plot -->"
+
+    made, pictures = _PART.subn(part, text)
+    made, charted = _PLOT.subn(plotted, made)
+    if pictures + charted != len(_MARKS.findall(text)):
+        raise ValueError(f"{page} has a picture or plot mark that is not of the form `page_pictures.py` tells.")
+    return made, files
+
+
+def _shown(path: Path, words: str, command: str, page: Path) -> str:
+    """A picture on a page, and the line that draws it again."""
+    image = f"![{words}]({os.path.relpath(path.resolve(), page.parent.resolve())})"
+    return "\n".join([image, "", "```sh", command, "```"])

@@ -10,6 +10,7 @@ from .cells import Found, bound, title
 from .charts import Chart, Dots, Lines, Mark, dots
 from .comparison import value
 from .curves import ACROSS, MEASURES, LearningCurve
+from .sources import Source, groups, whole
 from .stats import Estimate
 
 _WORDS = {"win_share": "wins", "mean_return": "mean return", "lead": "lead in mean return"}
@@ -197,3 +198,21 @@ def of_results(files: Sequence[Found]) -> list[Chart]:
     if kind == "evaluation":
         return list(matches(files))
     return [chart for found in files for chart in KINDS[kind](found)] if kind in KINDS else []
+
+
+def drawn(
+    given: Sequence[Source], measure: str | None = None, across: str = "seconds", *, log: bool = False
+) -> list[Chart]:
+    """All charts of these sources, learning curves first (see `curves`). Raises ValueError in a sentence for a kind
+    that has no chart, and for a file that lacks what its kind has."""
+    made = curves([source.curve for source in given if source.curve], measure, across, log=log)
+    for group in groups([source for source in given if not source.curve]):
+        with whole(group):
+            found = of_results([source.found for source in group])
+        if not found:
+            raise ValueError(
+                f"{group[0].path} is of the kind {group[0].found['kind']!r}, which has no chart; there are charts of "
+                f"learning curves, evaluations, {', '.join(KINDS)}."
+            )
+        made += found
+    return made

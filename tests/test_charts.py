@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backalley.agents.policy_file import CURVE_JSON
-from backalley.benchmarks import axes, charts, curves, plots, results
+from backalley.benchmarks import axes, charts, curves, docs, plots, results
 from backalley.benchmarks.charts import Dots, Lines, Mark
 from backalley.benchmarks.stats import Estimate
 from backalley.cli import main
@@ -195,7 +195,7 @@ def test_a_run_that_is_going_on_has_a_curve_so_far(tmp_path: Path) -> None:
             b'"points":[{"seconds":NaN}]}',
             "is no finite number",
         ),
-        (None, "holds no learning curve: neither curve.json"),
+        (None, "is no run, no policy with a learning curve, and no folder of results"),
     ],
 )
 def test_a_damaged_curve_is_refused_and_nothing_is_written(damage: bytes | None, says: str, tmp_path: Path) -> None:
@@ -226,3 +226,12 @@ def test_bad_words_write_nothing(words: list[str], says: str, tmp_path: Path, mo
     assert done.exit_code == 2
     assert says in done.output
     assert {path.name for path in tmp_path.iterdir()} == {"run"}
+
+
+def test_a_file_of_results_without_a_chart_says_so(tmp_path: Path) -> None:
+    done = run("plot", docs.RESULTS / "speed.json", "--out", tmp_path / "x.svg")
+    assert done.exit_code == 2
+    assert "is of the kind 'speed', which has no chart; there are charts of learning curves" in done.output
+    done = run("plot", docs.RESULTS / "ladder_pitch.json", "--out", tmp_path / "x.svg")
+    assert done.exit_code == 0
+    assert "Pitch: against bot:book" in (tmp_path / "x.svg").read_text("utf-8")

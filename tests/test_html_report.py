@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from backalley.benchmarks import docs, html_report, kinds, plots
+from backalley.benchmarks import docs, html_report, kinds, plots, sources
 from backalley.benchmarks.curves import EVALUATION_FILE, RUN_FILE
 from backalley.cli import main
 from tests.drawn import SVG
@@ -59,7 +59,7 @@ def run(*words: object) -> Any:
 @pytest.fixture(scope="module")
 def everything() -> Page:
     """All files of results on one page."""
-    return Page(html_report.page(html_report.sources(docs.RESULTS, "results"), heading="All <of> it"))
+    return Page(html_report.page(sources.sources(docs.RESULTS, "results"), heading="All <of> it"))
 
 
 def test_a_page_needs_nothing_beside_it(everything: Page) -> None:
@@ -90,12 +90,12 @@ def test_every_file_is_on_the_page_with_its_command_and_its_figures(everything: 
 
 
 def test_every_kind_of_results_has_its_place(everything: Page) -> None:
-    assert {kind for kind, _ in html_report.SHOWN.values()} <= set(kinds.KINDS)
-    assert set(plots.KINDS) < set(html_report.SHOWN)
+    assert {kind for kind, _ in sources.SHOWN.values()} <= set(kinds.KINDS)
+    assert set(plots.KINDS) < set(sources.SHOWN)
     there = {json.loads(path.read_text("utf-8"))["kind"] for path in docs.RESULTS.glob("*.json")}
-    assert there <= set(html_report.SHOWN)
+    assert there <= set(sources.SHOWN)
     for kind in there:
-        assert html_report.SHOWN[kind][1] in everything.words
+        assert sources.SHOWN[kind][1] in everything.words
 
 
 def test_tables_and_charts_are_drawn(everything: Page) -> None:
@@ -138,7 +138,7 @@ def test_words_of_a_file_are_words_and_no_html(tmp_path: Path) -> None:
     agents = json.loads(evaluation(tmp_path, "x").read_text())["agents"]
     bad = "<script>alert(1)</script>"
     path = evaluation(tmp_path, "x", command=bad, agents=[{**agents[0], "name": bad}, agents[1]])
-    page = Page(html_report.page(html_report.sources(path, "x")))
+    page = Page(html_report.page(sources.sources(path, "x")))
     assert "script" not in {tag for tag, _ in page.tags}
     assert page.words.count(bad) == 2
 
@@ -148,9 +148,9 @@ def test_a_file_does_not_say_what_is_imported(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     path = evaluation(tmp_path, "x", game="evil-v0")
-    assert "evil-v0" in Page(html_report.page(html_report.sources(path, "x"))).words
+    assert "evil-v0" in Page(html_report.page(sources.sources(path, "x"))).words
     path = evaluation(tmp_path, "x", game="evil.game-v0")
-    assert "evil.game-v0" in Page(html_report.page(html_report.sources(path, "x"))).words
+    assert "evil.game-v0" in Page(html_report.page(sources.sources(path, "x"))).words
     assert "evil" not in sys.modules
 
 

@@ -32,13 +32,16 @@ _PLACES = click.argument("paths", nargs=-1, required=True, type=click.Path(path_
 def plot(
     paths: tuple[Path, ...], path: Path, measure: str | None, across: str, log: bool, dark: bool, zoom: float
 ) -> None:
-    """Plot the learning curves of runs and policies. A chart for each game, options and opponent."""
+    """Plot learning curves of runs and policies, and files of results. A chart for each game, options and opponent."""
     from backalley.benchmarks import charts, plots
-    from backalley.benchmarks.curves import names, read_curve
+    from backalley.benchmarks.curves import names
+    from backalley.benchmarks.sources import sources
 
     check_picture(path)
-    given = [read_curve(one, name) for one, name in zip(paths, names(paths), strict=True)]
-    drawn = charts.svg(plots.curves(given, measure, across, log=log), theme_of(dark))
+    given = [
+        one for place, name in zip(paths, names(paths), strict=True) for one in sources(place, name, evaluations=False)
+    ]
+    drawn = charts.svg(plots.drawn(given, measure, across, log=log), theme_of(dark))
     write_picture(path, drawn, zoom)
     words = [*map(str, paths), *["--log"] * log, *["--dark"] * dark]
     line = command_line(
@@ -59,12 +62,13 @@ def report(paths: tuple[Path, ...], path: Path, heading: str, dark: bool) -> Non
     """Put runs and results on one page. Tables drawn, learning curves, charts, figures with their intervals."""
     from backalley.benchmarks import html_report
     from backalley.benchmarks.curves import names
+    from backalley.benchmarks.sources import sources
     from backalley.envs.core.durable import write_file
 
     if path.suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"A report is .html, and {path.name!r} is not.")
     check_place(path)
-    found = [one for place, name in zip(paths, names(paths), strict=True) for one in html_report.sources(place, name)]
+    found = [one for place, name in zip(paths, names(paths), strict=True) for one in sources(place, name)]
     write_file(path, html_report.page(found, heading=heading, theme=theme_of(dark)).encode())
     click.echo(f"Written to {path}.")
     again(command_line("report", *map(str, paths), *["--dark"] * dark, out=path, title=heading))
