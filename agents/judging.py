@@ -33,6 +33,12 @@ def judge(table: Any, agent: Any = "search", *, row: int = 0, key: int | None = 
     drawn, is drawn by `key`; without one by what the seat is shown, so that the same position gets the same answer, or
     in a View by its own key. Raises TypeError or ValueError in a sentence for an agent that judges nothing, such as a
     bot, and for what is no table, no row or no key; RuntimeError where nobody is to act.
+
+    >>> from backalley.envs.registry import make
+    >>> env = make("missouri_city")
+    >>> env.reset(seed=7)
+    >>> [env.game.action_str(one.action) for one in judge(env, "search:24")]
+    ['hit', 'backhand']
     """
     view = view_at(table, row, key)
     player = agent_of(agent, view.game)

@@ -153,6 +153,11 @@ def load_policy(
     `folder` is a policy's folder or that of a whole training run. Game and options are those it was trained for unless
     given, and so is whether it takes its likeliest action or draws (`greedy`). Raises PolicyFileError, UnknownGame or
     OptionError in a sentence.
+
+    >>> from backalley.agents.shipped import shipped
+    >>> from backalley.envs.core.catalogue import game
+    >>> load_policy(shipped(game("missouri_city"))[0].folder).name
+    'policy:learned'
     """
     return PolicyAgent(folder, game, greedy=greedy)
 

@@ -33,6 +33,9 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
 
     `spec` is one of the names above, a Path, or an object with `act(view)`, which is taken as it is. A search takes
     `num_threads`, by default every core. Raises ValueError, or TypeError for what is no agent at all, in a sentence.
+
+    >>> agent("bot", "pitch").name
+    'bot:book'
     """
     game = game_of(game)
     if not isinstance(spec, (str, Path)):

@@ -54,6 +54,10 @@ def evaluate(
     then, and the next call for the same game, agents and seed goes on from there. The decks of a seed are others in
     each key `space` (`keys.py`). Raises ValueError in a sentence for a line-up or numbers that cannot be played, and
     where unfinished work of another task lies beside `keep`.
+
+    >>> report = evaluate("missouri_city", ["bot", "random"], deals=1000)
+    >>> report.agents[0].name, report.agents[0].mean_return.low > 0.3
+    ('bot:planner', True)
     """
     game = game_of(game)
     planned = _planned(deals, precision)

@@ -167,6 +167,10 @@ def tournament(
     The anchor of the ratings is the first rule-based bot among the agents, or the first agent. Ctrl-C raises
     KeyboardInterrupt; with `keep`, the file that the ranking will be written to (`results.write`), what was played is
     kept beside it until then, and the same call goes on from there. Raises ValueError in a sentence.
+
+    >>> ranking = tournament("missouri_city", ["bot", "bot:book", "random"], deals=500)
+    >>> ranking.agents[ranking.anchor], ranking.ratings[ranking.anchor].mean
+    ('bot:planner', 1000.0)
     """
     game = game_of(game)
     sides = game.num_sides

@@ -29,6 +29,12 @@ def make(
     `id` is a game's name with or without its version, or the game itself; every other keyword is an option of the
     game. What `render_mode`, `render_seat` and `on_illegal` do: see `AECEnv`. Raises UnknownGame, OptionError or
     ValueError.
+
+    >>> env = make("missouri_city", stalemate="draw", render_mode="ansi")
+    >>> env.reset(seed=7)
+    >>> observation, reward, terminated, truncated, info = env.last()
+    >>> observation["observation"].shape, observation["action_mask"].tolist()
+    ((72,), [1, 1, 0, 0])
     """
     return AECEnv(game(id, **options), render_mode=render_mode, render_seat=render_seat, on_illegal=on_illegal)
 
@@ -46,6 +52,12 @@ def make_vec(
 
     `num_threads=0` takes one thread per core. The results do not depend on it. Raises UnknownGame, OptionError,
     TypeError or ValueError.
+
+    >>> batch = make_vec("missouri_city", num_envs=4096, seed=0)
+    >>> step = batch.reset()
+    >>> step = batch.step(step.action_mask.argmax(axis=1))
+    >>> step.observation.shape, step.reward.shape
+    ((4096, 72), (4096, 2))
     """
     return BatchEnv(game(id, **options), num_envs, seed=seed, num_threads=num_threads, autoreset=autoreset)
 

@@ -28,17 +28,25 @@ def test_a_games_page_has_its_tables_and_cites_real_paragraphs(game: Game) -> No
     assert cited <= headings, f"the code cites {sorted(cited - headings)}, which the page does not have"
 
 
+EXAMPLE = re.compile(r"(?:<!-- needs: (\w+) -->\n)?```python\n(.*?)```", re.DOTALL)
+"""An example, and the library that it needs beside ours, if any: where that is not installed, it is not run."""
+
+
 def blocks() -> list[object]:
     found: list[object] = []
     pages = [ROOT / name for name in PAGES if (ROOT / name).is_file()] + sorted((ROOT / "docs").rglob("*.md"))
     pages += [game.type.folder / "README.md" for game in GAMES if game.type.folder.is_relative_to(ROOT)]
     for page in pages:
-        for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)):
-            found.append(pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}"))
+        for number, (needs, block) in enumerate(EXAMPLE.findall(page.read_text("utf-8"))):
+            found.append(pytest.param(block, needs, id=f"{page.relative_to(ROOT)}-{number}"))
     return found
 
 
-@pytest.mark.parametrize("block", blocks())
-def test_python_examples_of_the_pages_run(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("block", "needs"), blocks())
+def test_python_examples_of_the_pages_run(
+    block: str, needs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if needs:
+        pytest.importorskip(needs)
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "README", "exec"), {"__name__": "example"})

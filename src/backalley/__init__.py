@@ -1,12 +1,11 @@
 """Back Alley: card games for reinforcement learning.
 
-```python
-env = backalley.make("poker_duel-v0")                       # PettingZoo AEC
-batch = backalley.make_vec("poker_duel-v0", num_envs=4096)  # thousands of tables in one call
-report = backalley.evaluate("missouri_city", ["bot", "random"])
-result = backalley.train("pitch", seconds=300)
-pitch = backalley.game("pitch", joker="low_trump")          # a game under options; everything above takes it, too
-```
+>>> import backalley
+>>> env = backalley.make("poker_duel-v0")                          # PettingZoo AEC
+>>> batch = backalley.make_vec("poker_duel-v0", num_envs=4096)     # thousands of tables in one call
+>>> report = backalley.evaluate("missouri_city", ["bot", "random"])
+>>> result = backalley.train("pitch", seconds=300)  # doctest: +SKIP
+>>> pitch = backalley.game("pitch", joker="low_trump")             # a game under options; the calls above take it, too
 """
 
 from __future__ import annotations
