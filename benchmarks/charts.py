@@ -145,7 +145,8 @@ def _lines(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Lines
         y = field.y(upward, chart.mark.value)
         _rule(canvas, scheme, field.left, y, field.left + field.width, y, dashed=True)
         above = y - 5 - SMALL > field.top
-        canvas.text(field.left + 4, y - 5 if above else y + SMALL + 2, chart.mark.words, SMALL, scheme.quiet)
+        start = field.left + field.width - letters.width(chart.mark.words, SMALL) - 4
+        canvas.text(start, y - 5 if above else y + SMALL + 2, chart.mark.words, SMALL, scheme.quiet)
     ends = _apart([field.y(upward, points[-1][1].mean) for _, points in chart.lines], top, below)
     for place, ((_, points), name, end) in enumerate(zip(chart.lines, named, ends, strict=True)):
         colour = palette[place % len(palette)]
