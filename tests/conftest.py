@@ -1,10 +1,15 @@
-"""What tests of several files share by name."""
+"""What tests of several files share by name, and where those marked `uncompiled` are played."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+
+from backalley.envs.core.kernel import COMPILED
+from tests.uncompiled import Beside
+
+BESIDE = pytest.StashKey[Beside]()
 
 
 @pytest.fixture(scope="module")
@@ -13,3 +18,16 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.tiny_runs import tiny  # needs torch, which most tests do not
 
     return tiny(tmp_path_factory.mktemp("whole") / "run", seed=7)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Send a test that is marked `uncompiled` to the process beside; where nothing is compiled it is played here."""
+    if not COMPILED or pyfuncitem.get_closest_marker("uncompiled") is None:
+        return None
+    config = pyfuncitem.config
+    if BESIDE not in config.stash:
+        config.stash[BESIDE] = Beside.like(config)
+        config.add_cleanup(config.stash[BESIDE].close)
+    config.stash[BESIDE].run(pyfuncitem.nodeid)
+    return True
