@@ -49,7 +49,7 @@ def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:
 
 def _told_apart(game: Game, name: str) -> list[Any]:
     values = [value for value in alternatives(game, name) if allowed(game, {name: value})]
-    numbers = [value for value in values if type(value) is int and marks(game, {name: value})]
+    numbers = [value for value in values if type(value) is int and own_shape(game, {name: value})]
     return [value for value in values if value not in numbers[1:-1]]
 
 
@@ -58,17 +58,26 @@ def label(given: dict[str, Any]) -> str:
     return ",".join(f"{name}={value}" for name, value in given.items()).replace(" ", "") or "defaults"
 
 
+def own_shape(game: Game, given: Mapping[str, Any]) -> bool:
+    """Whether options change the shape of a record, for which all the game's kernels are compiled anew."""
+    one, default = game.type.bind(given), game.type.bind()
+    return (one.state_dtype, one.observation_dtype) != (default.state_dtype, default.observation_dtype)
+
+
 def marks(game: Game, given: Mapping[str, Any]) -> list[pytest.MarkDecorator]:
-    """`slow` where options change the shape of a record, so that all the game's kernels are compiled anew."""
-    shapes = [(one.state_dtype, one.observation_dtype) for one in (game.type.bind(given), game.type.bind())]
-    return [] if shapes[0] == shapes[1] else [pytest.mark.slow]
+    """`uncompiled` where the compiler would take longer than the games of a test take without it."""
+    return [pytest.mark.uncompiled] if own_shape(game, given) else []
 
 
 def cases(game: Game) -> Iterator[Any]:
-    """The option sets as a test's parameters; those with one option changed are slow, since they are many."""
-    for given in option_sets(game):
-        slow = [pytest.mark.slow] if len(given) == 1 else marks(game, given)
-        yield pytest.param(game.bind(given), id=f"{game.name}[{label(given)}]", marks=slow)
+    """The option sets as a test's parameters; those with one option changed are slow, since they are many. One shape
+    that is not the defaults' is compiled all the same: the last, which is a mixture's if any mixture has one."""
+    sets = option_sets(game)
+    compiled = [given for given in sets if own_shape(game, given)][-1:]
+    for given in sets:
+        slow = [pytest.mark.slow] if len(given) == 1 or own_shape(game, given) else []
+        beside = [] if given in compiled else marks(game, given)
+        yield pytest.param(game.bind(given), id=f"{game.name}[{label(given)}]", marks=[*slow, *beside])
 
 
 CASES = [case for game in GAMES for case in cases(game)]

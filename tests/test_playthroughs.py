@@ -13,8 +13,9 @@ from tests.cases import GAMES, marks
 
 PATHS = [(game, path) for game in GAMES for path in sorted((game.type.folder / "playthroughs").glob("*.json"))]
 FILES = [
-    pytest.param(path, id=f"{game.name}/{path.name}", marks=marks(game, json.loads(path.read_text("utf-8"))["options"]))
+    pytest.param(path, id=f"{game.name}/{path.name}", marks=[*found, pytest.mark.slow] if found else [])
     for game, path in PATHS
+    for found in [marks(game, json.loads(path.read_text("utf-8"))["options"])]
 ]
 
 

@@ -12,8 +12,12 @@ from backalley.envs.core import rng
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
 from backalley.envs.core.engine import IllegalAction
+from backalley.envs.core.kernel import COMPILED
 from backalley.envs.core.parts import OVER
 from tests.cases import CASES, random_action
+
+MANY = 60 if COMPILED else 12
+"""Positions checked of a test's first episode, about: line by line in Python a check takes a hundred times as long."""
 
 
 def check_position(env: AECEnv, random: np.random.Generator) -> None:
@@ -91,7 +95,7 @@ def test_random_play_keeps_every_promise(game: Game) -> None:
     random = np.random.default_rng(7)
     for episode in range(4):
         env.reset(seed=episode)
-        returns = play(env, random, 60 if episode == 0 else 2)
+        returns = play(env, random, MANY if episode == 0 else 2)
         check_returns(game, returns)
         assert all(env.terminations.values()) or all(env.truncations.values())
 
@@ -124,7 +128,7 @@ def test_redrawn_worlds_are_spread_evenly(game: Game) -> None:
     env = AECEnv(game)
     env.reset(seed=1)
     batch, random = env.engine.batch, np.random.default_rng(1)
-    while batch.seat[0] != OVER:
+    while batch.seat[0] != OVER and (COMPILED or batch.decisions[0] < 100):
         worlds = set()
         with np.errstate(over="ignore"):
             for number in range(20):
