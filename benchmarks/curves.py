@@ -99,7 +99,7 @@ def curve_of(found: Mapping[str, Any], file: Path, name: str) -> LearningCurve:
             name, found["game"], found["options"], found["opponent"], found["deals"], found["command"],
             [_point(one) for one in found["points"]],
         )  # fmt: skip
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{file} is no whole learning curve: {error!r}.") from None
     return _checked(made, file)
 
@@ -113,7 +113,7 @@ def _unfinished(run: Path, name: str) -> LearningCurve:
         with open(file, newline="", encoding="utf-8") as lines:
             points = [_point(row) for row in csv.DictReader(lines)]
         made = LearningCurve(name, found["game"], found["options"], opponent, None, found["command"], points)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{run} is no whole run: {error!r}.") from None
     return _checked(made, file)
 
@@ -122,7 +122,13 @@ def _point(row: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(value) for name, value in row.items()}
 
 
+_TYPES = {"game": str, "options": Mapping, "opponent": str, "command": str}
+
+
 def _checked(curve: LearningCurve, file: Path) -> LearningCurve:
+    for name, kind in _TYPES.items():
+        if not isinstance(getattr(curve, name), kind):
+            raise ValueError(f"{file} is no whole learning curve: its {name} is {getattr(curve, name)!r}.")
     if not curve.points:
         raise ValueError(f"{file} has no points yet; the first comes after `run.curve_every` seconds of training.")
     if not all(math.isfinite(value) for point in curve.points for value in point.values()):

@@ -42,6 +42,8 @@ def _curves(group: Sequence[LearningCurve], measure: str | None, across: str, lo
     shown = measure or ("lead" if sides == 1 else "win_share")
     lines = [(curve.name, curve.series(shown, across)) for curve in group]
     all_x = [x for _, points in lines for x, _ in points]
+    if log and min(all_x) <= 0:
+        raise ValueError(f"{across} begins at {min(all_x):g} in a curve; powers (log) begin above 0.")
     divided, unit = minutes(all_x) if across.endswith("seconds") else counted(all_x)
     unit += {"seconds": " of training", "processor_seconds": " of processor time"}.get(across, across)
     lines = [(name, [(x / divided, one) for x, one in points]) for name, points in lines]

@@ -148,6 +148,14 @@ def test_curves_of_one_game_share_a_chart_and_others_do_not(tmp_path: Path) -> N
     assert [one.mean for _, one in chart.lines[0][1]] == pytest.approx([-0.2, 0.1, 0.2])
 
 
+def test_powers_begin_above_zero(tmp_path: Path) -> None:
+    one = {"decisions": 0, **Estimate(0.5, 0.4, 0.6).columns("win_share")}
+    curve = curves.read_curve(curve_file(tmp_path, points=[one]), "mine")
+    with pytest.raises(ValueError, match="decisions begins at 0 in a curve"):
+        plots.curves([curve], across="decisions", log=True)
+    assert plots.curves([curve], across="decisions")
+
+
 def test_names_are_as_long_as_tells_them_apart() -> None:
     paths = [Path("runs/a/policy"), Path("runs/b/policy"), Path("other")]
     assert curves.names(paths) == ["a/policy", "b/policy", "other"]
@@ -194,6 +202,16 @@ def test_a_run_that_is_going_on_has_a_curve_so_far(tmp_path: Path) -> None:
             b'{"kind":"learning curve","game":"pitch-v0","options":{},"opponent":"","deals":1,"command":"",'
             b'"points":[{"seconds":NaN}]}',
             "is no finite number",
+        ),
+        (
+            b'{"kind":"learning curve","game":"pitch-v0","options":[],"opponent":"","deals":1,"command":"",'
+            b'"points":[]}',
+            "its options is []",
+        ),
+        (
+            b'{"kind":"learning curve","game":"pitch-v0","options":{},"opponent":"","deals":1,"command":"",'
+            b'"points":[{"seconds":"x"}]}',
+            "is no whole learning curve: ValueError",
         ),
         (None, "is no run, no policy with a learning curve, and no folder of results"),
     ],
