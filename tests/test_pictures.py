@@ -25,6 +25,7 @@ from backalley.envs.core.parts import OVER
 from backalley.envs.core.pictures.cards import PROPORTION, SUIT_PATHS, face_of, is_card
 from backalley.envs.core.pictures.colours import DARK, LIGHT, colours
 from backalley.envs.core.pictures.drawing import OWN
+from backalley.envs.core.pictures.pixels import png
 from backalley.envs.core.render import table_svg, table_text
 from tests.cases import GAMES, random_action, worlds_of
 from tests.drawn import SVG, Box, boxes, contrast, letters_of
@@ -188,6 +189,21 @@ def test_pixels_of_environments_are_all_of_one_size() -> None:
     alone.reset(seed=1)
     assert np.asarray(alone.render()).shape == first.shape
     alone.close()
+
+
+@pytest.mark.parametrize("one", [pytest.param(one, id=one.spec) for one in GAMES if one.num_seats > 1])
+def test_pixels_do_not_show_what_a_seat_cannot_see(one: Game) -> None:
+    """Through the doors that videos and files are made by: frames of environments, and PNG."""
+    env = AECEnv(one, render_mode="rgb_array")
+    env.reset(seed=3)
+    seat = int(env.engine.batch.seat[0])
+    frame, file = env.render(), png(table_svg(env.engine, 0, seat))
+    truth = env.engine.batch.state.copy()
+    for world in worlds_of(env, seat, 2):
+        env.engine.batch.state[0] = world
+        assert (env.engine.batch.state != truth).any()
+        assert (np.asarray(env.render()) == frame).all()
+        assert png(table_svg(env.engine, 0, seat)) == file
 
 
 @pytest.mark.parametrize("missing", ["resvg_py", "PIL"])
