@@ -23,7 +23,7 @@ from backalley.envs.core.catalogue import game_type
 from backalley.envs.core.kernel import COMPILED
 from backalley.envs.core.options import OptionError
 from backalley.envs.core.parts import OVER
-from tests.cases import label, marks
+from tests.cases import label, marks, own_shape
 from tests.test_rules import check_returns, play
 
 GAME = game_type("baccarat").bind()
@@ -193,7 +193,10 @@ def test_the_bots_count_is_what_removing_a_card_does(rule: str) -> None:
 DEALT: list[dict[str, Any]] = [{}, {"decks": 1}, {"decks": "inf"}, {"reshuffle": "shoe", "num_coups": 250}]
 
 
-@pytest.mark.parametrize("given", [pytest.param(given, id=label(given), marks=marks(GAME, given)) for given in DEALT])
+@pytest.mark.parametrize(
+    "given",
+    [pytest.param(given, id=label(given), marks=[pytest.mark.slow] * own_shape(GAME, given)) for given in DEALT],
+)
 def test_dealt_coups_come_as_often_as_enumeration_says(given: dict[str, Any]) -> None:
     """The engine's own shuffles: those of six cards, of a pack without end, of whole shoes."""
     if not COMPILED:
@@ -243,7 +246,7 @@ LONGER: list[dict[str, Any]] = [
     {"decks": 12, "tie_pays": 12, "reshuffle": "shoe", "num_coups": "shoe", "banker_rule": "total"},
 ]
 SETS = [pytest.param(given, id=label(given), marks=marks(GAME, given)) for given in COMBINATIONS]
-SETS += [pytest.param(given, id=label(given), marks=pytest.mark.slow) for given in LONGER]
+SETS += [pytest.param(given, id=label(given), marks=[pytest.mark.slow, *marks(GAME, given)]) for given in LONGER]
 
 
 @pytest.mark.parametrize("given", SETS)
@@ -257,7 +260,7 @@ def test_options_together_keep_every_promise(given: dict[str, Any]) -> None:
         assert env.infos["player_0"]["units"] == pytest.approx(float(env.engine.batch.state["units"][0, 0]), abs=1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.uncompiled
 def test_a_rotating_bank_gains_what_the_others_and_the_house_do_not() -> None:
     env, random = AECEnv(GAME.bind({"num_bettors": 4, "banker": "rotating"})), np.random.default_rng(1)
     commissions = 0
@@ -279,7 +282,7 @@ def test_a_rotating_bank_gains_what_the_others_and_the_house_do_not() -> None:
     assert commissions > 20
 
 
-@pytest.mark.slow
+@pytest.mark.uncompiled
 def test_a_shoe_deals_every_card_once_until_the_cut_card() -> None:
     env = backalley.make("baccarat-v0", mode="punto_banco", reshuffle="shoe", num_coups="shoe")
     for seed in range(5):
@@ -335,6 +338,7 @@ def totals_of(worlds: Any, hand: int) -> set[int]:
     return set(((values[worlds["shoe"][:, hand] % 52] + values[worlds["shoe"][:, hand + 2] % 52]) % 10).tolist())
 
 
+@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("deck", "given", "player"),
     [
@@ -363,7 +367,7 @@ def test_the_banker_infers_the_players_total_from_what_he_did(
         assert set(worlds["shoe"][:, 4].tolist()) == {text.card_number("9S")}
 
 
-@pytest.mark.slow
+@pytest.mark.uncompiled
 def test_bystanders_know_the_five_and_bets_not_their_own_are_hidden_until_all_are_placed() -> None:
     env = AECEnv(GAME.bind({"num_bettors": 3, "hands_declared": "off", "participant": "player_backer"}))
     env.reset(seed=0, options={"decks": [["2C", "2D", "3C", "4C"]]})
@@ -383,7 +387,7 @@ def test_bystanders_know_the_five_and_bets_not_their_own_are_hidden_until_all_ar
         assert (len(set(worlds["shoe"][:, 0].tolist())) == 1) == (viewer == 1)
 
 
-@pytest.mark.slow
+@pytest.mark.uncompiled
 def test_cards_of_earlier_coups_stay_where_they_lie_and_never_come_again() -> None:
     env = AECEnv(GAME.bind({"reshuffle": "shoe", "num_coups": "shoe", "decks": 1}))
     env.reset(seed=2)

@@ -252,26 +252,26 @@ def test_what_the_choice_is_worth_before_the_deal_is_about_right(decks: Any) -> 
         ({"commission": 0.04}, ["bank 10"]),
         ({"commission": 0.04, "hands_declared": "off"}, ["no bet"]),
         ({"commission": 0.04, "mode": "punto_banco"}, ["no bet"]),
-        pytest.param({"commission": 0.04, "num_bettors": 2}, ["bank 10", "no bet"], marks=pytest.mark.slow),
+        pytest.param({"commission": 0.04, "num_bettors": 2}, ["bank 10", "no bet"], marks=pytest.mark.uncompiled),
         pytest.param(
             {"commission": 0.04, "num_bettors": 2, "participant": "player_backer"},
             ["no bet", "no bet"],
-            marks=pytest.mark.slow,
+            marks=pytest.mark.uncompiled,
         ),
         pytest.param(
             {"commission": 0, "num_bettors": 3, "banker": "rotating"},
             ["bank 10", "bank 10", "no bet"],
-            marks=pytest.mark.slow,
+            marks=pytest.mark.uncompiled,
         ),
         pytest.param(
             {"commission": 0, "num_bettors": 3, "banker": "rotating", "settles": "house"},
             ["bank 10", "bank 10", "bank 10"],
-            marks=pytest.mark.slow,
+            marks=pytest.mark.uncompiled,
         ),
         pytest.param(
             {"commission": 0.04, "num_bettors": 2, "banker": "rotating", "first_banker": "richest", "settles": "house"},
             ["no bet", "bank 10"],
-            marks=pytest.mark.slow,
+            marks=pytest.mark.uncompiled,
         ),
     ],
 )
@@ -283,6 +283,7 @@ def test_the_counter_bets_on_a_choice_that_is_surely_its_own(given: dict[str, An
         env.step(asked(env))
 
 
+@pytest.mark.uncompiled
 def test_the_counter_of_an_open_chemin_answers_for_its_own_hand() -> None:
     env = AECEnv(GAME.bind({"mode": "chemin", "decks": "inf", "hands_declared": "on"}))
     for total, answer in enumerate([STAND, STAND, STAND, STAND, DRAW, STAND, DRAW, DRAW]):
@@ -300,7 +301,7 @@ def test_the_counter_of_an_open_chemin_answers_for_its_own_hand() -> None:
 # What seats see, and imagine -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.uncompiled
 def test_both_hands_lie_open_to_everybody_while_a_choice_is_open() -> None:
     env = AECEnv(GAME.bind({"num_bettors": 3, "num_coups": 2}))
     env.reset(seed=0, options={"decks": [["2C", "2D", "3C", "4C", "KC", "KD"]]})
@@ -325,6 +326,7 @@ def test_both_hands_lie_open_to_everybody_while_a_choice_is_open() -> None:
     assert not env.engine.batch.observation[0]["hand"].any()
 
 
+@pytest.mark.uncompiled
 @pytest.mark.parametrize(("declared", "seen"), [("on", True), ("off", False), ("by_mode", False)])
 def test_chemin_de_fer_declares_if_agreed(declared: str, seen: bool) -> None:
     env = AECEnv(GAME.bind({"mode": "chemin", "hands_declared": declared, "banker_sees": "total"}))

@@ -12,7 +12,9 @@ import pytest
 from backalley.envs.baccarat import bot
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.catalogue import game_type
+from backalley.envs.core.kernel import COMPILED
 from backalley.envs.core.parts import OVER
+from tests.cases import label, marks
 from tests.games.test_baccarat import imagined
 
 GAME = game_type("baccarat").bind()
@@ -43,7 +45,7 @@ def gain(bet: str, won: str) -> Fraction:
     return Fraction(0) if won == "tie" else Fraction(-stake)
 
 
-@pytest.mark.slow
+@pytest.mark.uncompiled
 @pytest.mark.parametrize("settles", ["bank", "house"])
 def test_what_is_legal_beside_a_reckoning_in_fractions(settles: str) -> None:
     purses = [30, 55, 200]
@@ -86,7 +88,7 @@ def test_what_is_legal_beside_a_reckoning_in_fractions(settles: str) -> None:
     assert (owing > 0) == (settles == "bank")
 
 
-@pytest.mark.slow
+@pytest.mark.uncompiled
 def test_hidden_bets_of_a_world_are_any_that_were_legal() -> None:
     env = AECEnv(GAME.bind({"num_bettors": 4, "purses": [4, 5, 100, 20], "banker": "rotating", "num_coups": 2}))
     env.reset(seed=0)
@@ -102,7 +104,7 @@ def test_hidden_bets_of_a_world_are_any_that_were_legal() -> None:
     assert [len(bets) for bets in legal] == [1 + 6, 1 + 8, 1 + 11 - 1]  # the bank's 20 covers a TIE of two, not of five
 
 
-@pytest.mark.slow
+@pytest.mark.uncompiled
 def test_money_is_shown_in_whole_units_and_debts_as_such() -> None:
     env = AECEnv(GAME.bind({"num_bettors": 3, "banker": "rotating", "purses": [1000, 70_000, 95], "num_coups": 3}))
     env.reset(seed=0, options={"decks": [["4C", "3C", "4D", "6C"], ["8C", "5C", "TC", "3C"]]})
@@ -130,12 +132,12 @@ TABLES: list[dict[str, Any]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("given", TABLES, ids=str)
+@pytest.mark.parametrize("given", [pytest.param(given, id=label(given), marks=marks(GAME, given)) for given in TABLES])
 @pytest.mark.parametrize("name", list(GAME.bots))
 def test_bots_bet_what_their_purses_and_the_bank_allow(given: dict[str, Any], name: str) -> None:
     env, act = AECEnv(GAME.bind(given)), GAME.bots[name].act
     bets = 0
-    for episode in range(30):
+    for episode in range(30 if COMPILED else 8):
         env.reset(seed=episode)
         while env.engine.batch.seat[0] != OVER:
             batch = env.engine.batch

@@ -122,6 +122,7 @@ def test_it_wins_the_ultimate_game_more_often_than_weigh() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("stem", "bot"),
     [

@@ -136,7 +136,7 @@ def test_sips_follow_what_was_agreed() -> None:
     assert scoring.sips_of(GAME.bind(sips_per_miss=4).options, 4, 13, 1) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.uncompiled
 @pytest.mark.parametrize("history", ["full", "last_trick"])
 def test_an_observation_may_hold_the_whole_card(history: str) -> None:
     """What it says of every line is what the card says, the seats turned; of hands to come it says nothing."""
