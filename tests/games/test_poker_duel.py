@@ -27,7 +27,7 @@ from backalley.envs.poker_duel.grading import GRADES, MISERE_GRADES, misere_grad
 from backalley.envs.poker_duel.misere_chances import MISERE_CHANCES
 from backalley.envs.poker_duel.slots import stock_left
 from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, EXCHANGE, HAND, SLOT, SLOTS, STAND
-from tests.cases import worlds_of
+from tests.cases import marks, worlds_of
 
 GAME = game_type("poker_duel").bind()
 
@@ -114,7 +114,7 @@ def test_cards_go_where_they_are_assigned_in_order_of_rank_and_suit() -> None:
 
 @pytest.mark.parametrize(
     ("exchanges", "decisions"),
-    [(2, 42), *(pytest.param(number, 30 + 6 * number, marks=pytest.mark.slow) for number in (0, 1, 3))],
+    [pytest.param(number, 30 + 6 * number, marks=marks(GAME, {"exchanges_per_round": number})) for number in range(4)],
 )
 def test_decisions_of_a_game_in_which_nobody_stands(exchanges: int, decisions: int) -> None:
     env = opened(num_games=1, sudden_death=False, exchanges_per_round=exchanges)
@@ -139,7 +139,9 @@ def test_a_games_points_are_six_less_those_of_tied_rounds() -> None:
         assert sum(rewards)[0] == pytest.approx((points[0] - points[1]) / 6, abs=1e-6)
 
 
-@pytest.mark.parametrize("public", [False, True])
+@pytest.mark.parametrize(
+    "public", [pytest.param(public, marks=marks(GAME, {"discards_public": public})) for public in (False, True)]
+)
 def test_a_seat_sees_its_own_cards_and_what_has_been_laid_open(public: bool) -> None:
     env = opened(num_games=1, discards_public=public)
     dice = np.random.default_rng(4)

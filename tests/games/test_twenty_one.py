@@ -199,6 +199,7 @@ def test_chances_of_a_seven_and_of_five_figures() -> None:
     assert Fraction(math.comb(figures, 5), math.comb(32, 5)) == Fraction(99, 25172)
 
 
+@pytest.mark.uncompiled
 def test_back_passing_triggers_with_five_cards_of_32() -> None:
     """Every card as the banker's, dealt by the rules themselves."""
     env = AECEnv(GAME.bind({"num_players": 2}))
@@ -320,6 +321,7 @@ def test_a_share_that_is_no_number_of_thousandths_is_refused(refused: Any) -> No
         GAME.bind(bet_fractions=[refused, 0.5, 1.0])
 
 
+@pytest.mark.uncompiled
 def test_an_endless_evening_is_truncated() -> None:
     endless = {
         "decline_opening_bet": True,

@@ -35,7 +35,7 @@ from backalley.envs.twenty_one.state import (
 )
 from backalley.envs.twenty_one.text import card_number
 from backalley.envs.twenty_one.valuation import best_total, is_royal, low_total
-from tests.cases import label, marks, random_action
+from tests.cases import label, own_shape, random_action
 
 GAME = game("twenty_one")
 MANY = 20_000 if COMPILED else 200
@@ -179,7 +179,8 @@ POSITIONS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize(
-    "options", [pytest.param(given, id=label(given), marks=marks(GAME, given)) for given in POSITIONS]
+    "options",
+    [pytest.param(given, id=label(given), marks=[pytest.mark.slow] * own_shape(GAME, given)) for given in POSITIONS],
 )
 def test_a_true_position_never_contradicts_what_seats_are_held_to_know(options: dict[str, Any]) -> None:
     """Over random play; a position that did would be mended in vain."""
@@ -194,19 +195,21 @@ def test_a_true_position_never_contradicts_what_seats_are_held_to_know(options: 
 
 
 @pytest.mark.slow
+@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     "options", [{}, {"reshuffle": "when_empty", "auto_stand_21": False}, {"back_pass_trigger": "any_card"}]
 )
 def test_redrawn_worlds_never_contradict_the_round(options: dict[str, Any]) -> None:
-    """Eight seats that take cards whenever they can within 20: large closed hands, and shuffles in mid-round."""
+    """Eight seats that take cards whenever they can within 20: large closed hands, and shuffles in mid-round. At one
+    decision in twelve, since a world for each of eight seats takes long."""
     env = AECEnv(GAME.bind({"num_players": 8, "trade_five_figures": False, **options}))
     random, batch = np.random.default_rng(4), env.engine.batch
     largest = shuffles = 0
-    for seed in range(12 if COMPILED else 2):
+    for seed in range(12):
         env.reset(seed=seed)
         while batch.seat[0] != OVER:
             state, mask = batch.state[0], batch.mask[0]
-            for viewer in range(8):
+            for viewer in range(8) if random.random() < 1 / 12 else ():
                 for world in worlds(env, viewer, 2, seed):
                     assert sorted(card for pile in env.game.piles(world).values() for card in pile) == list(range(32))
                     check_closed_hands(env.game.options, world, viewer)
@@ -216,7 +219,8 @@ def test_redrawn_worlds_never_contradict_the_round(options: dict[str, Any]) -> N
             low = int(low_total(env.game.options, state["cards"][seat], int(state["count"][seat])))
             wish = [HIT] if low <= 12 else [STAND, HIT]
             env.step(next((action for action in [DEAL, *wish] if mask[action]), None) or random_action(env, random))
-    assert not COMPILED or (largest >= 6 and shuffles >= 1)
+    assert largest >= 6
+    assert shuffles >= 1
 
 
 def check_closed_hands(options: Any, state: Any, viewer: int) -> None:
