@@ -69,12 +69,18 @@ def marks(game: Game, given: Mapping[str, Any]) -> list[pytest.MarkDecorator]:
     return [pytest.mark.uncompiled] if own_shape(game, given) else []
 
 
+def compiled_set(game: Game) -> list[dict[str, Any]]:
+    """The one option set of a shape of its own that is compiled all the same, if there is any: of mixtures, or else of
+    all, that with the smallest State."""
+    own = [given for given in option_sets(game) if own_shape(game, given)]
+    own = [given for given in own if len(given) > 1] or own
+    return sorted(own, key=lambda given: game.bind(given).state_dtype.itemsize)[:1]
+
+
 def cases(game: Game) -> Iterator[Any]:
-    """The option sets as a test's parameters; those with one option changed are slow, since they are many. One shape
-    that is not the defaults' is compiled all the same: the last, which is a mixture's if any mixture has one."""
-    sets = option_sets(game)
-    compiled = [given for given in sets if own_shape(game, given)][-1:]
-    for given in sets:
+    """The option sets as a test's parameters; those with one option changed are slow, since they are many."""
+    compiled = compiled_set(game)
+    for given in option_sets(game):
         slow = [pytest.mark.slow] if len(given) == 1 or own_shape(game, given) else []
         beside = [] if given in compiled else marks(game, given)
         yield pytest.param(game.bind(given), id=f"{game.name}[{label(given)}]", marks=[*slow, *beside])

@@ -16,7 +16,7 @@ import backalley
 from backalley.envs.core import kernel_cache, numba_repair, patience, rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import COMPILED
-from tests.cases import GAMES, option_sets, own_shape, play_digest
+from tests.cases import GAMES, compiled_set, option_sets, own_shape, play_digest
 
 ROOT = Path(__file__).resolve().parents[1]
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
@@ -55,8 +55,8 @@ def test_symbols_of_machine_code_name_records_by_their_fields() -> None:
 def test_compiled_equals_uncompiled(game: Game, most: int, tmp_path: Path) -> None:
     """The same episodes, line by line in Python and compiled: the same states, masks, observations, worlds, bots'
     moves, rewards."""
-    mixed = [given for given in option_sets(game) if len(given) > 1]
-    sets = [{}, *[given for given in mixed if most > 60 or not own_shape(game, given)][:2]]
+    mixed = [given for given in option_sets(game) if len(given) > 1 and not own_shape(game, given)]
+    sets = [{}, *(compiled_set(game) if most > 60 else []), *mixed][:3]
     long = play_length(game) > 60
     episodes = 6 if not long else 2 if most == 60 else 1
     sets = sets[: 2 if long and most > 60 else 3]  # long games take Python long

@@ -128,16 +128,6 @@ def test_a_run_and_the_lines_that_it_prints(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.slow
-def test_the_pages_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = Path(__file__).resolve().parents[1] / "training" / "README.md"
-    (block,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    exec(compile(block, str(page), "exec"), names)
-    assert names["policy"].game.name == "missouri_city"
-
-
-@pytest.mark.slow
 def test_processes_of_their_own(tmp_path: Path) -> None:
     """A game from outside the package, by its import path alone: trained, taken further, evaluated."""
     here = Path(__file__).resolve().parents[1]

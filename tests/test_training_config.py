@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import json
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from sb3_contrib import MaskablePPO
 
 from backalley.agents.policy_file import observation_layout
 from backalley.agents.rule_based import RandomAgent
@@ -181,7 +183,9 @@ def test_the_log_drops_what_a_resumed_run_writes_again(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_comparison_with_sb3_as_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The figures are of this machine at this moment; that ours is the faster one by far is not."""
-    monkeypatch.setattr("backalley.training.measure._TURNS", 2)  # an iteration of SB3's takes a while
+    monkeypatch.setattr("backalley.training.measure._TURNS", 2)
+    # An eighth of its rollout, and so of its update: as many samples a second, but an iteration takes no half minute.
+    monkeypatch.setattr("backalley.training.measure.MaskablePPO", functools.partial(MaskablePPO, n_steps=256))
     found = measure("missouri_city", 4, path=tmp_path / "speed.json")
     assert json.loads((tmp_path / "speed.json").read_bytes())["ratio"] == found["ratio"]
     assert len(found["backalley"]["turns"]) == len(found["sb3_defaults"]["turns"])

@@ -87,7 +87,7 @@ def test_kuhn_poker_is_nearly_solved(tmp_path: Path) -> None:
     [("missouri_city-v0", 8), ("backalley/PokerDuel-v0", 20), ("backhand", 5), ("buffalo-bayou", 5)],
 )
 def test_a_short_run_beats_random_by_many_standard_errors(tmp_path: Path, name: str, errors: float) -> None:
-    run = train(name, out=tmp_path / "run", decisions=1_000_000).folder
+    run = train(name, out=tmp_path / "run", decisions=300_000).folder
     found = game_of(name)
     report = evaluate(found, [RandomAgent(), PolicyAgent(run, found)], deals=1024, seed=1)
     lead = report.differences[0]
