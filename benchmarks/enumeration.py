@@ -133,6 +133,23 @@ def value(options: Any, store: Memory, depth: int) -> tuple[float, float]:
 
 
 @template
+def worths(options: Any, store: Memory, out: npt.NDArray[np.float64]) -> None:
+    """`out` [A] becomes seat 0's expected return after each legal action at depth 0, with best play from there on; NaN
+    where an action is not legal."""
+    state, mask = store.state[0], store.mask[0]
+    state.reward[:] = 0
+    mask[:] = 0
+    LEGAL(options, state, mask)
+    for action in range(mask.shape[0]):
+        out[action] = np.nan
+        if mask[action]:
+            if try_out(options, store, 0, action) == 0:
+                out[action] = value(options, store, 1)[0]
+            else:
+                out[action] = outcome(options, store, 0, action, 0)[0]
+
+
+@template
 def try_out(options: Any, store: Memory, depth: int, action: int) -> int:
     """Play `action` (or deal) on a copy of the position, one level deeper; gives the number of cards that it took."""
     state, after = store.state[depth], store.state[depth + 1]
@@ -201,6 +218,12 @@ def linked(game: Game, store: Memory, leading: npt.NDArray[np.int64]) -> Callabl
     """`solve_from` for this game, compiled for arguments of these kinds."""
     made = specialise([value, try_out, outcome, lay_out, solve_from], solver_names(game), keep=False)["solve_from"]
     return bind(made, game.options, store, 0, leading)
+
+
+def linked_worths(game: Game, store: Memory) -> Callable[..., None]:
+    """`worths` for this game, compiled for arguments of these kinds."""
+    made = specialise([value, try_out, outcome, worths], solver_names(game), keep=False)["worths"]
+    return bind(made, game.options, store, np.zeros(game.num_actions))
 
 
 def solver_names(game: Game) -> dict[str, Callable[..., Any]]:

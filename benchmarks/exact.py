@@ -26,7 +26,8 @@ from .enumeration import EMPTY, FULL, Memory, linked, memory, openings
 from .report import options_text
 from .tabular import Figures, Tabular
 
-_SMALLEST, _LARGEST = 1 << 20, 1 << 28
+SMALLEST, _LARGEST = 1 << 20, 1 << 28
+"""Slots of a memory."""
 
 
 class Unsolvable(ValueError):
@@ -108,10 +109,7 @@ def solve(
     Raises Unsolvable for a game with hidden cards, ValueError where unfinished work of another task lies beside `keep`.
     """
     game = game_of(game)
-    if game.type.enumeration is None:
-        raise Unsolvable(
-            f"{game.name} cannot be solved by enumeration: its players hold hidden cards, or its pack is too large."
-        )
+    check_solvable(game)
     began = time.perf_counter()
     stamp = results.stamp(__file__, game)
     unfinished = Unfinished(keep, {"solution of": game.id, "options": game.option_values}, stamp["sources"])
@@ -133,6 +131,24 @@ def solve(
         seconds=time.perf_counter() - began,
         stamp=stamp,
     )
+
+
+def check_solvable(game: Game) -> None:
+    """Raises Unsolvable in a sentence for a game that hides more than the order of its pack."""
+    if game.type.enumeration is None:
+        raise Unsolvable(
+            f"{game.name} cannot be solved by enumeration: its players hold hidden cards, or its pack is too large."
+        )
+
+
+def larger(game: Game, store: Memory) -> Memory:
+    """An empty memory for four times as many positions. Raises Unsolvable where that is too much."""
+    slots = 4 * len(store.keys)
+    if slots > _LARGEST:
+        raise Unsolvable(
+            f"{game.name} has more than {_LARGEST:,} positions after one opening; that is too many to solve."
+        )
+    return memory(game, slots)
 
 
 def grouped_openings(game: Game) -> dict[str, Group]:
@@ -172,7 +188,7 @@ class _Work:
 
     def share_out(self, num_threads: int) -> None:
         """Solve what is left on so many threads. Raises what one of them raised."""
-        stores = [memory(self.game, _SMALLEST) for _ in range(num_threads)]
+        stores = [memory(self.game, SMALLEST) for _ in range(num_threads)]
         entry = linked(self.game, stores[0], next(iter(self.groups.values()))[0][2])
         with ThreadPoolExecutor(num_threads) as pool:
             try:
@@ -189,7 +205,7 @@ class _Work:
             if name is None or self._stopped.is_set():
                 return
             while (found := self._solve(self.groups[name], store, entry))[2] == FULL:
-                store = self._larger(store)
+                store = larger(self.game, store)
             with self._lock:
                 self.solved[name] = found
                 self._unfinished.save_at_times(self.to_arrays)
@@ -208,11 +224,3 @@ class _Work:
             best.append(chance * one)
             drifting.append(chance * other)
         return math.fsum(best), math.fsum(drifting), int(store.used[0])
-
-    def _larger(self, store: Memory) -> Memory:
-        slots = 4 * len(store.keys)
-        if slots > _LARGEST:
-            raise Unsolvable(
-                f"{self.game.name} has more than {_LARGEST:,} positions after one opening; that is too many to solve."
-            )
-        return memory(self.game, slots)
