@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from backalley.agents.base import Agent, DirectAgent, name_of
 from backalley.agents.rule_based import Rows, played_by, seen_by
-from backalley.envs.core.base import Game
+from backalley.envs.core.base import Game, GameType
+from backalley.envs.core.engine import kernel_names
 from backalley.envs.core.kernel import bind
 from backalley.envs.core.specialise import specialise, template, unbound
 
@@ -53,11 +54,16 @@ def action_rows(by: Any, rows: Rows, mask: npt.NDArray[np.int8], out: npt.NDArra
 
 
 @functools.cache
-def _driver(chances: Callable[..., None] | None, act: Callable[..., int] | None, seen: Callable[..., Any]) -> Any:
+def _driver(
+    game: GameType, chances: Callable[..., None] | None, act: Callable[..., int] | None, seen: Callable[..., Any]
+) -> Any:
+    """The templates for an agent's kernels, whose machine code is kept for each game apart: one file with every game's
+    options in it could not be read where one of those games cannot be imported."""
+    names = {**kernel_names(game), "SEEN": seen}
     if chances is not None:
-        return specialise([chances_rows], {"CHANCES": chances, "SEEN": seen})["chances_rows"]
+        return specialise([chances_rows], {**names, "CHANCES": chances})["chances_rows"]
     assert act is not None
-    return specialise([action_rows], {"ACT": act, "SEEN": seen})["action_rows"]
+    return specialise([action_rows], {**names, "ACT": act})["action_rows"]
 
 
 class Asked:
@@ -80,7 +86,7 @@ class Asked:
         rows = Rows(self.game.records(shown), shown)
         args = (self._by, rows, mask, out)
         if self._entry is None:
-            self._entry = bind(_driver(self._chances, self._act, seen_by(self.agent)), *args)
+            self._entry = bind(_driver(self.game.type, self._chances, self._act, seen_by(self.agent)), *args)
         row = self._entry(*args)
         if row >= 0:
             raise Unasked(

@@ -21,6 +21,12 @@ class Figures(NamedTuple):
 class Tabular:
     """A report: `figures` and `records` are all that one has to bring."""
 
+    def __init_subclass__(cls, **given: Any) -> None:
+        """IPython shows the table, at a terminal and beside a notebook's HTML: where a class has a `__repr__` of its
+        own, as dataclasses do, it looks for a better one in that class alone."""
+        super().__init_subclass__(**given)
+        cls._repr_pretty_ = lambda self, printer, cycle: printer.text(self.table())  # type: ignore[attr-defined]
+
     def figures(self) -> Figures:
         """The report as people read it."""
         raise NotImplementedError

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from IPython.lib.pretty import pretty
 
 from backalley.agents.base import Agent, View
 from backalley.agents.rule_based import RandomAgent
@@ -76,6 +77,7 @@ def test_notebooks_are_shown_a_table(report: Any) -> None:
     assert shown.count("<tr>") == len(rows) + 1
     assert shown.count("<td ") == sum(map(len, rows))
     assert "<fast>" not in shown
+    assert pretty(made) == made.table()  # what stands beside it in the notebook's file
 
 
 class Frame:
