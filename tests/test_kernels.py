@@ -117,6 +117,25 @@ def test_editing_a_kernel_that_another_file_calls_changes_what_runs(way: str, tm
     assert in_a_process(code, tmp_path, tmp_path / "cache") == ["60", "0"]
 
 
+def test_a_kernel_edited_and_imported_again_in_one_process_runs_as_it_stands(tmp_path: Path) -> None:
+    """As in a notebook: machine code of an earlier text must not come back from the disk."""
+    (tmp_path / "caller.py").write_text(
+        HEAD + "from values import value\n@kernel\ndef score(card):\n    return value(card) * 10\n"
+    )
+    value = HEAD + "@kernel\ndef value(card):\n    return card + "
+    code = f"""
+import sys
+for more in "121":
+    with open("values.py", "w") as file:
+        file.write({value!r} + more)
+    for name in ("caller", "values"):
+        sys.modules.pop(name, None)
+    import caller
+    print(caller.score(4))
+"""
+    assert in_a_process(code, tmp_path, tmp_path / "cache") == ["50", "60", "50"]
+
+
 def test_what_a_file_of_ours_imports() -> None:
     """Of this package alone: neither NumPy nor what lies beside the package belongs to a kernel's text."""
     core = ROOT / "envs" / "core"
@@ -248,17 +267,17 @@ def test_unused_caches_are_dropped_and_an_unwritable_place_does_no_harm(
         (tmp_path / "cache" / name).mkdir(parents=True)
         os.utime(tmp_path / "cache" / name, (time.time() - age * 86400,) * 2)
     try:
-        for cached in (kernel_cache.cache_folder, kernel_cache.writable_root):
+        for cached in (kernel_cache._folder, kernel_cache.writable_root):
             cached.cache_clear()
         folder = Path(kernel_cache.cache_folder(Path(kernel_cache.__file__)))
         assert {path.name for path in (tmp_path / "cache").iterdir()} == {"young", folder.name}
         (tmp_path / "file").touch()
         monkeypatch.setenv("BACKALLEY_CACHE", str(tmp_path / "file" / "below"))
-        for cached in (kernel_cache.cache_folder, kernel_cache.writable_root):
+        for cached in (kernel_cache._folder, kernel_cache.writable_root):
             cached.cache_clear()
         assert Path(kernel_cache.cache_folder(Path(kernel_cache.__file__))).is_dir()
     finally:
-        for cached in (kernel_cache.cache_folder, kernel_cache.writable_root):
+        for cached in (kernel_cache._folder, kernel_cache.writable_root):
             cached.cache_clear()
 
 

@@ -150,10 +150,7 @@ def test_the_digest_of_the_sources_is_that_of_what_is_imported(tmp_path: Path, m
     monkeypatch.setitem(sys.modules, "dice.game", module)
 
     def digest() -> str:
-        from backalley.envs.core import kernel_cache
-
-        for cached in (results.sources, kernel_cache.imported_files):
-            cached.cache_clear()
+        results.sources.cache_clear()
         return results.sources(str(Path(tabular.__file__)), "dice.game")
 
     first = digest()

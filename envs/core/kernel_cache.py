@@ -24,16 +24,19 @@ import numpy as np
 _PACKAGE = Path(__file__).resolve().parents[2]
 """The folder that holds envs/, agents/ and the others: `backalley` itself, or the checkout."""
 _FOLDERS = ("envs", "agents", "benchmarks", "training")
-_FOLDERS = ("envs", "agents", "benchmarks", "training")
 _NAME = __name__.partition(".")[0]
 _INSTALLED = {"site-packages", "dist-packages"}
 _KEPT_DAYS = 30
 
 
-@functools.cache
 def imported_files(path: Path) -> tuple[Path, ...]:
     """The files of this package, and those beside a file of another, that `path` imports: absolutely or relatively, at
     its top, inside functions and under `TYPE_CHECKING` alike."""
+    return _imported(path, _edition(path))
+
+
+@functools.cache
+def _imported(path: Path, edition: tuple[int, ...]) -> tuple[Path, ...]:
     found: dict[Path, None] = {}
     for node in _statements(ast.parse(path.read_bytes()).body):
         if isinstance(node, ast.Import):
@@ -53,6 +56,20 @@ def imported_files(path: Path) -> tuple[Path, ...]:
     return tuple(file for file in found if file != path)
 
 
+def _edition(path: Path) -> tuple[int, ...]:
+    """What changes when a file is written anew: a game outside this package may be edited and imported again while the
+    process goes on, as in a notebook. This package's own files are taken to stay as they are."""
+    if _ours(path):
+        return ()
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
+
+
+@functools.cache
+def _ours(path: Path) -> bool:
+    return any(path.is_relative_to(_PACKAGE / folder) for folder in _FOLDERS)
+
+
 def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """Every statement at any depth. Expressions hold no imports, and walking them took nine tenths of the time."""
     for node in body:
@@ -70,7 +87,7 @@ def _places(path: Path, level: int, module: str) -> Iterator[Path]:
         yield path.parents[level - 1].joinpath(*parts)
     elif parts[0] == _NAME:
         yield _PACKAGE.joinpath(*parts[1:])
-    elif not any(path.is_relative_to(_PACKAGE / folder) for folder in _FOLDERS):
+    elif not _ours(path):
         for root in _roots(path):
             own = path.relative_to(root).parts[0]
             if parts[0] == own.removesuffix(".py") or root.name not in _INSTALLED:
@@ -94,10 +111,16 @@ def with_imports(*paths: Path) -> set[Path]:
     return known
 
 
-@functools.cache
 def source_digest(*paths: Path) -> str:
     """A digest of source files, of all files that they import, directly or not (see `imported_files`), of what
     compiles them, and of Numba's and NumPy's versions."""
+    if all(map(_ours, paths)):
+        return _digest(paths, ())
+    return _digest(paths, tuple(map(_edition, sorted(with_imports(*paths)))))
+
+
+@functools.cache
+def _digest(paths: tuple[Path, ...], editions: tuple[tuple[int, ...], ...]) -> str:
     compiling = {Path(__file__).resolve().with_name(name) for name in ("kernel.py", "specialise.py", "numba_repair.py")}
     known = compiling.union(with_imports(*paths))
     digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
@@ -131,11 +154,15 @@ def writable_root() -> Path:
     return root
 
 
-@functools.cache
 def cache_folder(*paths: Path) -> str:
     """Where the machine code of kernels of these source files is kept, for the present text of all that they are made
     of."""
-    folder = writable_root() / source_digest(*paths)
+    return _folder(source_digest(*paths))
+
+
+@functools.cache
+def _folder(digest: str) -> str:
+    folder = writable_root() / digest
     folder.mkdir(exist_ok=True)
     os.utime(folder)
     return str(folder)
