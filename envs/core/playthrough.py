@@ -23,6 +23,7 @@ from . import durable, rng
 from .aec import AECEnv
 from .base import Game
 from .catalogue import game as game_of
+from .catalogue import game_names, register_game
 from .parts import CHANCE, OVER
 
 FORMAT = "backalley playthrough 1"
@@ -224,6 +225,8 @@ def main() -> None:
 def make(name: str, seed: int, bot: str | None, given: tuple[str, ...], out: Path | None) -> None:
     """Play one episode of the game NAME and freeze it."""
     game = game_of(name)
+    if game.name not in game_names():
+        register_game(game.type)  # one from elsewhere: what is recorded names it as if it were known
     game = game.bind(dict(item.split("=", 1) for item in given))
     words = [
         *(f"{key}-{value}" for key, value in game.changed_options.items()),

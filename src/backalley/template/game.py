@@ -23,6 +23,7 @@ GAME = GameType(
     table=table,
     piles=piles,
     deck_size=lambda options: PACK,
+    cards_needed=lambda options: 2,
     reward_range=lambda options: (-1.0, 1.0),
     zero_sum=lambda options: True,
     bots=BOTS,

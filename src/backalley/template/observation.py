@@ -20,17 +20,12 @@ class Observation:
 @kernel
 def observe(options: Options, state: State, seat: int, out: Observation) -> None:
     """One's own card; that seat 1 is to act tells that seat 0 has stayed."""
-    out.card[int(state.deck[seat])] = 1
+    out.card[int(state.card[seat])] = 1
     out.other_stayed = seat == 1 and int(state.seat) == 1
 
 
 @kernel
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
-    """All cards but one's own are shuffled anew."""
-    own = int(state.deck[seat])
-    for place in range(PACK):
-        state.deck[place] = place
-    state.deck[own] = PACK - 1
-    rng.shuffle(key, state.deck, PACK - 1)
-    state.deck[PACK - 1] = state.deck[seat]
-    state.deck[seat] = own
+    """The other card may be any but one's own."""
+    key, card = rng.below(key, PACK - 1)
+    state.card[1 - seat] = card if card < int(state.card[seat]) else card + 1

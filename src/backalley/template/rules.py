@@ -8,7 +8,7 @@ import numpy.typing as npt
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.parts import CHANCE, OVER
 
-from .state import FOLD, PACK, STAY, Options, State
+from .state import FOLD, STAY, Options, State
 
 
 @kernel
@@ -20,8 +20,8 @@ def start(options: Options, state: State, start_outcome: int) -> None:
 @kernel
 def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
     """A card to each seat. §1.1"""
-    for place in range(PACK):
-        state.deck[place] = deck[place]
+    for seat in range(2):
+        state.card[seat] = deck[seat]
     state.seat = 0
 
 
@@ -38,7 +38,7 @@ def step(options: Options, state: State, action: int) -> None:
     if action == STAY and seat == 0:
         state.seat = 1
         return
-    higher = 1.0 if int(state.deck[seat]) > int(state.deck[1 - seat]) else -1.0
+    higher = 1.0 if int(state.card[seat]) > int(state.card[1 - seat]) else -1.0
     state.reward[seat] = higher if action == STAY else -options.fold_costs
     state.reward[1 - seat] = -state.reward[seat]
     state.seat = OVER

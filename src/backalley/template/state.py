@@ -22,5 +22,5 @@ class State:
     """Everything on the table. Numbers are signed: the difference of two unsigned ones would wrap around."""
 
     seat: int = field("i1", doc="who acts; -1 a shuffled pack is wanted, -2 over")
-    deck: npt.NDArray[np.int8] = field("i1", PACK, "the shuffled pack: the seats' cards, then the stock")
+    card: npt.NDArray[np.int8] = field("i1", 2, "the seats' cards")
     reward: npt.NDArray[np.float32] = field("f4", 2, "what each seat gained by the latest action")
