@@ -86,7 +86,8 @@ def cases(game: Game) -> Iterator[Any]:
         yield pytest.param(game.bind(given), id=f"{game.name}[{label(given)}]", marks=[*slow, *beside])
 
 
-CASES = [case for game in GAMES for case in cases(game)]
+# The last game first: of two processes one begins with the tests of the first games, the other about here.
+CASES = [case for game in reversed(GAMES) for case in cases(game)]
 
 
 def random_action(env: AECEnv, random: np.random.Generator) -> int:

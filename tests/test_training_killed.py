@@ -9,20 +9,23 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from backalley.training import checkpoint
-from tests.tiny_runs import ROLLOUT, log_of, weights
+from backalley.training.train import train
+from tests.tiny_runs import GAME, ROLLOUT, TINY, log_of, weights
 
+SETTINGS = {**TINY, "run.phases": "ppo,ppo:0.4", "run.curve_every": 0.5}
+NEW: dict[str, Any] = {"decisions": 150 * ROLLOUT, "config_overrides": SETTINGS, "seed": 7}
 SCRIPT = """
 import sys
 from pathlib import Path
 from backalley.training.train import Stopped, train
-from tests.tiny_runs import GAME, ROLLOUT, TINY
+from tests.test_training_killed import GAME, NEW
 out = Path(sys.argv[1])
-settings = {**TINY, "run.phases": "ppo,ppo:0.4", "run.curve_every": 0.5}
-new = {"out": out, "decisions": 150 * ROLLOUT, "config_overrides": settings, "seed": 7}
+new = {"out": out, **NEW}
 kind = {"resume": out} if (out / "run.json").exists() else new
 try:
     train(GAME, **kind, say=lambda sentence: print(sentence, flush=True))
@@ -48,8 +51,7 @@ def newest(run: Path) -> int:
 def test_killed_again_and_again(tmp_path: Path) -> None:
     """`kill -9` at moments of no choosing, mid-write, between phases and in points of the curve included (a checkpoint
     follows every update): the end is the same to the bit."""
-    straight = tmp_path / "straight"
-    assert process(straight).wait(600) == 0
+    straight = train(GAME, out=tmp_path / "straight", **NEW).folder
     run, chance, kills = tmp_path / "run", random.Random(0), 0
     for _ in range(5):
         wanted = newest(run) + chance.randrange(1, 12) * ROLLOUT

@@ -188,6 +188,7 @@ def test_a_deposit_is_lost_to_strong_punters_and_earns_from_weak_ones(banker: st
         assert means[best] - means[choice] > 3 * math.hypot(errors[best], errors[choice])
 
 
+@pytest.mark.uncompiled
 def test_a_search_plays_a_final_round_on_from_the_deposit() -> None:
     """There is no estimate of what a pot is worth in it, so that the search has to play the round."""
     tables = BatchEnv(GAME.bind(deposit="chosen", episode="final_round", num_players=2), 2, seed=2)
