@@ -18,7 +18,7 @@ from backalley.training.train import train
 from tests.tiny_runs import GAME, ROLLOUT, TINY, log_of, weights
 
 SETTINGS = {**TINY, "run.phases": "ppo,ppo:0.4", "run.curve_every": 0.5}
-NEW: dict[str, Any] = {"decisions": 150 * ROLLOUT, "config_overrides": SETTINGS, "seed": 7}
+NEW: dict[str, Any] = {"decisions": 80 * ROLLOUT, "config_overrides": SETTINGS, "seed": 7}
 SCRIPT = """
 import sys
 from pathlib import Path
