@@ -33,8 +33,8 @@ from tests.drawn import SVG, Box, boxes, contrast, letters_of
 ROOT = Path(__file__).resolve().parents[1]
 MANY: list[Game] = [game("killer_bridge", num_players=10, length="single", hand_size=5)]
 LARGEST: list[Game] = [game("killer_bridge", num_players=37), game("twenty_one", num_players=8)]
-TABLES = [pytest.param(one, id=one.spec) for one in [*GAMES, *MANY]]
-TABLES += [pytest.param(one, id=one.spec, marks=pytest.mark.slow) for one in LARGEST]
+TABLES = [pytest.param(one, id=one.spec) for one in GAMES]
+TABLES += [pytest.param(one, id=one.spec, marks=pytest.mark.uncompiled) for one in [*MANY, *LARGEST]]
 
 
 def positions(one: Game) -> list[AECEnv]:
