@@ -80,7 +80,8 @@ def register_game(declared: GameType | str) -> GameType:
     gives its type.
 
     `declared` is its GameType or the import path of the module with its GAME (`my_games.war.game`). Environments of it
-    can be had without this, by its GameType. Raises ValueError for a name that another game has, TypeError or
+    can be had without this, by its GameType. One whose module was edited and imported again takes the place of what was
+    declared there before. Raises ValueError for a name that another game has, TypeError or
     UnknownGame for what is no game, in a sentence.
     """
     found = catalogue.register_game(declared)

@@ -106,6 +106,16 @@ def test_a_name_that_is_taken_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
         backalley.register_game(5)  # type: ignore[arg-type]
 
 
+def test_a_game_that_was_edited_and_imported_again_takes_its_own_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "_registered", {"kuhn": kuhn.GAME})
+    edited = dataclasses.replace(kuhn.GAME, title="Kuhn, edited")
+    with pytest.raises(ValueError, match="a game named"):
+        backalley.register_game(edited)  # a copy, which its module does not declare
+    monkeypatch.setattr(kuhn, "GAME", edited)
+    assert backalley.register_game("tests.kuhn") is edited
+    assert backalley.game("kuhn").title == "Kuhn, edited"
+
+
 def test_a_game_that_cannot_be_loaded_does_not_stand_in_the_others_way(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("backhand", "broken")
     monkeypatch.setattr(catalogue, "own_games", lambda: names)

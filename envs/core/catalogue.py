@@ -47,14 +47,23 @@ def version_of(name: str) -> int:
 
 
 def register_game(declared: GameType | str) -> GameType:
-    """Let a game from outside this package be found by its name; `registry.register_game` enters it everywhere."""
+    """Let a game from outside this package be found by its name; `registry.register_game` enters it everywhere. One
+    whose module was edited and imported again takes the place of what was declared there before."""
     found = _imported(declared) if isinstance(declared, str) else declared
     if not isinstance(found, GameType):
         raise TypeError(f"A game is registered by its GameType or its import path, and {declared!r} was given.")
-    if found.name in own_games() or _registered.get(found.name, found) is not found:
+    known = _registered.get(found.name, found)
+    if found.name in own_games() or (known is not found and not _is_earlier(known, found)):
         raise ValueError(f"There is a game named {found.name!r} already; give {found!r} another name.")
     _registered[found.name] = found
     return found
+
+
+def _is_earlier(known: GameType, found: GameType) -> bool:
+    """Whether a game is the one that its module declared as `found` before it was imported again."""
+    here = vars(importlib.import_module(found.module)).values()
+    stands, stood = (any(value is one for value in here) for one in (found, known))
+    return known.module == found.module and stands and not stood
 
 
 def registered_games() -> list[GameType]:
