@@ -59,12 +59,13 @@ def _anchor(name: str) -> str:
 
 def _game(name: str, sources: Sequence[Source], theme: str) -> Iterator[str]:
     if name != _SEVERAL and (game := bound(sources[0].found)) is not None:
-        drawn = table_in_play(game, theme)
-        yield _image(drawn, f"A table of {name}", "table")
+        yield _image(table_in_play(game, theme), f"A table of {name}", "table")
     learned = [source.curve for source in sources if source.curve]
     if learned:
         yield "<h3>Learning curves</h3>"
-        yield from (_image(charts.svg([chart], theme), chart.title) for chart in plots.curves(learned))
+        for across in ("seconds", "decisions"):
+            drawn = plots.curves(learned, across=across)
+            yield from (_image(charts.svg([chart], theme), f"{chart.title}, by {across}") for chart in drawn)
         yield _commands([curve.command for curve in learned])
     for group in groups([source for source in sources if not source.curve]):
         with whole(group):

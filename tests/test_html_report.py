@@ -127,8 +127,12 @@ def test_a_run_is_shown_with_its_curve_and_its_evaluations(tmp_path: Path) -> No
     assert done.exit_code == 0, done.output
     page = Page(out.read_text("utf-8"))
     assert list(page.pictures()) == [
-        "A table of Pitch", "Pitch: wins against bot:book", "Pitch: mean return", "Pitch: wins",
-    ]  # fmt: skip
+        "A table of Pitch",
+        "Pitch: wins against bot:book, by seconds",
+        "Pitch: wins against bot:book, by decisions",
+        "Pitch: mean return",
+        "Pitch: wins",
+    ]
     assert page.words.count("Matches") == 1, "the evaluations of a run share a table"
     assert "backalley train pitch --seed 3" in page.words
     assert "A & B" in page.words
