@@ -16,6 +16,7 @@ from tests.kuhn import GAME as KUHN
 from tests.toy import PACK, TOY, by_hand
 
 
+@pytest.mark.uncompiled  # a small game, for which the solver would be compiled twelve times; Backhand's is, below
 @pytest.mark.parametrize("seats", [1, 2])
 @pytest.mark.parametrize("split", [0, 1, 2])
 @pytest.mark.parametrize("threads", [1, 2])
