@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from .axes import Axis, counted, linear, logarithmic, minutes, percent
@@ -10,7 +10,9 @@ from .cells import Found, bound, title
 from .charts import Chart, Dots, Lines, Mark, dots
 from .comparison import value
 from .curves import ACROSS, MEASURES, LearningCurve
+from .report import options_text
 from .sources import Source, groups, whole
+from .standing import met
 from .stats import Estimate
 
 _WORDS = {"win_share": "wins", "mean_return": "mean return", "lead": "lead in mean return"}
@@ -76,12 +78,13 @@ def _deals(group: Sequence[LearningCurve]) -> str:
 
 def _options(found: Found) -> str:
     game = bound(found)
-    changed = game.changed_options if game else {}
-    return f" ({', '.join(f'{name}={value}' for name, value in changed.items())})" if changed else ""
+    return options_text(game.changed_options) if game else ""
 
 
-def _estimate(one: Mapping[str, float]) -> Estimate:
-    return Estimate(one["mean"], one["low"], one["high"])
+def _span(numbers: Iterable[int]) -> str:
+    """Numbers of deals, in words."""
+    least, *_, most = sorted([*numbers] * 2)
+    return f"{least:,} to {most:,} deals" if least < most else f"{least:,} deals"
 
 
 def matches(files: Sequence[Found]) -> Iterator[Dots]:
@@ -95,20 +98,18 @@ def matches(files: Sequence[Found]) -> Iterator[Dots]:
         one, *others = found["agents"]
         against = f" against {others[0]['name']}" if pairs else ""
         shown += [(one["name"] + against, one)] if pairs else [(agent["name"], agent) for agent in found["agents"]]
-    deals = sorted({found["deals"] for found in files})
-    span = f"{deals[0]:,} to {deals[-1]:,}" if len(deals) > 1 else f"{deals[0]:,}"
-    about = f"{span} deals, each in every seating; lines are 95 % intervals."
-    rows = [(name, _estimate(one["mean_return"])) for name, one in shown]
+    about = f"{_span(found['deals'] for found in files)}, each in every seating; lines are 95 % intervals."
+    rows = [(name, Estimate(**one["mean_return"])) for name, one in shown]
     yield dots(f"{title(first)}{_options(first)}: mean return", about, "mean return", rows, _EVEN)
     if sides > 1:
-        rows = [(name, _estimate(one["win_share"]).percent) for name, one in shown]
+        rows = [(name, Estimate(**one["win_share"]).percent) for name, one in shown]
         chance = Mark(100 / sides, f"chance, {100 / sides:.3g} %")
         yield dots(f"{title(first)}{_options(first)}: wins", about, "wins, %", rows, chance)
 
 
 def _ratings(found: Found) -> Iterator[Dots]:
     agents = sorted(found["agents"], key=lambda one: -one["rating"]["mean"])
-    rows = [(one.get("name") or one["label"], _estimate(one["rating"])) for one in agents]
+    rows = [(one.get("name") or one["label"], Estimate(**one["rating"])) for one in agents]
     anchor = Mark(found["anchor"]["rating"], "the anchor")
     about = f"Every pairing on the same {found['deals']:,} deals; lines are 95 % intervals."
     yield dots(f"{title(found)}{_options(found)}: Elo", about, "Elo", rows, anchor)
@@ -116,24 +117,17 @@ def _ratings(found: Found) -> Iterator[Dots]:
 
 def _ladder(found: Found) -> Iterator[Dots]:
     for table in found["tables"]:
-        changed = ", ".join(f"{name}={value}" for name, value in table["options"].items())
-        head = f"{title(found)}{f' ({changed})' if changed else ''}: against {table['against']}"
-        measured = [row for row in table["rows"] if "mean_return" in row and row["label"] != "random"]
-        alone = table["sides"] == 1
-        values = [row["lead"] if alone and row.get("lead") else row["mean_return"] for row in measured]
-        rows = [(_named(row), _estimate(one)) for row, one in zip(measured, values, strict=True)]
-        if alone:
-            rows = [row for row, one in zip(rows, measured, strict=True) if one.get("lead")]
-        if not rows:
-            continue
-        unit = f"mean return less that of {table['against']}" if alone else "mean return"
-        deals = sorted({row["deals"] for row in measured})
-        span = f"{deals[0]:,} to {deals[-1]:,}" if len(deals) > 1 else f"{deals[0]:,}"
-        yield dots(head, f"{span} deals; lines are 95 % intervals. Random play is left out.", unit, rows, _EVEN)
+        best, what = table["against"], "lead" if table["sides"] == 1 else "mean_return"
+        measured = [row for row in table["rows"] if row.get(what) and row["label"] not in ("random", best)]
+        if measured:
+            rows = [(_rung(row, best), Estimate(**row[what])) for row in measured]
+            about = f"{_span(row['deals'] for row in measured)}; lines are 95 % intervals. Random play is left out."
+            unit = f"mean return less that of {best}" if what == "lead" else "mean return"
+            yield dots(f"{title(found)}{options_text(table['options'])}: against {best}", about, unit, rows, _EVEN)
 
 
-def _named(row: Found) -> str:
-    return f"{row['label']} (met it in training)" if row.get("met") else str(row["label"])
+def _rung(row: Found, best: str) -> str:
+    return f"{row['label']} (met it in training)" if met(row, best) else str(row["label"])
 
 
 def _methods(found: Found) -> Iterator[Dots]:
@@ -154,7 +148,7 @@ def _searches(found: Found) -> Iterator[Lines]:
     for row in found["rows"]:
         if row["against"] == found["best"] and "milliseconds" in row:
             name = row["agent"].partition(":")[0]
-            kinds.setdefault(name, []).append((row["milliseconds"], _estimate(row["mean_return"])))
+            kinds.setdefault(name, []).append((row["milliseconds"], Estimate(**row["mean_return"])))
     lines = [(name, sorted(points)) for name, points in kinds.items()]
     if not lines:
         return

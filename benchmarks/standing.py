@@ -39,10 +39,10 @@ def _rungs(table: Found) -> Iterator[Line]:
         best = row["label"] == table["against"]
         measured = "mean_return" in row
         lead = row.get("lead")
-        met = MET if _met(row, table["against"]) else ""
+        mark = MET if met(row, table["against"]) else ""
         yield {
             "options": changed(table["options"]),
-            "agent": f"{label(row)}{', the measure' if best else ''} {met}".rstrip(),
+            "agent": f"{label(row)}{', the measure' if best else ''} {mark}".rstrip(),
             "mean return": mean(row["mean_return"]) if measured else "",
             "95 % interval": interval(row["mean_return"]) if measured else "",
             "wins": f"{100 * row['win_share']['mean']:.2f} %" if measured else "",
@@ -77,11 +77,11 @@ def _cell(agents: Sequence[Found], gains: Any, number: int, other: int, digits: 
     if number == other:
         return "·"
     gain = Estimate(**gains[number, other]["mean_return"])
-    met = f" {MET}" if _met(agents[number], agents[other]["label"]) else ""
-    return f"{gain.mean:+.{digits}f} ± {gain.half_width:.{digits}f}{met}"
+    mark = f" {MET}" if met(agents[number], agents[other]["label"]) else ""
+    return f"{gain.mean:+.{digits}f} ± {gain.half_width:.{digits}f}{mark}"
 
 
-def _met(row: Found, against: str) -> bool:
+def met(row: Found, against: str) -> bool:
     """Whether the policy of a row met a bot in training."""
     return against.removeprefix("bot:") in row.get("met", ())
 
@@ -98,9 +98,9 @@ def notes(files: Sequence[Found]) -> list[str]:
 def _has_marks(found: Found) -> bool:
     """Whether a policy of a table met somebody there in training."""
     if "tables" in found:
-        return any(_met(row, table["against"]) for table in found["tables"] for row in table["rows"])
+        return any(met(row, table["against"]) for table in found["tables"] for row in table["rows"])
     labels = [row["label"] for row in found["agents"]]
-    return any(_met(row, label) for row in found["agents"] for label in labels)
+    return any(met(row, label) for row in found["agents"] for label in labels)
 
 
 def makers(files: Sequence[Found]) -> list[str]:
