@@ -83,7 +83,8 @@ def _options(found: Found) -> str:
 
 def _span(numbers: Iterable[int]) -> str:
     """Numbers of deals, in words."""
-    least, *_, most = sorted([*numbers] * 2)
+    found = sorted(numbers)
+    least, most = found[0], found[-1]
     return f"{least:,} to {most:,} deals" if least < most else f"{least:,} deals"
 
 
