@@ -45,6 +45,7 @@ def test_a_game_with_hidden_cards_is_refused_in_a_sentence() -> None:
         solve(KUHN)
 
 
+@pytest.mark.slow
 def test_work_that_was_kept_is_gone_on_with(tmp_path: Path) -> None:
     game, path = dataclasses.replace(TOY, enumeration_split=2).bind(), tmp_path / "found.json"
     kept = tmp_path / "found.json.unfinished"

@@ -101,6 +101,7 @@ def test_the_next_best_is_the_one_before_the_measure(monkeypatch: pytest.MonkeyP
 # Runs ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_way_with_every_seed(game: Game, tmp_path: Path) -> None:
     path = tmp_path / "methods.json"
     found = compare(game, num_seeds=2, processor_seconds=BUDGET, keep=path)

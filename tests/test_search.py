@@ -102,6 +102,7 @@ def test_unseen_cards_never_change_the_choice(game: Game, kind: str) -> None:
     unseen_cards_change_nothing(game, kind, 24)
 
 
+@pytest.mark.slow
 @BY_POLICY
 def test_unseen_cards_never_change_the_choice_by_a_policy(game: Game, count: int) -> None:
     unseen_cards_change_nothing(game, "search+policy", count)

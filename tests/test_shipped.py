@@ -52,6 +52,7 @@ def test_the_learning_curve_beside_it_is_of_its_run(game: Game, one: Shipped) ->
     assert found["points"][-1]["decisions"] == one.metadata["made"]["decisions"]
 
 
+@pytest.mark.slow
 @EACH
 def test_it_plays_under_all_options_it_serves(game: Game, one: Shipped) -> None:
     """Each value with its own others, and all pairs of options together."""
@@ -77,6 +78,7 @@ def test_the_agent_policy_is_there_right_away(game: Game) -> None:
     assert agent("policy", game).name.startswith("policy:")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="thousands of positions take minutes uncompiled")
 @pytest.mark.parametrize("game", WITH_POLICIES, ids=lambda game: game.name)
 def test_they_play_as_they_did_where_torch_cannot_be_imported(game: Game) -> None:

@@ -54,6 +54,7 @@ def openings() -> npt.NDArray[Any]:
     return shown
 
 
+@pytest.mark.slow
 def test_the_file_plays_what_the_tables_play(tmp_path: Path) -> None:
     made = mixing(tmp_path, playouts__tables=6000, playouts__labels=2)
     for _ in range(6):

@@ -116,6 +116,7 @@ def test_the_field_is_shared_as_the_settings_say(game: Any) -> None:
     assert [(one.name, one.share) for one in field_of(alone, 0.4, 0.2, 2)] == [("past", 1.0)]
 
 
+@pytest.mark.slow
 @BY_NAME
 def test_what_too_short_a_run_leaves_is_the_planner_as_it_began(game: Any, tmp_path: Path) -> None:
     settings = TINY | {"run.phases": "plans", "run.gate_deals": 16}

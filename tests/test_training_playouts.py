@@ -97,6 +97,7 @@ def upper_half_wins(options: Any, state: Any, deck: npt.NDArray[Any]) -> None:
         state.seat = OVER
 
 
+@pytest.mark.slow
 def test_the_cards_of_playouts_do_not_depend_on_the_lot_that_chose_them(tmp_path: Path) -> None:
     kernels = high_card.GAME.kernels._replace(step=double_or_nothing, deal=upper_half_wins)
     game = dataclasses.replace(high_card.GAME, kernels=kernels, cards_needed=lambda options: 1).bind(seats=1)
@@ -109,6 +110,7 @@ def test_the_cards_of_playouts_do_not_depend_on_the_lot_that_chose_them(tmp_path
     assert abs(gains.mean()) < 4 / np.sqrt(len(gains))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["kuhn", "pitch"])
 def test_labels_and_weights_are_the_same_on_any_number_of_threads(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

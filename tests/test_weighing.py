@@ -108,6 +108,7 @@ def test_blocks_do_not_depend_on_how_many_worlds_are_asked_for() -> None:
 # What is drawn --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @BY_NAME
 def test_worlds_drawn_explain_what_others_did(game: Game) -> None:
     batch = played_by_bots(game, 24, 12)

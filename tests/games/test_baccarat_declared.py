@@ -197,6 +197,7 @@ def test_the_counter_gives_the_best_answer_to_a_declared_five(decks: Any, side: 
     assert given == [DRAW if answer is None else answer for answer in best]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dealt", [(2, 0, 3, 6), (9, 9, 6, 5), (0, 4, 5, 0), (7, 7, 8, 6), (1, 2, 4, 2)])
 def test_what_an_answer_is_worth_is_exact_over_the_cards_left(dealt: tuple[int, int, int, int]) -> None:
     """In a shoe from which a coup is gone, by cards, not by totals."""

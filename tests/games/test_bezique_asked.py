@@ -163,6 +163,7 @@ def test_worlds_agree_with_who_was_asked_to_declare(given: dict[str, Any]) -> No
     assert len(seen) == 5, f"positions of some kind did not come up: {seen}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [{}, {"stock_top_open": False}, {"seven_is_declaration": False, "reuse": "once"}])
 def test_worlds_are_even_over_all_that_the_asking_leaves_possible(given: dict[str, Any]) -> None:
     """Near the end of the stock, against a count of every way to place the cards that the seat cannot."""

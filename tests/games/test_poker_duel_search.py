@@ -37,6 +37,7 @@ def split_by(search: RaceAgent, tables: BatchEnv, forgets: bool) -> list[npt.NDA
     return made
 
 
+@pytest.mark.slow
 def test_all_steps_of_a_split_choose_the_same_with_no_memory_of_each_other() -> None:
     """Each decision has a key of its own; without what it remembers the search has to find the same plan again."""
     found = []

@@ -231,6 +231,7 @@ def play(game: Game, episodes: int, seed: int, policy: Any) -> BatchEnv:
     return tables
 
 
+@pytest.mark.slow
 def test_banks_end_by_the_king_once_for_four_eights() -> None:
     def policy(records: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
         return np.select(
