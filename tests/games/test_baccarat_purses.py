@@ -119,8 +119,8 @@ def test_money_is_shown_in_whole_units_and_debts_as_such() -> None:
         env.step(env.game.action_number(bet))
     assert env.engine.batch.state["units"][0].tolist() == pytest.approx([90.95, 90, -181])
     assert shown(0) == ([1090, 70_090, 86], [0, 0, 1])
-    shown = " ".join(env.game.table_str(env.engine.batch.state[0], 0).split())
-    assert "seat 2 has the bank, has -86.00" in shown
+    told = " ".join(env.game.table_str(env.engine.batch.state[0], 0).split())
+    assert "seat 2 has the bank, has -86.00" in told
 
 
 TABLES: list[dict[str, Any]] = [

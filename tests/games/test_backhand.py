@@ -114,7 +114,7 @@ def test_every_bot_beats_random_play_and_the_last_one_beats_all(name: str) -> No
     """On the same decks, by more than the 95 % interval."""
     game = backalley.game(name)
     *others, last = (f"bot:{bot}" for bot in game.bots)
-    pairs = [("random", bot, 20_000) for bot in (*others, last)] + [(bot, last, 150_000) for bot in others]
+    pairs = [("random", bot, 20_000) for bot in (*others, last)] + [(bot, last, 300_000) for bot in others]
     for weaker, stronger, deals in pairs:
         line_up = [agent(spec, game) for spec in (weaker, stronger)]
         difference = evaluate(game, line_up, deals=deals, seed=1).differences[0]

@@ -112,7 +112,7 @@ def check_table(options: Any, state: Any, moved: int, mask: npt.NDArray[np.int8]
 
 
 @pytest.mark.slow
-@settings(max_examples=150 if COMPILED else 20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300 if COMPILED else 20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(choices, st.integers(0, 2**32))
 def test_money_is_whole_and_conserved_after_every_action(chosen: dict[str, Any], seed: int) -> None:
     game = GAME.bind(chosen)
