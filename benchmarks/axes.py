@@ -60,7 +60,7 @@ def plain(step: float) -> Form:
 
 def percent(value: float) -> str:
     """A share in hundredths."""
-    return f"{100 * value:g} %" if abs(100 * value - round(100 * value)) > 1e-6 else f"{round(100 * value)} %"
+    return f"{round(100 * value, 6) + 0.0:g} %"
 
 
 def minutes(seconds: Sequence[float]) -> tuple[float, str]:

@@ -19,9 +19,13 @@ from .stats import Estimate
 WIDTH, MARGIN = 960.0, 22.0
 HEIGHT = 300.0
 """Of the field of a chart with lines, at least."""
-TITLE, SMALL, LINE = 17.0, 13.0, 17.0
-_LABEL_ROOM = 0.3
-"""Of the width, at most, for the names of lines."""
+TITLE, SMALL, LINE, ROW = 17.0, 13.0, 17.0, 26.0
+FOOT = 2 * LINE + MARGIN / 2
+"""Beneath the field: ticks, and the unit."""
+_ROOM = WIDTH - 4 * MARGIN
+"""For words, within a chart's panel."""
+_BESIDE, _BEFORE = 0.3 * WIDTH, 0.42 * WIDTH
+"""For the names of lines and of rows, at most."""
 PALETTE = {
     "light": ("#0072b2", "#c2500a", "#00805e", "#a63f7e", "#8a6a00", "#5b4bb5", "#4d5560"),
     "dark": ("#62b8f0", "#ff8f50", "#35cf9f", "#e79bc9", "#e8bf45", "#b3a6ff", "#b8c0ca"),
@@ -91,10 +95,31 @@ def _said(chart: Chart) -> str:
     return f"{chart.title}. {chart.about} {'; '.join(values)}."
 
 
+def shortened(name: str, room: float) -> str:
+    """A name that takes no more than this room: without its middle, where it is longer, since names of a kind differ at
+    their ends."""
+    kept = len(name) - 1
+    cut = name
+    while letters.width(cut, SMALL) > room:
+        cut = f"{name[: kept // 3]}…{name[-(kept - kept // 3) :]}"
+        kept -= 1
+    return cut
+
+
+def _head(chart: Chart) -> list[tuple[str, float]]:
+    """The lines above the field, each with its size: the title, and what it is about."""
+    titles = [(line, TITLE) for line in letters.broken(chart.title, TITLE, _ROOM, True)]
+    return titles + [(line, SMALL) for line in letters.broken(chart.about, SMALL, _ROOM)]
+
+
+def _field_begins(chart: Chart) -> float:
+    """How far below the panel's upper edge."""
+    return 8 + sum(size + 4 for _, size in _head(chart)) + LINE
+
+
 def _height(chart: Chart) -> float:
-    head = TITLE + LINE * (1 + len(letters.broken(chart.about, SMALL, WIDTH - 4 * MARGIN)))
-    field = len(chart.rows) * 26.0 + 8 if isinstance(chart, Dots) else max(HEIGHT, len(chart.lines) * LINE)
-    return head + 14 + field + 2 * LINE + MARGIN / 2
+    field = len(chart.rows) * ROW + 8 if isinstance(chart, Dots) else max(HEIGHT, len(chart.lines) * LINE)
+    return _field_begins(chart) + field + FOOT
 
 
 class Field(NamedTuple):
@@ -116,13 +141,12 @@ class Field(NamedTuple):
 
 def _draw(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Chart, y: float, height: float) -> None:
     canvas.box(MARGIN, y, WIDTH - 2 * MARGIN, height, scheme.panel, 8, stroke=scheme.edge, stroke_width=1)
-    top, left = y + TITLE + 8, 2 * MARGIN
-    canvas.text(left, top, chart.title, TITLE, scheme.word, True)
-    for line in letters.broken(chart.about, SMALL, WIDTH - 4 * MARGIN):
-        top += LINE
-        canvas.text(left, top, line, SMALL, scheme.quiet)
-    top += LINE + 6
-    below = y + height - 2 * LINE - MARGIN / 2
+    base = y + 4
+    for line, size in _head(chart):
+        base += size + 4
+        title = size == TITLE
+        canvas.text(2 * MARGIN, base, line, size, scheme.word if title else scheme.quiet, title)
+    top, below = y + _field_begins(chart), y + height - FOOT
     if isinstance(chart, Dots):
         _dots(canvas, scheme, palette, chart, top, below)
     else:
@@ -131,8 +155,7 @@ def _draw(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Chart,
 
 def _lines(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Lines, top: float, below: float) -> None:
     across, upward = chart.axes
-    room = _LABEL_ROOM * WIDTH
-    named = [letters.broken(name, SMALL, room)[0] for name, _ in chart.lines]
+    named = [shortened(name, _BESIDE) for name, _ in chart.lines]
     beside = max(letters.width(name, SMALL) for name in named) + 12
     left = 2 * MARGIN + max(letters.width(upward.form(tick), SMALL) for tick in upward.ticks) + 8
     field = Field(left, top, WIDTH - 2 * MARGIN - left - beside, below - top)
@@ -173,8 +196,7 @@ def _line(canvas: Canvas, colour: str, points: Sequence[tuple[float, float, floa
 
 
 def _dots(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Dots, top: float, below: float) -> None:
-    room = 0.42 * WIDTH
-    named = [letters.broken(name, SMALL, room)[0] for name, _ in chart.rows]
+    named = [shortened(name, _BEFORE) for name, _ in chart.rows]
     left = 2 * MARGIN + max(letters.width(name, SMALL) for name in named) + 14
     field = Field(left, top, WIDTH - 3 * MARGIN - left, below - top)
     _across(canvas, scheme, field, chart.axis, chart.across)
@@ -185,7 +207,7 @@ def _dots(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Dots, 
         start = min(x + 5, field.left + field.width - letters.width(words, SMALL))
         canvas.text(start, field.top - 3, words, SMALL, scheme.quiet)
     for place, (name, (_, one)) in enumerate(zip(named, chart.rows, strict=True)):
-        y, colour = field.top + (place + 0.5) * 26 + 4, palette[0]
+        y, colour = field.top + (place + 0.5) * ROW + 4, palette[0]
         low, mean, high = (field.x(chart.axis, value) for value in (one.low, one.mean, one.high))
         canvas.text(field.left - 14 - letters.width(name, SMALL), y + SMALL * 0.36, name, SMALL, scheme.word)
         canvas.add("line", x1=low, y1=y, x2=high, y2=y, stroke=colour, stroke_width=3, stroke_opacity=0.55)

@@ -80,7 +80,6 @@ def table_in_play(game: Game, theme: str) -> str:
 
 
 def _figures(files: Sequence[Found], theme: str) -> Iterator[str]:
-    files = [_as_shown(found) for found in files]
     first = files[0]
     kind, words = SHOWN[first["kind"]]
     game = bound(first) if "game" in first else None
@@ -97,13 +96,6 @@ def _figures(files: Sequence[Found], theme: str) -> Iterator[str]:
         yield from (paragraph(note, _inline) for note in shown.notes)
     yield _commands(kinds.commands(kind, files))
     yield from dict.fromkeys(paragraph(_measured(found)) for found in files)
-
-
-def _as_shown(found: Found) -> Found:
-    """A tournament's agents go by their names, where those of a cross table have labels."""
-    if found["kind"] != "tournament":
-        return found
-    return {**found, "agents": [{**one, "label": one["name"]} for one in found["agents"]]}
 
 
 def _measured(found: Found) -> str:

@@ -228,10 +228,9 @@ MADE_BY = {
     )
 }
 """Kinds whose files one command makes for any game: a page may ask for them before they are measured."""
+_STANDINGS = ("ladder", "ladders", "cross")
 NOTES: dict[str, Callable[[Sequence[Found]], list[str]]] = {
-    "ladder": standing.notes,
-    "ladders": standing.notes,
-    "cross": standing.notes,
+    **dict.fromkeys(_STANDINGS, standing.notes),
     "methods": comparison.notes,
     "methods_means": comparison.notes,
     "searches": costs.notes,
@@ -257,7 +256,7 @@ def figures(kind: str, files: Sequence[Found]) -> Figures | str:
 
 def commands(kind: str, files: Sequence[Found]) -> list[str]:
     """The lines that made these files, and the policies in them."""
-    more = standing.makers(files) if kind in ("ladder", "ladders", "cross") else []
+    more = standing.makers(files) if kind in _STANDINGS else []
     return list(dict.fromkeys([*(found["command"] for found in files), *more]))
 
 

@@ -23,8 +23,7 @@ from backalley.agents.watching import picture
 from backalley.envs.core.catalogue import game as game_of
 
 from . import charts, plots
-from .curves import names
-from .sources import sources
+from .sources import all_sources
 
 FOLDER = "docs/pictures"
 _PART = re.compile(r"<!-- picture: (\w+)((?: \w+=[\w.]+)*) -->\n.*?<!-- /picture -->", re.DOTALL)
@@ -57,9 +56,7 @@ def with_pictures(text: str, page: Path, root: Path) -> tuple[str, dict[Path, st
     def plotted(found: re.Match[str]) -> str:
         name, paths = found[1], found[2].split()
         path = root / FOLDER / f"{name}.svg"
-        called = zip(paths, names([Path(place) for place in paths]), strict=True)
-        given = [one for place, name in called for one in sources(root / place, name)]
-        made = plots.drawn(given)
+        made = plots.drawn(all_sources([root / place for place in paths]))
         files[path] = charts.svg(made)
         words = "; ".join(chart.title for chart in made)
         command = " ".join(["backalley plot", *paths, f"--out {FOLDER}/{name}.svg"])

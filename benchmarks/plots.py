@@ -11,7 +11,7 @@ from .charts import Chart, Dots, Lines, Mark, dots
 from .comparison import value
 from .curves import ACROSS, MEASURES, LearningCurve
 from .report import options_text
-from .sources import Source, groups, whole
+from .sources import Source, groups, in_pairs, whole
 from .standing import met
 from .stats import Estimate
 
@@ -40,8 +40,7 @@ def curves(
 def _curves(group: Sequence[LearningCurve], measure: str | None, across: str, log: bool) -> Chart:
     first = group[0]
     game = bound(first.found())
-    sides = game.num_sides if game else 2
-    shown = measure or ("lead" if sides == 1 else "win_share")
+    shown = measure or ("lead" if game and game.num_sides == 1 else "win_share")
     lines = [(curve.name, curve.series(shown, across)) for curve in group]
     all_x = [x for _, points in lines for x, _ in points]
     if log and min(all_x) <= 0:
@@ -49,9 +48,9 @@ def _curves(group: Sequence[LearningCurve], measure: str | None, across: str, lo
     divided, unit = minutes(all_x) if across.endswith("seconds") else counted(all_x)
     unit += {"seconds": " of training", "processor_seconds": " of processor time"}.get(across, across)
     lines = [(name, [(x / divided, one) for x, one in points]) for name, points in lines]
-    mark = _EVEN
+    mark: Mark | None = _EVEN
     if shown == "win_share":
-        mark = Mark(1 / sides, f"chance, {100 / sides:.3g} %")
+        mark = _chance(1, game.num_sides) if game else None
     return Lines(
         f"{title(first.found())}{_options(first.found())}: {_WORDS[shown]} against {first.opponent}",
         f"Learning curve; the band is the 95 % interval{_deals(group)}.",
@@ -62,11 +61,16 @@ def _curves(group: Sequence[LearningCurve], measure: str | None, across: str, lo
     )
 
 
+def _chance(whole: float, sides: int) -> Mark:
+    """What equal players win, where all wins are `whole`."""
+    return Mark(whole / sides, f"chance, {100 / sides:.3g} %")
+
+
 def _axes(
-    lines: Sequence[tuple[str, Sequence[tuple[float, Estimate]]]], mark: Mark, log: bool, *, share: bool = False
+    lines: Sequence[tuple[str, Sequence[tuple[float, Estimate]]]], mark: Mark | None, log: bool, *, share: bool = False
 ) -> tuple[Axis, Axis]:
     all_x = [x for _, points in lines for x, _ in points]
-    ends = [value for _, points in lines for _, one in points for value in one] + [mark.value]
+    ends = [value for _, points in lines for _, one in points for value in one] + ([mark.value] if mark else [])
     upward = linear(ends, percent if share else None)
     return (logarithmic(all_x) if log else linear([0.0, *all_x])), upward
 
@@ -92,8 +96,7 @@ def matches(files: Sequence[Found]) -> Iterator[Dots]:
     """Evaluations of one game under the same options: mean returns, and wins where there is somebody to beat. Of two
     agents the first is shown against the second; of more, and where seats play alone, each for itself."""
     first = files[0]
-    sides = len(set(first["sides"]))
-    pairs = sides > 1 and all(len(found["agents"]) == 2 for found in files)
+    sides, pairs = len(set(first["sides"])), all(map(in_pairs, files))
     shown: list[tuple[str, Found]] = []
     for found in files:
         one, *others = found["agents"]
@@ -104,13 +107,12 @@ def matches(files: Sequence[Found]) -> Iterator[Dots]:
     yield dots(f"{title(first)}{_options(first)}: mean return", about, "mean return", rows, _EVEN)
     if sides > 1:
         rows = [(name, Estimate(**one["win_share"]).percent) for name, one in shown]
-        chance = Mark(100 / sides, f"chance, {100 / sides:.3g} %")
-        yield dots(f"{title(first)}{_options(first)}: wins", about, "wins, %", rows, chance)
+        yield dots(f"{title(first)}{_options(first)}: wins", about, "wins, %", rows, _chance(100, sides))
 
 
 def _ratings(found: Found) -> Iterator[Dots]:
     agents = sorted(found["agents"], key=lambda one: -one["rating"]["mean"])
-    rows = [(one.get("name") or one["label"], Estimate(**one["rating"])) for one in agents]
+    rows = [(one["label"], Estimate(**one["rating"])) for one in agents]
     anchor = Mark(found["anchor"]["rating"], "the anchor")
     about = f"Every pairing on the same {found['deals']:,} deals; lines are 95 % intervals."
     yield dots(f"{title(found)}{_options(found)}: Elo", about, "Elo", rows, anchor)
@@ -140,7 +142,9 @@ def _methods(found: Found) -> Iterator[Dots]:
             for gain in [value(row, bot)]
         ]
         about = f"{found['processor_seconds']:g} s of processor time each, {found['deals']:,} deals; 95 % intervals."
-        yield dots(f"{title(found)}: ways to train, against {bot}", about, "mean return", rows, _EVEN)
+        alone = any("lead" in row["against"].get(bot, ()) for row in found["rows"])
+        unit = f"mean return less that of {bot}" if alone else "mean return"
+        yield dots(f"{title(found)}: ways to train, against {bot}", about, unit, rows, _EVEN)
 
 
 def _searches(found: Found) -> Iterator[Lines]:

@@ -44,6 +44,12 @@ class Source(NamedTuple):
     """Where `found` is a learning curve."""
 
 
+def all_sources(paths: Sequence[Path], *, evaluations: bool = True) -> list[Source]:
+    """What there is at all these paths, each under a name that tells it from the others. Raises what `sources` does."""
+    named = zip(paths, curves.names(paths), strict=True)
+    return [one for path, name in named for one in sources(path, name, evaluations=evaluations)]
+
+
 def sources(path: Path, name: str, *, evaluations: bool = True) -> list[Source]:
     """What there is at a path: the folder of a run or of a policy, a file of results, or a folder of such files; `name`
     is what its curve goes by. Without `evaluations` a run is its curve alone. Raises ValueError in a sentence for what
@@ -89,7 +95,11 @@ def _of_file(path: Path, name: str) -> list[Source]:
     if kind not in SHOWN:
         known = ", ".join([*SHOWN, curves.KIND, _TRAINING])
         raise ValueError(f"{path} is of the kind {kind!r}; a report shows: {known}.")
-    return [Source(path, found)]
+    one = Source(path, found)
+    if kind == "tournament":  # its agents go by their names, where those of a cross table have labels
+        with whole([one]):
+            found["agents"] = [{**agent, "label": agent["name"]} for agent in found["agents"]]
+    return [one]
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from backalley.benchmarks import axes, charts, curves, docs, plots, results
 from backalley.benchmarks.charts import Dots, Lines, Mark
 from backalley.benchmarks.stats import Estimate
 from backalley.cli import main
+from backalley.envs.core.pictures import letters
 from backalley.envs.core.pictures.colours import DARK, LIGHT
 from tests.drawn import SVG, Box, boxes, contrast, letters_of
 
@@ -80,9 +81,11 @@ def test_zero_has_no_sign() -> None:
 def many_lines(count: int) -> Lines:
     """Lines that all end at nearly the same height, under long names."""
     points = [[(1.0, Estimate(0.1, 0.0, 0.2)), (9.0, Estimate(0.5 + n / 1e4, 0.4, 0.6))] for n in range(count)]
-    lines = [(f"a policy with the rather long name of number {n}", one) for n, one in enumerate(points)]
+    lines = [
+        (f"a policy with a name that is longer than there is room, of number {n}", one) for n, one in enumerate(points)
+    ]
     axes_of = (axes.linear([0, 9]), axes.linear([0, 0.6]))
-    return Lines("Many", "About " * 60, "minutes", lines, axes_of, Mark(0.6, "chance"))
+    return Lines("Many " * 60, "About " * 60, "minutes", lines, axes_of, Mark(0.6, "chance"))
 
 
 def some_dots(count: int) -> Dots:
@@ -100,12 +103,22 @@ def test_nothing_is_cut_off_and_no_two_names_touch(count: int, theme: str) -> No
     panels = [box for box in boxes(root) if box.stroke]
     assert len(panels) == 2
     assert not panels[0].overlaps(panels[1])
-    letters = letters_of(root)
-    assert all(any(letter.within(panel) for panel in panels) and letter.within(sheet) for letter in letters)
-    names = [letter for letter in letters if letter.fill in charts.PALETTE[theme]]
+    drawn_letters = letters_of(root)
+    assert all(any(letter.within(panel) for panel in panels) and letter.within(sheet) for letter in drawn_letters)
+    names = [letter for letter in drawn_letters if letter.fill in charts.PALETTE[theme]]
     lines = sorted({letter.y for letter in names})
     assert len(lines) == count
     assert all(below - above >= charts.LINE - 0.02 for above, below in itertools.pairwise(lines))
+
+
+def test_names_that_are_cut_keep_what_tells_them_apart() -> None:
+    room = 120.0
+    cut = [charts.shortened(f"runs/of/a/long/evening/number/{n}", room) for n in (17, 18)]
+    assert cut[0] != cut[1]
+    for one in cut:
+        assert "…" in one
+        assert letters.width(one, charts.SMALL) <= room
+    assert charts.shortened("short", room) == "short"
 
 
 def test_values_stand_where_the_axis_says() -> None:
@@ -156,10 +169,23 @@ def test_powers_begin_above_zero(tmp_path: Path) -> None:
     assert plots.curves([curve], across="decisions")
 
 
+def test_of_a_game_unknown_here_nothing_is_said_about_chance(tmp_path: Path) -> None:
+    curve = curves.read_curve(curve_file(tmp_path, game="elsewhere-v0"), "mine")
+    (chart,) = plots.curves([curve])
+    assert chart.title == "elsewhere-v0: wins against bot:book"
+    assert chart.mark is None
+    assert "chance" not in charts.svg([chart])
+
+
 def test_names_are_as_long_as_tells_them_apart() -> None:
     paths = [Path("runs/a/policy"), Path("runs/b/policy"), Path("other")]
     assert curves.names(paths) == ["a/policy", "b/policy", "other"]
     assert curves.names([Path("runs/a"), Path("runs/a")]) == ["a", "a"]
+
+
+def test_help_names_all_that_can_be_drawn() -> None:
+    told = CliRunner().invoke(main, ["plot", "--help"]).output.replace(",", " ").replace(".", " ").split()
+    assert {*curves.MEASURES, *curves.ACROSS} <= set(told)
 
 
 def run(*words: object) -> Any:

@@ -138,6 +138,19 @@ def test_a_run_is_shown_with_its_curve_and_its_evaluations(tmp_path: Path) -> No
     assert "A & B" in page.words
 
 
+def test_a_tournament_is_shown_under_the_names_of_its_agents(tmp_path: Path) -> None:
+    cross = json.loads((docs.RESULTS / "cross_pitch.json").read_text("utf-8"))
+    agents = [{"name": f"mine:{one['label']}", "rating": one["rating"]} for one in cross["agents"]]
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({**cross, "kind": "tournament", "agents": agents}))
+    page = Page(html_report.page(sources.sources(path, "x")))
+    assert "Pitch: Elo" in page.pictures()
+    assert all(page.words.count(one["name"]) >= 2 for one in agents)
+    path.write_text(json.dumps({**cross, "kind": "tournament", "agents": [5]}))
+    with pytest.raises(ValueError, match=r"x\.json: not what a file of the kind 'tournament' holds"):
+        sources.sources(path, "x")
+
+
 def test_words_of_a_file_are_words_and_no_html(tmp_path: Path) -> None:
     agents = json.loads(evaluation(tmp_path, "x").read_text())["agents"]
     bad = "<script>alert(1)</script>"

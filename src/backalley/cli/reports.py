@@ -34,13 +34,10 @@ def plot(
 ) -> None:
     """Plot learning curves of runs and policies, and files of results. A chart for each game, options and opponent."""
     from backalley.benchmarks import charts, plots
-    from backalley.benchmarks.curves import names
-    from backalley.benchmarks.sources import sources
+    from backalley.benchmarks.sources import all_sources
 
     check_picture(path)
-    given = [
-        one for place, name in zip(paths, names(paths), strict=True) for one in sources(place, name, evaluations=False)
-    ]
+    given = all_sources(paths, evaluations=False)
     drawn = charts.svg(plots.drawn(given, measure, across, log=log), theme_of(dark))
     write_picture(path, drawn, zoom)
     words = [*map(str, paths), *["--log"] * log, *["--dark"] * dark]
@@ -61,14 +58,13 @@ def plot(
 def report(paths: tuple[Path, ...], path: Path, heading: str, dark: bool) -> None:
     """Put runs and results on one page. Tables drawn, learning curves, charts, figures with their intervals."""
     from backalley.benchmarks import html_report
-    from backalley.benchmarks.curves import names
-    from backalley.benchmarks.sources import sources
+    from backalley.benchmarks.sources import all_sources
     from backalley.envs.core.durable import write_file
 
     if path.suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"A report is .html, and {path.name!r} is not.")
     check_place(path)
-    found = [one for place, name in zip(paths, names(paths), strict=True) for one in sources(place, name)]
+    found = all_sources(paths)
     write_file(path, html_report.page(found, heading=heading, theme=theme_of(dark)).encode())
     click.echo(f"Written to {path}.")
     again(command_line("report", *map(str, paths), *["--dark"] * dark, out=path, title=heading))
