@@ -43,16 +43,21 @@ Play = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int8], int, int], npt.NDA
 
 class RaceAgent(Agent):
     """Actions raced over up to `worlds` worlds a decision, played on by the game's strongest fast bot; decisions that a
-    game takes in one go (`GameType.plans`) as whole plans, each over up to PLANS_WORTH times as many.
+    game takes in one go (`GameType.plans`) as whole plans, each over up to PLANS_WORTH times as many, and there by its
+    best bot: what takes that one long is to draw up plans, and here they are laid down as they are.
+
+    *Measured* in Poker Duel, mean return of search:96 against the best bot over 400 deals: +0.070 ± 0.046 played on by
+    the fast one, +0.125 ± 0.048 by the best, for two and a half times as long; four times the worlds and the fast one
+    came to +0.077 ± 0.051 (300 deals).
 
     With a `player`, an agent that has a kernel, that one plays on, and stands for the best bot; where it plans by
     values of its own (an array `values` among its `arrays`), plans are drawn up by these.
 
     It departs from what the game's best bot would do, or from the planner's first choice, only where another leads by
-    more than the game's caution (`GameType.caution`); where that bot plays exactly (`Bot.solves`) it is followed, and
-    nothing is searched. With `milliseconds`, no round begins after that time for each decision, on each core: the
-    choice then depends on the clock. Without, it depends on the view alone: not on the batch, nor on `num_threads` (0:
-    every core).
+    more than the game's caution (`GameType.caution`, for plans `Plans.caution`); where that bot plays exactly
+    (`Bot.solves`) it is followed, and nothing is searched. With `milliseconds`, no round begins after that time for
+    each decision, on each core: the choice then depends on the clock. Without, it depends on the view alone: not on the
+    batch, nor on `num_threads` (0: every core).
     """
 
     def __init__(
@@ -87,15 +92,20 @@ class RaceAgent(Agent):
             self.note = (
                 f"{self.note} Its worlds are {'' if infers else 'not '}weighed by what others have done.".strip()
             )
-        self._table = (
-            WeighedWorlds(game, num_threads, player=player)
-            if self.keeps_trail
-            else Worlds(game, num_threads, uniform=False, player=player)
-        )
         plans = game.type.plans
-        planned = plans is not None and not plans.refuses(game.options)
-        values = PlannerAgent(game, getattr(player, "arrays", {}).get("values")).values if planned else None
-        self._plans = PlanWorlds(game, values, num_threads, player=player) if values is not None else None
+        if plans is not None and plans.refuses(game.options):
+            plans = None
+        plays_on = player or (self._exact if plans else None)
+        self._table = (
+            WeighedWorlds(game, num_threads, player=plays_on)
+            if self.keeps_trail
+            else Worlds(game, num_threads, uniform=False, player=plays_on)
+        )
+        self._plans: PlanWorlds | None = None
+        if plans is not None:
+            self.plans_caution = plans.caution
+            values = PlannerAgent(game, getattr(player, "arrays", {}).get("values")).values
+            self._plans = PlanWorlds(game, values, num_threads, player=plays_on)
         self._kept: dict[int, RacedPlans] = {}  # saves time, and nothing else
         self._decisions, self._worlds = 0, 0
 
@@ -196,7 +206,7 @@ class RaceAgent(Agent):
         return [
             RacedPlans(
                 some.plans[k],
-                decide(race.values[k], race.played[k], race.running[k], 0, self.caution, value[k], error[k]),
+                decide(race.values[k], race.played[k], race.running[k], 0, self.plans_caution, value[k], error[k]),
                 value[k],
                 error[k],
                 race.played[k],

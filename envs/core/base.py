@@ -136,7 +136,8 @@ class GameType:
     infers: bool = False
     """Whether searches draw them if nothing else is said: where that pays at equal processor time."""
     caution: float = 1.0
-    """Standard errors by which an action must lead the best bot's own for a search to prefer it."""
+    """Standard errors by which an action must lead the best bot's own for a search to prefer it; whole plans have
+    `Plans.caution`."""
     plans: Plans | None = None
     """How decisions that belong together are taken in one go, by values that can be learned; None: one by one."""
     suits: Suits | None = None

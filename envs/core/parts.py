@@ -103,6 +103,9 @@ class Plans(NamedTuple):
     refuses: Callable[[Any], str]
     """`refuses(options)`: why nothing can be planned under these options, in a clause; empty where it can. No
     kernel."""
+    caution: float = 1.0
+    """Standard errors by which a plan must lead the planner's first choice for a search to prefer it; other decisions
+    of the game have `GameType.caution`."""
 
 
 class Enumeration(NamedTuple):

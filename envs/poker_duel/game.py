@@ -45,6 +45,11 @@ GAME = GameType(
     suits=Suits(no_suits, actions=((0, 52),)),
     leaf_value=rules.leaf_value,
     imagine=imagining.imagine,
+    # Of exchanges; splits have the caution of plans. *Measured*, mean return of search:96 against `strong` over the
+    # same 400 deals: +0.125 with a caution of 1 in exchanges, +0.142 with one of 3, by which they are left to `strong`
+    # (+0.018 ± 0.020 apart). In misère nothing is planned, and 1 and 2 came to -0.018 ± 0.038 and 0.000 ± 0.037 against
+    # `misere`.
+    caution=3.0,
     plans=Plans(
         parts=SLOTS,
         steps=HAND,

@@ -12,6 +12,7 @@ from backalley.agents.base import view_of
 from backalley.agents.plan_worlds import digest_of
 from backalley.agents.planner import PlannerAgent
 from backalley.agents.race import RaceAgent
+from backalley.agents.registry import agent
 from backalley.benchmarks.evaluate import evaluate
 from backalley.envs.core.catalogue import game_type
 from backalley.envs.core.kernel import COMPILED
@@ -84,6 +85,40 @@ def test_a_split_that_was_begun_otherwise_is_gone_on_with() -> None:
     found = RaceAgent(GAME, WORLDS, num_threads=1).judge(view)
     assert (found.action == PlannerAgent(GAME).act(view)).all(), "around other cards the planner knows one split only"
     assert not np.isfinite(found.value).any()
+
+
+def test_the_best_bot_plays_on_where_splits_are_compared() -> None:
+    """What takes it long is to draw up a split, and here splits are laid down as they are."""
+    tables = BatchEnv(GAME, 2, seed=8)
+    tables.reset()
+    view = view_of(tables.engine, np.arange(2), np.zeros(2, np.uint64))
+    found, strong, greedy = (
+        RaceAgent(GAME, WORLDS, num_threads=1, player=player).judge(view).value
+        for player in (None, agent("bot:strong", GAME), agent("bot:greedy", GAME))
+    )
+    np.testing.assert_array_equal(found, strong)
+    assert (found != greedy).any()
+
+
+@pytest.mark.parametrize("of_plans", [False, True])
+def test_splits_and_exchanges_each_have_a_caution_of_their_own(of_plans: bool) -> None:
+    """Who is bold in one alone departs there alone: from the planner in splits, from the bot in exchanges."""
+    tables, bot, planner = BatchEnv(GAME, 8, seed=8), agent("bot", GAME), PlannerAgent(GAME)
+    search = RaceAgent(GAME, WORLDS, num_threads=1)
+    search.caution, search.plans_caution = (np.inf, 0.0) if of_plans else (0.0, np.inf)
+    tables.reset()
+    departed = {True: 0, False: 0}
+    for number in range(2 * HAND + 8):
+        view = view_of(tables.engine, np.arange(8), np.full(8, number, np.uint64))
+        splits = tables.engine.batch.state["phase"] == ARRANGE
+        if number in (0, HAND) or not splits.any():
+            found = search.judge(view).action
+            usual = np.where(splits, planner.act(view), bot.act(view))
+            for kind in (True, False):
+                departed[kind] += int((found != usual)[splits == kind].sum())
+        tables.step(planner.act(view))
+    assert departed[of_plans] > 0
+    assert departed[not of_plans] == 0
 
 
 def test_taking_a_split_back_gives_what_was_dealt() -> None:
