@@ -13,7 +13,6 @@ def searches(files: Sequence[Found]) -> Iterator[Line]:
     several = len(files) > 1
     for found in files:
         for row in found["rows"]:
-            less = row.get("less")
             yield {
                 "game": title(found) if several else "",
                 "options": changed(found["options"]),
@@ -21,7 +20,9 @@ def searches(files: Sequence[Found]) -> Iterator[Line]:
                 "against": f"`{row['against']}`" if row["against"] else "",
                 "mean return": mean(row["mean_return"]),
                 "95 % interval": interval(row["mean_return"]),
-                "less, on the same decks": _less(less) if less else "",
+                "less, on the same decks": "; ".join(
+                    f"`{name}`: {mean(lead)} ({interval(lead)})" for name, lead in _leads(found, row).items()
+                ),
                 "ms a decision": f"{row['milliseconds']:.3g}" if "milliseconds" in row else "",
                 "worlds": f"{row['worlds']:.1f}" if "worlds" in row else "",
                 "deals": f"{row['deals']:,}",
@@ -42,8 +43,11 @@ def crowds(files: Sequence[Found]) -> Iterator[Line]:
         }
 
 
-def _less(less: Found) -> str:
-    return f"`{less['agent']}`: {mean(less['lead'])} ({interval(less['lead'])})"
+def _leads(found: Found, row: Found) -> dict[str, Found]:
+    """Over whom a row has a lead on the same decks: who it is held against, and where seats play alone the best bot."""
+    less = row.get("less")
+    leads = {less["agent"]: less["lead"]} if less else {}
+    return leads | ({found["best"]: row["lead"]} if "lead" in row else {})
 
 
 def _time(found: Found, row: Found) -> str:

@@ -148,19 +148,22 @@ def _methods(found: Found) -> Iterator[Dots]:
 
 
 def _searches(found: Found) -> Iterator[Lines]:
-    """Strength against cost: a point for each agent, and a line through one kind of search."""
+    """Strength against cost: a point for each agent, and a line through one kind of search. Where seats play alone,
+    strength is what they gain more than the best bot on the same decks."""
     kinds: dict[str, list[tuple[float, Estimate]]] = {}
+    alone = found["sides"] == 1
+    what, shown = ("lead", f"Mean return less that of {found['best']}") if alone else ("mean_return", "Mean return")
     for row in found["rows"]:
-        if row["against"] == found["best"] and "milliseconds" in row:
+        if row["against"] == ("" if alone else found["best"]) and "milliseconds" in row:
             name = row["agent"].partition(":")[0]
-            kinds.setdefault(name, []).append((row["milliseconds"], Estimate(**row["mean_return"])))
+            kinds.setdefault(name, []).append((row["milliseconds"], Estimate(**row[what])))
     lines = [(name, sorted(points)) for name, points in kinds.items()]
     if not lines:
         return
     deals = max(row["deals"] for row in found["rows"])
     yield Lines(
-        f"{title(found)}{_options(found)}: search against {found['best'] or 'nobody'}",
-        f"Mean return by what a decision costs; bands are 95 % intervals over {deals:,} deals at most.",
+        f"{title(found)}{_options(found)}: search {'beside' if alone else 'against'} {found['best']}",
+        f"{shown} by what a decision costs; bands are 95 % intervals over {deals:,} deals at most.",
         "milliseconds of processor time for a decision with a choice",
         lines,
         _axes(lines, _EVEN, True),

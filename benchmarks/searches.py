@@ -208,15 +208,22 @@ def _found(game: Game, row: Row, sample: Sample, rows: Sequence[Row], samples: S
         "mean_return": stats.mean_interval(gained).to_json(),
         "win_share": stats.share_interval(won).to_json(),
     }
-    if row.base:
-        (base,) = (
-            _gains(other)
-            for one, other in zip(rows, samples, strict=True)
-            if (one.agent, one.against) == (row.base, row.against)
+
+    def over(base: str) -> tuple[int, dict[str, float]]:
+        """On how many decks it was held against another one's play against the same, and what it gained more."""
+        (other,) = (
+            _gains(sample)
+            for one, sample in zip(rows, samples, strict=True)
+            if (one.agent, one.against) == (base, row.against)
         )
-        both = min(len(base), len(gained))
-        less = stats.mean_interval(gained[:both] - base[:both]).to_json()
+        both = min(len(other), len(gained))
+        return both, stats.mean_interval(gained[:both] - other[:both]).to_json()
+
+    if row.base:
+        both, less = over(row.base)
         found["less"] = {"agent": row.base, "deals": both, "lead": less}
+    if game.num_sides == 1 and row is not rows[0]:
+        _, found["lead"] = over(rows[0].agent)
     return found
 
 

@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from backalley.agents.registry import agent
-from backalley.benchmarks import costs, docs, processor_time, publication, results, searches
+from backalley.benchmarks import costs, docs, plots, processor_time, publication, results, searches
+from backalley.benchmarks.charts import Lines
 from backalley.benchmarks.evaluate import evaluate
 from backalley.benchmarks.keys import Space
 from backalley.benchmarks.processor_time import Stopwatch, Timed, cost
@@ -74,6 +75,26 @@ def test_the_figures_are_those_of_evaluations_on_the_same_decks(game: Game) -> N
     shown = costs.text_of(found)
     assert "search:2 =" in shown
     assert "search:6 4x" in shown
+
+
+def test_where_one_plays_alone_all_are_held_against_the_best_bot_too(game: Game) -> None:
+    """Mean returns there are mostly the cards' luck: what tells agents apart is a difference on the same decks."""
+    found = searches.searches("backhand", (2,), NUMBERS)
+    rows = {row["agent"]: row for row in found["rows"]}
+    best = rows.pop(found["best"])
+    assert "lead" not in best
+    by_hand = evaluate("backhand", ["search:2", found["best"]], deals=32, seed=7, space=Space.PUBLICATION)
+    lead, behind = rows["search:2"]["lead"], by_hand.differences[0]
+    assert [lead["low"], lead["mean"], lead["high"]] == pytest.approx([-behind.high, -behind.mean, -behind.low])
+    assert rows["mc:2"]["lead"] == rows["mc:2"]["less"]["lead"]
+    shown = costs.text_of(found)
+    assert shown.count(f"{found['best']}: ") == len(rows)
+    (chart,) = plots.of_results([found])
+    assert isinstance(chart, Lines)
+    assert found["best"] in chart.title
+    assert sorted(point.mean for _, point in dict(chart.lines)["search"]) == sorted(
+        row["lead"]["mean"] for name, row in rows.items() if name.startswith("search:")
+    )
 
 
 def test_it_goes_on_where_it_was_stopped(game: Game, tmp_path: Path) -> None:
