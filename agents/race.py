@@ -79,7 +79,11 @@ class RaceAgent(Agent):
                 f"{name_of(player)} has no kernel, so no search can play on by it; bots and policies have."
             )
         self.worlds, self.milliseconds = worlds, milliseconds
-        kind = "search" if player is None else f"search+{name_of(player).partition(':')[0]}"
+        kind = "search"
+        if player is not None:
+            # The policy that comes with a game is `policy`, whatever it is called under these options.
+            called = name_of(player)
+            kind += "+policy" if called.startswith("policy:") else f"+{called}"
         self.name = f"{kind}:{worlds}" + ("" if milliseconds is None else f":{milliseconds:g}")
         if player is not None:
             self.identity, self.note = player.identity, player.note

@@ -1,7 +1,7 @@
 """Agents by name: `random`, `bot`, `bot:NAME`, `policy`, `policy:NAME`, `plans` (a game's planner before it has learned
-anything), `search[:WORLDS[:MILLISECONDS]]`, `search+policy[:WORLDS[:MILLISECONDS]]` (played on by that policy),
-`mc:WORLDS[:MILLISECONDS]`, `human`, the folder of a trained policy, or one's own: `module:Class`, `file.py:Class`,
-`sb3:model.zip`.
+anything), `search[:WORLDS[:MILLISECONDS]]`, `search+AGENT[:WORLDS[:MILLISECONDS]]` (played on by `policy`, a bot or the
+folder of a policy), `mc:WORLDS[:MILLISECONDS]`, `human`, the folder of a trained policy, or one's own: `module:Class`,
+`file.py:Class`, `sb3:model.zip`.
 
 A name always means its agent, also where a folder is called so: that folder is `./policy`, or a Path.
 """
@@ -9,6 +9,7 @@ A name always means its agent, also where a folder is called so: that folder is 
 from __future__ import annotations
 
 import difflib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ from .rule_based import BotAgent, RandomAgent
 from .search import search_agent
 
 FORMS = "the folder of a trained policy, module:Class, file.py:Class or sb3:model.zip"
-SEARCH_BY_POLICY = f"search+{shipped.FOLDER}"
+SEARCH_BY = "search+"
+SEARCH_BY_POLICY = SEARCH_BY + shipped.FOLDER
 
 
 def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Agent:
@@ -59,6 +61,8 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
         return race_agent(spec, game, num_threads)
     if kind == SEARCH_BY_POLICY:
         return race_agent(spec, game, num_threads, _policy(_shipped(game, None), game))
+    if spec.startswith(SEARCH_BY):
+        return _search_by(spec.removeprefix(SEARCH_BY), game, num_threads)
     if kind == "sb3":
         from .sb3_model import SB3Agent  # needs Stable-Baselines3
 
@@ -70,9 +74,21 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
     names = named(game)
     near = difflib.get_close_matches(spec, [*names, *game.bots], 1)
     meant = "" if not near else f" Did you mean {near[0] if near[0] in names else f'bot:{near[0]}'}?"
-    by_policy = [f"{SEARCH_BY_POLICY}[:WORLDS[:MILLISECONDS]]"] if shipped.FOLDER in names else []
-    shown = ", ".join([*names, *by_policy, "search[:WORLDS[:MILLISECONDS]]", "mc:WORLDS[:MILLISECONDS]"])
+    searches = [f"{kind}[:WORLDS[:MILLISECONDS]]" for kind in ("search", f"{SEARCH_BY}AGENT")]
+    shown = ", ".join([*names, *searches, "mc:WORLDS[:MILLISECONDS]"])
     raise ValueError(f"There is no agent {spec!r}; an agent is {shown}, {FORMS}.{meant}")
+
+
+def _search_by(words: str, game: Game, num_threads: int) -> Agent:
+    """The search that `AGENT[:WORLDS[:MILLISECONDS]]` names. Numbers at its end are worlds and milliseconds: AGENT may
+    have a colon itself. Raises ValueError in a sentence."""
+    fields = words.split(":")
+    while len(fields) > 1 and re.fullmatch(r"[0-9.]+", fields[-1]):
+        fields.pop()
+    player = ":".join(fields)
+    if player.startswith(SEARCH_BY) or not player:
+        raise ValueError(f"{SEARCH_BY}{words} names nobody to play on; name a bot or a policy, as in search+bot:96.")
+    return race_agent("search" + words.removeprefix(player), game, num_threads, agent(player, game))
 
 
 def named(game: Game) -> list[str]:

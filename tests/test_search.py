@@ -11,11 +11,12 @@ import numpy.typing as npt
 import pytest
 
 from backalley.agents.base import Agent, View, view_of
-from backalley.agents.race import FIRST, RaceAgent
+from backalley.agents.race import FIRST, WORLDS, RaceAgent
 from backalley.agents.races import decide, drop_hopeless
 from backalley.agents.registry import agent
 from backalley.agents.rule_based import BotAgent, random_rows
 from backalley.agents.search import SearchAgent
+from backalley.agents.shipped import policy_for
 from backalley.agents.worlds import Worlds, world_keys
 from backalley.benchmarks.evaluate import evaluate
 from backalley.envs.core import rng
@@ -223,6 +224,11 @@ def test_search_beats_the_bot_it_plays_on_with(spec: str) -> None:
         ("search:", "cannot be read; a search is search, search:WORLDS or search:WORLDS:MILLISECONDS, as in search:96"),
         ("search:20:5:1", "cannot be read"),
         ("search+policy:many", r"a search is search\+policy, search\+policy:WORLDS or .*, as in search\+policy:96 or"),
+        ("search+nobody:24", "There is no agent 'nobody'"),
+        ("search+mc:20", "The agent 'mc' cannot be read"),
+        ("search+:24", r"search\+:24 names nobody to play on; name a bot or a policy"),
+        ("search+search+bot:24", "names nobody to play on"),
+        ("search+bot:1:2:3", "cannot be read"),
         ("search:1000001", "worlds is 1000001; a search takes 1 to 1,000,000 worlds"),
     ],
 )
@@ -239,6 +245,12 @@ def test_a_search_plays_on_by_who_has_a_kernel() -> None:
     assert (search.name, search.identity, search.note) == ("search+policy:24", policy.identity, policy.note)
     with pytest.raises(ValueError, match="mc:3 has no kernel, so no search can play on by it"):
         RaceAgent(game, 24, player=agent("mc:3", game))
+    folder = policy_for(game).folder
+    for player, budget in (("bot", ":24"), ("bot:counter", ":24:1000"), (f"{folder}", ":12:50"), (f"{folder}", "")):
+        by = agent(f"search+{player}{budget}", game)
+        assert isinstance(by, RaceAgent)
+        assert by.name.endswith(budget or f":{WORLDS}")
+        assert (by._base.name, by.identity) == (agent(player, game).name, agent(player, game).identity)
     with pytest.raises(ValueError, match="comes with no policy"):
         agent("search+policy", KUHN)
 

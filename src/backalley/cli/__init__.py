@@ -21,8 +21,9 @@ def main() -> None:
 
     Agents are named random, human, bot (a game's best), bot:NAME, policy (the one that comes with a game), policy:NAME,
     plans (a game's planner, untrained), search[:WORLDS[:MILLISECONDS]] (a search with so many redrawn worlds at most,
-    and so much time, for each decision), mc:WORLDS[:MILLISECONDS] (a plainer one), by the folder of a trained policy,
-    or, for one's own, module:Class, file.py:Class or sb3:model.zip.
+    and so much time, for each decision), search+AGENT[:WORLDS[:MILLISECONDS]] (the same, played on by policy, a bot or
+    the folder of a policy), mc:WORLDS[:MILLISECONDS] (a plainer one), by the folder of a trained policy, or, for one's
+    own, module:Class, file.py:Class or sb3:model.zip.
     """
 
 
