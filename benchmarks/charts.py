@@ -122,6 +122,10 @@ def _height(chart: Chart) -> float:
     return _field_begins(chart) + field + FOOT
 
 
+_PLACES = 24
+"""Where in a field the words of its mark may stand."""
+
+
 class Field(NamedTuple):
     """The part of a chart in which values stand."""
 
@@ -164,25 +168,56 @@ def _lines(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Lines
         y, words = field.y(upward, tick), upward.form(tick)
         _rule(canvas, scheme, field.left, y, field.left + field.width, y)
         canvas.text(field.left - 8 - letters.width(words, SMALL), y + SMALL * 0.36, words, SMALL, scheme.quiet)
-    if chart.mark:
-        y = field.y(upward, chart.mark.value)
-        _rule(canvas, scheme, field.left, y, field.left + field.width, y, dashed=True)
-        above = y - 5 - SMALL > field.top
-        start = field.left + field.width - letters.width(chart.mark.words, SMALL) - 4
-        canvas.text(start, y - 5 if above else y + SMALL + 2, chart.mark.words, SMALL, scheme.quiet)
-    ends = _apart([field.y(upward, points[-1][1].mean) for _, points in chart.lines], top, below)
-    for place, ((_, points), name, end) in enumerate(zip(chart.lines, named, ends, strict=True)):
-        colour = palette[place % len(palette)]
-        at = [
-            (field.x(across, x), field.y(upward, one.mean), field.y(upward, one.low), field.y(upward, one.high))
+    lines = [
+        [
+            Drawn(field.x(across, x), field.y(upward, one.mean), field.y(upward, one.low), field.y(upward, one.high))
             for x, one in points
         ]
-        _line(canvas, colour, at)
+        for _, points in chart.lines
+    ]
+    if chart.mark:
+        y, wide = field.y(upward, chart.mark.value), letters.width(chart.mark.words, SMALL)
+        _rule(canvas, scheme, field.left, y, field.left + field.width, y, dashed=True)
+        base = y - 5 if y - 5 - SMALL > field.top else y + SMALL + 2
+        canvas.text(_clear(field, wide, base, lines), base, chart.mark.words, SMALL, scheme.quiet)
+    ends = _apart([points[-1].mean for points in lines], top, below)
+    for place, (points, name, end) in enumerate(zip(lines, named, ends, strict=True)):
+        colour = palette[place % len(palette)]
+        _line(canvas, colour, points)
         canvas.text(field.left + field.width + 10, end + SMALL * 0.36, name, SMALL, colour)
 
 
-def _line(canvas: Canvas, colour: str, points: Sequence[tuple[float, float, float, float]]) -> None:
-    """A line through (x, mean, low, high), with its interval around it."""
+class Drawn(NamedTuple):
+    """Where a value and its interval stand on the sheet."""
+
+    x: float
+    mean: float
+    low: float
+    high: float
+
+
+def _clear(field: Field, wide: float, base: float, lines: Sequence[Sequence[Drawn]]) -> float:
+    """Where words so wide begin whose letters stand on `base`: as far right in the field as no line and no interval
+    lies there; at its right end where all is full."""
+    right = field.left + field.width - wide - 4
+    for step in range(_PLACES):
+        start = right - step * (field.width - wide - 8) / (_PLACES - 1)
+        if not any(_meets(points, start - 4, start + wide + 4, base - SMALL, base + 2) for points in lines):
+            return start
+    return right
+
+
+def _meets(points: Sequence[Drawn], left: float, right: float, top: float, bottom: float) -> bool:
+    """Whether the boxes that hold a line, from point to point, reach into this one."""
+    for one, other in zip(points, points[1:] or points, strict=False):
+        beside = max(one.x, other.x) < left or min(one.x, other.x) > right
+        if not beside and min(one.high, other.high) <= bottom and max(one.low, other.low) >= top:
+            return True
+    return False
+
+
+def _line(canvas: Canvas, colour: str, points: Sequence[Drawn]) -> None:
+    """A line through points, with its interval around it."""
     if len(points) > 1:
         around = [(x, low) for x, _, low, _ in points] + [(x, high) for x, _, _, high in reversed(points)]
         canvas.add("polygon", points=_joined(around), fill=colour, fill_opacity=0.16)

@@ -131,6 +131,24 @@ def test_values_stand_where_the_axis_says() -> None:
     assert (second - first) / (high - low) == pytest.approx(0.25, abs=1e-3)
 
 
+@pytest.mark.parametrize("x", [0.3, 5.0, 8.9])
+def test_the_words_of_a_mark_stand_clear_of_what_is_drawn(x: float) -> None:
+    """At the right, or farther left where an interval crosses the mark there."""
+    point, band = Estimate(0.3, 0.1, 0.5), [(0.0, Estimate(0.3, 0.2, 0.4)), (4.0, Estimate(0.3, 0.2, 0.4))]
+    for lines in ([("one", [(x, point)])], [("one", [(x, point)]), ("several", band)]):
+        chart = Lines("T", "", "unit", lines, (axes.linear([0, 9]), axes.linear([0, 0.6])), Mark(0.3, "chance"))
+        root = ET.fromstring(charts.svg([chart]))
+        without = {str(letter) for letter in letters_of(ET.fromstring(charts.svg([chart._replace(mark=None)])))}
+        words = [letter for letter in letters_of(root) if str(letter) not in without]
+        assert len(words) == len("chance")
+        upright = [one for one in root.iter(f"{SVG}line") if one.attrib["x1"] == one.attrib["x2"]]
+        (line,) = (float(one.attrib["x1"]) for one in upright if one.attrib["stroke"] in charts.PALETTE["light"])
+        assert all(letter.x + letter.width < line or letter.x > line for letter in words)
+        for shape in root.iter(f"{SVG}polygon"):
+            ends = [float(pair.split(",")[0]) for pair in shape.attrib["points"].split()]
+            assert all(letter.x > max(ends) for letter in words)
+
+
 @pytest.mark.parametrize(("theme", "scheme"), [("light", LIGHT), ("dark", DARK)])
 def test_lines_stand_out_from_their_ground(theme: str, scheme: Any) -> None:
     assert all(contrast(colour, scheme.panel) >= 4.5 for colour in charts.PALETTE[theme])
