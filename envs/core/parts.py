@@ -48,7 +48,8 @@ class Bot(NamedTuple):
     act: Callable[..., int]
     doc: str
     fast: bool = True
-    """Whether it decides fast enough (a few microseconds) for a search to play games out with it by the thousand."""
+    """Whether it decides fast enough (a few microseconds) for a search to play games out with it by the thousand. Where
+    decisions are planned in one go (`GameType.plans`) a search plays on with the best bot all the same."""
     solves: Callable[..., bool] | None = None
     """`solves(options, observation)`, a kernel for a bot that is not fast: whether it plays exactly here, so that there
     is nothing to be learned. Everywhere else it plays as the game's best fast bot does."""
