@@ -74,7 +74,8 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
     names = named(game)
     near = difflib.get_close_matches(spec, [*names, *game.bots], 1)
     meant = "" if not near else f" Did you mean {near[0] if near[0] in names else f'bot:{near[0]}'}?"
-    searches = [f"{kind}[:WORLDS[:MILLISECONDS]]" for kind in ("search", f"{SEARCH_BY}AGENT")]
+    by_policy = [SEARCH_BY_POLICY] if shipped.FOLDER in names else []
+    searches = [f"{kind}[:WORLDS[:MILLISECONDS]]" for kind in (*by_policy, "search", f"{SEARCH_BY}AGENT")]
     shown = ", ".join([*names, *searches, "mc:WORLDS[:MILLISECONDS]"])
     raise ValueError(f"There is no agent {spec!r}; an agent is {shown}, {FORMS}.{meant}")
 

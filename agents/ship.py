@@ -19,6 +19,7 @@ from typing import Any
 import click
 
 import backalley
+from backalley.command import Commands
 from backalley.envs.core import durable
 from backalley.envs.core.base import Game
 
@@ -118,7 +119,7 @@ def read_digests(game: Game) -> dict[str, str]:
     return found
 
 
-@click.group()
+@click.group(cls=Commands)
 def main() -> None:
     """Policies that come with their games."""
 
@@ -146,10 +147,7 @@ def _values(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ..
 )
 def add(run: Path, name: str, game: str | None, serves: dict[str, list[str]]) -> None:
     """Let the policy in RUN come with its game, as NAME."""
-    try:
-        click.echo(f"Written to {ship(run, name, None if game is None else backalley.game(game), serves)}.")
-    except ValueError as error:
-        raise click.ClickException(str(error)) from None
+    click.echo(f"Written to {ship(run, name, None if game is None else backalley.game(game), serves)}.")
 
 
 @main.command()

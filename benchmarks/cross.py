@@ -19,6 +19,7 @@ import backalley
 from backalley.agents.base import Agent
 from backalley.agents.registry import agent as agent_of
 from backalley.agents.shipped import NoPolicy, policy_for
+from backalley.command import Command
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game as game_of
 from backalley.progress import progress_bar
@@ -78,7 +79,7 @@ def cross(
     return ranking, {**found, "kind": "cross"}
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("game")
 @click.argument("others", nargs=-1, metavar="[LABEL=AGENT]...", callback=labelled)
 @click.option("--threads", type=click.IntRange(0), default=0, help="Threads; every core by default.")
@@ -92,11 +93,8 @@ def main(game: str, others: dict[str, str], threads: int, folder: Path | None) -
     words = [found.spec, *(f"{label}={spec}" for label, spec in others.items())]
     words += ["--json", folder.as_posix()] if folder else []
     line = shlex.join(["python", "-m", "backalley.benchmarks.cross", *words])
-    try:
-        with progress_bar(found.name) as progress:
-            ranking, payload = cross(found, others, num_threads=threads, progress=progress, keep=path)
-    except ValueError as error:
-        raise click.ClickException(str(error)) from None
+    with progress_bar(found.name) as progress:
+        ranking, payload = cross(found, others, num_threads=threads, progress=progress, keep=path)
     click.echo(f"\n{ranking.table()}\n")
     if path is not None:
         results.write(path, {**payload, "command": line})

@@ -19,6 +19,7 @@ import numpy as np
 import backalley
 from backalley.agents.base import answer, follow, view_of
 from backalley.agents.registry import agent as agent_of
+from backalley.command import Command
 from backalley.envs.core.base import Game
 from backalley.envs.core.vector import BatchEnv
 from backalley.progress import progress_bar
@@ -84,7 +85,7 @@ def table(found: dict[str, Any]) -> str:
     return text(head, rows)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("games", nargs=-1)
 @click.option("--json", "folder", type=click.Path(path_type=Path, file_okay=False), help="Write a file here.")
 def main(games: tuple[str, ...], folder: Path | None) -> None:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 import backalley
 from backalley.agents.rule_based import random_rows
+from backalley.command import Command
 from backalley.envs.core.base import Game
 from backalley.envs.core.vector import BatchEnv
 
@@ -123,7 +124,7 @@ def hold_returns(game: Game, returns: npt.NDArray[np.float64], where: str) -> No
         raise BrokenPromise(f"{where}: returns sum to {np.abs(returns.sum(1)).max():g} instead of 0.")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("games", nargs=-1)
 @click.option(
     "--decisions", type=click.IntRange(1), default=10_000_000, show_default=True, help="Random decisions of each game."

@@ -24,6 +24,7 @@ import backalley
 from backalley.agents.base import Agent
 from backalley.agents.registry import agent as agent_of
 from backalley.agents.shipped import NoPolicy, policy_for
+from backalley.command import Command
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.durable import Unfinished
@@ -234,7 +235,7 @@ def labelled(ctx: click.Context, parameter: click.Parameter, given: tuple[str, .
     return found
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("games", nargs=-1)
 @click.option("--with", "others", multiple=True, metavar="LABEL=AGENT", callback=labelled, help="One more agent.")
 @click.option("--threads", type=click.IntRange(0), default=0, help="Threads; every core by default.")
@@ -251,11 +252,8 @@ def main(games: tuple[str, ...], others: dict[str, str], threads: int, folder: P
         words = [game.spec, *(word for label, spec in others.items() for word in ("--with", f"{label}={spec}"))]
         words += ["--json", folder.as_posix()] if folder else []
         line = shlex.join(["python", "-m", "backalley.benchmarks.ladder", *words])
-        try:
-            with progress_bar(game.name) as progress:
-                found = ladder(game, others, num_threads=threads, told=progress, keep=path) | {"command": line}
-        except ValueError as error:
-            raise click.ClickException(str(error)) from None
+        with progress_bar(game.name) as progress:
+            found = ladder(game, others, num_threads=threads, told=progress, keep=path) | {"command": line}
         click.echo(f"\n{table(found)}\n")
         if path is not None:
             results.write(path, found)

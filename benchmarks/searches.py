@@ -26,6 +26,7 @@ import backalley
 from backalley.agents.base import Agent
 from backalley.agents.registry import agent as agent_of
 from backalley.agents.shipped import NoPolicy, policy_for
+from backalley.command import Command, whole_numbers
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.durable import Unfinished
@@ -241,19 +242,6 @@ def command(game: Game, points: Sequence[int], numbers: Numbers, folder: Path | 
     return shlex.join(["python", "-m", "backalley.benchmarks.searches", *words])
 
 
-def whole_numbers(ctx: click.Context, parameter: click.Parameter, given: str | None) -> tuple[int, ...] | None:
-    """Numbers of 0 or more, with commas."""
-    if given is None:
-        return None
-    try:
-        found = tuple(int(part) for part in given.split(","))
-        if min(found) < 0:
-            raise ValueError
-        return found
-    except ValueError:
-        raise click.BadParameter(f"{given!r} is not a list of whole numbers with commas.", ctx, parameter) from None
-
-
 def numbers_given(ctx: click.Context, parameter: click.Parameter, given: str | None) -> Numbers | None:
     """The four numbers."""
     found = whole_numbers(ctx, parameter, given)
@@ -268,7 +256,7 @@ def numbers_given(ctx: click.Context, parameter: click.Parameter, given: str | N
     return Numbers(*found)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("games", nargs=-1)
 @click.option("--minutes", type=float, default=10.0, show_default=True, help="Of every core, for each game.")
 @click.option(
@@ -304,14 +292,11 @@ def main(
         path = None if folder is None else folder / f"searches_{game.name}.json"
         if path is not None:
             results.check_place(path)
-        try:
-            with progress_bar(game.name) as progress:
-                found = numbers or find_numbers(plan_of(game), points, minutes, num_threads, progress)
-                line = command(game, points, found, folder)
-                progress.say(line)
-                made = searches(game, points, found, num_threads=num_threads, progress=progress, keep=path)
-        except ValueError as error:
-            raise click.ClickException(str(error)) from None
+        with progress_bar(game.name) as progress:
+            found = numbers or find_numbers(plan_of(game), points, minutes, num_threads, progress)
+            line = command(game, points, found, folder)
+            progress.say(line)
+            made = searches(game, points, found, num_threads=num_threads, progress=progress, keep=path)
         made["command"] = line
         if path is not None:
             results.write(path, made)

@@ -237,7 +237,7 @@ def test_what_cannot_be_compared_is_a_sentence(game: Game, tmp_path: Path) -> No
     ):
         done = CliRunner().invoke(methods.main, [*words, *more])
         assert sentence in done.output
-        assert done.exit_code == 1
+        assert done.exit_code == 2
         assert path.read_bytes() == kept
     path.write_text('{"rows": 3}')
     done = CliRunner().invoke(methods.main, words)
@@ -245,7 +245,7 @@ def test_what_cannot_be_compared_is_a_sentence(game: Game, tmp_path: Path) -> No
     assert path.read_text() == '{"rows": 3}'
     done = CliRunner().invoke(methods.main, ["no_such_game"])
     assert "no_such_game" in done.output
-    assert done.exit_code == 1
+    assert done.exit_code == 2
 
 
 def test_the_command(game: Game, tmp_path: Path) -> None:

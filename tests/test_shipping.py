@@ -195,4 +195,4 @@ def test_the_commands_ship_and_write_digests(game: Game, tmp_path: Path) -> None
     assert json.loads(path.read_text()) == before
     wrong = CliRunner().invoke(shipping.main, ["add", str(tmp_path / "nowhere"), "standard", "--game", game.spec])
     assert "There is no policy in" in wrong.output
-    assert wrong.exit_code == 1
+    assert wrong.exit_code == 2

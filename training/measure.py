@@ -28,6 +28,7 @@ from backalley.agents.gymnasium_env import GymnasiumEnv
 from backalley.agents.network_agent import one_thread
 from backalley.agents.rule_based import RandomAgent
 from backalley.benchmarks import results, tabular
+from backalley.command import Command
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game as game_of
 
@@ -172,7 +173,7 @@ def _summary(turns: list[Turn]) -> dict[str, Any]:
     }
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("game")
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), default=120.0, show_default=True)
 @click.option("--json", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write the figures here, too.")

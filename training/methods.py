@@ -32,6 +32,7 @@ from backalley.benchmarks.evaluate import evaluate
 from backalley.benchmarks.keys import Space
 from backalley.benchmarks.report import Report
 from backalley.benchmarks.tabular import text
+from backalley.command import INTERRUPTED, Command
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game as game_of
 from backalley.progress import progress_bar
@@ -281,7 +282,7 @@ def table(found: Mapping[str, Any]) -> str:
     return "\n\n".join([found["game"], text(plain, shown, left=2), *comparison.notes([found])])
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("game")
 @click.option("--seeds", type=click.IntRange(1, MOST_SEEDS), default=3, show_default=True, help="Runs of each method.")
 @click.option(
@@ -298,10 +299,7 @@ def table(found: Mapping[str, Any]) -> str:
 @click.option("--json", "folder", type=click.Path(path_type=Path, file_okay=False), help="Write a file here.")
 def main(game: str, seeds: int, processor_seconds: float, methods: str, runs: Path, folder: Path | None) -> None:
     """Compare ways to train a policy for GAME."""
-    try:
-        found = backalley.game(game)
-    except ValueError as error:
-        raise click.ClickException(str(error)) from None
+    found = backalley.game(game)
     path = None if folder is None else folder / f"methods_{found.name}.json"
     if path is not None:
         results.check_place(path)
@@ -319,9 +317,7 @@ def main(game: str, seeds: int, processor_seconds: float, methods: str, runs: Pa
             )
     except (Stopped, KeyboardInterrupt):
         click.echo("Stopped; the same line goes on.", err=True)
-        raise click.exceptions.Exit(130) from None
-    except ValueError as error:
-        raise click.ClickException(str(error)) from None
+        raise click.exceptions.Exit(INTERRUPTED) from None
     click.echo(f"\n{table(made)}\n")
     click.echo(f"Again: {made['command']}", err=True)
 

@@ -24,6 +24,7 @@ import torch
 import backalley
 from backalley.agents.network_agent import one_thread
 from backalley.benchmarks import results, tabular
+from backalley.command import Command, whole_numbers
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game as game_of
 
@@ -139,27 +140,27 @@ def _of(row: Mapping[str, Any]) -> str:
     return f" ({row['commit'][:7]})" if "commit" in row else ""
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("game")
 @click.option("--phases", default="ppo,playouts", show_default=True, help="Kinds of phases, with commas.")
-@click.option("--threads", default="1,2", show_default=True, help="Numbers of threads, with commas.")
+@click.option(
+    "--threads", default="1,2", show_default=True, callback=whole_numbers, help="Numbers of threads, with commas."
+)
 @click.option("--before", type=click.Path(path_type=Path), metavar="CHECKOUT", help="Former sources.")
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), default=120.0, show_default=True)
 @click.option("--json", "folder", type=click.Path(path_type=Path, file_okay=False), help="Write a file here.")
-def main(game: str, phases: str, threads: str, before: Path | None, seconds: float, folder: Path | None) -> None:
+def main(
+    game: str, phases: str, threads: tuple[int, ...], before: Path | None, seconds: float, folder: Path | None
+) -> None:
     """Measure how many decisions, samples, labels and playouts a second the phases of training GAME make."""
     found = backalley.game(game)
     path = None if folder is None else folder / f"rates_{found.name}.json"
     if path is not None:
         results.check_place(path)
-    words = [found.spec, "--phases", phases, "--threads", threads, "--seconds", f"{seconds:g}"]
+    words = [found.spec, "--phases", phases, "--threads", ",".join(map(str, threads)), "--seconds", f"{seconds:g}"]
     words += ["--before", before.as_posix()] if before else []
     words += ["--json", folder.as_posix()] if folder else []
-    try:
-        numbers = [int(number) for number in threads.split(",")]
-        made = rates(found, phases.split(","), numbers, seconds, before=before)
-    except ValueError as error:
-        raise click.ClickException(str(error)) from None
+    made = rates(found, phases.split(","), threads, seconds, before=before)
     click.echo(table(made))
     if path is not None:
         results.write(path, made | {"command": shlex.join(["python", "-m", "backalley.training.rates", *words])})

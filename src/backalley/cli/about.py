@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 import backalley
+from backalley.command import CommandError
 
-from .program import CommandError
 from .shared import (
     again,
     command_line,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 import backalley
+from backalley.command import INTERRUPTED
 from backalley.progress import progress_bar
 
-from .program import INTERRUPTED
 from .shared import (
     again,
     agents_of,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from backalley.command import INTERRUPTED
 from backalley.progress import progress_bar
 
-from .program import INTERRUPTED
 from .shared import (
     game_of,
     option_option,

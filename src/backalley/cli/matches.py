@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from backalley.command import INTERRUPTED
 from backalley.progress import progress_bar
 
-from .program import INTERRUPTED
 from .shared import (
     again,
     agents_of,
