@@ -40,6 +40,8 @@ class Tables:
     def __init__(self, game: Game, renamed: Sequence[Symmetry], seed: int) -> None:
         self.game, self.renamed = game, renamed
         self.alike, self.noticed = list(range(len(renamed))), dict[int, str]()
+        self.columns = np.array([symmetry.observation for symmetry in renamed])
+        self.chosen = np.array([symmetry.chosen for symmetry in renamed])
         self.random = np.random.default_rng(seed)
         self.engine = Engine(game, len(renamed))
         self.deck = self.engine.fresh_deck()
@@ -86,28 +88,31 @@ class Tables:
 
     def compare(self) -> None:
         """Leave the tables behind at which more than names differs from the first."""
+        batch, acting = self.engine.batch, self.engine.acting
         rows, seats = np.array(self.alike), np.arange(self.game.num_seats)
         seen = self.engine.observe(np.repeat(rows, len(seats)), np.tile(seats, len(rows)))
         seen = seen.reshape(len(rows), len(seats), -1)
-        for row, shown in zip(self.alike.copy(), seen, strict=True):
-            what = self.difference(row, shown != seen[0][:, self.renamed[row].observation])
-            if what:
-                self.noticed[row] = what
-                self.alike.remove(row)
+        columns = seen != seen[0][:, self.columns[rows]].swapaxes(0, 1)
+        differ = columns.any(axis=(1, 2)) | (batch.seat[rows] != batch.seat[0]) | (acting[rows] != acting[0])
+        differ |= (batch.mask[rows] != batch.mask[0][self.chosen[rows]]).any(axis=1)
+        differ |= (batch.reward[rows] != batch.reward[0]).any(axis=1)
+        for place in np.flatnonzero(differ):
+            row = int(rows[place])
+            self.noticed[row] = self.difference(row, columns[place])
+            self.alike.remove(row)
         self.seen = seen[0]
 
     def difference(self, row: int, columns: np.ndarray[Any, Any]) -> str:
-        """What differs at a table; nothing, most of the time."""
-        batch, symmetry = self.engine.batch, self.renamed[row]
+        """What differs at a table where something does."""
+        batch = self.engine.batch
         if batch.seat[row] != batch.seat[0] or self.engine.acting[row] != self.engine.acting[0]:
             return "who is to act"
-        if not np.array_equal(batch.mask[row], batch.mask[0][symmetry.chosen]):
+        if not np.array_equal(batch.mask[row], batch.mask[0][self.chosen[row]]):
             return "what is legal"
         if not np.array_equal(batch.reward[row], batch.reward[0]):
             return "rewards"
         wrong = np.flatnonzero(columns.any(axis=0))
-        places = self.game.observation_fields.items()
-        return next(name for name, place in places if wrong[0] < place.stop) if len(wrong) else ""
+        return next(name for name, place in self.game.observation_fields.items() if wrong[0] < place.stop)
 
 
 def play(game: Game, renamed: Sequence[Symmetry], seed: int, bot: Bot | None = None) -> Iterator[Tables]:

@@ -184,5 +184,5 @@ def test_an_opponent_is_taken_for_one_who_splits_as_the_bots_do() -> None:
 @pytest.mark.slow
 def test_the_search_beats_the_strong_bot() -> None:
     """Played on by `greedy` it came to half of this."""
-    found = evaluate(GAME, ["search:24", "bot:strong"], deals=200, num_threads=2)
+    found = evaluate(GAME, ["search:12", "bot:strong"], deals=200, num_threads=2)
     assert found.agents[0].mean_return.low > 0.05
