@@ -43,7 +43,7 @@ Play = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int8], int, int], npt.NDA
 
 class RaceAgent(Agent):
     """Actions raced over up to `worlds` worlds a decision, played on by the game's strongest fast bot; decisions that a
-    game takes in one go (`GameType.plans`) as whole plans, each over up to PLANS_WORTH times as many. In such a game its
+    game takes in one go (`GameType.plans`) as whole plans, each over up to PLANS_WORTH times as many. There the game's
     best bot plays on: what takes that one long is to draw up plans, and here they are laid down as they are.
 
     *Measured* in Poker Duel, mean return of search:96 against the best bot over 400 deals: +0.070 ± 0.046 played on by
