@@ -20,7 +20,7 @@ import numpy as np
 import backalley
 from backalley.envs.core import durable
 from backalley.envs.core.base import Game
-from backalley.envs.core.kernel_cache import with_imports
+from backalley.envs.core.source_digest import with_imports
 from backalley.envs.core.workers import cores
 
 _ROOT = Path(__file__).resolve().parents[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.envs.core import kernel_cache, numba_repair, patience, rng
+from backalley.envs.core import numba_repair, patience, rng, source_digest
 from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import COMPILED
 from tests.cases import GAMES, compiled_set, option_sets, own_shape, play_digest
@@ -139,7 +140,7 @@ for more in "121":
 def test_what_a_file_of_ours_imports() -> None:
     """Of this package alone: neither NumPy nor what lies beside the package belongs to a kernel's text."""
     core = ROOT / "envs" / "core"
-    found = kernel_cache.imported_files(core / "tricks.py")
+    found = source_digest.imported_files(core / "tricks.py")
     assert {core / name for name in ("rng.py", "cards.py", "kernel.py")} <= set(found)
     assert all(path.is_relative_to(ROOT / "envs") for path in found)
 
@@ -208,11 +209,6 @@ def test_a_long_wait_for_the_compiler_is_explained_once(
 ) -> None:
     monkeypatch.setattr(patience, "AFTER", 0.01)
     monkeypatch.setattr(patience, "_told", threading.Event())
-    monkeypatch.setattr(patience, "_watched", lambda: False)
-    with patience.told():
-        time.sleep(0.05)
-    assert capsys.readouterr().err == "", "nobody is looking"
-    monkeypatch.setattr(patience, "_watched", lambda: True)
     with patience.told():
         pass
     time.sleep(0.05)
@@ -260,26 +256,123 @@ def test_a_game_that_cannot_be_imported_elsewhere_leaves_the_others_caches_reada
     assert run(away, tmp_path, BACKALLEY_CACHE=cache, PYTHONPATH=str(ROOT / "src")) == "50"
 
 
-def test_unused_caches_are_dropped_and_an_unwritable_place_does_no_harm(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BACKALLEY_CACHE", str(tmp_path / "cache"))
+KERNEL = HEAD + "@kernel\ndef double(number):\n    return 2 * number\n"
+"""A module of one kernel, which is compiled soonest."""
+
+
+def test_caches_that_nobody_used_for_a_month_are_dropped(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
     for name, age in (("old", 40), ("young", 3)):
-        (tmp_path / "cache" / name).mkdir(parents=True)
-        os.utime(tmp_path / "cache" / name, (time.time() - age * 86400,) * 2)
-    try:
-        for cached in (kernel_cache._folder, kernel_cache.writable_root):
-            cached.cache_clear()
-        folder = Path(kernel_cache.cache_folder(Path(kernel_cache.__file__)))
-        assert {path.name for path in (tmp_path / "cache").iterdir()} == {"young", folder.name}
-        (tmp_path / "file").touch()
-        monkeypatch.setenv("BACKALLEY_CACHE", str(tmp_path / "file" / "below"))
-        for cached in (kernel_cache._folder, kernel_cache.writable_root):
-            cached.cache_clear()
-        assert Path(kernel_cache.cache_folder(Path(kernel_cache.__file__))).is_dir()
-    finally:
-        for cached in (kernel_cache._folder, kernel_cache.writable_root):
-            cached.cache_clear()
+        (cache / name).mkdir(parents=True)
+        os.utime(cache / name, (time.time() - age * 86400,) * 2)
+    (tmp_path / "one.py").write_text(KERNEL)
+    in_a_process("import one; one.double(2)", tmp_path, cache)
+    names = {path.name for path in cache.iterdir()}
+    assert "young" in names
+    assert "old" not in names
+    assert len(names) == 2
+
+
+def compiled_in(folder: Path, **environment: str) -> tuple[bool, str]:
+    """Whether a process compiled the kernel of `folder/one.py` anew, and what it said on standard error."""
+    code = "import one; assert one.double(2) == 4; print(sum(one.double.stats.cache_misses.values()))"
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{folder}", **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return found.stdout.strip() == "1", found.stderr
+
+
+@pytest.mark.skipif(not COMPILED, reason="counts compilations")
+def test_two_folders_with_the_same_text_share_what_one_compiled_and_others_never(tmp_path: Path) -> None:
+    """Each virtual environment, image and worker used to compile everything anew."""
+    cache = str(tmp_path / "cache")
+    for name in ("one_place", "another"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "one.py").write_text(KERNEL)
+    assert compiled_in(tmp_path / "one_place", BACKALLEY_CACHE=cache) == (True, "")
+    assert compiled_in(tmp_path / "another", BACKALLEY_CACHE=cache) == (False, "")
+    (tmp_path / "another" / "one.py").write_text(KERNEL.replace("2 * number", "number + number"))
+    assert compiled_in(tmp_path / "another", BACKALLEY_CACHE=cache) == (True, "")
+    assert compiled_in(tmp_path / "one_place", BACKALLEY_CACHE=cache) == (False, "")
+    checked = {"BACKALLEY_CACHE": cache, "NUMBA_BOUNDSCHECK": "1"}
+    assert compiled_in(tmp_path / "one_place", **checked) == (True, ""), "other machine code: indices are checked"
+
+
+@pytest.mark.skipif(not COMPILED, reason="counts compilations")
+def test_a_cache_that_cannot_be_written_is_read_and_something_else_written(tmp_path: Path) -> None:
+    """A file in the place of the folder stands for a full disk, or one that may only be read: root may write anywhere.
+    One sentence says where compiled code goes instead; where nothing takes it, it is played from memory."""
+    (tmp_path / "one.py").write_text(KERNEL)
+    cache, temporary = tmp_path / "cache", tmp_path / "temporary"
+    temporary.mkdir()
+    place = {"BACKALLEY_CACHE": str(cache), "TMPDIR": str(temporary)}
+    cache.touch()
+    missed, said = compiled_in(tmp_path, **place)
+    assert missed
+    assert said.count("\n") == 1
+    assert str(cache) in said
+    assert str(temporary) in said
+    assert compiled_in(tmp_path, **place) == (False, ""), "read from there, without a word"
+    shutil.rmtree(next(temporary.iterdir()))
+    next_to_full = temporary / f"backalley-{os.getuid()}"
+    next_to_full.touch()
+    for _ in range(2):
+        missed, said = compiled_in(tmp_path, **place)
+        assert missed
+        assert said.count("\n") == 1
+        assert "in memory" in said
+
+
+@pytest.mark.skipif(not COMPILED, reason="counts compilations")
+def test_a_full_disk_under_the_cache_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text(KERNEL)
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os\nfrom pathlib import Path\nkept = Path.write_bytes\n"
+        "def full(self, data):\n    if 'partial' in self.name:\n        raise OSError(28, 'No space left on device')\n"
+        "    return kept(self, data)\nPath.write_bytes = full\n"
+    )
+    cache, temporary = tmp_path / "cache", tmp_path / "temporary"
+    temporary.mkdir()
+    missed, said = compiled_in(tmp_path, BACKALLEY_CACHE=str(cache), TMPDIR=str(temporary))
+    assert missed
+    assert "no space left on device" in said
+    assert str(cache) in said
+    assert "in memory" in said
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+@pytest.mark.skipif(not COMPILED, reason="counts compilations")
+def test_a_user_without_a_home_has_a_cache_among_the_temporary_files(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text(KERNEL)
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, pathlib\n"
+        "def nobody(cls):\n    raise RuntimeError('Could not determine home directory.')\n"
+        "pathlib.Path.home = classmethod(nobody)\n"
+        "for name in ('BACKALLEY_CACHE', 'XDG_CACHE_HOME', 'LOCALAPPDATA', 'HOME'):\n    os.environ.pop(name, None)\n"
+    )
+    (tmp_path / "temporary").mkdir()
+    missed, said = compiled_in(tmp_path, TMPDIR=str(tmp_path / "temporary"))
+    assert missed
+    assert "no home folder" in said
+    assert compiled_in(tmp_path, TMPDIR=str(tmp_path / "temporary")) == (False, "")
+
+
+@pytest.mark.skipif(not COMPILED, reason="counts compilations")
+def test_a_damaged_file_of_machine_code_is_compiled_anew(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text(KERNEL)
+    cache = tmp_path / "cache"
+    assert compiled_in(tmp_path, BACKALLEY_CACHE=str(cache)) == (True, "")
+    (kept,) = cache.rglob("*.nbc")
+    whole = kept.read_bytes()
+    for damaged in (b"", whole[:100], whole[:-1], whole[:500] + bytes([whole[500] ^ 1]) + whole[501:]):
+        kept.write_bytes(damaged)
+        assert compiled_in(tmp_path, BACKALLEY_CACHE=str(cache)) == (True, "")
+    assert compiled_in(tmp_path, BACKALLEY_CACHE=str(cache)) == (False, "")
 
 
 def test_streams_are_splitmix64_and_shuffles_are_fair() -> None:

@@ -17,7 +17,7 @@ import numba
 import numpy as np
 
 from . import patience
-from .kernel_cache import cache_folder
+from .kernel_cache import KernelCache
 from .numba_repair import repair
 
 P = ParamSpec("P")
@@ -55,14 +55,9 @@ def compiled(function: Callable[P, R], *sources: Path, keep: bool = True, arrays
     said of every function, since one compiled on the way into another would take over that one's choice.
     """
     flags: dict[str, Any] = {"nogil": True, "_nrt": arrays, "no_cfunc_wrapper": True}
-    if not keep or not all(path.is_file() for path in sources):  # a function typed at a prompt has no file to watch
-        return numba.njit(**flags)(function)  # type: ignore[no-any-return]
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = cache_folder(*sources)
-    try:
-        made: Callable[P, R] = numba.njit(cache=True, **flags)(function)
-    finally:
-        numba.config.CACHE_DIR = previous
+    made: Callable[P, R] = numba.njit(**flags)(function)
+    if keep and all(path.is_file() for path in sources):  # a function typed at a prompt has no file to watch
+        made._cache = KernelCache(function, *sources)  # type: ignore[attr-defined]
     return made
 
 

@@ -1,168 +1,209 @@
-"""Where machine code is kept, so that it is never that of an older text.
+"""Where machine code is kept: a file for each kernel and types of arguments, in a folder named after the digest of all
+that it follows from (`source_digest.py`).
 
-Numba's own cache looks only at the file a function stands in: edit `tricks.py`, and the cached kernels of a game that
-calls it would keep running the old rule. So the cache folder of a kernel is named after a digest of its file and of all
-files that it imports, directly or not: those of this package, and of a game outside it those beside that game.
+It is read from the user's cache folder, also where that cannot be written (an image, a shared installation). What is
+compiled is written to the first place that takes it: that folder, or one of the user's own among the temporary files;
+where none does, a full disk for one, it stays in memory. One sentence says so.
+
+Numba's own cache stands behind the same interface, but names the folder by its absolute path, keeps one index a kernel
+that two processes may write at once, and raises where the disk is full.
 """
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
 import os
+import pickle
 import shutil
+import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
-import numba
-import numpy as np
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 
-_PACKAGE = Path(__file__).resolve().parents[2]
-"""The folder that holds envs/, agents/ and the others: `backalley` itself, or the checkout."""
-_FOLDERS = ("envs", "agents", "benchmarks", "training")
-_NAME = __name__.partition(".")[0]
-_INSTALLED = {"site-packages", "dist-packages"}
+from .source_digest import source_digest
+
 _KEPT_DAYS = 30
+_CHECK = hashlib.sha256().digest_size
+_ENDING = f".{sys.implementation.cache_tag}.nbc"
 
 
-def imported_files(path: Path) -> tuple[Path, ...]:
-    """The files of this package, and those beside a file of another, that `path` imports: absolutely or relatively, at
-    its top, inside functions and under `TYPE_CHECKING` alike."""
-    return _imported(path, _edition(path))
+class KernelCache(_Cache):  # type: ignore[misc]  # Numba has no types
+    """The kept machine code of one kernel, as Numba's dispatcher asks for it."""
+
+    def __init__(self, function: Callable[..., Any], *sources: Path) -> None:
+        """The digest is taken now: what is compiled later follows from the text that was imported."""
+        self._digest = source_digest(*sources)
+        code = function.__code__
+        self._name = f"{function.__module__}.{function.__qualname__}-{code.co_firstlineno}".replace("<", "").replace(
+            ">", ""
+        )
+        self._code = hashlib.sha256(code.co_code).hexdigest()
+
+    @property
+    def cache_path(self) -> str:
+        """The folder that is written to first."""
+        return str((cache_root() or _temporary_root() or Path()) / self._digest)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled function for these types of arguments; None where none is kept, or what is cannot be read."""
+        target_context.refresh()
+        name, about = self._file(sig, target_context.codegen())
+        for root in _places_to_read():
+            with suppress(OSError):
+                data = (root / self._digest / name).read_bytes()
+                if hashlib.sha256(data[_CHECK:]).digest() != data[:_CHECK]:
+                    continue  # cut short or damaged
+                with suppress(ImportError, AttributeError):  # types of a game that cannot be imported here
+                    kept_about, kept = pickle.loads(data[_CHECK:])
+                    if kept_about == about:
+                        with suppress(OSError):
+                            os.utime(root / self._digest)
+                        return CompileResult._rebuild(target_context, *pickle.loads(kept))
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function where that can be done."""
+        if data.library.has_dynamic_globals or not all(lifted.can_cache for lifted in data.lifted):
+            return
+        name, about = self._file(sig, data.codegen)
+        kept = pickle.dumps((about, dumps(data._reduce())))
+        for root in _places_to_write():
+            try:
+                _write(root / self._digest / name, hashlib.sha256(kept).digest() + kept)
+                return
+            except OSError as error:
+                _give_up(root, error)
+
+    def _file(self, sig: Any, codegen: Any) -> tuple[str, tuple[str, ...]]:
+        """The name of the file for these types, and in full what the name is a digest of."""
+        about = (self._name, self._code, str(sig), *map(str, codegen.magic_tuple()))
+        return f"{self._name}.{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}{_ENDING}", about
+
+    def enable(self) -> None:
+        """Numba's interface; it is always on."""
+
+    def disable(self) -> None:
+        """Numba's interface; it is always on."""
+
+    def flush(self) -> None:
+        """Numba's interface; what is kept is dropped by its age."""
 
 
-@functools.cache
-def _imported(path: Path, edition: tuple[int, ...]) -> tuple[Path, ...]:
-    found: dict[Path, None] = {}
-    for node in _statements(ast.parse(path.read_bytes()).body):
-        if isinstance(node, ast.Import):
-            wanted = [(0, alias.name, list[str]()) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            wanted = [(node.level, node.module or "", [alias.name for alias in node.names])]
-        else:
-            continue
-        for level, module, names in wanted:
-            for place in _places(path, level, module):
-                if (file := place.with_name(f"{place.name}.py")).is_file():
-                    found[file] = None  # a module: what is taken from it lies in it
-                    continue
-                inside = [place / "__init__.py", *(place / f"{name}.py" for name in names)]
-                inside += [place / name / "__init__.py" for name in names]
-                found |= dict.fromkeys(file for file in inside if file.is_file())
-    return tuple(file for file in found if file != path)
+# Folders --------------------------------------------------------------------------------------------------------------
+
+_given_up: set[Path] = set()
+"""Places that did not take what was to be written, for the rest of this process."""
 
 
-def _edition(path: Path) -> tuple[int, ...]:
-    """What changes when a file is written anew: a game outside this package may be edited and imported again while the
-    process goes on, as in a notebook. This package's own files are taken to stay as they are."""
-    if _ours(path):
-        return ()
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size
-
-
-@functools.cache
-def _ours(path: Path) -> bool:
-    return any(path.is_relative_to(_PACKAGE / folder) for folder in _FOLDERS)
-
-
-def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Every statement at any depth. Expressions hold no imports, and walking them took nine tenths of the time."""
-    for node in body:
-        yield node
-        for part in ("body", "orelse", "finalbody"):
-            yield from _statements(getattr(node, part, ()))
-        for branch in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-            yield from _statements(branch.body)
-
-
-def _places(path: Path, level: int, module: str) -> Iterator[Path]:
-    """Where the module of an import in `path` may lie, without the ending."""
-    parts = module.split(".") if module else []
-    if level:
-        yield path.parents[level - 1].joinpath(*parts)
-    elif parts[0] == _NAME:
-        yield _PACKAGE.joinpath(*parts[1:])
-    elif not _ours(path):
-        for root in _roots(path):
-            own = path.relative_to(root).parts[0]
-            if parts[0] == own.removesuffix(".py") or root.name not in _INSTALLED:
-                yield root.joinpath(*parts)
-
-
-@functools.cache
-def _roots(path: Path) -> tuple[Path, ...]:
-    """The entries of `sys.path` that a file of a game outside this package lies below."""
-    entries = {Path(entry).resolve() for entry in sys.path if entry}
-    return tuple(sorted(root for root in entries if path.is_relative_to(root)))
-
-
-def with_imports(*paths: Path) -> set[Path]:
-    """These files, and all that they import, directly or not (see `imported_files`)."""
-    known, waiting = {*paths}, [*paths]
-    while waiting:
-        new = set(imported_files(waiting.pop())) - known
-        known |= new
-        waiting += new
-    return known
-
-
-def source_digest(*paths: Path) -> str:
-    """A digest of source files, of all files that they import, directly or not (see `imported_files`), of what
-    compiles them, and of Numba's and NumPy's versions."""
-    if all(map(_ours, paths)):
-        return _digest(paths, ())
-    return _digest(paths, tuple(map(_edition, sorted(with_imports(*paths)))))
-
-
-@functools.cache
-def _digest(paths: tuple[Path, ...], editions: tuple[tuple[int, ...], ...]) -> str:
-    compiling = {Path(__file__).resolve().with_name(name) for name in ("kernel.py", "specialise.py", "numba_repair.py")}
-    known = compiling.union(with_imports(*paths))
-    digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
-    for file in sorted(known):
-        digest.update(str(file).encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
-
-
-def cache_root() -> Path:
-    """The folder that holds the caches: `$BACKALLEY_CACHE`, or `backalley` in the user's cache folder."""
+def cache_root() -> Path | None:
+    """The folder that holds the caches: `$BACKALLEY_CACHE`, or `backalley` in the user's cache folder; None for a user
+    without a home."""
     named = os.environ.get("BACKALLEY_CACHE")
     if named:
         return Path(named)
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return (Path(base) if base else Path.home() / ".cache") / "backalley"
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "backalley"
+    except RuntimeError:  # neither HOME nor an entry for this user
+        return None
+
+
+def _temporary_root() -> Path | None:
+    """A folder of this user's own among the temporary files; None where there is no place for one."""
+    try:
+        return Path(tempfile.gettempdir()) / f"backalley-{os.getuid() if hasattr(os, 'getuid') else 'kernels'}"
+    except OSError:
+        return None
+
+
+def _is_mine(root: Path) -> bool:
+    """Whether a folder is one that nobody but this user can write to. Code is loaded from it, so one that somebody else
+    has put there is not taken."""
+    try:
+        found = root.lstat()
+    except OSError:
+        return False
+    foreign = hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o022)
+    return stat.S_ISDIR(found.st_mode) and not foreign
+
+
+def _places_to_read() -> Iterator[Path]:
+    root, other = cache_root(), _temporary_root()
+    if root is not None:
+        _drop_unused(root)
+        yield root
+    if other is not None and _is_mine(other):
+        yield other
+
+
+def _places_to_write() -> Iterator[Path]:
+    root = cache_root()
+    if root is None:
+        _give_up(None, "this user has no home folder")
+    elif root not in _given_up:
+        yield root
+    other = _other_place()
+    if other is not None:
+        yield other
+
+
+def _other_place() -> Path | None:
+    """The folder among the temporary files, made where it is not there yet; None where it cannot be used."""
+    other = _temporary_root()
+    if other is None or other in _given_up:
+        return None
+    with suppress(OSError):
+        other.mkdir(mode=0o700, exist_ok=True)
+    return other if _is_mine(other) else None
 
 
 @functools.cache
-def writable_root() -> Path:
-    """`cache_root()`, rid of caches that nobody has used for a month; a temporary folder where it cannot be written."""
-    root = cache_root()
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        if not os.access(root, os.W_OK):
-            raise PermissionError(root)
+def _drop_unused(root: Path) -> None:
+    """Rid a folder of caches that nobody has used for a month."""
+    with suppress(OSError):
         for folder in root.iterdir():
             if folder.is_dir() and time.time() - folder.stat().st_mtime > _KEPT_DAYS * 86400:
                 shutil.rmtree(folder, ignore_errors=True)
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix="backalley-kernels-"))
-    return root
-
-
-def cache_folder(*paths: Path) -> str:
-    """Where the machine code of kernels of these source files is kept, for the present text of all that they are made
-    of."""
-    return _folder(source_digest(*paths))
 
 
 @functools.cache
-def _folder(digest: str) -> str:
-    folder = writable_root() / digest
-    folder.mkdir(exist_ok=True)
-    os.utime(folder)
-    return str(folder)
+def _say(sentence: str) -> None:
+    if sys.stderr:
+        print(sentence, file=sys.stderr, flush=True)
+
+
+def _give_up(root: Path | None, why: OSError | str) -> None:
+    """Write there no more, and say once where machine code goes instead."""
+    if root is not None:
+        _given_up.add(root)
+    other = _other_place()
+    where = "" if root is None else f" in {root}"
+    instead = "in memory, for this process alone" if other is None else f"in {other}"
+    _say(f"Compiled code cannot be kept{where} ({_reason(why)}); it is kept {instead}.")
+
+
+def _reason(why: OSError | str) -> str:
+    return why if isinstance(why, str) else (why.strerror or str(why)).lower()
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Written beside and renamed, so that no process reads half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{uuid4().hex[:16]}.partial")
+    try:
+        beside.write_bytes(data)
+        os.replace(beside, path)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise

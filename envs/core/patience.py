@@ -14,11 +14,6 @@ _waiting = threading.local()
 _told = threading.Event()
 
 
-def _watched() -> bool:
-    """Whether a person is likely to read standard error: at a terminal, or in a notebook."""
-    return "ipykernel" in sys.modules or bool(sys.stderr and sys.stderr.isatty())
-
-
 def _tell() -> None:
     if not _told.is_set():
         _told.set()
@@ -27,8 +22,8 @@ def _tell() -> None:
 
 @contextlib.contextmanager
 def told() -> Iterator[None]:
-    """While this lasts, a wait of more than AFTER seconds is explained on standard error, if anybody is looking."""
-    if _told.is_set() or getattr(_waiting, "on", False) or not _watched():
+    """While this lasts, a wait of more than AFTER seconds is explained on standard error."""
+    if _told.is_set() or getattr(_waiting, "on", False):
         yield
         return
     timer = threading.Timer(AFTER, _tell)
