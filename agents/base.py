@@ -8,7 +8,7 @@ Wherever an agent is asked for, any object with `act(view)` will do; `as_agent` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from backalley.envs.core.doors import first_outside, given_number, whole_numbers
 from backalley.envs.core.engine import Engine, IllegalAction
 from backalley.envs.core.kernel import wrapping
 from backalley.envs.core.render import table_text
-from backalley.envs.core.trail import Played
 
 
 class View:
@@ -28,7 +27,7 @@ class View:
 
     observation [n, O], action_mask [n, A] int8, seat [n] int64, decisions [n] int32 made so far in the episode, key [n]
     uint64: each table's own randomness for this decision. Two agents handed equal views act alike, whatever else is in
-    the batch; where tables keep what is played (`Agent.keeps_trail`), that is part of what is equal.
+    the batch.
     """
 
     def __init__(self, engine: Engine, rows: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> None:
@@ -71,12 +70,6 @@ class View:
         self._engine.determinize(states, seats, keys)
         return states
 
-    def _played(self, which: npt.NDArray[np.int64]) -> Played | None:
-        """What has been played since the last deal at tables `which` [n]; None where that is not kept. It is the truth:
-        what draws worlds for agents may use it (`weighing.py`), agents may not."""
-        trail = self._engine.trail
-        return None if trail is None else trail.of(self._rows[which])
-
     def table_text(self, k: int) -> str:
         """Table k as the seat to act there may see it, in text: what environments render in mode "ansi"."""
         return table_text(self._engine, int(self._rows[k]), None)
@@ -112,8 +105,6 @@ class Agent:
     taken up again only by the same agents."""
     one_table: bool = False
     """Whether matches let it finish a table before it is shown another, as a person would."""
-    keeps_trail: bool = False
-    """Whether matches let tables keep what is played at them (`Engine.keep_trail`), for the worlds that it asks for."""
     note: str = ""
     """What a reader of its results should know, in a sentence."""
 
@@ -264,12 +255,6 @@ def answer(agent: Agent, view: View) -> npt.NDArray[np.int64]:
     if bad >= 0:
         raise IllegalAction(f"The agent {name_of(agent)}: {view.refuse(bad, given_number(given, bad))}")
     return actions
-
-
-def follow(engine: Engine, agents: Sequence[Any]) -> None:
-    """Let tables keep what is played at them if one of their agents asks for that."""
-    if any(getattr(agent, "keeps_trail", False) for agent in agents):
-        engine.keep_trail()
 
 
 def _shortly(value: Any) -> str:

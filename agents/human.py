@@ -20,7 +20,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.parts import OVER
 
 from .advice import hint
-from .base import Agent, View, agent_keys, answer, follow, name_of, view_of
+from .base import Agent, View, agent_keys, answer, name_of, view_of
 from .terminal import HELP, TERMINAL, UNDO, Terminal
 from .watching import check_seat, told
 
@@ -117,7 +117,6 @@ class Sitting:
 
     def __init__(self, game: Game, seed: int, agents: Sequence[Agent]) -> None:
         self.env, self.seed = AECEnv(game), seed
-        follow(self.env.engine, agents)
         self.env.reset(seed=seed)
         self.returns = np.zeros(game.num_seats)
         self.actions: list[tuple[int, int]] = []

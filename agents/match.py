@@ -23,7 +23,7 @@ from backalley.envs.core.specialise import specialise, template, unbound
 from backalley.envs.core.vector import BatchEnv
 from backalley.envs.core.workers import Workers
 
-from .base import Agent, answer, follow, name_of, view_of
+from .base import Agent, answer, name_of, view_of
 from .rule_based import played_by, seen_by
 
 _MOST_TABLES = 8192
@@ -65,7 +65,6 @@ def play_out(
     """
     if tables.autoreset:
         raise ValueError("play_out needs tables made with autoreset=False.")
-    follow(tables.engine, agents)
     returns = np.zeros((tables.num_envs, tables.num_seats))
     seat = tables.engine.batch.seat
     open_rows = np.flatnonzero(seat >= 0)

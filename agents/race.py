@@ -26,7 +26,6 @@ from .plan_worlds import PlanWorlds, Proposals
 from .planner import PlannerAgent
 from .races import Judgement, Race, RacedPlans, decide, drop_hopeless
 from .rule_based import BotAgent, RandomAgent
-from .weighing import WeighedWorlds
 from .worlds import AT_ONCE, Worlds, check_budget, search_budget
 
 WORLDS = 96
@@ -67,12 +66,9 @@ class RaceAgent(Agent):
         milliseconds: float | None = None,
         *,
         num_threads: int = 0,
-        infers: bool | None = None,
         player: Agent | None = None,
     ) -> None:
-        """`infers`: whether worlds are weighed by what others have done, at tables that keep that
-        (`Engine.keep_trail`; matches do where an agent asks); None: where the game says that it pays. Raises ValueError
-        in a sentence, for a game that cannot recall what was done and for a player without a kernel too."""
+        """Raises ValueError in a sentence, for a player without a kernel too."""
         check_budget(worlds, milliseconds)
         if player is not None and player.kernel is None:
             raise ValueError(
@@ -90,21 +86,11 @@ class RaceAgent(Agent):
         self.caution = game.type.caution
         self._exact = BotAgent(game) if game.bots else None
         self._base = player or self._exact or RandomAgent()
-        self.keeps_trail = game.type.infers if infers is None else infers
-        if infers is not None and infers != game.type.infers:
-            self.identity = {"infers": infers} | ({"player": player.identity} if player else {})
-            self.note = (
-                f"{self.note} Its worlds are {'' if infers else 'not '}weighed by what others have done.".strip()
-            )
         plans = game.type.plans
         if plans is not None and plans.refuses(game.options):
             plans = None
         plays_on = player or (self._exact if plans else None)
-        self._table = (
-            WeighedWorlds(game, num_threads, player=plays_on)
-            if self.keeps_trail
-            else Worlds(game, num_threads, uniform=False, player=plays_on)
-        )
+        self._table = Worlds(game, num_threads, uniform=False, player=plays_on)
         self._plans: PlanWorlds | None = None
         if plans is not None:
             self.plans_caution = plans.caution

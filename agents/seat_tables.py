@@ -17,7 +17,7 @@ from backalley.envs.core.engine import check_on_illegal
 from backalley.envs.core.spaces import dict_space, number_type, vector_space
 from backalley.envs.core.vector import BatchEnv
 
-from .base import Agent, agent_keys, follow, name_of
+from .base import Agent, agent_keys, name_of
 from .match import advance
 from .registry import agent as agent_of
 
@@ -56,7 +56,6 @@ class SeatTables:
             )
         self._fixed = number
         self.agents = _seated(opponent, game)
-        follow(self.tables.engine, self.agents)
         self.seat = np.zeros(num_envs, np.int64)
         self.refused: dict[int, str] = {}
         """The sentences on the illegal actions of the latest step, by table."""

@@ -14,7 +14,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.parts import OVER
 from backalley.envs.core.render import table_svg
 
-from .base import Agent, agent_keys, answer, follow, view_of
+from .base import Agent, agent_keys, answer, view_of
 
 
 class Turn(NamedTuple):
@@ -42,7 +42,6 @@ def turns(env: AECEnv, agents: Sequence[Agent], seed: int) -> Iterator[Turn]:
         raise ValueError(
             f"{len(agents)} agents were given; {game.name} has {game.num_seats} seats: give one, or one for each."
         )
-    follow(env.engine, agents)
     env.reset(seed=seed)
     row, keys = np.zeros(1, np.int64), agent_keys([rng.stream_of(seed)])
     while (acting := int(batch.seat[0])) != OVER:

@@ -17,7 +17,7 @@ import click
 import numpy as np
 
 import backalley
-from backalley.agents.base import answer, follow, view_of
+from backalley.agents.base import answer, view_of
 from backalley.agents.registry import agent as agent_of
 from backalley.command import Command
 from backalley.envs.core.base import Game
@@ -39,7 +39,6 @@ def of_a_decision(game: Game, spec: str, seconds: float = SECONDS) -> dict[str, 
     sentence for a game in which nobody has a choice."""
     timed, bot = Timed(agent_of(spec, game, num_threads=1)), agent_of("bot", game)
     tables = BatchEnv(game, 1, seed=publication.seed())
-    follow(tables.engine, [timed])
     row, keys, choices, asked = np.zeros(1, np.int64), np.array([publication.seed()], np.uint64), 0, 0
     try:
         tables.reset()

@@ -35,7 +35,6 @@ class Timed(Agent):
 
     def __init__(self, player: Agent, spent: Floats | None = None) -> None:
         self.player, self.name, self.identity, self.note = player, player.name, player.identity, player.note
-        self.keeps_trail = player.keeps_trail
         self.spent = np.zeros(3) if spent is None else spent
         self._first: Floats | None = None
 

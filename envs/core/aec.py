@@ -329,7 +329,6 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         batch = self.engine.batch
         batch.raw[:], batch.stream[:], batch.decisions[:] = kept["state"], kept["stream"], kept["decisions"]
         self.engine.stacked.clear()
-        self.engine.forget(np.zeros(1, np.int64))
         self.engine.show_one()
         self._sit_down(dict(zip(self.possible_agents, kept["rewards"][0].tolist(), strict=True)))
 

@@ -124,17 +124,6 @@ class GameType:
     """A kernel `imagine(options, state, seat, key)`, for searches, after `determinize`: where others have moved cards
     about that `seat` cannot see, do so anew as a sensible player would. It may use nothing that the seat does not know:
     what it is given is redrawn already. None: uniform worlds are likely enough."""
-    recall: Callable[..., None] | None = None
-    """A kernel `recall(options, past, now, world, seat)`, for searches, where cards may be hidden but not what is done
-    with them: make `past`, an earlier state since the last deal, agree with `world`, which is `now` with all that
-    `seat` cannot see redrawn. What lay open, and what `seat` knew, stays as it was. Of `past` and `now` it may use only
-    where things lie: nothing in the outcome may follow from a card that `seat` cannot see. None: searches draw no
-    conclusions from what others have done."""
-    shows: Callable[..., bool] | None = None
-    """A kernel `shows(options, state, action)` beside `recall`: whether everybody sees that the seat to act has decided
-    so; no conclusions are drawn from what they could take for something that happens by itself. None: always."""
-    infers: bool = False
-    """Whether searches draw them if nothing else is said: where that pays at equal processor time."""
     caution: float = 1.0
     """Standard errors by which an action must lead the best bot's own for a search to prefer it; whole plans have
     `Plans.caution`."""

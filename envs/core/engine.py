@@ -17,7 +17,6 @@ from .kernel import bind
 from .opening import Opening
 from .parts import CHANCE, OVER
 from .specialise import specialise
-from .trail import Trail
 
 
 class IllegalAction(ValueError):
@@ -86,8 +85,6 @@ class Engine:
         """`state.seat` of every table, as a view [B]: a seat, CHANCE or OVER."""
         self.stacked: dict[int, list[npt.NDArray[np.int64]]] = {}
         """Packs that are yet to be dealt at a table (by its row) before its stream goes on."""
-        self.trail: Trail | None = None
-        """What has been played since the last deals, once somebody has asked for it."""
         self._bound: dict[str, Callable[..., Any]] = {}
 
     def _call(self, name: str, *args: Any) -> Any:
@@ -108,40 +105,16 @@ class Engine:
         size, drawn, repeated = self.game.deck_size, self.game.cards_drawn, self.game.with_replacement
         return Deck(np.arange(drawn if repeated else size), size, drawn, repeated)
 
-    def keep_trail(self) -> None:
-        """Keep what is played at each table from here on; of tables in mid-game it is known from the next deal on."""
-        if self.trail is None:
-            self.trail = Trail(self.batch.state, (self.batch.decisions == 0) & (self.batch.seat >= 0))
-
-    def forget(self, rows: npt.NDArray[np.int64]) -> None:
-        """Whoever writes to the arrays of tables says so here: what was played before explains them no more."""
-        if self.trail is not None:
-            self.trail.forget(rows)
-
-    def _follow(
-        self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], before: npt.NDArray[np.uint64] | None
-    ) -> None:
-        """Write down what has been played, and where there was a deal: a table's stream is then no more what it was
-        `before`. An episode may also begin without one."""
-        if self.trail is not None and before is not None:
-            dealt = (self.batch.stream[rows] != before) | (self.batch.decisions[rows] == 0)
-            self.trail.play(rows[~dealt], actions[~dealt])
-            self.trail.deal(rows[dealt], self.batch.state[rows[dealt]])
-
     def open_rows(self, rows: npt.NDArray[np.int64], deck: Deck) -> None:
         """Begin new episodes, each on its table's stream."""
         self._call("open_rows", self.options, self.batch, deck, self.start_outcomes, rows)
-        if self.trail is not None:
-            self.trail.deal(rows, self.batch.state[rows])
 
     def step_rows(
         self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], deck: Deck, autoreset: bool
     ) -> None:
         """Play legal actions."""
-        before = None if self.trail is None else self.batch.stream[rows]
         args = (self.options, self.batch, deck, self.start_outcomes, self.limit, autoreset, rows, actions)
         self._call("step_rows", *args)
-        self._follow(rows, actions, before)
 
     def first_illegal(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
         """The first k whose action is not legal on table `rows[k]`, or -1."""
@@ -184,10 +157,7 @@ class Engine:
 
     def play_one(self, action: int, deck: Deck, *, stacked: bool = False, row: int = 0) -> None:
         """One legal action on one table; with `stacked` the deals after it, and `finish_one`, are the caller's."""
-        before = None if self.trail is None else self.batch.stream[row : row + 1].copy()
         self._call("play_one", self.options, self.batch, deck, self.limit, stacked, row, action)
-        if before is not None:
-            self._follow(np.array([row]), np.array([action]), before)
 
     def finish_one(self, row: int = 0) -> None:
         """After `play_one(stacked=True)` and its deals."""
@@ -196,16 +166,10 @@ class Engine:
     def start_one(self, start_outcome: int, row: int = 0) -> None:
         """A new episode with a given start_outcome, not yet dealt."""
         self._call("start_one", self.options, self.batch, row, start_outcome)
-        self._begin_trail(row)
 
     def deal_one(self, cards: npt.NDArray[np.int64], row: int = 0) -> None:
         """Deal one given pack."""
         self._call("deal_one", self.options, self.batch, cards, row)
-        self._begin_trail(row)
-
-    def _begin_trail(self, row: int) -> None:
-        if self.trail is not None:
-            self.trail.deal(np.array([row]), self.batch.state[row : row + 1])
 
     def shuffle_one(self, deck: Deck, row: int = 0) -> None:
         """The next pack of the table's own stream."""
@@ -224,7 +188,6 @@ class Engine:
         batch.terminated[row], batch.truncated[row] = True, False
         batch.seat[row] = OVER
         batch.mask[row], batch.flat[row] = 0, 0
-        self.forget(np.array([row]))
 
     def legal_instead(self, row: int) -> int:
         """A legal action of a table, drawn by a key of its own: the table's stream stays where it is."""
@@ -269,13 +232,13 @@ class Engine:
         kept = {
             name: np.array(array) for name, array in self.batch._asdict().items() if name not in ("raw", "observation")
         }
-        return {"game": self.game, "arrays": kept, "stacked": self.stacked, "trail": self.trail}
+        return {"game": self.game, "arrays": kept, "stacked": self.stacked}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__init__(kept["game"], len(kept["arrays"]["seat"]))  # type: ignore[misc]
         for name, array in kept["arrays"].items():
             getattr(self.batch, name)[...] = array
-        self.stacked, self.trail = kept["stacked"], kept["trail"]
+        self.stacked = kept["stacked"]
 
 
 def streams_of(seeds: Sequence[int]) -> npt.NDArray[np.uint64]:

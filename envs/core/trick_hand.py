@@ -195,14 +195,6 @@ def unseen_cards(state: TrickHand, seat: int, pack: int) -> int:
     return unseen
 
 
-@passing
-def recall(options: Any, past: TrickHand, now: TrickHand, world: TrickHand, seat: int) -> None:
-    """`GameType.recall` of a trick hand, of which all is public but the hands: everybody held what they hold in the
-    world, and what they have played since."""
-    for who in range(past.hand.shape[0]):
-        past.hand[who] = world.hand[who] | (world.played[who] & ~past.played[who])
-
-
 @kernel
 def mark_cards(held: int, out: npt.NDArray[Any]) -> None:
     """Write 1 for each card of a set."""

@@ -248,7 +248,6 @@ class BatchEnv:
     def refresh(self) -> TimeStep:
         """The time step of all tables as they stand, for who has written to the arrays of `engine`: a checkpoint taken
         up, for one."""
-        self.engine.forget(self._all)
         self._hand_out(self._all)
         return self.time_step
 

@@ -53,8 +53,5 @@ GAME = GameType(
     info=rules.info,
     open_info=rules.open_info,
     leaf_value=rules.leaf_value,
-    recall=trick_hand.recall,
-    # `infers` stays off. *Measured* on 7,375 decisions of `weigh` with seven cards, each search's choice scored in the
-    # true world: 24 worlds weighed gain -0.0001 ± 0.0009 more than 36 that are not, in the same time.
     suits=Suits(named_suits, actions=((PLAY, PACK_SIZE),)),
 )
