@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 import backalley
 from backalley.envs.core import catalogue
 from backalley.envs.core.base import GameType
+from backalley.envs.core.record import field
 from tests import high_card, kuhn
 from tests.cases import GAMES
 
@@ -50,6 +52,30 @@ def test_what_is_shown_of_a_game_can_be_pasted() -> None:
 )
 def test_names_in_every_form(name: str) -> None:
     assert backalley.game(name) == backalley.game("poker_duel")
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"seat": field("i1")}, "its State has no field 'reward'"),
+        ({"reward": field("f4", 2)}, "its State has no field 'seat'"),
+        (
+            {"seat": field("u1"), "reward": field("f4", 2)},
+            "'seat' is of type 'u1'; it has to be a signed",
+        ),
+        (
+            {"seat": field("i1"), "reward": field("i4", 2)},
+            "'reward' is of type 'i4'; it has to be a 32-bit float",
+        ),
+        (
+            {"seat": field("i1"), "reward": field("f4")},
+            "'reward' has shape (); it has to be one number for each seat",
+        ),
+    ],
+)
+def test_fields_that_every_state_has_are_checked_where_a_game_is_declared(fields: dict[str, object], says: str) -> None:
+    with pytest.raises(TypeError, match=f"^kuhn: .*{re.escape(says)}"):
+        dataclasses.replace(kuhn.GAME, State=type("State", (), fields))
 
 
 def test_wrong_names_are_sentences() -> None:
@@ -152,6 +178,18 @@ def test_a_new_game_passes_every_generic_test(tmp_path: Path) -> None:
         "BACKALLEY_ONLY": "my_war.game",
         "PYTHONPATH": os.pathsep.join([str(tmp_path), str(root / "src")]),
     }
+    page = (tmp_path / "my_war" / "README.md").read_text("utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    shown = subprocess.run(
+        [sys.executable, "-c", example],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(root / "src")},
+        check=False,
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.strip(), "the page's example draws the table"
     names = ("rules", "vectors", "playthroughs", "batch", "aec", "gymnasium", "search", "pages")
     tests = [str(root / "tests" / f"test_{name}.py") for name in names]
     done = subprocess.run(

@@ -256,6 +256,20 @@ def test_a_game_that_cannot_be_imported_elsewhere_leaves_the_others_caches_reada
     assert run(away, tmp_path, BACKALLEY_CACHE=cache, PYTHONPATH=str(ROOT / "src")) == "50"
 
 
+def test_templates_that_mean_different_things_by_one_name_are_refused(tmp_path: Path) -> None:
+    text = HEAD + "COST = {cost}\ndef {name}(card):\n    return card + COST\n"
+    (tmp_path / "one.py").write_text(text.format(cost=1, name="first"))
+    (tmp_path / "other.py").write_text(text.format(cost=2, name="second"))
+    code = (
+        "import one, other\nfrom backalley.envs.core.specialise import specialise\n"
+        "try:\n    specialise([one.first, other.second], {})\nexcept TypeError as error:\n    print(error)\n"
+        "print(specialise([one.first, other.second], {'COST': one.first}).keys() == {'first', 'second'})"
+    )
+    said, filled = run(code, tmp_path, PYTHONPATH=f"{ROOT / 'src'}{os.pathsep}{tmp_path}").splitlines()
+    assert said == "one.first and another template mean different things by 'COST'; rename one of them."
+    assert filled == "True"
+
+
 KERNEL = HEAD + "@kernel\ndef double(number):\n    return 2 * number\n"
 """A module of one kernel, which is compiled soonest."""
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from . import cards, record
 from . import options as option_rules
-from .parts import Bot, Enumeration, Kernels, Plans
+from .parts import Bot, Enumeration, Kernels, Plans, check_state
 from .symmetry import NUM_SUITS, Suits, Symmetry, renamings, symmetry_of
 from .table import Table, text_of
 
@@ -141,6 +141,7 @@ class GameType:
     def __post_init__(self) -> None:
         if not self.module:  # __post_init__ < __init__ < the module
             object.__setattr__(self, "module", sys._getframe(2).f_globals["__name__"])
+        check_state(self.name, {item.name: (item.code, item.shape) for item in record.fields(self.State)})
 
     @property
     def id(self) -> str:

@@ -6,7 +6,7 @@ import, and should outlive a change to anything else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,23 @@ CHANCE = -1
 """`state.seat` while the engine has to shuffle a pack and call `deal`."""
 OVER = -2
 """`state.seat` after the last action of an episode."""
+
+
+def check_state(game: str, found: Mapping[str, tuple[str, Any]]) -> None:
+    """Raise TypeError in a sentence where a State lacks what the engine reads of every game: `seat`, who is to act (or
+    CHANCE, or OVER), and `reward`, what each seat gained by the latest action. `found` has each field's type code and
+    its shape, or a function of the options that gives it."""
+    for name, codes, meant in (
+        ("seat", ("i1", "i2", "i4", "i8"), "a signed whole number"),
+        ("reward", ("f4",), "a 32-bit float"),
+    ):
+        if name not in found:
+            raise TypeError(f"{game}: its State has no field {name!r}; every State has `seat` and `reward`.")
+        if found[name][0] not in codes:
+            raise TypeError(f"{game}: its State's {name!r} is of type {found[name][0]!r}; it has to be {meant}.")
+    shape = found["reward"][1]
+    if not callable(shape) and len(shape) != 1:
+        raise TypeError(f"{game}: its State's 'reward' has shape {shape}; it has to be one number for each seat.")
 
 
 class Kernels(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dis
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from .kernel import COMPILED, compiled, sources_of, uncompiled
@@ -31,16 +32,14 @@ def specialise(
     time). They may call one another. Their machine code is kept on disk like any kernel's, since the kernels are part
     of it (*measured*: hundredths of a second to load, against seconds to link a game's kernels anew in each process).
     Templates that call each other in a circle need `keep=False`: Numba keeps each function apart, and such code was
-    seen to crash when only a part of it was still kept.
+    seen to crash when only a part of it was still kept. Raises TypeError where two templates mean different things by
+    one name.
     """
     parts = [(name, uncompiled(part)) for name, part in sorted(names.items())]
     words = " ".join(f"{name}={part.__module__}.{part.__qualname__}" for name, part in parts)
     mark = hashlib.sha256(words.encode()).hexdigest()[:12]
     sources = sorted({path for part in [*templates, *names.values()] for path in sources_of(part)})
-    scope: dict[str, Any] = {}
-    for part in templates:
-        scope |= part.__globals__
-    scope |= names
+    scope = _scope(templates, names)
     made = {}
     for part in templates:
         copy = FunctionType(part.__code__, scope, part.__name__)
@@ -53,3 +52,23 @@ def specialise(
             compiled(copy, *sources, keep=keep, arrays=False) if COMPILED else copy
         )
     return made
+
+
+def _scope(templates: Sequence[Callable[..., Any]], names: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
+    """The globals of all templates together, with `names` in their places."""
+    scope: dict[str, Any] = {}
+    for part in templates:
+        scope |= part.__globals__
+    filled = {*names, *(part.__name__ for part in templates)}
+    for part in templates:
+        for name in _used(part.__code__) - filled:
+            if name in part.__globals__ and part.__globals__[name] is not scope[name]:
+                where = f"{part.__module__}.{part.__name__}"
+                raise TypeError(f"{where} and another template mean different things by {name!r}; rename one of them.")
+    return scope | dict(names)
+
+
+def _used(code: CodeType) -> set[str]:
+    """The global names that a function's code reads, and that of functions inside it."""
+    found = {str(one.argval) for one in dis.get_instructions(code) if one.opname == "LOAD_GLOBAL"}
+    return found.union(*(_used(part) for part in code.co_consts if isinstance(part, CodeType)))
