@@ -26,8 +26,7 @@ SHOWN = {
     "exploitability": ("exploitability", "Losses to best replies"),
     "speed": ("speed", "Speed"),
     "endurance": ("endurance", "Played with every promise checked"),
-    "training rates": ("rates", "Rates of training"),
-    "training speed": ("training_speed", "Speed of training"),
+    "throughput": ("throughput", "Throughput of training"),
 }
 """For each kind of file the kind of its table (`kinds.KINDS`), and its heading."""
 _TRAINING = "training"

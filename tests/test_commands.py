@@ -67,7 +67,7 @@ def test_a_place_that_there_is_not(module: str, tmp_path: Path) -> None:
 
 def test_a_module_run_by_itself_is_one_of_ours(tmp_path: Path) -> None:
     """It is called `__main__` then, and its own errors are sentences all the same."""
-    words = ["-m", "backalley.training.rates", "backhand", "--phases", "nothing"]
+    words = ["-m", "backalley.training.throughput", "backhand", "--phases", "nothing"]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("Error: nothing is no kind of phase"), done.stderr

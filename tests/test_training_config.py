@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import functools
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,11 @@ from backalley.agents.policy_file import observation_layout
 from backalley.agents.rule_based import RandomAgent
 from backalley.envs.core import options as option_rules
 from backalley.envs.core.catalogue import game, game_names
-from backalley.training import config, rates
+from backalley.training import config, throughput
 from backalley.training.budget import Budget, TrainingError
 from backalley.training.config import ConfigError
 from backalley.training.league import League
 from backalley.training.logs import CsvLog
-from backalley.training.measure import measure, table
 from backalley.training.phases import Phases
 from tests import kuhn
 from tests.tiny_runs import TINY
@@ -181,38 +179,27 @@ def test_the_log_drops_what_a_resumed_run_writes_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_comparison_with_sb3_as_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_throughput_beside_sb3_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The figures are of this machine at this moment; that ours is the faster one by far is not."""
-    monkeypatch.setattr("backalley.training.measure._TURNS", 2)
+    monkeypatch.setattr("backalley.training.throughput._TURNS", 2)
     # An eighth of its rollout, and so of its update: as many samples a second, but an iteration takes no half minute.
-    monkeypatch.setattr("backalley.training.measure.MaskablePPO", functools.partial(MaskablePPO, n_steps=256))
-    found = measure("missouri_city", 4, path=tmp_path / "speed.json")
-    assert json.loads((tmp_path / "speed.json").read_bytes())["ratio"] == found["ratio"]
-    assert len(found["backalley"]["turns"]) == len(found["sb3_defaults"]["turns"])
-    assert "times as fast" in table(found)
-    assert found["ratio"] > found["floor"]
+    monkeypatch.setattr("backalley.training.throughput.MaskablePPO", functools.partial(MaskablePPO, n_steps=256))
+    found = throughput.throughput("missouri_city", ["ppo", "sb3"], seconds=4)
+    samples = {row["phase"]: row["per_second"]["samples"] for row in found["rows"]}
+    assert samples["ppo"] > 10 * samples["sb3"]
+    assert "sb3, 1 thread" in throughput.table(found)
 
 
-def test_rates_of_phases_on_one_thread_and_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backalley.training.measure._TURNS", 2)
+def test_throughput_of_phases_on_one_thread_and_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backalley.training.throughput._TURNS", 2)
     small = {**TINY, "playouts.tables": 32, "playouts.labels": 4, "playouts.held_out": 4, "playouts.batch_size": 32}
-    found = rates.rates(kuhn.GAME.bind(), ["ppo", "playouts"], (1, 2), 0.5, config_overrides=small)
+    measure = functools.partial(throughput.throughput, kuhn.GAME.bind(), config_overrides=small)
+    found = measure(["ppo", "playouts"], (1, 2), 0.5)
+    assert found["config"]["ppo"]["tables"] == small["ppo.tables"]
     assert [(row["phase"], row["threads"]) for row in found["rows"]] == [("ppo", 1), ("playouts", 1), ("playouts", 2)]
     assert set(found["rows"][0]["per_second"]) == {"decisions", "samples"}
-    assert set(found["rows"][1]["per_second"]) == set(rates.COUNTED)
+    assert set(found["rows"][1]["per_second"]) == set(throughput.COUNTED)
     assert all(pace > 0 for row in found["rows"] for pace in row["per_second"].values())
-    assert "playouts, 2 threads" in rates.table(found)
-    with pytest.raises(ValueError, match="guesses is no kind of phase; there are: "):
-        rates.rates(kuhn.GAME.bind(), ["ppo", "guesses"])
-
-
-@pytest.mark.slow
-def test_rates_beside_those_of_another_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backalley.training.measure._TURNS", 2)
-    root = Path(__file__).resolve().parents[1]
-    found = rates.rates(kuhn.GAME.bind(), ["ppo"], seconds=0.5, config_overrides=TINY, before=root)
-    former, ours = found["rows"]
-    assert former["per_second"].keys() == ours["per_second"].keys()
-    assert f"ppo, 1 thread ({former['commit'][:7]})" in rates.table(found)
-    with pytest.raises(ValueError, match="is no checkout of this project"):
-        rates.rates(kuhn.GAME.bind(), ["ppo"], before=tmp_path / "nowhere")
+    assert "playouts, 2 threads" in throughput.table(found)
+    with pytest.raises(ValueError, match=r"guesses is no kind of phase; there are: .*, sb3"):
+        measure(["ppo", "guesses"])
