@@ -29,6 +29,7 @@ from uuid import uuid4
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
 
 from .source_digest import source_digest
 
@@ -86,7 +87,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba has no types
 
     def _file(self, sig: Any, codegen: Any) -> tuple[str, tuple[str, ...]]:
         """The name of the file for these types, and in full what the name is a digest of."""
-        about = (self._name, self._code, str(sig), *map(str, codegen.magic_tuple()))
+        about = (self._name, self._code, *map(_named, normalize_signature(sig)[0]), *map(str, codegen.magic_tuple()))
         return f"{self._name}.{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}{_ENDING}", about
 
     def enable(self) -> None:
@@ -97,6 +98,15 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba has no types
 
     def flush(self) -> None:
         """Numba's interface; what is kept is dropped by its age."""
+
+
+def _named(numba_type: Any) -> str:
+    """What tells a type from all others in any process. Numba's own name of a named tuple says neither whose it is nor
+    what its fields are called."""
+    owner = getattr(numba_type, "instance_class", None)
+    return (
+        str(numba_type) if owner is None else f"{owner.__module__}.{owner.__qualname__}{numba_type.fields} {numba_type}"
+    )
 
 
 # Folders --------------------------------------------------------------------------------------------------------------
