@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from backalley.envs.core import durable
 from backalley.training import checkpoint
 from backalley.training.budget import TrainingError
 from backalley.training.checkpoint import CheckpointError
@@ -128,6 +132,93 @@ def test_a_restart_cut_off_is_not_gone_on_with(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="has no checkpoints any more"):
         train(GAME, resume=run)
     train(GAME, resume=run, restart=True, decisions=ROLLOUT)
+
+
+class Disk:
+    """A disk under a process that is killed at its `last` change of it, counted from 0: half of what it was writing is
+    there, and nothing that comes after."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, last: int) -> None:
+        self.left = last
+        for name in ("mkdir", "replace", "rename", "unlink", "rmdir"):
+            patch.setattr(os, name, self.mortal(getattr(os, name)))
+        write = durable._write
+
+        def written(path: Path, data: bytes) -> None:
+            if self.left == 0:
+                path.write_bytes(data[: len(data) // 2])
+            self.change()
+            write(path, data)
+
+        patch.setattr(durable, "_write", written)
+
+    def change(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Killed
+
+    def mortal(self, change: Any) -> Any:
+        def changed(*args: Any, **kwargs: Any) -> Any:
+            self.change()
+            return change(*args, **kwargs)
+
+        return changed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["out", "resume"])
+def test_a_run_killed_while_it_begins_can_begin(tmp_path: Path, how: str) -> None:
+    """At every change of the disk until the first step: what is there is a run to go on with, or nothing in the way of
+    a new one."""
+    (tmp_path / "mine.yaml").write_text("ppo:\n  epochs: 2\n")
+    given: dict[str, Any] = {"seed": 7, "config": tmp_path / "mine.yaml"}
+    wanted = weights(tiny(tmp_path / "straight", ROLLOUT, **given))
+    outcomes = set()
+    for last in range(1000):
+        run = tmp_path / f"run{last}"
+        with pytest.MonkeyPatch.context() as patch:
+            disk = Disk(patch, last)
+            patch.setattr(Course, "step", lambda self: die())
+            with pytest.raises(Killed):
+                tiny(run, ROLLOUT, **given)
+        if disk.left >= 0:
+            break
+        resumes = (run / "run.json").is_file()
+        outcomes.add(resumes)
+        if not resumes:
+            with pytest.raises(TrainingError, match="There is no run in"):
+                train(resume=run)
+            tiny(run, ROLLOUT, **given)
+        elif how == "resume":
+            train(resume=run)
+        else:
+            with pytest.raises(TrainingError, match="go on with the run there by --resume"):
+                tiny(run, ROLLOUT, **given)
+            train(resume=run, restart=True)
+        assert weights(run) == wanted
+        assert not list(run.glob("*.partial"))
+    assert outcomes == {False, True}
+    assert last > 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wanted", [{}, {"config_overrides": {"ppo.epochs": 2}}], ids=["same", "changed"])
+def test_a_run_killed_while_it_goes_on_can_go_on(whole: Path, tmp_path: Path, wanted: dict[str, Any]) -> None:
+    begun = stopped_after(3, tmp_path / "begun")
+    train(resume=shutil.copytree(begun, tmp_path / "straight"), **wanted)
+    for last in range(1000):
+        run = shutil.copytree(begun, tmp_path / f"run{last}")
+        with pytest.MonkeyPatch.context() as patch:
+            disk = Disk(patch, last)
+            patch.setattr(Course, "step", lambda self: die())
+            with pytest.raises(Killed):
+                train(resume=run, **wanted)
+        if disk.left >= 0:
+            break
+        changed = bool(json.loads((run / "run.json").read_bytes())["changes"])
+        train(resume=run)
+        assert weights(run) == weights(tmp_path / "straight" if changed else whole)
+    assert last > 4
 
 
 def test_a_new_run_that_cannot_be_written_has_no_last_checkpoint(tmp_path: Path) -> None:

@@ -201,6 +201,21 @@ def load(game: Game, given: Mapping[str, Any] | None = None, overrides: Mapping[
     return config._replace(options=_practice_options(game, config))
 
 
+def changed(game: Game, config: Config, overrides: Mapping[str, Any]) -> Config:
+    """The same hyperparameters but for `overrides` by dotted names. Raises ConfigError."""
+    found = parse(functools.reduce(_set, overrides.items(), config.as_dict()), "--set")
+    return found._replace(options=_practice_options(game, found))
+
+
+def differences(before: Config, now: Config) -> list[tuple[str, Any, Any]]:
+    """The settings in which two configs differ, by dotted names, with what they are in each; None where an option of
+    the game is not named."""
+    old, new = before.as_dict(), now.as_dict()
+    names = [(section, name) for section in old for name in dict.fromkeys([*old[section], *new[section]])]
+    pairs = [(f"{section}.{name}", old[section].get(name), new[section].get(name)) for section, name in names]
+    return [one for one in pairs if one[1] != one[2]]
+
+
 def read(path: Path) -> dict[str, Any]:
     """A YAML file's mapping. Raises ConfigError."""
     import yaml  # comes with the extra `train`, and what is declared here is told of without it

@@ -139,6 +139,15 @@ class Course:
         self.phase.begin()
         self.save()
 
+    def begin_anew(self) -> None:
+        """Begin the phase again that has made no step yet, under settings that were changed; one that has, goes on.
+        Raises OSError."""
+        if self.phase.decisions == 0:
+            shutil.rmtree(self.phase.folder, ignore_errors=True)
+            self.phase.close()
+            self.enter()
+            self.begin()
+
     def step(self) -> None:
         """A step of the phase; then a line of the log and a checkpoint, where they are due. Raises OSError."""
         started, used = time.perf_counter(), time.process_time()
@@ -257,7 +266,7 @@ class Course:
             say(f"{sentence} Going on from the one before.")
         try:
             self._restore(arrays, facts)
-        except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
+        except (KeyError, IndexError, TypeError, ValueError, RuntimeError, OverflowError) as error:
             raise CheckpointError(
                 f"The checkpoint does not fit this run, whose {self.run.game.id} or settings have changed: {error}"
             ) from error

@@ -1,4 +1,8 @@
-"""A run on disk: what it follows from, in `run.json` and `config.yaml`, and the lock that keeps others out."""
+"""A run on disk: what it follows from, all in `run.json`, with copies to read; and the lock that keeps others out.
+
+`run.json` is the first thing written, in one go: whatever else a kill leaves undone, the folder is a run. Until there
+is a checkpoint it says that the run has not begun, and going on with it begins it.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +37,30 @@ CONFIG_FILE, GIVEN_FILE = "config.yaml", "given.yaml"
 LOG_FILE = "progress.csv"
 POLICY_FOLDER, PHASES_FOLDER, TENSORBOARD_FOLDER = "policy", "phases", "tensorboard"
 _FORMAT = 3
+_LEFT_OVER = RUN_FILE + durable.PARTIAL
+"""What a kill in the midst of a run's first file leaves, and nothing else."""
+_NO_MATTER = {"run.phases", "run.seconds", "run.checkpoint_seconds", "run.log_every", "run.evaluation_deals"}
+_NO_MATTER |= {"run.curve_every", "run.curve_deals", "run.wandb"}
+"""Settings that weights do not depend on: changed on the way, they are as if they had been given at the beginning. Of
+the phases, those behind a run and the one it is in cannot change."""
+
+
+@dataclass
+class Change:
+    """Settings that were changed on the way, by `--resume FOLDER --set NAME=VALUE`."""
+
+    after: list[int]
+    """The decisions of each phase until then."""
+    settings: dict[str, Any]
+    """By dotted names, what they became."""
+
+    @classmethod
+    def from_json(cls, kept: Any) -> Change:
+        """What `vars` gave. Raises TypeError."""
+        found = cls(**kept)
+        if not isinstance(found.settings, dict) or not found.after or not all(type(n) is int for n in found.after):
+            raise TypeError(f"changes has {kept!r}")
+        return found
 
 
 @dataclass
@@ -53,27 +81,44 @@ class Run:
     device: str
     precision: str = ""
     stamp: dict[str, Any] = field(default_factory=dict)
+    begun: bool = False
+    """Whether there is a checkpoint on disk, or was."""
+    changes: list[Change] = field(default_factory=list)
+    asked: dict[str, Any] = field(default_factory=dict)
+    """Settings that the run is to go on with from where it stands, of those that weights depend on."""
+    words: str = ""
+    """What is changed, in words."""
 
     def phase_folder(self, number: int) -> Path:
         """The folder of a phase, by its number from 0."""
         return self.folder / PHASES_FOLDER / f"{number + 1}-{self.config.run.phases.names[number]}"
 
-    @property
-    def begun(self) -> bool:
-        """Whether there is anything on disk to go on with."""
-        return (self.folder / RUN_FILE).is_file()
-
     def command(self, decisions: Sequence[int] = ()) -> str:
         """The line that does this run again; with the `decisions` of its phases, or of its first ones, the line that
-        ends at exactly the same weights on the same machine."""
+        ends at exactly the same weights on the same machine. Where settings were changed on the way it has a part for
+        each of them, in a folder beside."""
+        done = [count for count in decisions if count]
+        if not self.changes:
+            return self._begin_line(done)
+        folder = f"{self.folder}-again"
+        ends = [*(change.after for change in self.changes), done]
+        parts = [f"{self._begin_line([count for count in ends[0] if count])} {shlex.join(['--out', folder])}"]
+        names = self.config.run.phases.names
+        for change, before, end in zip(self.changes, ends, ends[1:], strict=False):
+            settings = dict(change.settings)
+            if len(before) != (len(end) or len(names)):
+                settings["run.phases"] = names[: len(end) or len(names)]
+            words = ["backalley", "train", self.game.spec, "--resume", folder, *_sets(settings)]
+            parts.append(shlex.join([*words, *(Budget(decisions=tuple(end)) if end else self.budget).words()]))
+        return " && ".join(parts)
+
+    def _begin_line(self, decisions: Sequence[int]) -> str:
         words = ["backalley", "train", self.game.spec, *self.game.option_words]
         words += ["--config", self._config_file()] if self.given else []
         phases, overrides = self.config.run.phases, dict(self.overrides)
         if 0 < len(decisions) < len(phases):
             overrides["run.phases"] = phases.names[: len(decisions)]
-        for name, value in overrides.items():
-            words += ["--set", f"{name}={typed(value)}"]
-        words += ["--seed", str(self.seed)]
+        words += [*_sets(overrides), "--seed", str(self.seed)]
         words += (Budget(decisions=tuple(decisions)) if decisions else self.budget).words()
         if self.device != "cpu":
             words += ["--device", self.device]
@@ -95,21 +140,29 @@ class Run:
         words = ["backalley", "evaluate", self.game.spec, str(self.folder), "bot"]
         return shlex.join([*words, *self.game.option_words])
 
+    def stands_at(self, each: Sequence[int]) -> None:
+        """Note the settings asked for as a change after the decisions of `each` phase, where the run stands. Changes
+        that came later, before a checkpoint that is lost by now, hold from here on."""
+        self.changes += [Change(list(each), self.asked)] if self.asked else []
+        self.asked = {}
+        for change in self.changes:
+            if sum(change.after) >= sum(each):
+                change.after = list(each)
+
     def write(self) -> None:
-        """Lay the run down; `run.json` last, so that it stands for a folder that is complete. Raises OSError."""
-        text = config_rules.as_yaml(self.config.as_dict(), f"Hyperparameters of this run; {RUN_FILE} has the rest.")
-        durable.write_file(self.folder / CONFIG_FILE, text)
-        if self.given:
-            text = config_rules.as_yaml(self.given, f"What --config gave; {CONFIG_FILE} has all settings.")
-            durable.write_file(self.folder / GIVEN_FILE, text)
+        """Lay the run down. Raises OSError."""
         facts = {
             "format": _FORMAT,
+            "begun": self.begun,
             "game": self.game.name,
             "game_version": self.game.version,
             "found_by": self.game.spec,
             "options": self.game.changed_options,
             "config_file": self.given_file,
+            "given": self.given,
             "overrides": self.overrides,
+            "config": self.config.as_dict(),
+            "changes": [vars(change) for change in self.changes],
             "seed": self.seed,
             "seconds": self.budget.seconds,
             "decisions": self.budget.decisions,
@@ -119,17 +172,38 @@ class Run:
             "command": self.command(),
             **self.stamp,
         }
+        head = f"Hyperparameters of this run, to read; {RUN_FILE} is what counts, and --resume --set changes it."
+        copies = {CONFIG_FILE: config_rules.as_yaml(self.config.as_dict(), head)}
+        if self.given:
+            copies[GIVEN_FILE] = config_rules.as_yaml(
+                self.given, f"What --config gave; {CONFIG_FILE} has all settings."
+            )
+        for name, text in copies.items():  # a copy that a kill leaves behind may be missing, but not another run's
+            if (self.folder / name).is_file() and (self.folder / name).read_bytes() != text:
+                (self.folder / name).unlink()
         results.write(self.folder / RUN_FILE, facts)
+        for name, text in copies.items():
+            durable.write_file(self.folder / name, text)
 
     def clear(self) -> None:
-        """Take away all that came of the run, its checkpoints first: half cleared, it is not gone on with. Of a run
-        that never began nothing is left. Raises OSError."""
+        """Take away all that came of the run, its checkpoints first: half cleared, it is not gone on with. Raises
+        OSError."""
         for name in (checkpoint.FOLDER, PHASES_FOLDER, POLICY_FOLDER, TENSORBOARD_FOLDER):
             if (self.folder / name).exists():
                 shutil.rmtree(self.folder / name)
-        made = (LOG_FILE, CURVE_FILE, CURVE_JSON, EVALUATION_FILE)
-        for name in (*made, *(() if self.begun else (CONFIG_FILE, GIVEN_FILE))):
+        for name in (LOG_FILE, CURVE_FILE, CURVE_JSON, EVALUATION_FILE):
             (self.folder / name).unlink(missing_ok=True)
+
+    def forget(self) -> None:
+        """Leave nothing of a run that could not begin. Raises OSError."""
+        self.clear()
+        for name in (CONFIG_FILE, GIVEN_FILE, RUN_FILE):
+            (self.folder / name).unlink(missing_ok=True)
+
+
+def _sets(settings: Mapping[str, Any]) -> list[str]:
+    """Settings as options of the command line."""
+    return [word for name, value in settings.items() for word in ("--set", f"{name}={typed(value)}")]
 
 
 # Beginning and reopening a run ----------------------------------------------------------------------------------------
@@ -157,14 +231,22 @@ def begin(
     budget.check(settings.run.phases)
     new = Path("runs") / f"{game.name}-{seed}-{datetime.now():%Y%m%d-%H%M%S}"
     folder = new if out is None else path_of("out", out)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or any(path.name != _LEFT_OVER for path in folder.iterdir())):
         hint = f"; go on with the run there by --resume {folder}" if (folder / RUN_FILE).is_file() else ""
         raise TrainingError(f"{folder} is not an empty folder; name another one with --out{hint}.")
     return Run(folder, game, settings, given, given_file, dict(overrides or {}), seed, budget, _device(device))
 
 
-def reopen(folder: Path, named: str | Game | GameType | None, budget: Budget, *, restart: bool) -> Run:
-    """The run that `folder` holds, with another budget if one is given; to `restart` it, without what came of it.
+def reopen(
+    folder: Path,
+    named: str | Game | GameType | None,
+    budget: Budget,
+    *,
+    restart: bool,
+    overrides: Mapping[str, Any] | None = None,
+) -> Run:
+    """The run that `folder` holds, with another budget if one is given and other settings by `overrides`; to `restart`
+    it, without what came of it. A run that was cut off before it began is not `begun`.
 
     Raises TrainingError or ConfigError in a sentence.
     """
@@ -172,22 +254,72 @@ def reopen(folder: Path, named: str | Game | GameType | None, budget: Budget, *,
     game = _game_of(folder, facts, named)
     if budget == Budget():
         budget = _budget(facts)
-    if not restart and not checkpoint.found(folder):
+    begun = facts.get("begun", True)
+    if begun and not restart and not checkpoint.found(folder):
         raise TrainingError(
             f"The run in {folder} has no {checkpoint.FOLDER} any more, so there is nothing to go on from. --restart "
             "begins it anew in that folder, and its policy and log are lost."
         )
-    settings = config_rules.parse(config_rules.read(folder / CONFIG_FILE), str(folder / CONFIG_FILE))
+    kept = facts.get("config") or config_rules.read(folder / CONFIG_FILE)  # runs of former versions have it there alone
+    former = config_rules.parse(kept, str(folder / (RUN_FILE if "config" in facts else CONFIG_FILE)))
+    settings = config_rules.changed(game, former, overrides) if overrides else former
     budget.check(settings.run.phases)
-    given = config_rules.read(folder / GIVEN_FILE) if (folder / GIVEN_FILE).is_file() else {}
+    given = _given(folder, facts)
     run = Run(
         folder, game, settings, given, facts["config_file"], facts["overrides"], facts["seed"], budget, facts["device"]
     )
-    if not restart:
+    run.begun = begun
+    run.changes = [Change.from_json(kept) for kept in facts.get("changes", [])]
+    _refuse_edited(run, former, restart)
+    differing = config_rules.differences(former, settings)
+    run.words = "; ".join(f"{name} is {_said(now)} instead of {_said(before)}" for name, before, now in differing)
+    anew = restart or not begun
+    if anew:  # what was changed on the way is so from the beginning
+        for change in run.changes:
+            run.overrides |= change.settings
+        run.changes = []
+    else:
         stamped = ("version", "commit", "sources", "date", "machine", "torch")
         run.stamp = {name: facts[name] for name in stamped if name in facts}
         run.precision = facts["precision"]
+    for name, _, now in differing:
+        (run.overrides if anew or name in _NO_MATTER else run.asked)[name] = now
     return run
+
+
+def _given(folder: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What `--config` gave when the run began. Raises TrainingError where its copy was edited."""
+    path = folder / GIVEN_FILE
+    copied = config_rules.read(path) if path.is_file() else {}
+    given: dict[str, Any] = facts.get("given", copied)
+    if copied and copied != given:
+        raise TrainingError(
+            f"{path} was changed since the run began, and is a copy of what --config gave then; put it back, or delete "
+            "it, and it is written anew. A setting is changed by --set NAME=VALUE."
+        )
+    return given
+
+
+def _refuse_edited(run: Run, former: Config, restart: bool) -> None:
+    """Raise TrainingError where `config.yaml` says neither what the run has nor what it is to go on with."""
+    path = run.folder / CONFIG_FILE
+    if not path.is_file():
+        return
+    says = config_rules.parse(config_rules.read(path), str(path))
+    wanted = {name for name, _, _ in config_rules.differences(run.config, says)}
+    edited = [(name, before, now) for name, before, now in config_rules.differences(former, says) if name in wanted]
+    if edited:
+        told = "; ".join(f"{name} is {_said(now)}, and the run has {_said(before)}" for name, before, now in edited)
+        line = f"{run.resume_command()}{' --restart' * restart} "
+        line += shlex.join(_sets({name: now for name, _, now in edited if now is not None}))
+        raise TrainingError(
+            f"{path} was changed since the run began, which would give other weights than its log and its line say: "
+            f"{told}. Put it back, or delete it, and it is written anew; or go on with what it says: {line}"
+        )
+
+
+def _said(value: Any) -> str:
+    return "nothing" if value is None else typed(value)
 
 
 def _read(folder: Path) -> dict[str, Any]:
@@ -199,6 +331,7 @@ def _read(folder: Path) -> dict[str, Any]:
         )
     kinds = {"game": str, "game_version": int, "found_by": str, "options": dict, "config_file": str}
     kinds |= {"overrides": dict, "seed": int, "device": str, "precision": str}
+    lately = {"begun": bool, "config": dict, "given": dict, "changes": list}
     try:
         facts = json.loads(path.read_bytes())
         if facts["format"] != _FORMAT:
@@ -206,10 +339,13 @@ def _read(folder: Path) -> dict[str, Any]:
                 f"{path} is of format {facts['format']!r}; this version of Back Alley reads format {_FORMAT}."
             )
         wrong = [name for name, kind in kinds.items() if not isinstance(facts[name], kind)]
+        wrong += [name for name, kind in lately.items() if name in facts and not isinstance(facts[name], kind)]
         if wrong:
             raise TypeError(f"{wrong[0]} is {facts[wrong[0]]!r}")
         _seed(facts["seed"])
         _budget(facts).progress(0, 0)
+        for kept in facts.get("changes", []):
+            Change.from_json(kept)
     except OSError as error:
         raise TrainingError(f"{path} cannot be read: {error.strerror or error}.") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -77,9 +77,10 @@ def train(
     one that stood before, where there is one, or that one stays.
 
     With `resume`, the folder of a run, all of that comes from there; a new budget may be given, which counts from the
-    run's beginning and takes the phase it is in further. `restart` begins the run of that folder anew, in its place:
-    its policy and log are lost. The same seed and `decisions` give the same weights, bit for bit on one machine,
-    however often the run was cut off.
+    run's beginning and takes the phase it is in further, and settings in `config_overrides`, which hold from there on
+    and are noted: the line for the same weights again then has a part for each change. `restart` begins the run of that
+    folder anew, in its place: its policy and log are lost. The same seed and `decisions` give the same weights, bit for
+    bit on one machine, however often the run was cut off.
 
     `progress` is called after every update and between the matches at the end, `say` with sentences for a person.
 
@@ -89,9 +90,12 @@ def train(
     """
     budget = Budget(seconds, decisions, processor_seconds)  # type: ignore[arg-type]  # it checks what it is given
     if resume is not None:
-        if config_overrides or config is not None or seed is not None or out is not None or device != "auto":
-            raise TrainingError("A resumed run keeps its seed, options, settings, folder and device; leave them out.")
-        run = reopen(path_of("resume", resume), game, budget, restart=restart)
+        if config is not None or seed is not None or out is not None or device != "auto":
+            raise TrainingError(
+                "A resumed run keeps its seed, options, settings, folder and device; leave them out. (Single settings "
+                "are changed from where it stands by --set NAME=VALUE.)"
+            )
+        run = reopen(path_of("resume", resume), game, budget, restart=restart, overrides=config_overrides)
     elif restart:
         raise TrainingError("A restart needs the folder of a run: --resume FOLDER --restart.")
     elif game is None:
@@ -107,7 +111,7 @@ def train(
             device=device,
         )
     with sentences(run), locked(run.folder), one_thread():
-        course = _course(run, say, anew=resume is None or restart)
+        course = _course(run, say, anew=not run.begun or restart)
         outcome = _learn(course, progress, say)
         return _finish(course, outcome, progress)
 
@@ -124,7 +128,10 @@ def _course(run: Run, say: Say, *, anew: bool) -> Course:
         _begin(run, course)
     else:
         course.restore(say)
+        run.stands_at(course.each)
         run.write()
+        if run.changes and run.changes[-1].after == course.each:
+            course.begin_anew()
     course.open_logs()
     start = f"from {course.decisions:,} decisions on " if course.decisions else ""
     say(
@@ -132,17 +139,23 @@ def _course(run: Run, say: Say, *, anew: bool) -> Course:
         "Ctrl-C stops and keeps everything."
     )
     say(f"The same run again: {run.command()}")
+    if run.words:
+        say(f"From here on {run.words}.")
     return course
 
 
 def _begin(run: Run, course: Course) -> None:
+    """Lay the run down, and a checkpoint of its beginning; it is all or nothing, but for a kill, after which going on
+    begins it."""
     run.clear()
     try:
+        run.write()
         course.begin()
+        run.begun = True
         run.write()
     except BaseException:
         if not run.begun:
-            run.clear()
+            run.forget()
         raise
 
 
