@@ -22,12 +22,16 @@ _MOST_TRIES = 200
 
 def alternatives(game: Game, name: str) -> list[Any]:
     """Values of one option other than its default: every choice, both ends of a range, a step beside the default; of
-    several numbers the other way round, and one for all where one will do."""
+    several numbers the other way round, or where the last goes on some that rise, and one for all where one will
+    do."""
     kind, note = option_rules.declared(game.type.Options)[name]
     default = game.type.Options._field_defaults[name]  # type: ignore[attr-defined]
     if typing.get_origin(kind) is tuple:
-        found: list[Any] = [tuple(reversed(option_rules.as_dict(game.type.Options())[name]))]
-        if note.fill is not None:
+        least = int(note.low or 0)
+        defaults = option_rules.as_dict(game.type.Options())
+        several = (least, least + 2, least + 4) if note.last_goes_on else tuple(reversed(defaults[name]))
+        found: list[Any] = [several]
+        if note.fill is not None or note.last_goes_on:
             found.append(int(min((note.low or 0) + _SOME, note.high or math.inf)))
     elif isinstance(kind, type) and issubclass(kind, IntEnum):
         found = [member.name.lower() for member in kind]

@@ -31,10 +31,12 @@ GAMES = [game(name) for name in (ONLY.split(",") if ONLY else game_names())]
 
 
 def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:
-    """The defaults, every alternative alone, and some random mixtures that the game allows; of numbers that change the
-    shape of a record, each of which compiles the game anew, the ends."""
+    """The defaults, the presets, every alternative alone, and some random mixtures that the game allows, none twice; of
+    numbers that change the shape of a record, each of which compiles the game anew, the ends."""
     sets: list[dict[str, Any]] = [{}]
     names = list(option_rules.declared(game.type.Options))
+    presets = (dict(preset.options) for preset in game.type.presets.values())
+    sets += [given for given in presets if not own_shape(game, given)]
     sets += [{name: value} for name in names for value in _told_apart(game, name)]
     random = np.random.default_rng(sum(game.name.encode()))
     for _ in range(mixed):
@@ -44,7 +46,11 @@ def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:
             if others and random.random() < 0.5:
                 chosen[name] = others[int(random.integers(len(others)))]
         sets.append(chosen)
-    return [given for given in sets if allowed(game, given)]
+    chosen_once: dict[Game, dict[str, Any]] = {}
+    for given in sets:
+        if allowed(game, given):
+            chosen_once.setdefault(game.type.bind(given), given)
+    return list(chosen_once.values())
 
 
 def _told_apart(game: Game, name: str) -> list[Any]:

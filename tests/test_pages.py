@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from backalley.envs.core.base import Game
-from tests.cases import GAMES
+from tests.cases import GAMES, option_sets
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "CONTRIBUTING.md", "agents/README.md", "training/README.md", "benchmarks/README.md")
@@ -26,6 +26,22 @@ def test_a_games_page_has_its_tables_and_cites_real_paragraphs(game: Game) -> No
         cited |= set(re.findall(r"§\d+(?:\.\d+)*", path.read_text("utf-8")))
     assert cited, "the code cites no paragraph"
     assert cited <= headings, f"the code cites {sorted(cited - headings)}, which the page does not have"
+
+
+@pytest.mark.parametrize("game", [one for one in GAMES if "." not in one.spec], ids=lambda game: game.name)
+def test_every_game_can_be_played_to_the_letter(game: Game) -> None:
+    """`preset="letter"` holds nothing that the defaults are already; the page tells of each of its options beside the
+    tables, and the generic tests play it."""
+    given = dict(game.type.presets["letter"].options)
+    letter = game.type.bind(preset="letter")
+    assert letter == game.type.bind(given)
+    assert set(letter.changed_options) == set(given)
+    assert letter in [game.type.bind(one) for one in option_sets(game)]
+    page = (game.type.folder / "README.md").read_text("utf-8")
+    assert "<!-- generated: presets -->" in page
+    prose = re.sub(r"<!-- generated: .*?<!-- /generated -->", "", page, flags=re.DOTALL)
+    assert 'preset="letter"' in prose
+    assert [name for name in given if f"`{name}" not in prose] == []
 
 
 EXAMPLE = re.compile(r"(?:<!-- needs: (\w+) -->\n)?```python\n(.*?)```", re.DOTALL)

@@ -7,7 +7,7 @@ hands against each other. The rules are README.md.
 
 from __future__ import annotations
 
-from ..core.base import GameType
+from ..core.base import GameType, Preset
 from ..core.parts import Kernels
 from . import VERSION, bets, coup, observation, rules, text
 from .bot import BOTS
@@ -43,6 +43,13 @@ GAME = GameType(
     # *Measured* over 4,209 decisions of chemin de fer: what search:96 gains by one, for 1, 2 and 3, in thousandths of a
     # return: -2.6 ± 6.5, -2.6 ± 4.9, +0.5 ± 0.7. Its bots play best, or nearly so.
     caution=3.0,
+    presets={
+        "letter": Preset(
+            {"decks": "home", "banker_rule": "total"},
+            "the text by its words: one pack, its equipment (§1.1); what the Banker's table says the Player has is the "
+            "Player hand's total (§1.3, §6.1)",
+        ),
+    },
     check=check,
     info=rules.info,
     card_name=text.card_name,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..backhand_series import enumeration
 from ..backhand_series.state import NUM_ACTIONS, PACK
-from ..core.base import GameType
+from ..core.base import GameType, Preset
 from ..core.parts import Kernels
 from . import VERSION, observation, rules, text
 from .bot import BOTS
@@ -37,6 +37,7 @@ GAME = GameType(
     deck_size=lambda options: PACK,
     reward_range=lambda options: (-1.0, 1.0),
     zero_sum=lambda options: False,
+    presets={"letter": Preset({}, "the text by its words: the game as it is here, no option departs from them")},
     bots=BOTS,
     # *Measured* over 9,697 decisions: what search:96 gains by one, for 1, 2 and 3, in thousandths of a return:
     # -2.9 ± 5.5, -0.8 ± 3.8, -0.8 ± 1.4. `planner` plays best.

@@ -7,7 +7,7 @@ tricks strictly.
 
 from __future__ import annotations
 
-from ..core.base import GameType
+from ..core.base import GameType, Preset
 from ..core.parts import Kernels
 from ..core.symmetry import Suits
 from . import VERSION, rules, text
@@ -34,6 +34,14 @@ GAME = GameType(
     zero_sum=lambda options: True,
     bots=BOTS,
     num_start_outcomes=rules.num_start_outcomes,
+    presets={
+        "letter": Preset(
+            {"turn_up": "taken_first", "seven_rule": "both", "reuse": "free", "melds_face_up": False},
+            "the text by its words: the turn-up is the top of the stock, for the winner of trick 1 (§1.3); a seven of "
+            "trumps is declared from the hand and exchanged from a trick, ten points each (§1.5); no card is barred "
+            "from further groups (§1.6); declared cards are laid face down (§1.5)",
+        ),
+    },
     card_name=text.card_name,
     card_number=text.card_number,
     leaf_value=rules.leaf_value,

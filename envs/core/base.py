@@ -97,7 +97,8 @@ class GameType:
     """`action_told(options, action)`: what other seats are told of an action whose name says more than they may know.
     None: they are told its name."""
     presets: Mapping[str, Preset] = field(default_factory=dict)
-    """Named sets of options, given as `preset="name"` wherever options are given; options beside it go before it."""
+    """Named sets of options, given as `preset="name"` wherever options are given; options beside it go before it. Every
+    game of this package has one named `letter`: what its text says, with no reading of ours."""
     check: Callable[[Any], None] = _no_check
     """Raises OptionError where options contradict each other."""
     card_name: Callable[[int], str] = cards.card_name

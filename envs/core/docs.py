@@ -50,8 +50,8 @@ def _bots(game: Game) -> str:
 def _presets(game: Game) -> str:
     rows = []
     for name, preset in game.type.presets.items():
-        given = " ".join(f"`{option}={value}`" for option, value in preset.options.items())
-        rows.append(f"| `{name}` | {given} | {preset.doc} |")
+        given = " ".join(f"`{option}={option_rules.typed(value)}`" for option, value in preset.options.items())
+        rows.append(f"| `{name}` | {given or 'the defaults'} | {preset.doc} |")
     return "\n".join(["| preset | options | what it is |", "|---|---|---|", *rows])
 
 

@@ -13,6 +13,7 @@ import abc
 import difflib
 import functools
 import math
+import numbers
 import sys
 import typing
 from collections.abc import Mapping
@@ -31,6 +32,7 @@ class Option:
     words: tuple[tuple[str, int], ...] = ()
     fill: float | None = None
     parts: int = 1
+    last_goes_on: bool = False
 
 
 def option(
@@ -41,14 +43,16 @@ def option(
     words: Mapping[str, int] | None = None,
     fill: float | None = None,
     parts: int = 1,
+    last_goes_on: bool = False,
 ) -> Option:
     """Describe an option; `low` and `high` (inclusive) bound a number, or each number of a tuple.
 
     `words` are names that a number may also be given by (`"inf"` for 0). `fill` makes a tuple that is given too short
-    as long as it has to be. With `parts` of 1000 a fraction is given and shown, 0.07, and the tuple of options holds
+    as long as it has to be; with `last_goes_on` its last number does, so that one number stands for all of them, and is
+    shown so. With `parts` of 1000 a fraction is given and shown, 0.07, and the tuple of options holds
     whole thousandths, 70: what kernels reckon with is exact.
     """
-    return Option(doc, low, high, tuple((words or {}).items()), fill, parts)
+    return Option(doc, low, high, tuple((words or {}).items()), fill, parts, last_goes_on)
 
 
 class OptionError(ValueError, TypeError):
@@ -116,7 +120,7 @@ def choices(options_class: type, name: str) -> str:
             span += f" in steps of {1 / note.parts:g}"
     if typing.get_origin(kind) is tuple:
         length = len(typing.get_args(kind))
-        count = str(length) if note.fill is None else f"1 to {length}"
+        count = str(length) if note.fill is None and not note.last_goes_on else f"1 to {length}"
         return f"{count} numbers" + (f", each {span}" if span else "")
     named = "".join(f' | "{word}" ({number})' for word, number in note.words)
     return (span or ("a whole number" if kind is int else "a number")) + named
@@ -157,11 +161,14 @@ def _plainly(kind: type, note: Option, value: Any) -> Any:
     """A word as the number it stands for; a short tuple, or a single number for one, filled up."""
     if isinstance(value, str):
         value = dict(note.words).get(value.strip().lower(), value)
-    if note.fill is None:
+    if note.fill is None and not note.last_goes_on:
         return value
-    items = value.strip("()[] ").split(",") if isinstance(value, str) else [value] if isinstance(value, int) else value
-    missing = len(typing.get_args(kind)) - len(items) if isinstance(items, (list, tuple)) else 0
-    return [*items, *[note.fill] * missing] if missing > 0 else value
+    alone = isinstance(value, numbers.Integral)
+    items = value.strip("()[] ").split(",") if isinstance(value, str) else [value] if alone else value
+    if not isinstance(items, (list, tuple)) or not items:
+        return value
+    missing = len(typing.get_args(kind)) - len(items)
+    return [*items, *[items[-1] if note.last_goes_on else note.fill] * missing]
 
 
 def _convert(kind: type, value: Any, parts: int) -> Any:
@@ -246,8 +253,17 @@ def as_dict(options: Any) -> dict[str, Any]:
             continue
         if isinstance(kind, type) and issubclass(kind, IntEnum):
             value = kind(value).name.lower()
-        found[name] = [shown(item, note) for item in value] if isinstance(value, tuple) else shown(value, note)
+        found[name] = _several(value, note) if isinstance(value, tuple) else shown(value, note)
     return found
+
+
+def _several(values: tuple[Any, ...], note: Option) -> Any:
+    """The numbers of a tuple as they are given and shown: where the last goes on, no further than it begins to, and a
+    single one plainly."""
+    given = [shown(value, note) for value in values]
+    while note.last_goes_on and len(given) > 1 and given[-1] == given[-2]:
+        given.pop()
+    return given[0] if note.last_goes_on and len(given) == 1 else given
 
 
 def changed(options: Any) -> dict[str, Any]:

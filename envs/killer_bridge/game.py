@@ -44,6 +44,11 @@ GAME = GameType(
     bots=BOTS,
     num_start_outcomes=trick_hand.num_start_outcomes,
     presets={
+        "letter": Preset(
+            {"history": "last_trick", "reward": "win"},
+            "the text by its words: nobody looks at tricks before the last finished one (§2); the highest total wins, "
+            "by however little (§1.5, §3)",
+        ),
         "recommended": Preset({"num_players": 37}, "the number of players that the source recommends"),
         "cutthroat": Preset({"scoring": "squared"}, "what the source believes Cutthroat to be: the game as it is here"),
         "real": Preset({"scoring": "linear"}, "what it believes the game to be without Cutthroat: no squaring"),

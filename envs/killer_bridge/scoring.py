@@ -41,11 +41,13 @@ def hand_points(options: Options, bid: int, size: int, won: int) -> int:
 
 @kernel
 def sips_of(options: Options, bid: int, size: int, won: int) -> int:
-    """§1.5: the sips that a bid (an action) costs in the drinking game."""
+    """§1.5: the sips that a bid (an action) costs in the drinking game. What the table has last goes on for all larger
+    misses."""
     missed_by = abs(bid_value(bid, size) - won)
     if not options.drinking or missed_by == 0:
         return 0
-    return options.sips_per_miss * (missed_by if options.sip_rule == SipRule.DIFFERENCE else 1)
+    each = options.sips_per_miss[min(missed_by, len(options.sips_per_miss)) - 1]
+    return each * (missed_by if options.sip_rule == SipRule.DIFFERENCE else 1)
 
 
 def score_bounds(options: Options) -> tuple[int, int]:

@@ -34,6 +34,8 @@ NO_BID = NUM_ACTIONS  # in `State.bid`, before the bid
 
 LARGEST_HAND = 0  # `hand_size` where the pack decides
 MOST_SIPS = 10_000  # for one trick or miss: a whole game's fit in four bytes
+SipTable = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]  # as many as four players can miss by
+ONE_SIP = (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)  # whatever a bid is missed by
 
 
 class SipRule(IntEnum):
@@ -104,7 +106,16 @@ class Options(NamedTuple):
     sip_rule: Annotated[SipRule, option("sips for a bid missed in the drinking game: one, or one per trick")] = (
         SipRule.ONE_PER_MISS
     )
-    sips_per_miss: Annotated[int, option("what `sip_rule` gives is so many times as much", low=1, high=MOST_SIPS)] = 1
+    sips_per_miss: Annotated[
+        SipTable,
+        option(
+            "what `sip_rule` gives is so many times as much: one number, or one each for bids missed by 1, 2, 3 and so "
+            "on, the last going on",
+            low=1,
+            high=MOST_SIPS,
+            last_goes_on=True,
+        ),
+    ] = ONE_SIP
     history: Annotated[History, option("observations show the whole hand's tricks, or the last finished one")] = (
         History.FULL
     )

@@ -18,7 +18,7 @@ from ..core.trick_hand import SCORE_UNIT, marked_cards, marked_place
 from ..core.tricks import NO_TRUMP
 from .auction import top_bid
 from .observation import Observation
-from .points import jack_of, joker_strength, low_card, pips
+from .points import jack_of, joker_strength, low_card, pips, wins_by_auction
 from .state import (
     BID,
     BIDDING,
@@ -137,14 +137,17 @@ def book_bid(options: Options, observation: Observation, mask: npt.NDArray[np.in
 @kernel
 def sure_bid(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> int:
     """The highest bid that wins the game even if it is lost, or PASS: where the bidder need not make it, one that
-    leaves the side at the target after it (§1.6)."""
+    leaves the side at the target after it; where the auction is enough, any (§1.6)."""
     chosen = PASS
+    score = SCORE_UNIT * int(observation.score_128s[0]) + int(observation.score_rest[0])
     if options.game_end == GameEnd.BIDDER_MUST_WIN and options.mode == Mode.MATCH:
-        score = SCORE_UNIT * int(observation.score_128s[0]) + int(observation.score_rest[0])
         for value in range(LEAST_BID, top_bid(options) + 1):
             action = BID + value - LEAST_BID
             if mask[action] and score - value >= options.target:
                 chosen = action
+    elif wins_by_auction(options, score):
+        for action in range(BID, PLAY):
+            chosen = action if mask[action] else chosen
     return chosen
 
 

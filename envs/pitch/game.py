@@ -7,7 +7,7 @@ The partnership bidding version to 21; alone from three to seven players, and wi
 from __future__ import annotations
 
 from ..core import trick_hand
-from ..core.base import GameType
+from ..core.base import GameType, Preset
 from ..core.parts import Kernels
 from ..core.symmetry import Suits
 from . import VERSION, observation, rules, text
@@ -41,6 +41,13 @@ GAME = GameType(
     bots=BOTS,
     sides=lambda options: tuple(side_of(options, seat) for seat in range(options.num_players)),
     num_start_outcomes=trick_hand.num_start_outcomes,
+    presets={
+        "letter": Preset(
+            {"all_pass": "dealer_exactly_2", "must_trump_when_void": True, "game_end": "bidder_must_win"},
+            "the text by its words: a dealer who is left to bid bids two, no more (§1.2); only who can neither follow "
+            "nor trump plays what they like (§1.3); at the target it is enough to have won the bid (§1.6)",
+        ),
+    },
     check=check,
     card_name=text.card_name,
     card_number=text.card_number,

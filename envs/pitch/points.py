@@ -12,7 +12,7 @@ from ..core import tricks
 from ..core.cards import count_bits
 from ..core.kernel import kernel
 from .auction import top_bid
-from .state import JOKER, NOBODY, GameEnd, GameTie, Joker, Options
+from .state import JOKER, NOBODY, GameEnd, GameTie, Joker, Mode, Options
 
 MOST_PIPS = 80  # of a whole pack (§1.4)
 FAR = 8.0  # points that even a side at the target lacks: it has yet to win a bid (§5)
@@ -110,6 +110,12 @@ def match_winner(options: Options, score: npt.NDArray[np.int16], bidder: int, bi
             if score[side] >= options.target:
                 return side
     return NOBODY
+
+
+@kernel
+def wins_by_auction(options: Options, score: int) -> bool:
+    """§1.6: whether a side with that score has won once it has won an auction, its hand not played."""
+    return options.game_end == GameEnd.NEXT_AUCTION and options.mode == Mode.MATCH and score >= options.target
 
 
 @kernel

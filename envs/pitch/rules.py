@@ -25,6 +25,7 @@ from .points import (
     low_card,
     match_winner,
     pips,
+    wins_by_auction,
 )
 from .state import (
     ANY_CARD,
@@ -150,6 +151,10 @@ def bid(options: Options, state: State, seat: int, action: int) -> None:
             return
     if state.pitcher == NOBODY:
         next_hand(options, state)
+        return
+    side = side_of(options, int(state.pitcher))
+    if wins_by_auction(options, int(state.score[side])):
+        finish_match(options, state, side)
         return
     state.phase = PLAYING
     state.leader = state.pitcher

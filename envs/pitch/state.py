@@ -96,6 +96,7 @@ class GameEnd(IntEnum):
     BIDDER_MUST_MAKE = 0
     FIRST_PAST = 1
     BIDDER_MUST_WIN = 2
+    NEXT_AUCTION = 3
 
 
 class Mode(IntEnum):
@@ -134,7 +135,10 @@ class Options(NamedTuple):
     )
     game_end: Annotated[
         GameEnd,
-        option("only a bidder whose bid is made wins; or whoever is at the target; or the bidder who is, made or not"),
+        option(
+            "only a bidder whose bid is made wins; or whoever is at the target; or the bidder who is, made or not; or "
+            "who is there wins with the next auction that they win"
+        ),
     ] = GameEnd.BIDDER_MUST_MAKE
     mode: Annotated[Mode, option("a game, or one hand")] = Mode.MATCH
     teams: Annotated[Teams, option("two partnerships, or everybody alone")] = Teams.PARTNERS

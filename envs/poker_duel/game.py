@@ -7,7 +7,7 @@ are README.md.
 
 from __future__ import annotations
 
-from ..core.base import GameType
+from ..core.base import GameType, Preset
 from ..core.parts import Kernels, Plans
 from ..core.symmetry import Suits, no_suits
 from . import VERSION, classes, imagining, observation, planning, rules, slots, text
@@ -40,6 +40,13 @@ GAME = GameType(
     zero_sum=lambda options: True,
     bots=BOTS,
     num_start_outcomes=lambda options: 2 if options.first_dealer == FirstDealer.RANDOM else 1,
+    presets={
+        "letter": Preset(
+            {"nothing_scores": False},
+            "the text by its words: high cards decide in sudden death only, so that a round of nothing against nothing "
+            "scores nothing (§1.6)",
+        ),
+    },
     check=check,
     # But for the order in which the cards of one rank are offered (§3), which is by suit, and matters to no split.
     suits=Suits(no_suits, actions=((0, 52),)),

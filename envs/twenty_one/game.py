@@ -7,7 +7,7 @@ how cards and money move in `stock.py`, `bets.py` and `bank.py`.
 
 from __future__ import annotations
 
-from ..core.base import GameType
+from ..core.base import GameType, Preset
 from ..core.parts import Kernels
 from ..core.symmetry import Suits
 from . import VERSION, bank, observation, rules, text
@@ -40,6 +40,21 @@ GAME = GameType(
     zero_sum=lambda options: options.bankroll > 0,
     bots=BOTS,
     num_start_outcomes=lambda options: options.num_players if options.banker == Banker.RANDOM else 1,
+    presets={
+        "letter": Preset(
+            {
+                "deposit": "chosen",
+                "bankroll": "none",
+                "auto_stand_21": False,
+                "pass_bank": "chosen",
+                "force_back_pass_round": "none",
+                "max_rounds": 1000,
+            },
+            "the text by its words: the deposit is a minimum (§1.3); bets are limited by the pot alone (§1.1, §1.5); "
+            "who has 21 may still choose (§1.5); who does not want the bank passes it to whom they like (§1.9); nobody "
+            "has to declare Back Passing (§1.10), and a bank goes on as long as it can here, a thousand rounds (§1.8)",
+        ),
+    },
     check=check,
     card_name=text.card_name,
     card_number=text.card_number,

@@ -130,6 +130,13 @@ class Referee:
         # Only the dealer can bid as much as another, who bids last.
         self.pitcher = [who for who, value in self.bids.items() if value == self.high_bid][-1]
         self.turn = self.pitcher
+        side = self.side[self.pitcher]
+        if self.o.game_end == GameEnd.NEXT_AUCTION and self.o.mode == Mode.MATCH and self.score[side] >= self.o.target:
+            self.end_match(side)
+
+    def end_match(self, winner: int) -> None:
+        loss = -1.0 / (len(self.score) - 1)
+        self.rewards = [1.0 if side == winner else loss for side in self.side]
 
     def lay(self, seat: int, card: int) -> None:
         self.hands[seat].remove(card)
@@ -200,8 +207,7 @@ class Referee:
             self.rewards = [0.0] * self.n
             winners = [side for side, score in enumerate(self.score) if score == max(self.score)]
         if len(winners) == 1 and self.o.mode == Mode.MATCH:
-            loss = -1.0 / (len(self.score) - 1)
-            self.rewards = [1.0 if side == winners[0] else loss for side in self.side]
+            self.end_match(winners[0])
 
     def settle(self, points: list[int | None]) -> list[int]:
         """Score a hand; gives the side that has won the game by it, if any."""

@@ -451,7 +451,10 @@ def test_a_small_table_costs_no_more_than_it_needs() -> None:
         ({"hand_size": 3}, "it needs length='single'"),
         ({"ultimate": True, "per_hand_rewards": True}, "it needs reward='points'"),
         ({"num_players": 55}, "it takes 1..54"),
-        ({"sips_per_miss": 0}, "it takes 1..10000"),
+        ({"sips_per_miss": 0}, "it takes 1 to 13 numbers, each 1..10000"),
+        ({"sips_per_miss": "1,3,0"}, "it takes 1 to 13 numbers, each 1..10000"),
+        ({"sips_per_miss": [1] * 14}, "it takes 1 to 13 numbers, each 1..10000"),
+        ({"sips_per_miss": []}, "it takes 1 to 13 numbers, each 1..10000"),
         ({"num_players": 0}, "it takes 1..54"),
     ],
 )

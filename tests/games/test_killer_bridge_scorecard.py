@@ -17,6 +17,7 @@ from backalley.envs.core.options import OptionError
 from backalley.envs.core.parts import OVER
 from backalley.envs.killer_bridge import scoring
 from backalley.envs.killer_bridge.scorecard import ScorecardLine, scorecard
+from tests import kuhn
 from tests.cases import random_action
 
 GAME: Game = game("killer_bridge")
@@ -136,6 +137,25 @@ def test_sips_follow_what_was_agreed() -> None:
     assert scoring.sips_of(GAME.bind(sips_per_miss=4).options, 4, 13, 1) == 0
 
 
+@pytest.mark.parametrize("given", ["1,3,5", [1, 3, 5], (1, 3, 5, 5)])
+def test_sips_by_the_size_of_a_miss(given: Any) -> None:
+    """The last number goes on for all larger misses, up to those of a lone player; by difference each is as many times
+    as much."""
+    table = GAME.bind(drinking=True, sips_per_miss=given)
+    assert [scoring.sips_of(table.options, 0, 54, won) for won in (0, 1, 2, 3, 4, 13, 14, 54)] == [0, 1, 3] + [5] * 5
+    each = GAME.bind(drinking=True, sip_rule="difference", sips_per_miss=given)
+    assert [scoring.sips_of(each.options, 4, 13, won) for won in (4, 3, 6, 0, 13)] == [0, 1, 6, 20, 45]
+    assert table.option_values["sips_per_miss"] == [1, 3, 5]
+    assert table.option_words[2:] == ["--option", "sips_per_miss=1,3,5"]
+    assert GAME.bind(table.option_values) == table
+
+
+@pytest.mark.parametrize("given", [4, "4", [4], (4, 4, 4), np.int64(4)])
+def test_one_number_of_sips_is_for_every_miss_and_shown_plainly(given: Any) -> None:
+    assert GAME.bind(sips_per_miss=given).changed_options == {"sips_per_miss": 4}
+    assert GAME.bind().option_values["sips_per_miss"] == 1
+
+
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("history", ["full", "last_trick"])
 def test_an_observation_may_hold_the_whole_card(history: str) -> None:
@@ -191,7 +211,7 @@ def test_presets_stand_for_their_options() -> None:
 
 @pytest.mark.parametrize("given", ["recomended", 37, None])
 def test_a_preset_that_is_none_is_a_sentence(given: Any) -> None:
-    with pytest.raises(OptionError, match=r'takes "recommended" \| "cutthroat" \| "real" \| "half_game"'):
+    with pytest.raises(OptionError, match=r'takes "letter" \| "recommended" \| "cutthroat" \| "real" \| "half_game"'):
         GAME.bind(preset=given)
-    with pytest.raises(OptionError, match="pitch has no option 'preset'"):
-        backalley.game("pitch", preset=given)
+    with pytest.raises(OptionError, match="kuhn has no option 'preset'"):
+        kuhn.GAME.bind(preset=given)

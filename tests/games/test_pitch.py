@@ -35,7 +35,7 @@ agreed = {
     "smudge_wins_game": st.booleans(),
     "joker": st.sampled_from(["none", "low_trump", "below_jack"]),
     "joker_pitch": st.sampled_from(["spades", "name"]),
-    "game_end": st.sampled_from(["bidder_must_make", "first_past", "bidder_must_win"]),
+    "game_end": st.sampled_from(["bidder_must_make", "first_past", "bidder_must_win", "next_auction"]),
     "mode": st.sampled_from(["match", "match", "hand"]),
     "max_hands": st.sampled_from([64, 64, 5]),
 }
@@ -58,6 +58,7 @@ choices = [
     {"low": "dealt", "game_end": "first_past", "game_tie": "non_bidder", "joker": "below_jack"},
     {"max_hands": 3},
     {"follow": "strict", "all_pass": "dealer_exactly_2", "game_end": "bidder_must_win", "joker": "low_trump"},
+    {"game_end": "next_auction", "target": 1},
 ]
 for number, given in enumerate(choices):
     for players in (3, 4, 6, 7):
@@ -75,6 +76,17 @@ def test_three_to_seven_alone_play_as_the_rules_are_told_a_second_time(tmp_path:
         [sys.executable, "-c", ALONE], env=env, capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert run.stdout.strip() == "done", run.stderr[-2000:]
+
+
+def test_a_game_that_ends_with_an_auction_is_told_a_second_time() -> None:
+    """Until three have ended so, the hand not played."""
+    env, ended = AECEnv(GAME.bind(game_end="next_auction", target=2)), 0
+    for seed in range(60):
+        referee = played_with_a_referee(env, seed)
+        ended += bool(referee.hands[0]) and len(referee.hands[0]) == 6
+        if ended == 3:
+            return
+    raise AssertionError("no game ended with an auction")
 
 
 @pytest.mark.parametrize("target", [1, 128, trick_hand.MOST_SCORE])

@@ -101,3 +101,20 @@ def test_a_bid_that_wins_the_game_even_if_it_is_lost_is_made(name: str) -> None:
             env.engine.batch.state["score"][0] = (score, 0)
             shown, mask = observation(env, 0), env.engine.batch.mask[0]
             assert GAME.bind().bots[name].act(env.game.options, shown, mask, np.uint64(0)) == sure
+
+
+@pytest.mark.parametrize("name", ["careful", "book"])
+def test_at_the_target_the_highest_bid_is_made_where_the_auction_wins(name: str) -> None:
+    """With `next_auction`: the smudge, which nobody can take; a point short of it the hand decides."""
+    env, short = opened(first_dealer=3, game_end="next_auction"), set()
+    for seed in range(30 if COMPILED else 3):
+        for score in (20, 21, 400):
+            env.reset(seed=seed)
+            env.engine.batch.state["score"][0] = (score, 0)
+            shown, mask = observation(env, 0), env.engine.batch.mask[0]
+            made = GAME.bind().bots[name].act(env.game.options, shown, mask, np.uint64(0))
+            if score == 20:
+                short.add(int(made))
+            else:
+                assert made == BID + 2
+    assert BID + 2 not in short
