@@ -1,7 +1,7 @@
 """Writes every table of every page: `python -m backalley.benchmarks.docs`, and `--check` where they must be fresh.
 
 What follows from the code stands between `<!-- generated: KIND -->` marks and is written by `envs/core/docs.py`, which
-this runs first. Figures that were measured stand between
+this runs first; `envs/typed.py` writes what type checkers know of every game. Figures that were measured stand between
 
     <!-- results: KIND FILE ... -->
     <!-- /results -->
@@ -23,6 +23,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from backalley.envs import typed
 from backalley.envs.core import docs
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import games, games_root
@@ -109,4 +110,4 @@ def pages() -> dict[Path, str]:
 
 
 if __name__ == "__main__":
-    docs.main(pages(), "python -m backalley.benchmarks.docs", check="--check" in sys.argv[1:])
+    docs.main({**pages(), **typed.files()}, "python -m backalley.benchmarks.docs", check="--check" in sys.argv[1:])

@@ -24,8 +24,9 @@ def alternatives(game: Game, name: str) -> list[Any]:
     """Values of one option other than its default: every choice, both ends of a range, a step beside the default; of
     several numbers the other way round, or where the last goes on some that rise, and one for all where one will
     do."""
-    kind, note = option_rules.declared(game.type.Options)[name]
-    default = game.type.Options._field_defaults[name]  # type: ignore[attr-defined]
+    declared: type = game.type.Options
+    kind, note = option_rules.declared(declared)[name]
+    default = declared._field_defaults[name]  # type: ignore[attr-defined]
     if typing.get_origin(kind) is tuple:
         least = int(note.low or 0)
         defaults = option_rules.as_dict(game.type.Options())
@@ -63,7 +64,7 @@ def mixtures(game: Game, least: int, seed: int) -> list[dict[str, Any]]:
     chance picks first.
     """
     random = np.random.default_rng([seed, *game.name.encode()])
-    values = {name: alternatives(game, name) for name in option_rules.declared(game.type.Options)}
+    values = {name: alternatives(game, name) for name in game.option_values}
     missing = {(name, value) for name, others in values.items() for value in others}
     sets: list[dict[str, Any]] = []
     tries = 0

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Sequence
-from types import ModuleType
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import gymnasium
 
 from .core import catalogue
 from .core.aec import AECEnv
 from .core.base import Game, GameType, gymnasium_id
-from .core.catalogue import game, game_type, own_games, version_of
+from .core.catalogue import game, own_games, version_of
 from .core.vector import BatchEnv
+
+_Makes = TypeVar("_Makes", bound=Callable[..., AECEnv])
 
 
 def make(
@@ -62,17 +63,23 @@ def make_vec(
     return BatchEnv(game(id, **options), num_envs, seed=seed, num_threads=num_threads, autoreset=autoreset)
 
 
-def pettingzoo_module(name: str) -> ModuleType | None:
-    """What PettingZoo would call the module of a game, by `poker_duel_v0`: it has `env()`, `raw_env()` (the same, since
-    order and legality are checked inside) and `game`. None where no game has that name and version."""
-    plain, _, version = name.rpartition("_v")
-    if plain not in own_games() or not version.isdecimal() or int(version) != version_of(plain):
-        return None
-    module = ModuleType(f"backalley.{name}", f"PettingZoo environments of {plain}-v{version}.")
-    vars(module).update(
-        env=functools.partial(make, plain), raw_env=functools.partial(make, plain), game=game_type(plain)
-    )
-    return module
+def with_options_of(declared: GameType) -> Callable[[_Makes], _Makes]:
+    """Decorates a function whose `**options` are those of one game: its signature then names each with its default, for
+    `help` and for notebooks, which complete what the signature names."""
+
+    preset = {"preset": None} if declared.presets else {}
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in {**preset, **declared.bind().option_values}.items()
+    ]
+
+    def named(function: _Makes) -> _Makes:
+        own = inspect.signature(function)
+        fixed = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        function.__signature__ = own.replace(parameters=[*fixed, *options])  # type: ignore[attr-defined]
+        return function
+
+    return named
 
 
 def register_game(declared: GameType | str) -> GameType:

@@ -76,6 +76,17 @@ def test_the_long_names_can_be_had_from_the_package() -> None:
         backalley.poker_dual_v0  # noqa: B018
 
 
+def test_the_modules_of_games_are_listed_and_can_be_imported() -> None:
+    names = [game.id.replace("-v", "_v") for game in GAMES if game.type.module.startswith("backalley.envs.")]
+    code = (
+        "import sys, backalley\n"
+        f"print(set({names}) - set(dir(backalley)), [name for name in sys.modules if name.endswith('.game')])\n"
+        f"import backalley.{names[0]}\n"
+        f"print(backalley.{names[0]}.env)"
+    )
+    assert fresh(code).startswith("set() []\n<function env at")
+
+
 def test_games_can_be_imported_as_pettingzoo_names_them() -> None:
     for game in GAMES:
         module = getattr(backalley, game.id.replace("-v", "_v"))

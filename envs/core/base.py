@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import numpy as np
 
@@ -24,9 +24,16 @@ from .symmetry import NUM_SUITS, Suits, Symmetry, renamings, symmetry_of
 from .table import Table, text_of
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # with a default, which Python's own has from 3.13 on
+
     from .aec import AECEnv
     from .vector import BatchEnv
 
+    OptionsT = TypeVar("OptionsT", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    OptionsT = TypeVar("OptionsT", covariant=True)
 
 _GAMES = __name__.rpartition(".core")[0]
 
@@ -51,7 +58,7 @@ class Preset(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class GameType:
+class GameType(Generic[OptionsT]):
     """A game, as its folder's `game.py` declares it. Functions of `options` take the game's Options tuple.
 
     `reward_range` bounds a seat's *return* (the sum of its rewards over one episode).
@@ -61,7 +68,7 @@ class GameType:
     version: int
     title: str
     kernels: Kernels
-    Options: type
+    Options: type[OptionsT]
     State: type
     Observation: type
     num_actions: int
@@ -172,7 +179,7 @@ class GameType:
         """Where the game lives: the folder of the module that declares it."""
         return Path(importlib.import_module(self.module).__file__ or "").parent
 
-    def bind(self, given: Mapping[str, Any] | None = None, /, **options: Any) -> Game:
+    def bind(self, given: Mapping[str, Any] | None = None, /, **options: Any) -> Game[OptionsT]:
         """The game under options, by names and values (strings too), the rest at their defaults.
 
         Raises OptionError, which is a ValueError and a TypeError, in a sentence.
@@ -220,15 +227,16 @@ def gymnasium_id(name: str, version: int) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Game:
+class Game(Generic[OptionsT]):
     """A game type with its options: what `backalley.game(name, **options)` gives, and everything else takes.
 
     Two are equal, and hash alike, when type and options are, however the options were spelt. `options` is the game's
-    Options tuple as kernels receive it. Compiled code belongs to the type: options are an argument to it.
+    Options tuple as kernels receive it: choices are plain ints, equal to the members of their enums. Compiled code
+    belongs to the type: options are an argument to it.
     """
 
-    type: GameType
-    options: Any
+    type: GameType[OptionsT]
+    options: OptionsT
 
     # What the type says whatever the options -----------------------------------------------------------------------
 
@@ -298,7 +306,7 @@ class Game:
 
     # What follows from the options ---------------------------------------------------------------------------------
 
-    def bind(self, given: Mapping[str, Any] | None = None, /, **options: Any) -> Game:
+    def bind(self, given: Mapping[str, Any] | None = None, /, **options: Any) -> Game[OptionsT]:
         """The same game with some options changed."""
         return self.type.bind({**self.changed_options, **self.type.without_preset({**(given or {}), **options})})
 

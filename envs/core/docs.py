@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from . import durable, record
@@ -107,17 +107,26 @@ def pages() -> dict[Path, str]:
     return found
 
 
-def main(fresh: dict[Path, str], command: str, *, check: bool) -> None:
-    """Write these pages where they are stale; with `check`, name those, say which command writes them, and exit
+def stale(fresh: Mapping[Path, str | None]) -> list[Path]:
+    """Those files that do not read as they should; None stands for one that should not be there."""
+    return [file for file, text in fresh.items() if (file.read_text("utf-8") if file.is_file() else None) != text]
+
+
+def main(fresh: Mapping[Path, str | None], command: str, *, check: bool) -> None:
+    """Write these files where they are stale; with `check`, name those, say which command writes them, and exit
     with 1."""
-    stale = [page for page, text in fresh.items() if not page.is_file() or page.read_text("utf-8") != text]
+    found = stale(fresh)
     if check:
-        for page in stale:
-            print(f"{page} is not fresh; run {command}.")
-        sys.exit(bool(stale))
-    for page in stale:
-        durable.write_file(page, fresh[page].encode())
-        print(f"wrote {page}")
+        for file in found:
+            print(f"{file} is not fresh; run {command}.")
+        sys.exit(bool(found))
+    for file in found:
+        text = fresh[file]
+        if text is None:
+            file.unlink()
+        else:
+            durable.write_file(file, text.encode())
+        print(f"{'deleted' if text is None else 'wrote'} {file}")
 
 
 if __name__ == "__main__":

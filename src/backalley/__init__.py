@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import importlib as _importlib
 from pathlib import Path as _Path
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 __version__ = "0.1.0"
@@ -22,26 +22,24 @@ if not (_Path(__file__).parent / "envs").is_dir():
     __path__.append(str(_Path(__file__).resolve().parents[2]))
 
 from backalley.envs.core.base import Game, GameType
-from backalley.envs.core.catalogue import UnknownGame, game, game_names, game_type, games
+from backalley.envs.core.catalogue import UnknownGame, game_names, game_type, games
 from backalley.envs.core.engine import IllegalAction
 from backalley.envs.core.options import OptionError
 from backalley.envs.core.vector import BatchEnv, TimeStep
-from backalley.envs.registry import (
-    make,
-    make_vec,
-    pettingzoo_module,
-    register_game,
-    register_gymnasium,
-    register_pettingzoo,
-)
+from backalley.envs.registry import register_game, register_gymnasium, register_pettingzoo
 
-if _TYPE_CHECKING:
+if TYPE_CHECKING:
+    from backalley._by_name import *  # noqa: F403  # the modules of the games: poker_duel_v0
+    from backalley._by_name import game, make, make_vec
     from backalley.agents.judging import judge
     from backalley.agents.learned import load_policy
     from backalley.agents.registry import agent
     from backalley.benchmarks.evaluate import evaluate
     from backalley.benchmarks.tournament import tournament
     from backalley.training.train import train
+else:
+    from backalley.envs.core.catalogue import game
+    from backalley.envs.registry import make, make_vec
 
 __all__ = [
     "BatchEnv",
@@ -80,19 +78,26 @@ _ON_FIRST_USE = {
 """What is imported when it is first asked for, since it takes long or needs an extra."""
 
 
-def __getattr__(name: str) -> _Any:
-    if name in _ON_FIRST_USE:
-        found = getattr(_importlib.import_module(f"{__name__}.{_ON_FIRST_USE[name]}"), name)
-    else:
-        found = pettingzoo_module(name)  # poker_duel_v0, as PettingZoo names its environments
-        if found is None:
+def _modules() -> list[str]:
+    """The modules of the games, as PettingZoo names its environments; `envs/typed.py` writes them."""
+    return [file.stem for file in _Path(__file__).parent.glob("*_v[0-9]*.py")]
+
+
+if not TYPE_CHECKING:  # a checker knows all names, and refuses others
+
+    def __getattr__(name: str) -> _Any:
+        if name in _ON_FIRST_USE:
+            found = getattr(_importlib.import_module(f"{__name__}.{_ON_FIRST_USE[name]}"), name)
+        elif name in _modules():
+            found = _importlib.import_module(f"{__name__}.{name}")
+        else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found
-    return found
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_modules()})
 
 
 register_pettingzoo()

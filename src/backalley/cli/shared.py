@@ -70,7 +70,7 @@ def seed_option(default: int | None, doc: str) -> Callable[[Any], Any]:
     return click.option("--seed", type=click.IntRange(0), default=default, show_default=default is not None, help=doc)
 
 
-def game_of(name: str, given: Mapping[str, str]) -> Game:
+def game_of(name: str, given: Mapping[str, Any]) -> Game:
     return backalley.game(name, **given)
 
 

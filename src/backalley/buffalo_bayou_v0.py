@@ -1,0 +1,42 @@
+"""Buffalo Bayou Backhand, as PettingZoo names its environments: `from backalley import buffalo_bayou_v0`.
+
+Written by `python -m backalley.envs.typed` from the game's Options; not edited by hand.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, SupportsIndex, TypedDict, Unpack
+
+from backalley.envs.buffalo_bayou.game import GAME as game
+from backalley.envs.core.aec import AECEnv
+from backalley.envs.registry import make, with_options_of
+
+__all__ = ["GivenOptions", "env", "game", "raw_env"]
+
+
+class GivenOptions(TypedDict, total=False):
+    """The options of Buffalo Bayou Backhand, as they may be given; those left out are at their defaults."""
+
+    ace_rule: Literal["once", "until_clean", "off"] | SupportsIndex
+    """each ace of an initial hand is replaced once, or until no ace comes, or not at all (default: "once")"""
+    ace_rule_on_replacement: bool | Literal[0, 1]
+    """whether the Ace Rule also holds for the two cards dealt after a push (default: True)"""
+    dealer_total_cap: bool | Literal[0, 1]
+    """an ace drawn against a shown ace: true makes the dealer total 12, false 22 (default: True)"""
+
+
+@with_options_of(game)
+def env(
+    *,
+    render_mode: str | None = None,
+    render_seat: int | None = None,
+    on_illegal: str = "raise",
+    **options: Unpack[GivenOptions],
+) -> AECEnv:
+    """A PettingZoo AEC environment of Buffalo Bayou Backhand. What it takes beside the options: see
+    `backalley.make`."""
+    return make(game, render_mode=render_mode, render_seat=render_seat, on_illegal=on_illegal, **options)
+
+
+raw_env = env
+"""The same: order and legality are checked inside, not by wrappers."""
