@@ -32,7 +32,7 @@ def alternatives(game: Game, name: str) -> list[Any]:
         defaults = option_rules.as_dict(game.type.Options())
         several = (least, least + 2, least + 4) if note.last_goes_on else tuple(reversed(defaults[name]))
         found: list[Any] = [several]
-        if note.fill is not None or note.last_goes_on:
+        if note.may_be_short:
             found.append(int(min((note.low or 0) + _SOME, note.high or math.inf)))
     elif isinstance(kind, type) and issubclass(kind, IntEnum):
         found = [member.name.lower() for member in kind]

@@ -130,8 +130,8 @@ def hint(kind: Any, note: option_rules.Option) -> str:
     if typing.get_origin(kind) is tuple:
         items = [_number(one, note) for one in typing.get_args(kind)]
         several = " | ".join(dict.fromkeys(items))
-        length = ", ".join(items) if note.fill is None else f"{several}, ..."
-        taken += ["int"] if note.fill is not None else []
+        length = f"{several}, ..." if note.may_be_short else ", ".join(items)
+        taken += ["int"] if note.may_be_short else []
         taken += [f"tuple[{length}]", f"list[{several.replace('SupportsIndex', 'int')}]"]
     elif issubclass(kind, IntEnum):
         taken += [_literal([member.name.lower() for member in kind]), "SupportsIndex"]

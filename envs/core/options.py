@@ -34,6 +34,11 @@ class Option:
     parts: int = 1
     last_goes_on: bool = False
 
+    @property
+    def may_be_short(self) -> bool:
+        """Whether a tuple may be given with fewer numbers than it has, or as a single one."""
+        return self.fill is not None or self.last_goes_on
+
 
 def option(
     doc: str,
@@ -120,7 +125,7 @@ def choices(options_class: type, name: str) -> str:
             span += f" in steps of {1 / note.parts:g}"
     if typing.get_origin(kind) is tuple:
         length = len(typing.get_args(kind))
-        count = str(length) if note.fill is None and not note.last_goes_on else f"1 to {length}"
+        count = f"1 to {length}" if note.may_be_short else str(length)
         return f"{count} numbers" + (f", each {span}" if span else "")
     named = "".join(f' | "{word}" ({number})' for word, number in note.words)
     return (span or ("a whole number" if kind is int else "a number")) + named
@@ -161,7 +166,7 @@ def _plainly(kind: type, note: Option, value: Any) -> Any:
     """A word as the number it stands for; a short tuple, or a single number for one, filled up."""
     if isinstance(value, str):
         value = dict(note.words).get(value.strip().lower(), value)
-    if note.fill is None and not note.last_goes_on:
+    if not note.may_be_short:
         return value
     alone = isinstance(value, numbers.Integral)
     items = value.strip("()[] ").split(",") if isinstance(value, str) else [value] if alone else value

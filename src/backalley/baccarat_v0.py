@@ -17,6 +17,8 @@ __all__ = ["GivenOptions", "env", "game", "raw_env"]
 class GivenOptions(TypedDict, total=False):
     """The options of Baccarat, as they may be given; those left out are at their defaults."""
 
+    preset: Literal["letter"]
+    """options that go together under a name"""
     mode: Literal["table", "punto_banco", "chemin"] | SupportsIndex
     """bets and a choice on five; bets only; or the two hands against each other (default: "table")"""
     hands_declared: Literal["by_mode", "off", "on"] | SupportsIndex

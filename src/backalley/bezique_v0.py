@@ -17,6 +17,8 @@ __all__ = ["GivenOptions", "env", "game", "raw_env"]
 class GivenOptions(TypedDict, total=False):
     """The options of Bezique, as they may be given; those left out are at their defaults."""
 
+    preset: Literal["letter"]
+    """options that go together under a name"""
     stock_top_open: bool | Literal[0, 1]
     """the top card of the stock lies face up (default: True)"""
     turn_up: Literal["kept_for_last", "taken_first"] | SupportsIndex

@@ -18,7 +18,7 @@ class GivenOptions(TypedDict, total=False):
     """The options of Killer Back Alley Bridge Substitute, as they may be given; those left out are at their
     defaults."""
 
-    preset: Literal["recommended", "cutthroat", "real", "half_game"]
+    preset: Literal["letter", "recommended", "cutthroat", "real", "half_game"]
     """options that go together under a name"""
     num_players: SupportsIndex
     """seats at the table (default: 4)"""
@@ -44,8 +44,9 @@ class GivenOptions(TypedDict, total=False):
     """equal totals share the win; otherwise the number of bids made decides first (default: True)"""
     sip_rule: Literal["one_per_miss", "difference"] | SupportsIndex
     """sips for a bid missed in the drinking game: one, or one per trick (default: "one_per_miss")"""
-    sips_per_miss: SupportsIndex
-    """what `sip_rule` gives is so many times as much (default: 1)"""
+    sips_per_miss: int | tuple[SupportsIndex, ...] | list[int]
+    """what `sip_rule` gives is so many times as much: one number, or one each for bids missed by 1, 2, 3 and so on, the
+    last going on (default: 1)"""
     history: Literal["full", "last_trick"] | SupportsIndex
     """observations show the whole hand's tricks, or the last finished one (default: "full")"""
     scorecard_in_observation: bool | Literal[0, 1]

@@ -17,6 +17,8 @@ __all__ = ["GivenOptions", "env", "game", "raw_env"]
 class GivenOptions(TypedDict, total=False):
     """The options of Missouri City Backhand, as they may be given; those left out are at their defaults."""
 
+    preset: Literal["letter"]
+    """options that go together under a name"""
     ace_rule: Literal["once", "until_clean", "off"] | SupportsIndex
     """each ace of an initial hand is replaced once, or until no ace comes, or not at all (default: "once")"""
     ace_rule_on_replacement: bool | Literal[0, 1]

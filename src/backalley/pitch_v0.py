@@ -17,6 +17,8 @@ __all__ = ["GivenOptions", "env", "game", "raw_env"]
 class GivenOptions(TypedDict, total=False):
     """The options of Pitch, as they may be given; those left out are at their defaults."""
 
+    preset: Literal["letter"]
+    """options that go together under a name"""
     target: SupportsIndex
     """points that win a game (default: 21)"""
     low: Literal["captured", "dealt"] | SupportsIndex
@@ -40,9 +42,9 @@ class GivenOptions(TypedDict, total=False):
     """no joker; the lowest trump; or a trump between jack and ten (default: "none")"""
     joker_pitch: Literal["spades", "name"] | SupportsIndex
     """trump after a pitched joker: spades, or what the pitcher names (default: "spades")"""
-    game_end: Literal["bidder_must_make", "first_past", "bidder_must_win"] | SupportsIndex
-    """only a bidder whose bid is made wins; or whoever is at the target; or the bidder who is, made or not (default:
-    "bidder_must_make")"""
+    game_end: Literal["bidder_must_make", "first_past", "bidder_must_win", "next_auction"] | SupportsIndex
+    """only a bidder whose bid is made wins; or whoever is at the target; or the bidder who is, made or not; or who is
+    there wins with the next auction that they win (default: "bidder_must_make")"""
     mode: Literal["match", "hand"] | SupportsIndex
     """a game, or one hand (default: "match")"""
     teams: Literal["partners", "solo"] | SupportsIndex

@@ -17,6 +17,8 @@ __all__ = ["GivenOptions", "env", "game", "raw_env"]
 class GivenOptions(TypedDict, total=False):
     """The options of Poker Duel, as they may be given; those left out are at their defaults."""
 
+    preset: Literal["letter"]
+    """options that go together under a name"""
     num_games: SupportsIndex
     """games in a match (default: 2)"""
     first_dealer: Literal["seat_0", "seat_1", "random"] | SupportsIndex

@@ -17,6 +17,8 @@ __all__ = ["GivenOptions", "env", "game", "raw_env"]
 class GivenOptions(TypedDict, total=False):
     """The options of Twenty-One with Back Passing, as they may be given; those left out are at their defaults."""
 
+    preset: Literal["letter"]
+    """options that go together under a name"""
     num_players: SupportsIndex
     """seats at the table (default: 4)"""
     initial_deposit: SupportsIndex
