@@ -20,6 +20,7 @@ import numpy.typing as npt
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.durable import Unfinished
+from backalley.envs.core.workers import threads_of
 
 from . import results
 from .enumeration import EMPTY, FULL, Memory, linked, memory, openings
@@ -110,6 +111,7 @@ def solve(
     """
     game = game_of(game)
     check_solvable(game)
+    num_threads = threads_of(num_threads)
     began = time.perf_counter()
     stamp = results.stamp(__file__, game)
     unfinished = Unfinished(keep, {"solution of": game.id, "options": game.option_values}, stamp["sources"])
