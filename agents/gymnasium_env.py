@@ -24,6 +24,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.doors import whole
+from backalley.envs.core.engine import Engine, one_thread
 from backalley.envs.core.opening import read_opening
 from backalley.envs.core.options import OptionError, unexpected_keyword
 from backalley.envs.core.render import RENDER_MODES, check_render_mode, rendered, table_svg
@@ -75,6 +76,7 @@ class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
         self._row = np.zeros(1, np.int64)
         self._begun = False
 
+    @one_thread
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """A new episode, up to this seat's first decision.
 
@@ -95,6 +97,11 @@ class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
         """The table that is played, as a batch of one."""
         return self._seats.tables
 
+    @property
+    def engine(self) -> Engine:
+        """The arrays of that table."""
+        return self._seats.tables.engine
+
     def _shown(self) -> Any:
         shown = self._seats.observe()
         return {name: array[0] for name, array in shown.items()} if isinstance(shown, dict) else shown[0]
@@ -109,11 +116,13 @@ class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
             told |= self._seats.words(self._row).get(0, {}) | {"ended": str(self._seats.ended(self._row)[0])}
         return told
 
+    @one_thread
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions are legal now [A], where MaskablePPO looks for it; all ones when the episode has ended."""
         legal: npt.NDArray[np.bool_] = self._seats.masks()[0].astype(bool)
         return legal
 
+    @one_thread
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Observation, reward, terminated, truncated, info. Raises TypeError for anything but one whole number,
         RuntimeError before the first reset, and IllegalAction."""
@@ -126,6 +135,7 @@ class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
         reward = float(self._seats.collect()[0])
         return self._shown(), reward, bool(time_step.terminated[0]), bool(time_step.truncated[0]), self._info()
 
+    @one_thread
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """The table from this seat's view: text in mode "ansi", printed in mode "human", pixels [H, W, 3] in mode
         "rgb_array", which needs the extra `pictures`."""
@@ -151,7 +161,8 @@ class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
 
 class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     """B copies of `GymnasiumEnv` in one call. Finished ones start anew in the same step; `infos["final_obs"]` and
-    `infos["final_info"]` have what was shown at their end.
+    `infos["final_info"]` have what was shown at their end. With `autoreset=False`, which is Gymnasium's
+    `AutoresetMode.DISABLED`, they stay as they ended until `reset(options={"reset_mask": which})`.
 
     Row i with seed `s` plays as `GymnasiumEnv` with seed `s + i`. `action_space.sample()` draws legal actions.
     """
@@ -170,8 +181,11 @@ class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
         on_illegal: str = "raise",
         observation: str = "flat",
         dtype: Any = None,
+        autoreset: bool = True,
     ) -> None:
-        """Arguments as of `GymnasiumEnv`; `num_threads` as of `BatchEnv`."""
+        """Arguments as of `GymnasiumEnv`; `num_threads` and `autoreset` as of `BatchEnv`."""
+        if not isinstance(autoreset, (bool, np.bool_)):
+            raise TypeError(f"autoreset is {autoreset!r}; it takes True or False.")
         self._seats = SeatTables(
             game,
             num_envs,
@@ -187,6 +201,8 @@ class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
         self.single_action_space = LegalDiscrete(game.num_actions)
         self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, self.num_envs)
         self.action_space = LegalMultiDiscrete(np.full(self.num_envs, game.num_actions))
+        self.autoreset_mode = AutoresetMode.SAME_STEP if autoreset else AutoresetMode.DISABLED
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self._all = np.arange(self.num_envs)
         self._begun = False
 
@@ -195,26 +211,67 @@ class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
         """The tables that are played."""
         return self._seats.tables
 
+    @property
+    def engine(self) -> Engine:
+        """The arrays of those tables."""
+        return self._seats.tables.engine
+
     def _begin(self, rows: npt.NDArray[np.int64], options: dict[str, Any] | None = None) -> None:
         while len(rows):
             rows, options = self._seats.begin(rows, options), None
 
+    @one_thread
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """New episodes on every table; `options` as of `GymnasiumEnv.reset`, the same for each."""
-        read_opening(self.game, options)
+        """New episodes on every table; `options` as of `GymnasiumEnv.reset`, the same for each.
+
+        They may also hold Gymnasium's `reset_mask`, booleans [B]: only the tables where it is True begin anew, and only
+        they are seeded. Raises TypeError or ValueError in a sentence, before anything has changed.
+        """
+        rows, opening = self._all, options
+        if isinstance(options, Mapping) and "reset_mask" in options:
+            rows = self._masked(options["reset_mask"])
+            opening = {name: value for name, value in options.items() if name != "reset_mask"}
+            first = whole(seed)
+            if first is not None:
+                seed = [first + row for row in range(self.num_envs)]
+            if isinstance(seed, (list, tuple)) and len(seed) == self.num_envs:
+                seed = [one if row in rows else None for row, one in enumerate(seed)]
+        read_opening(self.game, opening)
         self._seats.seed(seed)
         self._seats.refused = {}
-        self._begin(self._all, options)
+        self._begin(rows, opening)
         self._begun = True
         return self._seats.observe(), self._info()
+
+    def _masked(self, given: Any) -> npt.NDArray[np.int64]:
+        """The rows of a `reset_mask`."""
+        if not isinstance(given, np.ndarray) or given.dtype != np.bool_ or given.shape != (self.num_envs,):
+            raise ValueError(
+                f"reset_mask is {given!r}; it takes an array of {self.num_envs} booleans, one for each table."
+            )
+        if not given.any():
+            raise ValueError("reset_mask is False everywhere; it takes at least one table to begin anew.")
+        if not (self._begun or given.all()):
+            raise RuntimeError("reset(): the tables have not been dealt; reset all of them first, without reset_mask.")
+        return np.flatnonzero(given)
 
     def _info(self) -> dict[str, Any]:
         told: dict[str, Any] = {"action_mask": self._seats.masks(), "seat": self._seats.seat.copy()}
         self.action_space.legal = told["action_mask"].copy()  # type: ignore[attr-defined]
+        if self.autoreset_mode is AutoresetMode.DISABLED and self._seats.over.any():
+            told |= self._ends(np.flatnonzero(self._seats.over))
         if self._seats.refused:
             told |= self._told("illegal_action", self._seats.refused)
+        return told
+
+    def _ends(self, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
+        """Why and how the episodes of `rows` ended."""
+        told = self._told("ended", dict(zip(rows.tolist(), self._seats.ended(rows), strict=True)))
+        words = self._seats.words(rows)
+        for name in sorted({name for said in words.values() for name in said}):
+            told |= self._told(name, {row: said[name] for row, said in words.items() if name in said})
         return told
 
     def _told(self, name: str, by_row: Mapping[int, Any]) -> dict[str, Any]:
@@ -227,11 +284,13 @@ class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
             values[row], which[row] = value, True
         return {name: values, f"_{name}": which}
 
+    @one_thread
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions are legal now [B, A]."""
         legal: npt.NDArray[np.bool_] = self._seats.masks().astype(bool)
         return legal
 
+    @one_thread
     def step(
         self, actions: npt.ArrayLike
     ) -> tuple[Any, npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
@@ -243,7 +302,7 @@ class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
         over = self._seats.over
         reward, terminated, truncated = self._seats.collect(), time_step.terminated & over, time_step.truncated & over
         final: dict[str, Any] = {}
-        if over.any():
+        if over.any() and self.autoreset_mode is AutoresetMode.SAME_STEP:
             final = self._final(over)
             self._begin(np.flatnonzero(over))
         return self._seats.observe(), reward, terminated, truncated, self._info() | final
@@ -257,13 +316,10 @@ class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
         else:
             each = list(shown)
         told: dict[str, Any] = {"action_mask": np.zeros((self.num_envs, self._seats.tables.num_actions), np.int8)}
-        told |= {"seat": np.zeros(self.num_envs, np.int64), "ended": np.full(self.num_envs, None, object)}
+        told |= {"seat": np.zeros(self.num_envs, np.int64)}
         told["action_mask"][rows], told["seat"][rows] = 1, self._seats.seat[rows]
-        told["ended"][rows] = self._seats.ended(rows)
         told |= {f"_{name}": over.copy() for name in list(told)}
-        words = self._seats.words(rows)
-        for name in sorted({name for said in words.values() for name in said}):
-            told |= self._told(name, {row: said[name] for row, said in words.items() if name in said})
+        told |= self._ends(rows)
         final = {"final_info": told, "_final_info": over.copy()}
         return self._told("final_obs", dict(zip(rows.tolist(), each, strict=True))) | final
 
@@ -272,7 +328,8 @@ class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
         self._seats.tables.close()
 
     def __repr__(self) -> str:
-        return f"GymnasiumVectorEnv({self.game!r}, {self.num_envs}{self._seats.settings()})"
+        given = "" if self.autoreset_mode is AutoresetMode.SAME_STEP else ", autoreset=False"
+        return f"GymnasiumVectorEnv({self.game!r}, {self.num_envs}{self._seats.settings()}{given})"
 
     __str__ = __repr__
 
@@ -305,6 +362,7 @@ def make_gymnasium_vec(
     on_illegal: str = "raise",
     observation: str = "flat",
     dtype: Any = None,
+    autoreset: bool = True,
     **options: Any,
 ) -> GymnasiumVectorEnv:
     """Gymnasium's entry point for a batch."""
@@ -313,6 +371,6 @@ def make_gymnasium_vec(
             f"{unexpected_keyword('render_mode')}: a batch of tables has none, and it is {render_mode!r}; make one "
             "environment to draw it."
         )
-    settings = {"on_illegal": on_illegal, "observation": observation, "dtype": dtype}
+    settings = {"on_illegal": on_illegal, "observation": observation, "dtype": dtype, "autoreset": autoreset}
     found = game_of(game, **options)
     return GymnasiumVectorEnv(found, num_envs, seat=seat, opponent=opponent, num_threads=num_threads, **settings)

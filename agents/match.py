@@ -196,7 +196,8 @@ class Match:
     ) -> None:
         self.game, self.agents = game, list(agents)
         self.seatings = np.ascontiguousarray(seatings, np.int64)
-        self.num_threads = max(1, num_threads)
+        self._workers = Workers(max(1, num_threads), _FEWEST_DEALS)
+        self.num_threads = self._workers.num_threads
         groups = _groups(self.seatings)
         kernels = [getattr(agent, "kernel", None) for agent in agents]
         self.compiled = None not in kernels and all(len(cast) <= 2 for cast, _ in groups)
@@ -207,7 +208,6 @@ class Match:
         self._decks = [engine.fresh_deck() for engine in self._engines]
         self._by = [[played_by(agent, game) for agent in self.agents] for _ in self._engines]
         self._entries: list[Callable[..., tuple[int, int]]] = []
-        self._workers = Workers(self.num_threads, _FEWEST_DEALS)
         self._tables: BatchEnv | None = None
 
     def link(self) -> None:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.doors import given_number, whole
-from backalley.envs.core.engine import check_on_illegal
-from backalley.envs.core.spaces import dict_space, number_type, vector_space
+from backalley.envs.core.engine import OTHER_WAYS, check_on_illegal
+from backalley.envs.core.spaces import check_observation, dict_space, number_type, vector_space
 from backalley.envs.core.vector import BatchEnv
 
 from .base import Agent, agent_keys, name_of
@@ -23,7 +23,6 @@ from .registry import agent as agent_of
 
 Opponent = str | Agent | Sequence[str | Agent]
 
-OBSERVATIONS = ("flat", "dict")
 _RANDOM_SEAT = -1
 
 
@@ -43,9 +42,9 @@ class SeatTables:
         dtype: Any = None,
     ) -> None:
         check_on_illegal(on_illegal)
-        if not (isinstance(observation, str) and observation in OBSERVATIONS):
-            raise ValueError(f"observation is {observation!r}; it takes {', '.join(map(repr, OBSERVATIONS))}.")
+        check_observation(observation)
         self.tables = BatchEnv(game, num_envs, num_threads=num_threads, autoreset=False)
+        self.tables.engine.other_ways = OTHER_WAYS if on_illegal == "raise" else ""
         self.game, self.on_illegal, self.observation = game, on_illegal, observation
         self.dtype = number_type(game, dtype)
         seats = self.tables.num_seats

@@ -22,7 +22,7 @@ from backalley.envs.core.engine import Engine, table_names
 from backalley.envs.core.kernel import bind, kernel, passing
 from backalley.envs.core.parts import CHANCE
 from backalley.envs.core.specialise import specialise, template, unbound
-from backalley.envs.core.workers import Workers, cores
+from backalley.envs.core.workers import Workers
 
 from .base import Agent, View
 from .rule_based import played_by, random_act, seen_by, seen_record
@@ -172,7 +172,7 @@ class Worlds:
         self.player = player
         self._made: tuple[tuple[Any, ...], dict[str, Any]] = (game, num_threads), {"uniform": uniform, "player": player}
         """What makes it anew in another process."""
-        self._workers = Workers(num_threads or cores(), _LEAST_WORLDS)
+        self._workers = Workers(num_threads, _LEAST_WORLDS)
         self._engines = [Engine(game, 1) for _ in range(self.num_threads)]
         self._decks = [engine.fresh_deck() for engine in self._engines]
         self._by = [game.options if player is None else played_by(player, game) for _ in self._engines]

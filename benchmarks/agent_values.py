@@ -20,6 +20,7 @@ from backalley.agents.base import Agent, name_of
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
+from backalley.envs.core.workers import threads_of
 
 from . import results
 from .asking import Asked
@@ -128,6 +129,7 @@ def agent_values(
         raise ValueError(f"The solution is of {solution.game} under {solution.options}; agents are to play {game!r}.")
     if not 0 <= least < 1:
         raise ValueError(f"least is {least}; it is a probability of 0 or more, below 1.")
+    num_threads = threads_of(num_threads)
     every = [opening for group in grouped_openings(game).values() for opening in group]
     total = len(every) * len(agents)
     found = []

@@ -16,7 +16,7 @@ from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.durable import Unfinished
-from backalley.envs.core.workers import cores
+from backalley.envs.core.workers import threads_of
 
 from . import results, stats
 from .keys import Space, roots
@@ -62,6 +62,7 @@ def evaluate(
     game = game_of(game)
     planned = _planned(deals, precision)
     check_seed(seed)
+    num_threads = threads_of(num_threads)
     players = line_up(game, agents, num_threads)
     seated = seatings(game, len(players))
     stamp = results.stamp(__file__, game)
@@ -71,7 +72,7 @@ def evaluate(
     sample = Sample.from_arrays(seated, unfinished.load())
     if sample.deals > planned and precision is None:
         sample = Sample(seated)
-    match = Match(game, players, seated, num_threads=num_threads or cores())
+    match = Match(game, players, seated, num_threads=num_threads)
     keys = roots(space, seed)
 
     def on_batch() -> None:

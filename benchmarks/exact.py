@@ -20,6 +20,7 @@ import numpy.typing as npt
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.durable import Unfinished
+from backalley.envs.core.workers import threads_of
 
 from . import results
 from .enumeration import EARLY, EMPTY, FULL, OBJECTIVE, Memory, Objective, linked, memory, openings
@@ -132,6 +133,7 @@ def solve(
     """
     game, objective = game_of(game), objective_of(objective)
     check_whole(game, objective)
+    num_threads = threads_of(num_threads)
     began = time.perf_counter()
     stamp = results.stamp(__file__, game)
     task = {"solution of": game.id, "options": game.option_values}

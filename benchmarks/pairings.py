@@ -11,7 +11,7 @@ from backalley.agents.base import Agent
 from backalley.agents.match import Match
 from backalley.envs.core.base import Game
 from backalley.envs.core.durable import Unfinished
-from backalley.envs.core.workers import cores
+from backalley.envs.core.workers import threads_of
 
 from .keys import Roots, Space, roots
 from .sample import Sample, play
@@ -75,7 +75,7 @@ def play_pairings(
 
 
 def _play(pairing: Pairing, sample: Sample, keys: Roots, num_threads: int, on_batch: Callable[[str], None]) -> None:
-    match = Match(pairing.game, pairing.agents, sample.seatings, num_threads=num_threads or cores())
+    match = Match(pairing.game, pairing.agents, sample.seatings, num_threads=threads_of(num_threads))
     try:
         play(match, sample, pairing.deals, keys, lambda: on_batch(pairing.words))
     finally:

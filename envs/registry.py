@@ -23,13 +23,14 @@ def make(
     render_mode: str | None = None,
     render_seat: int | None = None,
     on_illegal: str = "raise",
+    observation: str = "dict",
     **options: Any,
 ) -> AECEnv:
     """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`.
 
     `id` is a game's name with or without its version, or the game itself; every other keyword is an option of the
-    game. What `render_mode`, `render_seat` and `on_illegal` do: see `AECEnv`. Raises UnknownGame, OptionError or
-    ValueError.
+    game. What `render_mode`, `render_seat`, `on_illegal` and `observation` do: see `AECEnv`. Raises UnknownGame,
+    OptionError or ValueError.
 
     >>> env = make("missouri_city", stalemate="draw", render_mode="ansi")
     >>> env.reset(seed=7)
@@ -37,7 +38,8 @@ def make(
     >>> observation["observation"].shape, observation["action_mask"].tolist()
     ((72,), [1, 1, 0, 0])
     """
-    return AECEnv(game(id, **options), render_mode=render_mode, render_seat=render_seat, on_illegal=on_illegal)
+    found, settings = game(id, **options), {"on_illegal": on_illegal, "observation": observation}
+    return AECEnv(found, render_mode=render_mode, render_seat=render_seat, **settings)
 
 
 def make_vec(
@@ -51,8 +53,8 @@ def make_vec(
 ) -> BatchEnv:
     """`num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0, num_threads=2)`.
 
-    `num_threads=0` takes one thread per core. The results do not depend on it. Raises UnknownGame, OptionError,
-    TypeError or ValueError.
+    `num_threads=0` takes one thread per core; 1,024 are the most. The results do not depend on it. Raises UnknownGame,
+    OptionError, TypeError or ValueError.
 
     >>> batch = make_vec("missouri_city", num_envs=4096, seed=0)
     >>> step = batch.reset()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 from collections.abc import Callable
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pettingzoo
 import pytest
@@ -35,6 +37,71 @@ def test_pettingzoo(game: Game) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_pettingzoo_under_every_option(game: Game) -> None:
     api_test(backalley.make(game), num_cycles=30)
+
+
+@BY_NAME
+@pytest.mark.filterwarnings("ignore")
+def test_pettingzoo_with_flat_observations(game: Game) -> None:
+    api_test(backalley.make(game.id, observation="flat"), num_cycles=100)
+    seed_test(lambda: backalley.make(game.id, observation="flat"), num_cycles=50)
+
+
+class Padded(wrappers.BaseWrapper[str, Any, Any]):
+    """What wrappers for arrays do: another type of numbers, and room to spare."""
+
+    @functools.cache  # noqa: B019 (PettingZoo's test wants the same object each time)
+    def observation_space(self, agent: str) -> gymnasium.spaces.Box:
+        box = super().observation_space(agent)
+        assert isinstance(box, gymnasium.spaces.Box)
+        low, high = (np.pad(bound.astype(np.float32), (0, 7)) for bound in (box.low, box.high))
+        return gymnasium.spaces.Box(low, high, dtype=np.float32)
+
+    def observe(self, agent: str) -> Any:
+        shown = super().observe(agent)
+        assert shown is not None
+        return np.pad(shown.astype(np.float32), (0, 7))
+
+
+@BY_NAME
+@pytest.mark.filterwarnings("ignore")
+def test_wrappers_for_arrays_take_flat_observations(game: Game) -> None:
+    env, plain = backalley.make(game, observation="flat"), backalley.make(game)
+    assert repr(env) == f"AECEnv({game!r}, observation='flat')"
+    env.reset(seed=2)
+    plain.reset(seed=2)
+    for agent in env.agents:
+        assert np.array_equal(env.observe(agent), plain.observe(agent)["observation"])
+        assert env.observation_space(agent).contains(env.observe(agent))
+    assert np.array_equal(env.last()[4]["action_mask"], plain.last()[0]["action_mask"])
+    twin = pickle.loads(pickle.dumps(env))
+    assert np.array_equal(twin.last()[0], env.last()[0])
+    api_test(Padded(env), num_cycles=50)
+
+
+def test_what_is_observed_is_one_of_two() -> None:
+    for bad in ("vector", None, 1, ["flat"]):
+        with pytest.raises(ValueError, match=r"observation is .*; it takes 'flat', 'dict'"):
+            backalley.make(GAMES[0].id, observation=bad)  # type: ignore[arg-type]
+
+
+@BY_NAME
+def test_the_refusal_of_an_action_says_what_else_there_is(game: Game) -> None:
+    env = backalley.make(game)
+    env.reset(seed=0)
+    with pytest.raises(IllegalAction, match=r"legal: .*made with on_illegal='terminate' or 'random'\.$"):
+        env.step(-1)
+    for other in ("terminate", "random"):
+        env = backalley.make(game, on_illegal=other)
+        env.reset(seed=0)
+        agent = env.agent_selection
+        env.step(-1)
+        told = env.infos[agent].get("illegal_action") or env._refused[agent]
+        assert "on_illegal" not in told
+    batch = backalley.make_vec(game, 1, seed=0)  # which has no such choice
+    batch.reset()
+    with pytest.raises(IllegalAction, match="legal: ") as caught:
+        batch.step([-1])
+    assert "on_illegal" not in str(caught.value)
 
 
 @BY_NAME

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
+import zlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +21,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.engine import IllegalAction
 from backalley.envs.core.parts import OVER
 from backalley.envs.core.vector import BatchEnv
-from tests.cases import CASES, GAMES, random_action
+from tests.cases import CASES, GAMES, option_sets, own_shape, random_action
 from tests.kuhn import GAME as KUHN
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
@@ -147,7 +150,82 @@ def test_snapshots_of_other_games_are_refused() -> None:
     damaged["state"][0, 3] ^= 64
     with pytest.raises(ValueError, match="is damaged"):
         env.restore(damaged)
+    for nothing in (None, "table", [[1], [2, 3]], damaged["state"], damaged[:0]):
+        with pytest.raises(ValueError, match="no snapshot of"):
+            env.restore(nothing)  # type: ignore[arg-type]
     assert env.engine.batch.raw.tobytes() == before
+
+
+@BY_NAME
+def test_snapshots_made_under_other_options_are_refused(game: Game) -> None:
+    """Where the record has the same form, too."""
+    env = AECEnv(game)
+    env.reset(seed=0)
+    kept, before = env.snapshot(), env.engine.batch.raw.tobytes()
+    others = [game.bind(given) for given in option_sets(game, mixed=2) if given and not own_shape(game, given)]
+    for other in others:
+        if other != game:
+            with pytest.raises(ValueError, match="This is no snapshot of"):
+                AECEnv(other).restore(kept)
+            there = AECEnv(other)
+            there.reset(seed=0)
+            with pytest.raises(ValueError, match="This is no snapshot of"):
+                env.restore(there.snapshot())
+    assert env.engine.batch.raw.tobytes() == before
+
+
+def in_mid_game(game: Game, seed: int, options: dict[str, Any] | None = None) -> AECEnv:
+    """A table after some random decisions."""
+    env, random = AECEnv(game), np.random.default_rng(seed)
+    env.reset(seed=seed, options=options)
+    for _ in range(int(random.integers(1, 25))):
+        env.step(random_action(env, random))
+        if env.engine.batch.seat[0] == OVER:
+            env.reset(options=options)
+    return env
+
+
+@BY_NAME
+def test_forged_snapshots_are_refused_or_tables_that_can_be_reached(game: Game) -> None:
+    """Whatever is written into one, with a checksum that fits."""
+    env, random = in_mid_game(game, 6), np.random.default_rng(6)
+    kept, other = env.snapshot(), AECEnv(game)
+    other.reset(seed=1)
+    before = other.snapshot().tobytes()
+    said: list[str] = []
+    for number in range(150):
+        forged = kept.copy()
+        names = [name for name in kept.dtype.names if name != "check" and kept[name].size]
+        field = forged[names[number % len(names)]].reshape(-1).view(np.uint8)
+        where = random.integers(0, field.size, int(random.integers(1, 4)))
+        field[where] = random.choice(np.array([0, 1, 127, 128, 254, 255, 99], np.uint8), len(where))
+        forged["check"] = zlib.crc32(forged.tobytes()[:-4])
+        try:
+            other.restore(forged)
+        except ValueError as error:
+            said.append(str(error))
+            assert other.snapshot().tobytes() == before
+        else:
+            assert other.snapshot().tobytes() == forged.tobytes()
+            assert other.engine.batch.mask.any()
+            other.reset(seed=1)
+    assert all(game.name in one and len(one) > 40 for one in said)
+    assert len(said) > 75  # a few change nothing, or only what is yet to be dealt
+
+
+@BY_NAME
+def test_a_snapshot_holds_packs_that_are_yet_to_be_dealt(game: Game) -> None:
+    deck = [number % game.deck_size for number in range(game.cards_drawn)][::-1]
+    env = AECEnv(game)
+    env.reset(seed=3, options={"decks": [deck] * 5, "start_outcome": game.num_start_outcomes - 1})
+    twin, random = AECEnv(game), np.random.default_rng(3)
+    twin.restore(env.snapshot())
+    while env.engine.batch.seat[0] != OVER:
+        assert twin.engine.batch.raw.tobytes() == env.engine.batch.raw.tobytes()
+        action = random_action(env, random)
+        env.step(action)
+        twin.step(action)
+    assert twin.engine.batch.raw.tobytes() == env.engine.batch.raw.tobytes()
 
 
 BAD_ACTIONS: list[tuple[Any, type[Exception], str]] = [
@@ -276,6 +354,7 @@ BAD_SIZES: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"num_envs": 2**63}, ValueError, "EiB in all, and this machine has"),
     ({"num_threads": -1}, ValueError, "num_threads is -1"),
     ({"num_threads": 1.5}, TypeError, "num_threads is 1.5"),
+    ({"num_threads": 100_000}, ValueError, r"num_threads is 100000; it takes 0, which is every core .* to 1024"),
     ({"autoreset": "no"}, TypeError, "takes True or False"),
     ({"seed": -1}, ValueError, "A seed is -1"),
     ({"seed": 1.5}, TypeError, "The seed is 1.5"),
@@ -295,7 +374,7 @@ def test_seeds_and_sizes_are_checked(given: dict[str, Any], error: type[Exceptio
 
 def test_a_seed_for_each_table_and_many_threads() -> None:
     """Far more threads than tables cost nothing; a table without a seed keeps its stream."""
-    batch = backalley.make_vec(GAMES[0].name, num_envs=np.int64(3), seed=5, num_threads=10**9)  # type: ignore[arg-type]
+    batch = backalley.make_vec(GAMES[0].name, num_envs=np.int64(3), seed=5, num_threads=1024)  # type: ignore[arg-type]
     before = batch.engine.batch.stream.copy()
     batch.seed([6, None, np.uint8(7)])  # type: ignore[list-item]
     after = batch.engine.batch.stream
@@ -306,6 +385,122 @@ def test_a_seed_for_each_table_and_many_threads() -> None:
     for bad in ([1, 2], [1, 2, -3], [1.0, 2.0, 3.0], [True, False, True]):
         with pytest.raises(ValueError, match="tream"):
             batch.reset(streams=bad)  # type: ignore[arg-type]
+
+
+BAD_RESETS: list[tuple[dict[str, Any], str]] = [
+    ({"streams": [1, 2]}, "The streams are of type"),
+    ({"streams": [1, 2, -3]}, "A stream is -3"),
+    ({"streams": [[1], [2, 3], 4]}, "The streams cannot be read as one array .* 3 tables take one whole number each"),
+    ({"streams": "abc"}, "The streams are of type"),
+    ({"streams": [1, 2, 3], "seed": [1, 2]}, "2 seeds were given"),
+    ({"streams": [1, 2, 3], "options": {"deck": []}}, "Did you mean decks"),
+    ({"seed": [99, 98, -1]}, "A seed is -1"),
+]
+
+
+@pytest.mark.parametrize(("given", "says"), BAD_RESETS)
+def test_a_reset_that_is_refused_changes_nothing(given: dict[str, Any], says: str) -> None:
+    batch = backalley.make_vec(GAMES[0].name, num_envs=3, seed=5)
+    batch.reset()
+    before = batch.engine.batch.raw.tobytes() + batch.engine.batch.stream.tobytes()
+    with pytest.raises(ValueError, match=says):
+        batch.reset(**{"seed": 99, **given})
+    assert batch.engine.batch.raw.tobytes() + batch.engine.batch.stream.tobytes() == before
+
+
+def test_actions_are_read_for_rows_of_any_kind() -> None:
+    batch = backalley.make_vec(GAMES[0].name, num_envs=3)
+    assert batch.actions([1, 0, 99]).tolist() == [1, 0, 99]
+    assert batch.actions((0, 1), [2, 0]).dtype == np.int64
+    for given, rows, says in (
+        ([0], None, "3 tables take shape"),
+        ([0], [0, 1], "2 tables take shape"),
+        ([0], [3], "Row 3 was asked for"),
+        ([0], 5, "Rows have shape"),
+        ([0], "0", "Rows are of type"),
+        ({}, None, "Actions are of type"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=says):
+            batch.actions(given, rows)  # type: ignore[arg-type]
+
+
+def from_another_thread(calls: dict[str, Callable[[], Any]]) -> list[str]:
+    """Which of the calls, made in a thread of their own, are refused because of this one."""
+    refused = []
+
+    def ask() -> None:
+        for name, call in calls.items():
+            try:
+                call()
+            except RuntimeError as error:
+                busy = "Another thread is in the middle of a call on these tables" in str(error)
+                refused.append(name if busy else str(error))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    return refused
+
+
+def meddle(engine: Any, driver: str, calls: dict[str, Callable[[], Any]]) -> list[str]:
+    """Make those calls in another thread while `engine` plays; the list fills with those that are refused."""
+    refused: list[str] = []
+    play = getattr(engine, driver)
+
+    def meddled(*given: Any, **named: Any) -> Any:
+        refused.extend(from_another_thread(calls))
+        return play(*given, **named)
+
+    setattr(engine, driver, meddled)
+    return refused
+
+
+def test_one_thread_at_a_time_plays_a_batch() -> None:
+    batch, twin = (BatchEnv(GAMES[0], 4, seed=0) for _ in range(2))
+    legal = batch.reset().action_mask.argmax(1)
+    twin.reset()
+    calls: dict[str, Callable[[], Any]] = {
+        "step": lambda: batch.step(legal),
+        "restart": lambda: batch.restart([0]),
+        "reset": lambda: batch.reset(seed=1),
+        "forfeit": lambda: batch.forfeit([0]),
+        "observe": lambda: batch.observe([0] * 4),
+        "seed": lambda: batch.seed(3),
+        "refresh": batch.refresh,
+        "close": batch.close,
+    }
+    public = {name for name, value in vars(BatchEnv).items() if callable(value) and not name.startswith("_")}
+    assert set(calls) == public - {"actions"}  # which looks at no table
+    calls |= {"pickle": lambda: pickle.dumps(batch), "deepcopy": lambda: copy.deepcopy(batch)}
+    refused = meddle(batch.engine, "step_rows", calls)
+    step, other = batch.step(legal), twin.step(legal)
+    assert refused == list(calls)
+    assert all(np.array_equal(mine, its) for mine, its in zip(step, other, strict=True))
+    del batch.engine.step_rows  # type: ignore[attr-defined]
+    with pytest.raises(IllegalAction):
+        batch.step(np.full(4, -1))
+    assert from_another_thread(calls) == []  # one after another is fine
+
+
+def test_one_thread_at_a_time_plays_a_table() -> None:
+    env = AECEnv(GAMES[0], render_mode="ansi")
+    env.reset(seed=0)
+    kept, legal = env.snapshot(), int(env.engine.batch.mask[0].argmax())
+    calls: dict[str, Callable[[], Any]] = {
+        "step": lambda: env.step(legal),
+        "reset": env.reset,
+        "observe": lambda: env.observe("player_0"),
+        "last": env.last,
+        "state": env.state,
+        "snapshot": env.snapshot,
+        "restore": lambda: env.restore(kept),
+        "render": env.render,
+        "pickle": lambda: pickle.dumps(env),
+    }
+    refused = meddle(env.engine, "play_one", calls)
+    env.step(legal)
+    assert refused == list(calls)
+    assert env.engine.batch.decisions[0] == 1
 
 
 def test_tables_have_to_be_dealt_first() -> None:

@@ -7,6 +7,7 @@ import copy
 import functools
 import operator
 import pickle
+import threading
 import warnings
 from typing import Any
 
@@ -193,6 +194,130 @@ def test_drawn_actions_are_legal(game: Game) -> None:
             env.reset()
     assert env.metadata["autoreset_mode"] is AutoresetMode.DISABLED
     assert envs.metadata["autoreset_mode"] is envs.autoreset_mode is AutoresetMode.SAME_STEP  # type: ignore[attr-defined]
+
+
+@BY_NAME
+def test_drawn_actions_are_legal_in_environments_that_gymnasium_puts_side_by_side(game: Game) -> None:
+    """The spaces of those are all that it is told of what is legal; of other batches' it knows nothing."""
+    made = [gymnasium.make(game.type.gymnasium_id, opponent="random") for _ in range(2)]
+    envs = gymnasium.make_vec(game.type.gymnasium_id, num_envs=3, vectorization_mode="sync", opponent="random")
+    more = gymnasium.vector.SyncVectorEnv([lambda env=env: env for env in made])  # made before the others
+    envs.reset(seed=0)
+    more.reset(seed=0)
+    twin = copy.deepcopy(envs)
+    for _ in range(60):
+        actions = envs.action_space.sample()
+        assert np.array_equal(twin.action_space.sample(), actions)
+        assert envs.action_space.contains(actions)
+        infos = envs.step(actions)[4]  # raises for an illegal one
+        twin.step(actions)
+        for one in (envs, twin):
+            by_mask = one.action_space.sample(mask=tuple(infos["action_mask"]))
+            assert infos["action_mask"][np.arange(3), by_mask].all()
+    assert type(more.action_space).__name__ == "LegalMultiDiscrete"
+    assert more.action_space.each == ()  # type: ignore[attr-defined]
+    envs.action_space.seed(3)
+    drawn = envs.action_space.sample()
+    envs.action_space.seed(3)
+    assert np.array_equal(envs.action_space.sample(), drawn)
+
+
+@BY_NAME
+def test_tables_that_do_not_reset_themselves(game: Game) -> None:
+    """Gymnasium's AutoresetMode.DISABLED: the tables of `reset_mask` begin anew, the others stay as they ended."""
+    given = {"num_envs": 3, "opponent": "random"}
+    envs = gymnasium.make_vec(game.type.gymnasium_id, autoreset=False, **given)
+    usual = gymnasium.make_vec(game.type.gymnasium_id, **given)
+    assert envs.metadata["autoreset_mode"] is envs.autoreset_mode is AutoresetMode.DISABLED  # type: ignore[attr-defined]
+    assert usual.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    assert repr(envs).endswith(", autoreset=False)")
+    some = np.array([True, False, True])
+    with pytest.raises(RuntimeError, match="have not been dealt"):
+        envs.reset(options={"reset_mask": some})
+    shown, same = envs.reset(seed=4)[0], usual.reset(seed=4)[0]
+    ended = 0
+    while ended < 4:
+        assert np.array_equal(shown, same)
+        usual.action_space.seed(ended)
+        actions = usual.action_space.sample()
+        shown, *mine, infos = envs.step(actions)
+        same, *its, told = usual.step(actions)
+        assert all(np.array_equal(one, other) for one, other in zip(mine, its, strict=True))
+        over = mine[1] | mine[2]
+        if over.any():
+            ended += int(over.sum())
+            assert infos["_ended"].tolist() == over.tolist()
+            assert "_final_obs" not in infos
+            for row in np.flatnonzero(over):
+                assert np.array_equal(shown[row], told["final_obs"][row])
+                assert infos["ended"][row] == told["final_info"]["ended"][row]
+            with pytest.raises(IllegalAction, match="The game is over"):
+                envs.step(envs.action_space.sample())
+            shown = envs.reset(options={"reset_mask": over})[0]
+    for bad in (some[:2], some.astype(int), some.tolist(), np.zeros(3, bool), None):
+        before = envs.unwrapped.engine.batch.raw.tobytes()  # type: ignore[attr-defined]
+        with pytest.raises(ValueError, match="reset_mask is "):
+            envs.reset(seed=3, options={"reset_mask": bad})
+        assert envs.unwrapped.engine.batch.raw.tobytes() == before  # type: ignore[attr-defined]
+    alone = gymnasium.make(game.type.gymnasium_id, opponent="random").reset(seed=32)[0]
+    stays = shown[1].copy()
+    shown = envs.reset(seed=30, options={"reset_mask": some})[0]
+    assert np.array_equal(shown[1], stays)
+    assert np.array_equal(shown[2], alone)
+
+
+class Meddler:
+    """Plays the first legal action, and lets another thread call the environment meanwhile."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+        self.said: list[str] = []
+
+    def act(self, view: View) -> Any:
+        def ask() -> None:
+            for call in self.calls:
+                try:
+                    call()
+                except RuntimeError as error:
+                    self.said.append(str(error))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+        return view.action_mask.argmax(1)
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["single", "batch"])
+def test_one_thread_at_a_time_plays_one_seat(several: bool) -> None:
+    meddler = Meddler()
+    made: Any = functools.partial(GymnasiumVectorEnv, HAND, 3) if several else functools.partial(GymnasiumEnv, HAND)
+    env, twin = made(opponent=meddler), made(opponent=First())
+    shown, _ = env.reset(seed=5)
+    assert np.array_equal(twin.reset(seed=5)[0], shown)
+    meddler.calls = [env.reset, lambda: env.step(action), env.action_masks, lambda: pickle.dumps(env)]
+    for _ in range(30):
+        action = env.action_space.sample()
+        done, same = env.step(action), twin.step(action)
+        assert all(np.array_equal(mine, its) for mine, its in zip(done[:4], same[:4], strict=True))
+        if not several and (done[2] or done[3]):
+            meddler.calls = []
+            env.reset()
+            twin.reset()
+            break
+    assert len(meddler.said) >= 4
+    assert all("Another thread is in the middle of a call" in said for said in meddler.said)
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["single", "batch"])
+def test_the_refusal_of_an_action_says_what_else_there_is(several: bool) -> None:
+    make = functools.partial(gymnasium.make_vec, num_envs=2) if several else gymnasium.make
+    env = make(HAND.type.gymnasium_id, opponent="random")
+    env.reset(seed=0)
+    with pytest.raises(IllegalAction, match=r"made with on_illegal='terminate' or 'random'\.$"):
+        env.step([-1, -1] if several else -1)
+    env = make(HAND.type.gymnasium_id, opponent="random", on_illegal="random")
+    env.reset(seed=0)
+    assert "on_illegal" not in str(env.step([-1, -1] if several else -1)[4]["illegal_action"])
 
 
 @BY_NAME

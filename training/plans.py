@@ -25,7 +25,7 @@ from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.engine import Engine
 from backalley.envs.core.kernel import bind
-from backalley.envs.core.workers import Workers, cores
+from backalley.envs.core.workers import Workers
 
 from .checkpoint import Arrays
 from .config import Config, ConfigError
@@ -95,7 +95,7 @@ class PlanLearner(Phase):
         self.steps = 0
         self.scores = {opponent.name: 0.5 for opponent in self.field}
         self._stream = np.uint64(self.seeds().generate_state(1, np.uint64)[0])
-        self._workers = Workers(num_threads or cores(), 1)
+        self._workers = Workers(num_threads, 1)
         threads = range(self._workers.num_threads)
         self._seats = [_Seat(Engine(game, 1), notes_for(game, self.plans.parts)) for _ in threads]
         self._entries: dict[str, Callable[..., None]] = {}

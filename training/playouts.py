@@ -27,7 +27,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.engine import Engine
 from backalley.envs.core.kernel import bind
 from backalley.envs.core.parts import Bot
-from backalley.envs.core.workers import Workers, cores
+from backalley.envs.core.workers import Workers
 
 from .checkpoint import Arrays
 from .config import Base, Config, ConfigError, Learned
@@ -118,7 +118,7 @@ class Playouts(Phase):
         self._own = np.zeros(2, np.int64)
         """The policy's decisions with a choice in the latest chunk, and how many departed from the bot."""
         self._make_tables(streams)
-        self._workers = Workers(num_threads or cores(), _FEWEST_ROWS)
+        self._workers = Workers(num_threads, _FEWEST_ROWS)
         self._scratch = [Engine(game, 1) for _ in range(self._workers.num_threads)]
         self._decks = [engine.fresh_deck() for engine in self._scratch]
         self._entry: Callable[..., None] | None = None

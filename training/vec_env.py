@@ -25,6 +25,7 @@ from backalley.agents.base import Agent
 from backalley.agents.match import act_rows
 from backalley.benchmarks.keys import Space
 from backalley.envs.core.base import Game
+from backalley.envs.core.engine import Engine, one_thread
 from backalley.envs.core.kernel import kernel
 from backalley.envs.core.vector import BatchEnv
 
@@ -159,6 +160,12 @@ class SeatsVecEnv(VecEnv):
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
         return [self._seed] * self.num_envs
 
+    @property
+    def engine(self) -> Engine:
+        """The arrays of the tables."""
+        return self.tables.engine
+
+    @one_thread
     def reset(self) -> npt.NDArray[Any]:
         """New episodes on every table; the learner's observations [B, O]."""
         decks, league, names = np.random.SeedSequence([int(Space.TRAINING), self._seed]).spawn(3)
@@ -196,6 +203,7 @@ class SeatsVecEnv(VecEnv):
     def _names_of_acting(self) -> npt.NDArray[np.int64]:
         return self.names.number[self._rows, self.tables.time_step.seat]
 
+    @one_thread
     def observe(self, seats: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """What `seats[k]` may know at table `rows[k]`, in its own names of the suits."""
         found = self.tables.observe(seats, rows)
@@ -207,10 +215,12 @@ class SeatsVecEnv(VecEnv):
         """Which actions are legal now [B, A]: a view, overwritten by the next step."""
         return self._mask.view(np.bool_)
 
+    @one_thread
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         """Take the learner's actions [B]; those of rows where a league member is to act are ignored."""
         np.copyto(self._actions, actions, casting="unsafe")
 
+    @one_thread
     def step_wait(
         self,
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
@@ -288,6 +298,7 @@ class SeatsVecEnv(VecEnv):
             "league": self.league.facts(),
         }
 
+    @one_thread
     def restore(
         self, arrays: dict[str, npt.NDArray[Any]], facts: dict[str, Any], past: dict[str, Agent]
     ) -> npt.NDArray[Any]:

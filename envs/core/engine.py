@@ -4,8 +4,9 @@ batches (`vector.py`, thousands)."""
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ from .opening import Opening
 from .parts import CHANCE, OVER
 from .specialise import specialise
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 class IllegalAction(ValueError):
     """An action that the rules do not allow now; the sentence names seat, action and what is legal. Nothing was
@@ -28,6 +32,14 @@ ON_ILLEGAL = ("raise", "terminate", "random")
 """What an environment may do at an illegal action: raise IllegalAction and change nothing; end the episode, the
 offender getting the lower bound of `reward_range` and the others 0; or play a random legal action in its place."""
 
+OTHER_WAYS = "A learner that knows no masks needs an environment made with on_illegal='terminate' or 'random'."
+"""What the refusal of an action says in an environment that could do something else instead."""
+
+BUSY = (
+    "Another thread is in the middle of a call on these tables, so nothing was done. One thread at a time plays them: "
+    "give each thread tables of its own, or put a lock of yours around its calls."
+)
+
 _ILLEGAL_KEYS = 0x696C6C6567616C
 """Number under which what is played in place of an illegal action is forked off a table's stream."""
 
@@ -36,6 +48,32 @@ def check_on_illegal(given: Any) -> None:
     """Raise ValueError for another word than those of ON_ILLEGAL."""
     if not (isinstance(given, str) and given in ON_ILLEGAL):
         raise ValueError(f"on_illegal is {given!r}; it takes {', '.join(map(repr, ON_ILLEGAL))}.")
+
+
+class _OnTables(Protocol):
+    @property
+    def engine(self) -> Engine: ...
+
+
+Owner = TypeVar("Owner", bound=_OnTables)
+
+
+def one_thread(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
+    """A method that reads or changes the tables of `self.engine`. Raises RuntimeError, without waiting, while another
+    thread is in one of theirs: what has been checked would no more be so when it is played, since kernels run without
+    the interpreter's lock."""
+
+    @functools.wraps(method)
+    def alone(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        lock = self.engine.lock
+        if not lock.acquire(False):
+            raise RuntimeError(BUSY)
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            lock.release()
+
+    return alone
 
 
 def kernel_names(game: GameType) -> dict[str, Callable[..., Any]]:
@@ -85,6 +123,10 @@ class Engine:
         """`state.seat` of every table, as a view [B]: a seat, CHANCE or OVER."""
         self.stacked: dict[int, list[npt.NDArray[np.int64]]] = {}
         """Packs that are yet to be dealt at a table (by its row) before its stream goes on."""
+        self.other_ways = ""
+        """What a refusal adds of other ways than to raise it, with which the environment could have been made."""
+        self.lock = threading.RLock()
+        """Held by the thread that is in a method of these tables' environment; see `one_thread`."""
         self._bound: dict[str, Callable[..., Any]] = {}
 
     def _call(self, name: str, *args: Any) -> Any:
@@ -224,21 +266,26 @@ class Engine:
         if 0 <= action < self.num_actions:
             shown = f"{action} ({self.game.action_str(action)})"
         seat = int(batch.seat[row])
-        return IllegalAction(
-            f"{self.game.seat_name(seat).capitalize()} (player_{seat}) cannot play {shown} now; legal: {names}."
-        )
+        said = f"{self.game.seat_name(seat).capitalize()} (player_{seat}) cannot play {shown} now; legal: {names}."
+        return IllegalAction(f"{said} {self.other_ways}".rstrip())
 
+    @property
+    def engine(self) -> Engine:
+        """Itself: what `one_thread` looks for."""
+        return self
+
+    @one_thread
     def __getstate__(self) -> dict[str, Any]:
         kept = {
             name: np.array(array) for name, array in self.batch._asdict().items() if name not in ("raw", "observation")
         }
-        return {"game": self.game, "arrays": kept, "stacked": self.stacked}
+        return {"game": self.game, "arrays": kept, "stacked": self.stacked, "other_ways": self.other_ways}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__init__(kept["game"], len(kept["arrays"]["seat"]))  # type: ignore[misc]
         for name, array in kept["arrays"].items():
             getattr(self.batch, name)[...] = array
-        self.stacked = kept["stacked"]
+        self.stacked, self.other_ways = kept["stacked"], kept["other_ways"]
 
 
 def streams_of(seeds: Sequence[int]) -> npt.NDArray[np.uint64]:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
+import weakref
 from typing import Any
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
+from gymnasium.vector.utils import batch_space
 
 from .base import Game
+
+OBSERVATIONS = ("flat", "dict")
+"""What an environment may show: the vector, or `{"observation": vector, "action_mask": mask}`."""
+
+
+def check_observation(given: Any) -> None:
+    """Raise ValueError for another word than those of OBSERVATIONS."""
+    if not (isinstance(given, str) and given in OBSERVATIONS):
+        raise ValueError(f"observation is {given!r}; it takes {', '.join(map(repr, OBSERVATIONS))}.")
 
 
 def vector_space(game: Game, dtype: Any = None) -> gymnasium.spaces.Box:
@@ -47,10 +60,20 @@ def number_type(game: Game, given: Any) -> np.dtype[Any]:
     return kind
 
 
+_numbers = itertools.count()
+_made: weakref.WeakValueDictionary[int, LegalDiscrete] = weakref.WeakValueDictionary()
+"""The spaces of single environments, by the order in which they were made."""
+
+
 class LegalDiscrete(gymnasium.spaces.Discrete):
     """`Discrete(A)` whose `sample()` without a mask draws one of the actions legal now."""
 
     legal: npt.NDArray[np.int8] | None = None
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self._number = next(_numbers)
+        _made[self._number] = self
 
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
         """A legal action; with `mask` or `probability`, as `Discrete.sample`."""
@@ -65,9 +88,28 @@ class LegalMultiDiscrete(gymnasium.spaces.MultiDiscrete):
     legal: npt.NDArray[np.int8] | None = None
     """[B, A]; an action of a table where nothing is legal is any."""
 
+    each: tuple[LegalDiscrete, ...] = ()
+    """The spaces of B single environments, which know better."""
+
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
         """Legal actions [B]; with `mask` or `probability`, as `MultiDiscrete.sample`."""
-        if mask is not None or probability is not None or self.legal is None:
+        known = [one.legal for one in self.each if one.legal is not None]
+        legal = np.stack(known) if known and len(known) == len(self.each) else self.legal
+        if mask is not None or probability is not None or legal is None:
             return super().sample(mask=mask, probability=probability)
-        drawn = 1.0 - self.np_random.random(self.legal.shape)  # never 0
-        return (drawn * (self.legal != 0)).argmax(1).astype(self.dtype)
+        drawn = 1.0 - self.np_random.random(legal.shape)  # never 0
+        return (drawn * (legal != 0)).argmax(1).astype(self.dtype)
+
+
+@batch_space.register(LegalDiscrete)
+def _batch_legal(space: LegalDiscrete, n: int = 1) -> LegalMultiDiscrete:
+    """Gymnasium's `SyncVectorEnv` makes its n environments one after another and then asks for the first one's space n
+    times, without a word on the others'. They are taken to be the n spaces made last where this one is the first of
+    these and no episode has begun with any; elsewhere (environments in other processes) nothing is known to be
+    legal."""
+    batched = LegalMultiDiscrete(np.full(n, space.n), seed=copy.deepcopy(space.np_random))
+    each = tuple(one for number, one in sorted(_made.items()) if number >= space._number)
+    fresh = all(one.legal is None and one.n == space.n for one in each)
+    if len(each) == n and each[0] is space and fresh:
+        batched.each = each
+    return batched

@@ -20,11 +20,11 @@ import numpy.typing as npt
 
 from . import doors
 from .base import Game
-from .engine import Engine, streams_of
+from .engine import Engine, one_thread, streams_of
 from .opening import read_opening
 from .parts import OVER
 from .spaces import LegalDiscrete, LegalMultiDiscrete, vector_space
-from .workers import Workers, cores
+from .workers import Workers, threads_of
 
 _ROWS_PER_THREAD = 256
 """Fewer rows than this are not worth waking a thread for."""
@@ -62,7 +62,7 @@ class BatchEnv:
 
     With `autoreset=False` a finished table stays finished (its mask is all zero) until `restart`. Rows, seats and
     actions are lists, arrays or tensors of whole numbers. What is refused is refused in a sentence, before any table
-    has changed.
+    has changed. One thread at a time: a call while another thread is in one raises RuntimeError, and does not wait.
     """
 
     def __init__(
@@ -76,14 +76,13 @@ class BatchEnv:
     ) -> None:
         """Raises TypeError or ValueError in a sentence, for more tables than this machine has memory for too."""
         num_envs = doors.count(num_envs, "num_envs", 1)
-        threads = doors.count(num_threads, "num_threads", 0)
+        self.num_threads = threads_of(num_threads)
         if not isinstance(autoreset, (bool, np.bool_)):
             raise TypeError(f"autoreset is {autoreset!r}; it takes True or False.")
         doors.check_memory(num_envs, Engine.bytes_of(game), "num_envs")
         self.engine = Engine(game, num_envs)
         self.game, self.num_envs, self.autoreset = game, num_envs, bool(autoreset)
         self.num_seats, self.num_actions = self.engine.num_seats, self.engine.num_actions
-        self.num_threads = threads or cores()
         self._workers = Workers(min(self.num_threads, max(1, num_envs // _ROWS_PER_THREAD)), _ROWS_PER_THREAD)
         self._decks = [self.engine.fresh_deck() for _ in range(self._workers.num_threads)]
         self._all = np.arange(num_envs)
@@ -94,9 +93,15 @@ class BatchEnv:
 
     # Chance --------------------------------------------------------------------------------------------------------
 
+    @one_thread
     def seed(self, seed: int | Sequence[int | None] | None) -> None:
         """Set the random streams: table i's by `seed + i`, or by `seed[i]`, where None leaves its stream as it is. None
-        draws a seed from the system."""
+        draws a seed from the system. Raises TypeError or ValueError in a sentence."""
+        rows, streams = self._streams_of_seeds(seed)
+        self.engine.batch.stream[rows] = streams
+
+    def _streams_of_seeds(self, seed: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+        """The rows that get a new stream by a `seed` as of `seed()`, and their streams."""
         if seed is None:
             seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
         first = doors.whole(seed)
@@ -115,10 +120,16 @@ class BatchEnv:
             if one is not None and (number is None or number < 0):
                 raise ValueError(f"A seed is {one!r}; seeds are whole numbers of 0 or more.")
         rows = np.array([row for row, number in enumerate(numbers) if number is not None], np.int64)
-        self.engine.batch.stream[rows] = streams_of([number for number in numbers if number is not None])
+        return rows, streams_of([number for number in numbers if number is not None])
 
-    def _set_streams(self, streams: Any) -> None:
-        array = np.asarray(streams)
+    def _streams(self, given: Any) -> npt.NDArray[np.uint64]:
+        """The streams that a caller gives, one for each table."""
+        try:
+            array = np.asarray(given)
+        except (TypeError, ValueError, RuntimeError) as error:  # a ragged list; a tensor on another device
+            raise ValueError(
+                f"The streams cannot be read as one array ({error}); {self.num_envs} tables take one whole number each."
+            ) from None
         if array.dtype.kind == "O" and all(type(item) is int and 0 <= item < 2**64 for item in array.flat):
             array = array.astype(np.uint64)
         if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
@@ -128,10 +139,11 @@ class BatchEnv:
             )
         if array.dtype.kind == "i" and (array < 0).any():
             raise ValueError(f"A stream is {array.min()}; streams are whole numbers of 0 or more.")
-        self.engine.batch.stream[:] = array.astype(np.uint64)
+        return array.astype(np.uint64)
 
     # Play ----------------------------------------------------------------------------------------------------------
 
+    @one_thread
     def reset(
         self,
         *,
@@ -140,14 +152,18 @@ class BatchEnv:
         options: Mapping[str, Any] | None = None,
     ) -> TimeStep:
         """Begin a new episode on every table. `seed` reseeds table i with `seed + i`, or `seed[i]`; `streams` sets the
-        streams; `options` are those of `restart`."""
-        read_opening(self.game, options)  # refused before a stream has changed
-        if seed is not None:
-            self.seed(seed)
-        if streams is not None:
-            self._set_streams(streams)
+        streams, whatever the seed; `options` are those of `restart`. Raises TypeError or ValueError in a sentence,
+        before anything has changed."""
+        read_opening(self.game, options)
+        by_seed = None if seed is None else self._streams_of_seeds(seed)
+        given = None if streams is None else self._streams(streams)
+        if by_seed is not None:
+            self.engine.batch.stream[by_seed[0]] = by_seed[1]
+        if given is not None:
+            self.engine.batch.stream[:] = given
         return self.restart(self._all, options=options)
 
+    @one_thread
     def restart(self, rows: npt.ArrayLike, *, options: Mapping[str, Any] | None = None) -> TimeStep:
         """Begin a new episode on the tables of `rows`, dropping what was played there. Rewards and end flags stay to be
         read.
@@ -169,6 +185,7 @@ class BatchEnv:
         self._hand_out(mine)
         return self.time_step
 
+    @one_thread
     def step(self, actions: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> TimeStep:
         """Play `actions[k]` on table `rows[k]` (on all tables by default).
 
@@ -176,7 +193,7 @@ class BatchEnv:
         twice; IllegalAction for an action that is not legal; RuntimeError for a table that has not been dealt.
         """
         mine = self._all if rows is None else self._rows_once(rows)
-        chosen = self.actions(actions, mine)
+        chosen = self._actions(actions, mine)
         bad = self.engine.first_illegal(mine, chosen)
         if bad >= 0:
             self._check_dealt(mine)
@@ -209,6 +226,7 @@ class BatchEnv:
                 self.engine.stacked.pop(row, None)
                 self.engine.open_rows(np.array([row]), self._decks[0])
 
+    @one_thread
     def forfeit(self, rows: npt.ArrayLike) -> TimeStep:
         """End the episodes of `rows` because of an illegal action: the seat to act gets the lower bound of
         `reward_range`, the others 0. Raises as `restart` does, and ValueError for a table where nobody is to act."""
@@ -225,6 +243,7 @@ class BatchEnv:
         self._hand_out(mine)
         return self.time_step
 
+    @one_thread
     def observe(self, seats: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> npt.NDArray[Any]:
         """What seat `seats[k]` may know at table `rows[k]` (at all tables by default; a table may be named more than
         once), as new flat vectors [n, O].
@@ -245,6 +264,7 @@ class BatchEnv:
         self._check_dealt(mine)
         return self.engine.observe(mine, which)
 
+    @one_thread
     def refresh(self) -> TimeStep:
         """The time step of all tables as they stand, for who has written to the arrays of `engine`: a checkpoint taken
         up, for one."""
@@ -253,8 +273,12 @@ class BatchEnv:
 
     # The door ------------------------------------------------------------------------------------------------------
 
-    def actions(self, given: npt.ArrayLike, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Actions for `rows`, one each, as a new int64 array, legal or not. Raises TypeError or ValueError."""
+    def actions(self, given: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
+        """Actions for the tables of `rows` (all by default), one each, as a new int64 array, legal or not. Raises
+        TypeError or ValueError for what is none, and for rows that are no rows."""
+        return self._actions(given, self._all if rows is None else self._rows(rows))
+
+    def _actions(self, given: npt.ArrayLike, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         array = doors.whole_numbers(given, "Actions")
         if array.shape != rows.shape:
             raise ValueError(
@@ -338,6 +362,7 @@ class BatchEnv:
         given += "" if self.autoreset else ", autoreset=False"
         return f"BatchEnv({self.game!r}, {self.num_envs}{given})"
 
+    @one_thread
     def close(self) -> None:
         """End the worker threads."""
         self._workers.close()

@@ -12,17 +12,33 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .doors import count
+
+MOST_THREADS = 1024
+"""More than these are a slip, and could not be started everywhere."""
+
 
 def cores() -> int:
     """The processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def threads_of(num_threads: Any) -> int:
+    """How many threads are meant: 0 takes every core. Raises TypeError or ValueError in a sentence."""
+    threads = count(num_threads, "num_threads", 0)
+    if threads > MOST_THREADS:
+        raise ValueError(
+            f"num_threads is {threads}; it takes 0, which is every core (here {cores()}), to {MOST_THREADS}."
+        )
+    return threads or cores()
+
+
 class Workers:
-    """Up to `num_threads` threads, woken only where each gets at least `least` rows."""
+    """Up to `num_threads` threads (0: every core), woken only where each gets at least `least` rows."""
 
     def __init__(self, num_threads: int, least: int) -> None:
-        self.num_threads, self._least = num_threads, least
+        """Raises TypeError or ValueError in a sentence."""
+        self.num_threads, self._least = threads_of(num_threads), least
         self._pool: ThreadPoolExecutor | None = None
 
     def spread(self, work: Callable[..., Any], *arrays: npt.NDArray[Any]) -> None:

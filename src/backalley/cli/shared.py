@@ -11,7 +11,7 @@ import click
 
 import backalley
 from backalley.envs.core.base import Game
-from backalley.envs.core.workers import cores
+from backalley.envs.core.workers import MOST_THREADS, cores
 
 if TYPE_CHECKING:
     from backalley.agents.base import Agent
@@ -44,7 +44,7 @@ json_option = click.option(
 )
 threads_option = click.option(
     "--threads",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MOST_THREADS),
     callback=threads_given,
     help="Threads; every core by default. Results do not depend on it.",
 )
