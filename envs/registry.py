@@ -13,6 +13,7 @@ from .core import catalogue
 from .core.aec import AECEnv
 from .core.base import Game, GameType, gymnasium_id
 from .core.catalogue import game, game_type, own_games, version_of
+from .core.options import as_keywords
 from .core.vector import BatchEnv
 
 
@@ -36,7 +37,9 @@ def make(
     >>> observation["observation"].shape, observation["action_mask"].tolist()
     ((72,), [1, 1, 0, 0])
     """
-    return AECEnv(game(id, **options), render_mode=render_mode, render_seat=render_seat, on_illegal=on_illegal)
+    with as_keywords():
+        found = game(id, **options)
+    return AECEnv(found, render_mode=render_mode, render_seat=render_seat, on_illegal=on_illegal)
 
 
 def make_vec(
@@ -59,7 +62,9 @@ def make_vec(
     >>> step.observation.shape, step.reward.shape
     ((4096, 72), (4096, 2))
     """
-    return BatchEnv(game(id, **options), num_envs, seed=seed, num_threads=num_threads, autoreset=autoreset)
+    with as_keywords():
+        found = game(id, **options)
+    return BatchEnv(found, num_envs, seed=seed, num_threads=num_threads, autoreset=autoreset)
 
 
 def pettingzoo_module(name: str) -> ModuleType | None:
