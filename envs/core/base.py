@@ -130,6 +130,12 @@ class GameType:
     `seat` cannot see redrawn. What lay open, and what `seat` knew, stays as it was. Of `past` and `now` it may use only
     where things lie: nothing in the outcome may follow from a card that `seat` cannot see. None: searches draw no
     conclusions from what others have done."""
+    consistent: Callable[..., bool] | None = None
+    """A kernel `consistent(options, observation, mask)`: whether some position might show its seat to act these
+    numbers, each within its bounds, and allow at least what the mask does. Agents ask it of observations that come from
+    outside, before bots that trust their observations see them: it is True wherever the rules can lead, and False at
+    least where a bot would reach beyond its memory or find no end. None: the game's bots are safe with all numbers
+    within bounds."""
     shows: Callable[..., bool] | None = None
     """A kernel `shows(options, state, action)` beside `recall`: whether everybody sees that the seat to act has decided
     so; no conclusions are drawn from what they could take for something that happens by itself. None: always."""

@@ -43,4 +43,5 @@ GAME = GameType(
     num_start_outcomes=lambda options: 2 if options.dealt_first == DealtFirst.RANDOM else 1,
     seat_names=text.SEAT_NAMES,
     leaf_value=rules.leaf_value,
+    consistent=observation.consistent,
 )

@@ -39,6 +39,7 @@ GAME = GameType(
     reward_range=rules.reward_range,
     zero_sum=lambda options: True,
     bots=BOTS,
+    consistent=observation.consistent,
     num_start_outcomes=lambda options: 2 if options.first_dealer == FirstDealer.RANDOM else 1,
     check=check,
     # But for the order in which the cards of one rank are offered (§3), which is by suit, and matters to no split.
