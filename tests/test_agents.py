@@ -16,8 +16,10 @@ import pytest
 
 import backalley
 from backalley.agents.base import Agent, DirectAgent, View, as_agent
+from backalley.agents.learned import load_policy
 from backalley.agents.registry import agent
 from backalley.agents.rule_based import BotAgent, RandomAgent
+from backalley.agents.shipped import shipped
 from tests.cases import GAMES
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
@@ -176,6 +178,20 @@ def test_what_a_kernel_cannot_reckon_with_is_a_sentence() -> None:
     shown, only = step.observation.copy(), np.array([[1, 1, 0, 0], [0, 1, 0, 1]], np.int8)
     with pytest.raises(ValueError, match=r"\(row 1\): what it would play there is not legal in the mask\."):
         BotAgent(game, "book").act(shown, only)
+
+
+def test_logits_of_what_does_not_fit_are_a_sentence() -> None:
+    """Each number beyond the network's inputs was written behind the room for them."""
+    policy = load_policy(shipped(backalley.game("missouri_city"))[0].folder)
+    size = policy.game.observation_size
+    assert policy.logits(np.zeros((3, size), np.uint8)).shape == (3, policy.game.num_actions)
+    for wrong, says in (
+        (np.zeros((1, 40 * size), np.uint8), f"its game shows {size} numbers"),
+        (np.zeros(size, np.uint8), "logits take"),
+        (np.full((1, size), 200, np.uint8), "no observation of its game holds"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            policy.logits(wrong)
 
 
 def test_agents_show_who_they_are() -> None:

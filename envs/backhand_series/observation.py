@@ -239,7 +239,7 @@ def dealer_agrees(options: DealerOptions, observation: DealerObservation, relati
     §2.3"""
     draws = int(np.int64(observation.draws[relative]))
     if draws == 0:
-        return observation.dealer_total[relative] == 0 and observation.ahead[relative] == 0
+        return bool(observation.dealer_total[relative] == 0 and observation.ahead[relative] == 0)
     drawn = int(np.int64(observation.hand[relative, min(1 + draws, HAND_SIZE - 1)]))
     total = dealer_total(int(np.int64(observation.show[draws - 1])), drawn, options.dealer_total_cap)
     ahead = int(np.int64(observation.player_total[relative])) > total
