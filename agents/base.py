@@ -8,8 +8,9 @@ Wherever an agent is asked for, any object with `act(view)` will do; `as_agent` 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,9 @@ from backalley.envs.core import rng
 from backalley.envs.core.base import Game
 from backalley.envs.core.doors import first_outside, given_number, whole_numbers
 from backalley.envs.core.engine import Engine, IllegalAction
-from backalley.envs.core.kernel import wrapping
+from backalley.envs.core.kernel import bind, wrapping
 from backalley.envs.core.render import table_text
+from backalley.envs.core.specialise import specialise, template, unbound
 
 
 class View:
@@ -121,6 +123,42 @@ class Agent:
     def close(self) -> None:
         """End what it holds open, such as threads."""
 
+    def __repr__(self) -> str:
+        game = getattr(self, "game", None)
+        return f"<{type(self).__name__} {name_of(self)!r}{'' if game is None else f' of {game!r}'}>"
+
+
+class Rows(NamedTuple):
+    """Observations without a table, named as in a Batch."""
+
+    observation: npt.NDArray[Any]
+    """Records [n]."""
+    flat: npt.NDArray[Any]
+    """The same memory as vectors [n, O]."""
+
+
+CONSISTENT = unbound
+"""`GameType.consistent` in `first_contradiction`."""
+
+
+@template
+def first_contradiction(options: Any, rows: Rows, mask: npt.NDArray[np.int8]) -> int:
+    """The first row whose numbers contradict each other or the mask, or -1."""
+    for k in range(mask.shape[0]):
+        if not CONSISTENT(options, rows.observation[k], mask[k]):
+            return k
+    return -1
+
+
+@functools.lru_cache(maxsize=64)
+def _contradiction_in(game: Game) -> Callable[..., int] | None:
+    """`first_contradiction` for a game; None for one that does not say what contradicts what."""
+    if game.type.consistent is None:
+        return None
+    shown, mask = np.zeros((1, game.observation_size), game.observation_base), np.zeros((1, game.num_actions), np.int8)
+    driver = specialise([first_contradiction], {"CONSISTENT": game.type.consistent})["first_contradiction"]
+    return bind(driver, game.options, Rows(game.records(shown), shown), mask)
+
 
 class DirectAgent(Agent):
     """An agent that needs nothing but observation and mask, so that it also plays in a loop of one's own:
@@ -144,8 +182,9 @@ class DirectAgent(Agent):
         In a loop of one's own, for an observation [O] and its mask [A], or for rows of them [n, O] and [n, A], as AEC
         environments, batches and Gymnasium environments give them (the AEC dictionary will do for both): an int, or
         int64 [n]. What it draws, it draws by `key`, a whole number or one for each row; None takes a new one each time.
-        Raises ValueError or TypeError in a sentence for what has another shape, type or range than the game shows. An
-        observation within these bounds that no position of the game could show is answered by any action at all.
+        Raises ValueError or TypeError in a sentence for what has another shape, type or range than the game shows, and
+        for an observation and a mask that contradict each other or themselves (`GameType.consistent`), as those of two
+        tables do. What is answered is legal in the mask given.
         """
         if isinstance(view, View):
             return self.choose(view.observation, view.action_mask, view.key)
@@ -166,10 +205,46 @@ class DirectAgent(Agent):
                 f"{self.name} was given masks of {mask.shape[-1]} actions; its game has {self.game.num_actions}."
             )
         rows = np.ascontiguousarray(np.atleast_2d(mask) != 0, np.int8)
+        if not np.array_equal(rows, np.atleast_2d(mask)):
+            raise ValueError(f"{self.name} was given a mask with other numbers than 1, legal, and 0, not legal.")
         if not rows.any(1).all():
             raise ValueError(f"{self.name} was given a mask without a legal action; nobody is to act there.")
-        actions = self.choose(np.ascontiguousarray(np.atleast_2d(shown)), rows, _keys(key, len(rows)))
+        actions = self._answers(np.ascontiguousarray(np.atleast_2d(shown)), rows, _keys(key, len(rows)))
         return int(actions[0]) if single else actions
+
+    def _answers(
+        self, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.int64]:
+        """A legal action for each row of what came from outside, which may belong to no table at all."""
+        contradiction = None if self.game is None else _contradiction_in(self.game)
+        if self.game is not None and contradiction is not None:
+            bad = contradiction(self.game.options, Rows(self.game.records(shown), shown), mask)
+            if bad >= 0:
+                raise ValueError(self._do_not_belong(mask, bad, "no position of its game shows both"))
+        try:
+            actions = self.choose(shown, mask, key)
+        except (ArithmeticError, IndexError, AssertionError) as error:
+            if self.kernel is None:
+                raise
+            raise ValueError(self._do_not_belong(mask, -1, f"it cannot reckon with them ({error})")) from error
+        answered = whole_numbers(actions, f"The actions of {self.name}")
+        if answered.shape != (len(mask),):
+            raise ValueError(
+                f"{self.name} answered with an array of shape {answered.shape}; {len(mask)} rows take one action each."
+            )
+        within = np.clip(answered, 0, mask.shape[1] - 1)
+        legal = (answered == within) & (mask[np.arange(len(mask)), within] != 0)
+        if not legal.all():
+            row = int(np.argmin(legal))
+            raise ValueError(self._do_not_belong(mask, row, "what it would play there is not legal in the mask"))
+        return answered
+
+    def _do_not_belong(self, mask: npt.NDArray[np.int8], row: int, why: str) -> str:
+        where = f" (row {row})" if row >= 0 and len(mask) > 1 else ""
+        return (
+            f"{self.name} was given an observation and a mask that do not belong together{where}: {why}. Take both "
+            "from one table at one time, and the game and its options from there, too."
+        )
 
     def _observations(self, given: Any) -> npt.NDArray[Any]:
         """What was given as an array of the game's own type, whatever number type it came in."""

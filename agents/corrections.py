@@ -56,6 +56,8 @@ def act_corrected(by: Corrected, shown: Any, mask: npt.NDArray[np.int8], key: np
     advice: int = ADVICE(by.options, shown[0], mask, key)
     if by.margin == np.inf or SOLVES(by.options, shown[0]):
         return advice
+    if not 0 <= advice < mask.shape[0] or not mask[advice]:
+        return advice  # no input stands for it: whoever showed what no table shows is told so at the door
     return correction(forward_advised(by.net, shown[1], advice), mask, advice, by.margin)
 
 

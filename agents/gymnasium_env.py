@@ -26,7 +26,7 @@ from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.doors import whole
 from backalley.envs.core.engine import Engine, one_thread
 from backalley.envs.core.opening import read_opening
-from backalley.envs.core.options import OptionError, unexpected_keyword
+from backalley.envs.core.options import OptionError, as_keywords, unexpected_keyword
 from backalley.envs.core.render import RENDER_MODES, check_render_mode, rendered, table_svg
 from backalley.envs.core.spaces import LegalDiscrete, LegalMultiDiscrete
 from backalley.envs.core.vector import BatchEnv
@@ -347,7 +347,8 @@ def make_gymnasium(
 ) -> GymnasiumEnv:
     """Gymnasium's entry point for one table; every other keyword is an option of the game."""
     settings = {"on_illegal": on_illegal, "observation": observation, "dtype": dtype}
-    found = game_of(game, **options)
+    with as_keywords():
+        found = game_of(game, **options)
     return GymnasiumEnv(found, seat=seat, opponent=opponent, render_mode=render_mode, **settings)
 
 
@@ -372,5 +373,6 @@ def make_gymnasium_vec(
             "environment to draw it."
         )
     settings = {"on_illegal": on_illegal, "observation": observation, "dtype": dtype, "autoreset": autoreset}
-    found = game_of(game, **options)
+    with as_keywords():
+        found = game_of(game, **options)
     return GymnasiumVectorEnv(found, num_envs, seat=seat, opponent=opponent, num_threads=num_threads, **settings)

@@ -80,11 +80,14 @@ class PolicyAgent(KernelAgent):
 
     def logits(self, observation: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
         """The logits of every action, legal or not, for observations [n, O]: float32 [n, A]. Raises TypeError for a
-        policy that is no plain network."""
+        policy that is no plain network, and ValueError for what its game does not show."""
         if not isinstance(self.player, NetworkPlayer):
             raise TypeError(f"{self.name} has no logits: it is no network that plays by itself.")
-        out = np.empty((len(observation), self.game.num_actions), np.float32)
-        logits_rows(self.plays_by(), np.ascontiguousarray(observation), out)
+        shown = np.ascontiguousarray(self._observations(observation))
+        if shown.ndim != 2:
+            raise ValueError(f"{self.name} was given observations of shape {shown.shape}; logits take [n, O].")
+        out = np.empty((len(shown), self.game.num_actions), np.float32)
+        logits_rows(self.plays_by(), shown, out)
         return out
 
     def __getstate__(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import bind, inlined, kernel, passing
 from backalley.envs.core.specialise import specialise, template, unbound
 
-from .base import Agent, DirectAgent, View
+from .base import Agent, DirectAgent, Rows, View
 
 
 @kernel
@@ -81,15 +81,6 @@ _SEEN = {"record": seen_record, "vector": seen_vector, "both": seen_both}
 def seen_by(agent: Any) -> Callable[..., Any]:
     """One of these three for an agent that has a kernel."""
     return _SEEN[getattr(agent, "reads", "record")]
-
-
-class Rows(NamedTuple):
-    """Observations without a table, named as in a Batch."""
-
-    observation: npt.NDArray[Any]
-    """Records [n]."""
-    flat: npt.NDArray[Any]
-    """The same memory as vectors [n, O]."""
 
 
 def played_by(agent: Agent, game: Game) -> Any:

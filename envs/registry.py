@@ -12,6 +12,7 @@ from .core import catalogue
 from .core.aec import AECEnv
 from .core.base import Game, GameType, gymnasium_id
 from .core.catalogue import game, own_games, version_of
+from .core.options import as_keywords
 from .core.vector import BatchEnv
 
 _Makes = TypeVar("_Makes", bound=Callable[..., AECEnv])
@@ -38,7 +39,9 @@ def make(
     >>> observation["observation"].shape, observation["action_mask"].tolist()
     ((72,), [1, 1, 0, 0])
     """
-    found, settings = game(id, **options), {"on_illegal": on_illegal, "observation": observation}
+    with as_keywords():
+        found = game(id, **options)
+    settings = {"on_illegal": on_illegal, "observation": observation}
     return AECEnv(found, render_mode=render_mode, render_seat=render_seat, **settings)
 
 
@@ -62,7 +65,9 @@ def make_vec(
     >>> step.observation.shape, step.reward.shape
     ((4096, 72), (4096, 2))
     """
-    return BatchEnv(game(id, **options), num_envs, seed=seed, num_threads=num_threads, autoreset=autoreset)
+    with as_keywords():
+        found = game(id, **options)
+    return BatchEnv(found, num_envs, seed=seed, num_threads=num_threads, autoreset=autoreset)
 
 
 def with_options_of(declared: GameType) -> Callable[[_Makes], _Makes]:

@@ -442,6 +442,8 @@ def test_unknown_options_and_values_name_the_choices(game: Game) -> None:
             wrong, match=r"no option 'colour' \(__init__\(\) got an unexpected keyword argument 'colour'\); it has: "
         ):
             backalley.make(game.id, colour="red")
+        with pytest.raises(wrong, match=r"no option 'colour'; it has: "):  # no library looks for Python's words here
+            backalley.game(game.name, colour="red")
     for name in game.type.Options._fields:  # type: ignore[attr-defined]
         with pytest.raises(backalley.OptionError, match=f"option {name} is .*; it takes "):
             backalley.make(game.id, **{name: "no such value"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import io
 import json
 import pickle
@@ -15,8 +16,10 @@ import pytest
 
 import backalley
 from backalley.agents.base import Agent, DirectAgent, View, as_agent
+from backalley.agents.learned import load_policy
 from backalley.agents.registry import agent
 from backalley.agents.rule_based import BotAgent, RandomAgent
+from backalley.agents.shipped import shipped
 from tests.cases import GAMES
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
@@ -145,6 +148,12 @@ def test_what_does_not_fit_is_a_sentence() -> None:
         bot.act(shown, mask[0])
     with pytest.raises(ValueError, match="without a legal action"):
         bot.act(shown, mask * 0)
+    with pytest.raises(ValueError, match="a mask with other numbers than 1, legal, and 0"):
+        bot.act(shown, mask * 2)
+    contradiction = shown.copy()
+    contradiction[2, game.observation_fields["total"].start] ^= 1
+    with pytest.raises(ValueError, match=r"bot:planner was given .* \(row 2\): no position of its game shows both\."):
+        bot.act(contradiction, mask)
     with pytest.raises(ValueError, match="no observation of its game holds"):
         bot.act(shown + 0.5, mask)
     far = shown.copy()
@@ -157,6 +166,38 @@ def test_what_does_not_fit_is_a_sentence() -> None:
         bot.act(shown, mask, key=[1, 2])
     with pytest.raises(NotImplementedError, match="has to say how it plays"):
         DirectAgent().act(shown, mask)
+
+
+def test_what_a_kernel_cannot_reckon_with_is_a_sentence() -> None:
+    """Of a game that does not say what is consistent, what a bot makes of nonsense is looked at all the same."""
+    game = dataclasses.replace(backalley.game("missouri_city").type, consistent=None).bind()
+    bot, zeros = BotAgent(game, "counter"), np.zeros((2, game.observation_size), np.uint8)
+    with pytest.raises(ValueError, match=r"do not belong together: it cannot reckon with them \(division by zero\)\."):
+        bot.act(zeros, np.ones((2, game.num_actions), np.int8))
+    step = game.make_vec(2, seed=1).reset()
+    shown, only = step.observation.copy(), np.array([[1, 1, 0, 0], [0, 1, 0, 1]], np.int8)
+    with pytest.raises(ValueError, match=r"\(row 1\): what it would play there is not legal in the mask\."):
+        BotAgent(game, "book").act(shown, only)
+
+
+def test_logits_of_what_does_not_fit_are_a_sentence() -> None:
+    """Each number beyond the network's inputs was written behind the room for them."""
+    policy = load_policy(shipped(backalley.game("missouri_city"))[0].folder)
+    size = policy.game.observation_size
+    assert policy.logits(np.zeros((3, size), np.uint8)).shape == (3, policy.game.num_actions)
+    for wrong, says in (
+        (np.zeros((1, 40 * size), np.uint8), f"its game shows {size} numbers"),
+        (np.zeros(size, np.uint8), "logits take"),
+        (np.full((1, size), 200, np.uint8), "no observation of its game holds"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            policy.logits(wrong)
+
+
+def test_agents_show_who_they_are() -> None:
+    assert repr(RandomAgent()) == "<RandomAgent 'random'>"
+    assert repr(agent("bot", "pitch")) == "<BotAgent 'bot:book' of backalley.game('pitch')>"
+    assert repr(as_agent(First())) == "<_Guest 'First'>"
 
 
 def test_the_same_key_draws_the_same_and_none_draws_anew() -> None:

@@ -81,6 +81,26 @@ def play(env: AECEnv, random: np.random.Generator, checks: int) -> np.ndarray[An
     return returns
 
 
+@pytest.mark.parametrize("game", CASES)
+def test_what_a_table_shows_is_consistent(game: Game) -> None:
+    """Whoever plays: bots do what chance rarely does, and what they do is a table's as well."""
+    if game.type.consistent is None:
+        return
+    env, random = AECEnv(game), np.random.default_rng(13)
+    bots = [bot.act for bot in game.bots.values() if bot.fast]
+    for episode in range(8 if COMPILED else 2):
+        env.reset(seed=episode)
+        batch, skill = env.engine.batch, random.random()
+        while batch.seat[0] != OVER and batch.decisions[0] < 400:
+            shown, mask = batch.observation[0], batch.mask[0]
+            assert game.type.consistent(game.options, shown, mask), f"refused: {shown}"
+            action = random_action(env, random)
+            if bots and random.random() < skill:
+                key = np.uint64(random.integers(2**63))
+                action = int(bots[episode % len(bots)](game.options, shown, mask, key))
+            env.step(action)
+
+
 def check_returns(game: Game, returns: np.ndarray[Any, Any]) -> None:
     low, high = game.reward_range
     assert (returns >= low - 1e-6).all(), f"returns {returns} go below {low}"

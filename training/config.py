@@ -264,7 +264,7 @@ def parse(raw: Mapping[str, Any], where: str) -> Config:
         if missing:
             raise ConfigError(f"{where}: the section {name} lacks {', '.join(missing)}.")
         try:
-            parts[name] = option_rules.parse(f"{where}: {name}", kind, given, keywords=False)
+            parts[name] = option_rules.parse(f"{where}: {name}", kind, given, what="setting")
         except OptionError as error:
             raise ConfigError(str(error)) from None
     return Config(**parts, options=dict(raw.get("options") or {}))

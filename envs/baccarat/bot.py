@@ -22,7 +22,7 @@ from .answers import (
 )
 from .bets import bet_on, stake_of, top_stake
 from .coup import banker_draws, hands_are_declared
-from .observation import Observation
+from .observation import Observation, which
 from .state import (
     BANK,
     BANKER_TURN,
@@ -72,15 +72,6 @@ CARDS_AFTER = 415  # cards left when one of eight packs' is gone
 FIVE_BY_TOTALS, SIX_BY_TOTALS = 818_182, 375_437
 FIVE_BY_CARDS, SIX_BY_CARDS = 808_569, 632_864
 MILLION = 1_000_000
-
-
-@kernel
-def which(row: npt.NDArray[np.uint8]) -> int:
-    """Where a row has its 1, or -1."""
-    for index in range(row.shape[0]):
-        if row[index]:
-            return index
-    return -1
 
 
 @kernel

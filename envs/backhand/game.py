@@ -43,5 +43,6 @@ GAME = GameType(
     # -2.9 ± 5.5, -0.8 ± 3.8, -0.8 ± 1.4. `planner` plays best.
     caution=3.0,
     seat_names=text.SEAT_NAMES,
+    consistent=observation.consistent,
     enumeration=enumeration.ENUMERATION,
 )

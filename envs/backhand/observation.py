@@ -10,4 +10,5 @@ class Observation(series.HandObservation):
 
 
 observe = series.observe
+consistent = series.consistent
 determinize = series.determinize

@@ -13,7 +13,7 @@ from ..core.symmetry import Suits
 from . import VERSION, rules, text
 from .bot import BOTS
 from .declarations import named_suits
-from .observation import Observation, determinize, observe
+from .observation import Observation, consistent, determinize, observe
 from .state import MARRIAGE, NUM_ACTIONS, NUM_CARDS, SEQUENCE, Options, State
 
 GAME = GameType(
@@ -45,6 +45,7 @@ GAME = GameType(
     card_name=text.card_name,
     card_number=text.card_number,
     leaf_value=rules.leaf_value,
+    consistent=consistent,
     suits=Suits(named_suits, actions=((0, NUM_CARDS), (MARRIAGE, 4), (SEQUENCE, 4))),
     speed_floor=2_000_000,
 )

@@ -48,6 +48,7 @@ GAME = GameType(
     # -0.6 ± 2.4, -0.8 ± 1.9, +0.3 ± 0.6. `planner` plays best.
     caution=3.0,
     seat_names=text.SEAT_NAMES,
+    consistent=observation.consistent,
     enumeration=enumeration.WITH_DEALER,
     enumeration_split=SHOW_CARDS,
 )

@@ -132,6 +132,12 @@ class GameType(Generic[OptionsT]):
     """A kernel `imagine(options, state, seat, key)`, for searches, after `determinize`: where others have moved cards
     about that `seat` cannot see, do so anew as a sensible player would. It may use nothing that the seat does not know:
     what it is given is redrawn already. None: uniform worlds are likely enough."""
+    consistent: Callable[..., bool] | None = None
+    """A kernel `consistent(options, observation, mask)`: whether some position might show its seat to act these
+    numbers, each within its bounds, and allow at least what the mask does. Agents ask it of observations that come from
+    outside, before bots that trust their observations see them: it is True wherever the rules can lead, and False at
+    least where a bot would reach beyond its memory or find no end. None: the game's bots are safe with all numbers
+    within bounds."""
     caution: float = 1.0
     """Standard errors by which an action must lead the best bot's own for a search to prefer it; whole plans have
     `Plans.caution`."""

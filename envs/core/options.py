@@ -10,13 +10,14 @@ Kernels receive the same tuple with every choice as a plain int, so that machine
 from __future__ import annotations
 
 import abc
+import contextlib
 import difflib
 import functools
 import math
 import numbers
 import sys
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, Self
@@ -65,6 +66,9 @@ class OptionError(ValueError, TypeError):
 
     It is a TypeError too, as Python's own answer to an unknown keyword is: others catch that, and try again without.
     """
+
+    unknown: str = ""
+    """The option that the game does not have, if that is what it is about."""
 
 
 class Written(abc.ABC):
@@ -131,21 +135,29 @@ def choices(options_class: type, name: str) -> str:
     return (span or ("a whole number" if kind is int else "a number")) + named
 
 
-def parse(game: str, options_class: type, given: Mapping[str, Any], *, keywords: bool = True) -> Any:
-    """The Options of `given` names and values, the rest at their defaults. Raises OptionError in a sentence.
+@contextlib.contextmanager
+def as_keywords() -> Iterator[None]:
+    """Where other libraries hand over keywords, the sentence on an unknown option says so in Python's words, too."""
+    try:
+        yield
+    except OptionError as error:
+        if not error.unknown:
+            raise
+        said, has, rest = str(error).partition("; it has: ")
+        raise OptionError(f"{said} ({unexpected_keyword(error.unknown)}){has}{rest}") from None
 
-    `keywords` says that the names were keywords of a Python call: of an unknown one the sentence says so in Python's
-    words.
-    """
+
+def parse(game: str, options_class: type, given: Mapping[str, Any], *, what: str = "option") -> Any:
+    """The Options of `given` names and values, the rest at their defaults. Raises OptionError in a sentence, which
+    calls them `what`."""
     known = declared(options_class)
     for name in given:
         if name not in known:
             near = difflib.get_close_matches(str(name), known, 1)
             meant = f" Did you mean {near[0]}?" if near else ""
-            said = f"{game} has no setting {name!r}"
-            if keywords:
-                said = f"{game} has no option {name!r} ({unexpected_keyword(name)})"
-            raise OptionError(f"{said}; it has: {', '.join(known) or 'none'}.{meant}")
+            error = OptionError(f"{game} has no {what} {name!r}; it has: {', '.join(known) or 'none'}.{meant}")
+            error.unknown = name
+            raise error
     return options_class(**{name: _value(game, options_class, name, value) for name, value in given.items()})
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..core import cards, tricks
 from ..core.kernel import kernel
 from ..core.trick_hand import marked_cards, marked_place
-from .observation import WIDE_TABLE, Observation
+from .observation import Observation, card_shown, played_by
 from .state import PACK, Options
 
 MARGIN = 1e-9
@@ -36,23 +36,11 @@ class Table(NamedTuple):
 
 
 @kernel
-def card_shown(options: Options, observation: Observation, offset: int) -> int:
-    """A seat's card in this trick, or -1."""
-    if options.num_players > WIDE_TABLE:
-        return int(observation.trick[offset, 0]) - 1
-    return marked_place(observation.trick[offset])
-
-
-@kernel
 def cards_shown(options: Options, observation: Observation) -> int:
     """All cards that have been played in this hand, as far as the observation tells."""
     shown = 0
     for offset in range(options.num_players):
-        if options.num_players <= WIDE_TABLE:
-            shown |= marked_cards(observation.played[offset])
-        else:
-            for listed in observation.played[offset]:
-                shown |= 1 << (int(listed) - 1) if listed != 0 else 0
+        shown |= played_by(options, observation, offset)
     return shown
 
 

@@ -52,4 +52,5 @@ GAME = GameType(
     leaf_value=rules.leaf_value,
     enumeration=ENUMERATION,
     enumeration_split=None,
+    consistent=observation.consistent,
 )
