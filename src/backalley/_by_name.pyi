@@ -59,6 +59,7 @@ def make(
     render_mode: str | None = None,
     render_seat: int | None = None,
     on_illegal: str = "raise",
+    observation: str = "dict",
     **options: Unpack[baccarat_v0.GivenOptions],
 ) -> AECEnv:
     """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -70,6 +71,7 @@ def make(
     render_mode: str | None = None,
     render_seat: int | None = None,
     on_illegal: str = "raise",
+    observation: str = "dict",
     **options: Unpack[backhand_v0.GivenOptions],
 ) -> AECEnv:
     """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -81,6 +83,7 @@ def make(
     render_mode: str | None = None,
     render_seat: int | None = None,
     on_illegal: str = "raise",
+    observation: str = "dict",
     **options: Unpack[bezique_v0.GivenOptions],
 ) -> AECEnv:
     """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -92,6 +95,7 @@ def make(
     render_mode: str | None = None,
     render_seat: int | None = None,
     on_illegal: str = "raise",
+    observation: str = "dict",
     **options: Unpack[buffalo_bayou_v0.GivenOptions],
 ) -> AECEnv:
     """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -103,6 +107,7 @@ def make(
     render_mode: str | None = None,
     render_seat: int | None = None,
     on_illegal: str = "raise",
+    observation: str = "dict",
     **options: Unpack[killer_bridge_v0.GivenOptions],
 ) -> AECEnv:
     """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -114,6 +119,7 @@ def make(
     render_mode: str | None = None,
     render_seat: int | None = None,
     on_illegal: str = "raise",
+    observation: str = "dict",
     **options: Unpack[missouri_city_v0.GivenOptions],
 ) -> AECEnv:
     """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -125,6 +131,7 @@ def make(
     render_mode: str | None = None,
     render_seat: int | None = None,
     on_illegal: str = "raise",
+    observation: str = "dict",
     **options: Unpack[pitch_v0.GivenOptions],
 ) -> AECEnv:
     """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -136,6 +143,7 @@ def make(
     render_mode: str | None = None,
     render_seat: int | None = None,
     on_illegal: str = "raise",
+    observation: str = "dict",
     **options: Unpack[poker_duel_v0.GivenOptions],
 ) -> AECEnv:
     """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -147,6 +155,7 @@ def make(
     render_mode: str | None = None,
     render_seat: int | None = None,
     on_illegal: str = "raise",
+    observation: str = "dict",
     **options: Unpack[twenty_one_v0.GivenOptions],
 ) -> AECEnv:
     """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -158,6 +167,7 @@ def make(
     render_mode: str | None = None,
     render_seat: int | None = None,
     on_illegal: str = "raise",
+    observation: str = "dict",
     **options: Any,
 ) -> AECEnv:
     """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -169,6 +179,7 @@ def make(
     render_mode: str | None = None,
     render_seat: int | None = None,
     on_illegal: str = "raise",
+    observation: str = "dict",
     **options: NoSuchOptionOrValue,
 ) -> AECEnv:
     """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""

@@ -31,10 +31,11 @@ def env(
     render_mode: str | None = None,
     render_seat: int | None = None,
     on_illegal: str = "raise",
+    observation: str = "dict",
     **options: Unpack[GivenOptions],
 ) -> AECEnv:
     """A PettingZoo AEC environment of Backhand. What it takes beside the options: see `backalley.make`."""
-    return make(game, render_mode=render_mode, render_seat=render_seat, on_illegal=on_illegal, **options)
+    return make(game, render_mode=render_mode, render_seat=render_seat, on_illegal=on_illegal, observation=observation, **options)
 
 
 raw_env = env
