@@ -88,12 +88,24 @@ def env(
 {_parameters(registry.make)}    **options: Unpack[GivenOptions],
 ) -> {made.return_annotation}:
 {_told(f"A PettingZoo AEC environment of {game.title}. What it takes beside the options: see `backalley.make`.")}\
-    return make(game, {passed}**options)
+{_call(passed)}
 
 
 raw_env = env
 """The same: order and legality are checked inside, not by wrappers."""
 '''
+
+
+def _call(passed: str) -> str:
+    """The last line of `env`, as the formatter breaks it."""
+    line = f"    return make(game, {passed}**options)"
+    if len(line) <= _WIDTH:
+        return line
+    several = f"        game, {passed}**options\n"
+    if len(several) <= _WIDTH + 1:
+        return f"    return make(\n{several}    )"
+    parts = ["game", *filter(None, passed.split(", ")), "**options"]
+    return "    return make(\n" + "".join(f"        {part},\n" for part in parts) + "    )"
 
 
 def _fields(game: GameType) -> str:

@@ -47,7 +47,14 @@ def env(
 ) -> AECEnv:
     """A PettingZoo AEC environment of Missouri City Backhand. What it takes beside the options: see
     `backalley.make`."""
-    return make(game, render_mode=render_mode, render_seat=render_seat, on_illegal=on_illegal, observation=observation, **options)
+    return make(
+        game,
+        render_mode=render_mode,
+        render_seat=render_seat,
+        on_illegal=on_illegal,
+        observation=observation,
+        **options,
+    )
 
 
 raw_env = env
