@@ -177,6 +177,19 @@ def test_an_option_without_a_value_is_a_usage_error() -> None:
     assert "'first' is not of the form NAME=VALUE." in result.stderr
 
 
+@pytest.mark.parametrize("verb", ["evaluate", "tournament"])
+def test_threads_beyond_all_measure_are_refused(verb: str) -> None:
+    """Where the numbers that are allowed are named; a call from Python says the same."""
+    done = run(verb, "missouri_city", "bot", "random", "--deals", "2", "--threads", "100000")
+    assert done.exit_code == 2
+    assert "100000 is not in the range 1<=x<=1024" in done.stderr
+    for call in (backalley.evaluate, backalley.tournament):
+        with pytest.raises(ValueError, match="num_threads is 100000; it takes 0, which is every core"):
+            call("missouri_city", ["bot", "random"], deals=2, num_threads=100_000)
+    with pytest.raises(ValueError, match="num_threads is 100000"):
+        backalley.agent("search", "missouri_city", num_threads=100_000)
+
+
 def test_errors_that_are_no_sentences_of_ours_keep_their_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("backalley.benchmarks.evaluate.evaluate", lambda *given, **rest: int("seven"))
     with pytest.raises(ValueError, match="invalid literal"):

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import io
 import itertools
+import threading
 from typing import Any
 
 import gymnasium
@@ -246,6 +247,32 @@ def test_tables_taken_up_from_a_checkpoint_show_what_they_showed() -> None:
     for _ in range(5):
         for mine, its in zip(env.step(np.ones(TABLES, np.int64)), other.step(np.ones(TABLES, np.int64)), strict=True):
             np.testing.assert_array_equal(mine, its)
+
+
+def test_one_thread_at_a_time_steps_the_seats() -> None:
+    env, twin = SeatsVecEnv(GAME, TABLES, seed=1), SeatsVecEnv(GAME, TABLES, seed=1)
+    env.reset()
+    twin.reset()
+    play, actions, said = env.tables.engine.step_rows, np.zeros(TABLES, np.int64), []
+
+    def ask() -> None:
+        for call in (env.reset, lambda: env.step(actions + 1), lambda: env.observe(actions, np.arange(TABLES))):
+            try:
+                call()
+            except RuntimeError as error:
+                said.append(str(error))
+
+    def meddled(*given: Any, **named: Any) -> None:
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+        play(*given, **named)
+
+    env.tables.engine.step_rows = meddled  # type: ignore[method-assign]
+    for mine, its in zip(env.step(actions), twin.step(actions), strict=True):
+        np.testing.assert_array_equal(mine, its)
+    assert len(said) == 3
+    assert all("Another thread is in the middle of a call" in one for one in said)
 
 
 @pytest.mark.parametrize("precision", sorted({FLOAT32, best_precision(torch.device("cpu"))}))

@@ -21,7 +21,7 @@ import pettingzoo
 from . import rng
 from .base import Game
 from .doors import whole
-from .engine import OTHER_WAYS, Engine, check_on_illegal, one_thread
+from .engine import BUSY, OTHER_WAYS, Engine, check_on_illegal, one_thread
 from .opening import Opening, read_opening
 from .parts import OVER
 from .render import RENDER_MODES, check_render_mode, rendered, table_svg
@@ -217,24 +217,37 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         mask = np.zeros(self.game.num_actions, np.int8)
         return vector if self._flat else {"observation": vector, "action_mask": mask}
 
-    @one_thread
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Observation, reward since its latest action, terminated, truncated and info of the agent to act. Raises
         RuntimeError where there is none."""
         if not self.agents:
             raise RuntimeError(_NOBODY)
-        agent = self.agent_selection
-        shown = self._shown(agent) if observe else None
-        reward, info = self._cumulative_rewards[agent], self.infos[agent]
-        return shown, reward, self.terminations[agent], self.truncations[agent], info
+        lock = self.engine.lock
+        if not lock.acquire(False):
+            raise RuntimeError(BUSY)
+        try:
+            agent = self.agent_selection
+            shown = self._shown(agent) if observe else None
+            reward, info = self._cumulative_rewards[agent], self.infos[agent]
+            return shown, reward, self.terminations[agent], self.truncations[agent], info
+        finally:
+            lock.release()
 
-    @one_thread
     def step(self, action: int | None) -> None:
         """Play the selected agent's action; None for an agent whose game is over.
 
         Raises TypeError for anything but a whole number and, unless `on_illegal` says otherwise, IllegalAction (a
         ValueError) with the legal actions in its sentence; everything is then as it was.
         """
+        lock = self.engine.lock
+        if not lock.acquire(False):
+            raise RuntimeError(BUSY)
+        try:
+            self._step(action)
+        finally:
+            lock.release()
+
+    def _step(self, action: int | None) -> None:
         if not self.agents:
             raise RuntimeError(_NOBODY)
         agent = self.agent_selection
@@ -251,7 +264,11 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         if not 0 <= number < engine.num_actions or not mask[number]:
             refused = self._illegal(number)
         else:
-            self._play(number)
+            self._actions.append(number)
+            if engine.stacked:
+                engine.move_one(number, self._deck)
+            else:
+                engine.play_one(number, self._deck)
         if self._refused:
             self._refused.pop(agent, None)
         if refused is not None and self.on_illegal == "random":
@@ -287,13 +304,6 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         if self.render_mode == "human":
             self.render()
 
-    def _play(self, number: int) -> None:
-        self._actions.append(number)
-        if self.engine.stacked:
-            self.engine.move_one(number, self._deck)
-        else:
-            self.engine.play_one(number, self._deck)
-
     def _illegal(self, number: int) -> str:
         """What an illegal action does; gives the sentence on it, where it does not raise it."""
         refusal = self.engine.refuse(0, number)
@@ -302,7 +312,9 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         if self.on_illegal == "terminate":
             self.engine.forfeit(0)
         else:
-            self._play(self.engine.legal_instead(0))
+            instead = self.engine.legal_instead(0)
+            self._actions.append(instead)
+            self.engine.move_one(instead, self._deck)
         return str(refusal)
 
     @one_thread

@@ -61,7 +61,11 @@ Owner = TypeVar("Owner", bound=_OnTables)
 def one_thread(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
     """A method that reads or changes the tables of `self.engine`. Raises RuntimeError, without waiting, while another
     thread is in one of theirs: what has been checked would no more be so when it is played, since kernels run without
-    the interpreter's lock."""
+    the interpreter's lock.
+
+    What is called at each decision (`step`, `last`) does the same by hand: this wrapper would take a tenth of the time
+    of a single table's step (*measured*).
+    """
 
     @functools.wraps(method)
     def alone(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> R:

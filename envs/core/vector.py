@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from . import doors
 from .base import Game
-from .engine import Engine, one_thread, streams_of
+from .engine import BUSY, Engine, one_thread, streams_of
 from .opening import read_opening
 from .parts import OVER
 from .spaces import LegalDiscrete, LegalMultiDiscrete, vector_space
@@ -185,27 +185,32 @@ class BatchEnv:
         self._hand_out(mine)
         return self.time_step
 
-    @one_thread
     def step(self, actions: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> TimeStep:
         """Play `actions[k]` on table `rows[k]` (on all tables by default).
 
         Raises TypeError or ValueError for an array of the wrong type or shape and for rows that are no rows, or named
         twice; IllegalAction for an action that is not legal; RuntimeError for a table that has not been dealt.
         """
-        mine = self._all if rows is None else self._rows_once(rows)
-        chosen = self._actions(actions, mine)
-        bad = self.engine.first_illegal(mine, chosen)
-        if bad >= 0:
-            self._check_dealt(mine)
-            row, action = int(mine[bad]), doors.given_number(actions, bad)
-            refusal = self.engine.refuse(row, action)
-            raise type(refusal)(f"Table {row}: {refusal}")
-        if self.engine.stacked:
-            self._step_stacked(mine, chosen)
-        else:
-            self._step(mine, chosen)
-        self._hand_out(mine)
-        return self.time_step
+        lock = self.engine.lock
+        if not lock.acquire(False):
+            raise RuntimeError(BUSY)
+        try:
+            mine = self._all if rows is None else self._rows_once(rows)
+            chosen = self._actions(actions, mine)
+            bad = self.engine.first_illegal(mine, chosen)
+            if bad >= 0:
+                self._check_dealt(mine)
+                row, action = int(mine[bad]), doors.given_number(actions, bad)
+                refusal = self.engine.refuse(row, action)
+                raise type(refusal)(f"Table {row}: {refusal}")
+            if self.engine.stacked:
+                self._step_stacked(mine, chosen)
+            else:
+                self._step(mine, chosen)
+            self._hand_out(mine)
+            return self.time_step
+        finally:
+            lock.release()
 
     def _step(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
         if self._workers.num_threads == 1 or len(rows) < 2 * _ROWS_PER_THREAD:
