@@ -22,6 +22,7 @@ from backalley.envs.core.engine import Engine, IllegalAction
 from backalley.envs.core.kernel import bind, wrapping
 from backalley.envs.core.render import table_text
 from backalley.envs.core.specialise import specialise, template, unbound
+from backalley.printable import NAME, is_name
 
 
 class View:
@@ -281,6 +282,7 @@ def as_agent(player: Any) -> Agent:
     """An Agent from any object with `act(view)`, named by its `name` or its class. Raises TypeError for anything
     else."""
     if isinstance(player, Agent):
+        _check_name(player)
         return player
     if isinstance(player, type):
         raise TypeError(
@@ -288,10 +290,21 @@ def as_agent(player: Any) -> Agent:
         )
     if not callable(getattr(player, "act", None)):
         raise TypeError(
-            f"{player!r} is no agent: it has no method act(view). An agent is a name such as 'random', 'bot' or "
-            "'mc:20', the folder of a policy, or an object that can act."
+            f"{_shortly(player)} is no agent: it has no method act(view). An agent is a name such as 'random', 'bot' "
+            "or 'mc:20', the folder of a policy, or an object that can act."
         )
+    _check_name(player)
     return _Guest(player, name_of(player))
+
+
+def _check_name(player: Any) -> None:
+    """Raise ValueError where an agent goes by what tables cannot show; one that says nothing goes by its class."""
+    name = getattr(player, "name", "")
+    if (isinstance(name, str) or isinstance(player, Agent)) and name != "" and not is_name(name):
+        raise ValueError(
+            f"The agent {type(player).__name__} has the name {_shortly(name)}; a name is one line of up to {NAME} "
+            "characters, without control characters."
+        )
 
 
 def _keys(given: npt.ArrayLike | None, count: int) -> npt.NDArray[np.uint64]:

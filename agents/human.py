@@ -17,7 +17,7 @@ import numpy.typing as npt
 from backalley.envs.core import playthrough, rng
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
-from backalley.envs.core.parts import OVER
+from backalley.envs.core.parts import CHANCE, OVER
 
 from .advice import hint
 from .base import Agent, View, agent_keys, answer, name_of, view_of
@@ -121,6 +121,8 @@ class Sitting:
         self.returns = np.zeros(game.num_seats)
         self.actions: list[tuple[int, int]] = []
         """Seats and what they played."""
+        self._ended: list[tuple[int, npt.NDArray[np.void]]] = []
+        """Deals that were followed by another: how many actions had been played, and how the table then lay."""
         self._kept: list[tuple[int, int, npt.NDArray[np.void], npt.NDArray[np.float64]]] = []
         """A seat of a person's, how many actions had been played, and what then was so."""
 
@@ -136,23 +138,44 @@ class Sitting:
             return False
         _, made, snapshot, returns = self._kept[before[-1]]
         del self._kept[before[-1] :], self.actions[made:]
+        self._ended = [ended for ended in self._ended if ended[0] <= made]
         self.env.restore(snapshot)
         self.returns = returns
         return True
 
     def play(self, seat: int, action: int) -> None:
         """A legal action."""
+        ended = self._end_of_deal(action)
         self.env.step(action)
         self.actions.append((seat, action))
+        if ended is not None:
+            self._ended.append((len(self.actions), ended))
         self.returns += self.env.engine.batch.reward[0]
 
+    def _end_of_deal(self, action: int) -> npt.NDArray[np.void] | None:
+        """The table after a legal action where the next cards are then dealt, before they are; else None."""
+        engine, before = self.env.engine, self.env.snapshot()
+        engine.play_one(action, engine.fresh_deck(), stacked=True)
+        state = engine.batch.state.copy()[0] if engine.acting[0] == CHANCE else None
+        self.env.restore(before)
+        return state
+
     def news(self, seat: int) -> str:
-        """What others have done since this seat's last action, as it is told; a line of it for each in turn."""
-        game = self.env.game
-        since = list(itertools.takewhile(lambda made: made[0] != seat, reversed(self.actions)))[::-1]
-        lines = (told(game, who, action, seat) for who, action in since)
-        counted = [(line, len(list(same))) for line, same in itertools.groupby(lines)]
-        return "\n".join(line if count == 1 else f"{line} ({count} times)" for line, count in counted)
+        """What has been done since this seat's last action, as it is told, a line of it for each in turn; and how deals
+        ended that others followed, as this seat saw them."""
+        game, lines = self.env.game, list[str]()
+        begun = len(self.actions) - next(
+            (since for since, (who, _) in enumerate(reversed(self.actions)) if who == seat), len(self.actions)
+        )
+        for until, state in [*self._ended, (len(self.actions), None)]:
+            if until >= begun:
+                found = (told(game, who, action, seat) for who, action in self.actions[begun:until])
+                counted = [(line, len(list(same))) for line, same in itertools.groupby(found)]
+                lines += [line if count == 1 else f"{line} ({count} times)" for line, count in counted]
+                begun = until
+                if state is not None:
+                    lines += ["So the deal ended; the next follows.", game.table_str(state, seat), ""]
+        return "\n".join(lines)
 
     def save(self, path: Path) -> None:
         """Write the whole episode as a playthrough."""

@@ -48,24 +48,25 @@ class PolicyAgent(KernelAgent):
 
         Raises PolicyFileError, UnknownGame or OptionError in a sentence.
         """
-        if not isinstance(folder, (str, Path)):
+        if not isinstance(folder, (str, Path)) or not str(folder):
             raise PolicyFileError(f"A policy is the path of a folder, and {folder!r} was given.")
         self.game = game_of_policy(Path(folder)) if game is None else game_of(game)
         arrays, self.metadata = read_policy(Path(folder), self.game)
         self.player = _asked(Path(folder), player_of(self.metadata), greedy)
         self.arrays = arrays
         """Its arrays by name, in single precision."""
+        trained = self.game.type.bind(self.metadata["options"])
         if isinstance(self.player, Corrections):
-            check_bot(f"The policy in {folder}", self.player, self.game.type.bind(self.metadata["options"]))
+            check_bot(f"The policy in {folder}", self.player, trained)
         elif isinstance(self.player, PlansPlayer):
-            check_plans(f"The policy in {folder}", self.player, self.metadata["options"], self.game)
+            check_plans(f"The policy in {folder}", self.player, trained.option_values, self.game)
         self._play = play_of(self.player, arrays, self.game)
         super().__init__(self.metadata["name"], self._play.kernel, self.game)
         self.reads, self.chances = self._play.reads, self._play.chances
         self.identity = self.metadata["weights"]["sha256"]
         self.note = " ".join(
             sentence
-            for sentence in (_kind(self.player), _note(self.metadata["options"], self.game.option_values))
+            for sentence in (_kind(self.player), _note(trained.option_values, self.game.option_values))
             if sentence
         )
 
@@ -140,6 +141,8 @@ def check_plans(who: str, player: PlansPlayer, trained: Mapping[str, Any], game:
 
 def _asked(folder: Path, player: Player, greedy: bool | None) -> Player:
     """The player, greedy or not where that was asked for."""
+    if greedy is not None and not isinstance(greedy, bool):
+        raise PolicyFileError(f"greedy is {type(greedy).__name__}; it takes True, False or None.")
     if greedy is None or (greedy and not isinstance(player, NetworkPlayer)):
         return player
     if not isinstance(player, NetworkPlayer):

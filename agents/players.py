@@ -120,9 +120,10 @@ def to_json(player: Player) -> dict[str, Any]:
 
 def from_json(given: Mapping[str, Any]) -> Player:
     """The player that a policy's JSON describes. Raises ValueError in a clause."""
-    kind = KINDS.get(given.get("kind", ""))
+    named = given.get("kind")
+    kind = KINDS.get(named) if isinstance(named, str) else None
     if kind is None:
-        raise ValueError(f"describes a player of the kind {given.get('kind')!r}; there are {', '.join(KINDS)}")
+        raise ValueError(f"describes a player of the kind {named!r}; there are {', '.join(KINDS)}")
     values = {name: value for name, value in given.items() if name != "kind"}
     player = kind(**values) if set(values) == set(kind._fields) else None
     if player is None or not player.proper():

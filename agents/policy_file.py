@@ -20,10 +20,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from backalley.envs.core import durable
+from backalley.envs.core import durable, reading
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game_names, game_type
 from backalley.envs.core.options import OptionError
+from backalley.printable import NAME, is_name
 
 from . import players
 from .players import Arrays, Player
@@ -101,8 +102,9 @@ def copy_policy(source: Path, folder: Path, *, name: str, serves: Mapping[str, S
     _read_weights(source, metadata)
     served = {option: list(values) for option, values in serves.items() if values}
     curves = (place / CURVE_JSON for place in (source, source.resolve().parent))
-    more = next(({CURVE_JSON: path.read_bytes()} for path in curves if path.is_file()), {})
-    _write(folder, {**metadata, "name": name, "serves": served}, (source / WEIGHTS_FILE).read_bytes(), more)
+    more = next(({CURVE_JSON: reading.file_bytes(path, reading.JSON_BYTES)} for path in curves if path.is_file()), {})
+    weights = reading.file_bytes(source / WEIGHTS_FILE, reading.TENSOR_BYTES)
+    _write(folder, {**metadata, "name": name, "serves": served}, weights, more)
 
 
 def _write(folder: Path, metadata: dict[str, Any], packed: bytes, more: Mapping[str, bytes]) -> None:
@@ -122,6 +124,10 @@ def _half(name: str, weights: npt.NDArray[Any]) -> npt.NDArray[np.float16]:
 
 def find_policy(folder: Path) -> Path:
     """The folder that holds `policy.json`: `folder` itself, or the final policy of a training run in `folder`."""
+    try:
+        reading.check_path(folder)
+    except OSError as error:
+        raise PolicyFileError(f"There is no policy in {error.filename!r}: no file can have such a name.") from None
     for place in (folder, folder / "policy"):
         durable.recover(place.resolve())
         if (place / JSON_FILE).is_file():
@@ -174,6 +180,11 @@ def game_of_policy(folder: Path) -> Game:
         )
     found = game_type(name)
     _check_version(folder, metadata, found)
+    return trained_game(folder, metadata, found)
+
+
+def trained_game(folder: Path, metadata: Mapping[str, Any], found: GameType) -> Game:
+    """The game under the options that a policy was trained with. Raises PolicyFileError where it has none such."""
     try:
         return found.bind(metadata["options"])
     except OptionError as error:
@@ -189,11 +200,11 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     """The JSON of the policy in `folder`, checked against its own digest. Raises PolicyFileError."""
     path = folder / JSON_FILE
     try:
-        metadata = json.loads(path.read_bytes())
+        metadata = reading.read_json(path)
     except OSError as error:
         raise PolicyFileError(f"{path} cannot be read: {error.strerror}.") from None
-    except (ValueError, RecursionError):
-        raise PolicyFileError(f"{path} is not JSON: it is truncated or no policy; get the policy anew.") from None
+    except ValueError as error:
+        raise PolicyFileError(f"{path} describes no policy: {error}; get the policy anew.") from None
     if not isinstance(metadata, dict) or "format" not in metadata:
         raise PolicyFileError(f"{path} is JSON, but does not describe a policy of Back Alley.")
     if metadata["format"] != FORMAT:
@@ -207,6 +218,8 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     for name, kind in _KINDS.items():
         if not isinstance(metadata.get(name), kind):
             raise PolicyFileError(f"{path} lacks a proper {name!r}; get the policy anew.")
+    if not is_name(metadata["name"]):
+        raise PolicyFileError(f"{path} lacks a proper 'name': it is a line of up to {NAME} characters.")
     serves = metadata.setdefault("serves", {})  # policies that come with a game have some
     if not isinstance(serves, dict) or not all(isinstance(values, list) for values in serves.values()):
         raise PolicyFileError(f"{path} lacks a proper 'serves'; get the policy anew.")
@@ -221,6 +234,12 @@ def _check_game(folder: Path, metadata: dict[str, Any], game: Game) -> None:
     if metadata["game"] != game.name:
         raise PolicyFileError(f"The policy in {folder} plays {metadata['game']}, not {game.name}.")
     _check_version(folder, metadata, game)
+    trained = trained_game(folder, metadata, game.type)
+    if metadata["observation"] != observation_layout(trained) or metadata["actions"] != trained.num_actions:
+        raise PolicyFileError(
+            f"{folder / JSON_FILE} contradicts itself: {game.id} shows something else under the options that it says "
+            "the policy was trained with; get the policy anew."
+        )
     layout = observation_layout(game)
     if metadata["observation"] != layout or metadata["actions"] != game.num_actions:
         here, there = _names(layout), _names(metadata["observation"])
@@ -249,7 +268,7 @@ def _names(layout: list[Any]) -> set[str]:
 def _read_weights(folder: Path, metadata: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
     path = folder / WEIGHTS_FILE
     try:
-        data = path.read_bytes()
+        data = reading.file_bytes(path, reading.TENSOR_BYTES)
     except OSError as error:
         raise PolicyFileError(f"{path} cannot be read: {error.strerror}.") from None
     stated = metadata["weights"]

@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from backalley.envs.core import doors
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
 
@@ -39,7 +40,7 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
     >>> agent("bot", "pitch").name
     'bot:book'
     """
-    game = game_of(game)
+    game, num_threads = game_of(game), doors.count(num_threads, "num_threads", 0)
     if not isinstance(spec, (str, Path)):
         return as_agent(spec)
     if isinstance(spec, Path):
@@ -49,6 +50,8 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
         return RandomAgent()
     if spec == "human":
         return HumanAgent()
+    if kind in ("bot", shipped.FOLDER) and spec == f"{kind}:":
+        raise ValueError(f"{spec!r} names no {kind}; it is {kind}, or {kind}: and the name of one.")
     if kind == "bot":
         return BotAgent(game, rest or None)
     if kind == shipped.FOLDER:
@@ -64,6 +67,8 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
     if spec.startswith(SEARCH_BY):
         return _search_by(spec.removeprefix(SEARCH_BY), game, num_threads)
     if kind == "sb3":
+        if not rest:
+            raise ValueError("'sb3:' names no file; it is sb3: and the path of a model, as in sb3:model.zip.")
         from .sb3_model import SB3Agent  # needs Stable-Baselines3
 
         return SB3Agent(Path(rest), game)

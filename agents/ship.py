@@ -22,6 +22,7 @@ import backalley
 from backalley.command import Commands
 from backalley.envs.core import durable
 from backalley.envs.core.base import Game
+from backalley.envs.core.reading import read_json
 
 from .fingerprint import digest_of_play
 from .learned import PolicyAgent
@@ -115,7 +116,7 @@ def write_digests(game: Game) -> Path | None:
 def read_digests(game: Game) -> dict[str, str]:
     """The digests by the policies' names; none where the game has no policies."""
     path = game.type.folder / FOLDER / DIGESTS_FILE
-    found: dict[str, str] = json.loads(path.read_bytes()) if path.is_file() else {}
+    found: dict[str, str] = read_json(path) if path.is_file() else {}
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from backalley.envs.core.pictures.cards import face_of
-from backalley.envs.core.table import CARD
+from backalley.envs.core.table import CARD, broken
 
 HELP = "Type an action's name, the beginning of one, or its number; ? lists the legal actions, q leaves the table."
 UNDO = "undo takes your last action back, and all that followed it."
@@ -33,7 +33,9 @@ _CARD = re.compile(rf"(?<![A-Za-z0-9])(?:{CARD.pattern})(?![A-Za-z0-9])")
 
 
 def shown(text: str) -> None:
-    """Text with red suits in red, where the terminal shows colours and nobody asked for none (no-color.org)."""
+    """Text in lines of up to 80 columns, where no word is longer, with red suits in red, where the terminal shows
+    colours and nobody asked for none (no-color.org)."""
+    text = "\n".join(part for line in text.split("\n") for part in broken(line) or [line])
     if os.environ.get("NO_COLOR"):
         click.echo(text)
         return

@@ -3,7 +3,6 @@ pack, beside that of best play."""
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 import time
@@ -20,6 +19,7 @@ from backalley.agents.base import Agent, name_of
 from backalley.envs.core import rng
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
+from backalley.envs.core.reading import read_json
 from backalley.envs.core.workers import threads_of
 
 from . import results
@@ -153,7 +153,7 @@ def read_solution(path: Path, game: Game) -> Solution:
     """What `solve` wrote to a file for this game under these options. Raises OSError, and ValueError in a sentence for
     any other file."""
     try:
-        kept = json.loads(path.read_bytes())
+        kept = read_json(path)
         if kept["kind"] != "solution" or kept.get("objective", "reward") != "reward":
             raise KeyError("kind")
         best, drifting = float(kept["best_return"]), float(kept["random_return"])

@@ -32,7 +32,7 @@ def bound(found: Found) -> Game | None:
     game = known(found)
     try:
         return game.bind(found.get("options", {})) if game else None
-    except OptionError:
+    except (OptionError, TypeError):  # options that are none of the game's, or no options at all
         return None
 
 

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from backalley.agents.policy_file import CURVE_JSON
 from backalley.agents.rule_based import BotAgent, RandomAgent
+from backalley.envs.core import reading
+from backalley.printable import one_line
 
 from .cells import Found, bound
 from .stats import Estimate
@@ -55,7 +57,7 @@ class LearningCurve(NamedTuple):
 
 def names(paths: Sequence[Path]) -> list[str]:
     """What each goes by: as many of the last parts of its path as tell it from the others."""
-    whole = [path.resolve().parts for path in paths]
+    whole = [tuple(map(one_line, Path(os.path.realpath(path)).parts)) for path in paths]
     found = []
     for one in whole:
         others = [other for other in whole if other != one]
@@ -67,9 +69,9 @@ def names(paths: Sequence[Path]) -> list[str]:
 def read_json(path: Path) -> dict[str, Any]:
     """A file of results. Raises ValueError in a sentence for what is none, OSError for what cannot be read."""
     try:
-        found = json.loads(path.read_bytes())
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not JSON, or damaged: {error}.") from None
+        found = reading.read_json(path)
+    except ValueError as error:
+        raise ValueError(f"{path} holds no results: {error}.") from None
     if not isinstance(found, dict):
         raise ValueError(f"{path} holds no results: its JSON is not an object.")
     return found
@@ -110,10 +112,10 @@ def _unfinished(run: Path, name: str) -> LearningCurve:
     try:
         game = bound(found)
         opponent = "its best bot" if game is None else BotAgent(game).name if game.bots else RandomAgent().name
-        with open(file, newline="", encoding="utf-8") as lines:
-            points = [_point(row) for row in csv.DictReader(lines)]
+        lines = reading.file_text(file, reading.JSON_BYTES).splitlines()
+        points = [_point(row) for row in csv.DictReader(lines)]
         made = LearningCurve(name, found["game"], found["options"], opponent, None, found["command"], points)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, csv.Error) as error:
         raise ValueError(f"{run} is no whole run: {error!r}.") from None
     return _checked(made, file)
 

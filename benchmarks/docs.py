@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-import json
 import re
 import sys
 from collections.abc import Sequence
@@ -27,6 +26,7 @@ from backalley.envs import typed
 from backalley.envs.core import docs
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import games, games_root
+from backalley.envs.core.reading import read_json
 
 from . import standing
 from .cells import Found
@@ -43,7 +43,7 @@ _AROUND_THE_GAMES = ("README.md", "benchmarks/README.md", "training/README.md")
 
 @functools.cache
 def _load(path: Path) -> Found:
-    found: Found = json.loads(path.read_text("utf-8"))
+    found: Found = read_json(path)
     return found
 
 

@@ -6,7 +6,8 @@ A report depends on the game, the agents, the seed and the number of deals alone
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from backalley.agents.match import Match
 from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
+from backalley.envs.core.doors import count
 from backalley.envs.core.durable import Unfinished
 from backalley.envs.core.workers import threads_of
 
@@ -103,6 +105,8 @@ def _planned(deals: int | None, precision: float | None) -> int:
     if deals is not None and precision is not None:
         raise ValueError("Give deals or precision, not both: precision decides how many deals are played.")
     if precision is not None:
+        if not isinstance(precision, Real) or isinstance(precision, bool):
+            raise TypeError(f"precision is {precision!r}; it is a half-width of a mean return, greater than 0.")
         if not 0 < precision < math.inf:
             raise ValueError(f"precision is {precision:g}; it is a half-width of a mean return, greater than 0.")
         return PILOT
@@ -132,6 +136,9 @@ def line_up(game: Game, agents: Sequence[Any], num_threads: int) -> list[Agent]:
     """The agents that objects, names and folders stand for, ready to play `game`."""
     if isinstance(agents, (str, Path)):
         raise ValueError(f"agents is {str(agents)!r}; give a list of agents, such as ['bot', 'random'].")
+    if not isinstance(agents, Iterable):
+        raise TypeError(f"agents is {agents!r}; give a list of agents, such as ['bot', 'random'].")
+    num_threads = count(num_threads, "num_threads", 0)
     return [agent_of(spec, game, num_threads=num_threads) for spec in agents]
 
 

@@ -13,6 +13,7 @@ from backalley.agents.watching import picture, turns
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game
 from backalley.envs.core.pictures.colours import colours
+from backalley.printable import one_line
 
 from . import charts, kinds, plots
 from .cells import Found, bound, changed, title
@@ -32,6 +33,7 @@ def page(given: Sequence[Source], *, heading: str = "Results", theme: str = "lig
     games: dict[str, list[Source]] = {}
     for source in given:
         games.setdefault(_section(source), []).append(source)
+    heading = one_line(heading)
     body = [f"<h1>{html.escape(heading)}</h1>"]
     if len(games) > 1:
         links = (f'<li><a href="#{_anchor(name)}">{html.escape(name)}</a></li>' for name in games)

@@ -28,6 +28,7 @@ from backalley.command import Command
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.durable import Unfinished
+from backalley.envs.core.reading import read_json
 from backalley.progress import progress_bar
 
 from . import publication, results, stats
@@ -180,7 +181,7 @@ def about(label: str, player: Agent) -> dict[str, Any]:
 def _finished(path: Path | None, task: Mapping[str, Any], sources: str) -> dict[str, Any] | None:
     """What lies at `path` already, where it is the same work of the same sources."""
     try:
-        found: dict[str, Any] = json.loads(path.read_bytes()) if path is not None else {}
+        found: dict[str, Any] = read_json(path) if path is not None else {}
     except (OSError, ValueError):
         return None
     same = isinstance(found, dict) and (found.get("task"), found.get("sources")) == (_digest(task), sources)

@@ -18,7 +18,7 @@ import numba
 import numpy as np
 
 import backalley
-from backalley.envs.core import durable
+from backalley.envs.core import durable, reading
 from backalley.envs.core.base import Game
 from backalley.envs.core.source_digest import with_imports
 from backalley.envs.core.workers import cores
@@ -116,8 +116,10 @@ def _plain(value: Any) -> Any:
 
 def check_place(path: Path) -> None:
     """Raise OSError in a sentence if no file could be written at `path`: better before hours of work than after."""
+    path = reading.check_path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file to write the results to.")
+    durable.unfinished_beside(path).exists()  # raises OSError where the name, or a folder's, is too long
     if path.exists() and not path.is_file():
         raise OSError(f"{path} is no file that could be replaced; name another one.")
     if not path.parent.is_dir():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backalley.agents.policy_file import CURVE_JSON, JSON_FILE
+from backalley.envs.core.reading import check_path
 
 from . import curves
 from .cells import Found
@@ -45,6 +46,7 @@ class Source(NamedTuple):
 
 def all_sources(paths: Sequence[Path], *, evaluations: bool = True) -> list[Source]:
     """What there is at all these paths, each under a name that tells it from the others. Raises what `sources` does."""
+    paths = [check_path(path) for path in paths]
     named = zip(paths, curves.names(paths), strict=True)
     return [one for path, name in named for one in sources(path, name, evaluations=evaluations)]
 
@@ -85,15 +87,18 @@ def _of_curve(path: Path, name: str) -> Source:
 
 def _of_file(path: Path, name: str) -> list[Source]:
     found = curves.read_json(path)
-    kind = found.get("kind")
+    kind = _kind(found)
     if kind == curves.KIND:
         return [_of_curve(path, name)]
     if kind == _TRAINING:
         stamp = {key: value for key, value in found.items() if key in ("command", "commit", "date", "machine")}
-        return [Source(path, {**one, **stamp}) for one in found.get("reports", ())]
+        reports = found.get("reports", [])
+        if not isinstance(reports, list) or any(_kind(one) not in SHOWN for one in reports):
+            raise ValueError(f"{path} is damaged: its reports are no tables.")
+        return [Source(path, {**one, **stamp}) for one in reports]
     if kind not in SHOWN:
         known = ", ".join([*SHOWN, curves.KIND, _TRAINING])
-        raise ValueError(f"{path} is of the kind {kind!r}; a report shows: {known}.")
+        raise ValueError(f"{path} is of the kind {found.get('kind')!r}; a report shows: {known}.")
     one = Source(path, found)
     if kind == "tournament":  # its agents go by their names, where those of a cross table have labels
         with whole([one]):
@@ -101,12 +106,18 @@ def _of_file(path: Path, name: str) -> list[Source]:
     return [one]
 
 
+def _kind(found: Any) -> str:
+    """The kind of a file of results, or of a table in it; an empty word where it says none."""
+    kind = found.get("kind") if isinstance(found, dict) else None
+    return kind if isinstance(kind, str) else ""
+
+
 @contextmanager
 def whole(files: Sequence[Source]) -> Iterator[None]:
     """What a file lacks becomes a sentence that names it, as a ValueError."""
     try:
         yield
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError, ArithmeticError) as error:
         named = ", ".join(dict.fromkeys(str(source.path) for source in files))
         kind = files[0].found["kind"]
         raise ValueError(f"{named}: not what a file of the kind {kind!r} holds, {error!r}.") from None

@@ -7,7 +7,7 @@ with more it is A alone against B in all other seats, and each of the two is tri
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -176,7 +176,7 @@ def tournament(
     sides = game.num_sides
     if sides == 1:
         raise ValueError(f"{game.name} has one seat, so nobody plays against anybody; compare agents with evaluate.")
-    if len(agents) < 2:
+    if isinstance(agents, Sized) and len(agents) < 2:
         raise ValueError(f"A tournament needs 2 agents or more; {len(agents)} was given.")
     check_deals(deals)
     check_seed(seed)

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import math
 import numbers
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from backalley.envs.core.doors import whole
 
 from .phases import Phases
 
@@ -40,12 +41,12 @@ class Budget:
             given: Any = self.decisions
             counts = list(given) if isinstance(given, list | tuple) and given else [given]
             for count in counts:
-                if isinstance(count, bool) or not hasattr(count, "__index__") or count <= 0:
+                if (whole(count) or 0) <= 0:
                     shown = given if len(counts) > 1 else counts[0]
                     raise TrainingError(
                         f"decisions is {shown!r}; a budget is a whole number greater than 0, or one for each phase."
                     )
-            plain = tuple(operator.index(count) for count in counts)
+            plain = tuple(int(count) for count in counts)
             object.__setattr__(self, "decisions", plain if len(plain) > 1 else plain[0])
 
     def check(self, phases: Phases) -> None:

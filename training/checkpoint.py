@@ -20,6 +20,7 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from backalley.envs.core import durable
+from backalley.envs.core.reading import TENSOR_BYTES, file_bytes, read_json
 
 FORMAT = 2
 FOLDER, ARRAYS_FILE, FACTS_FILE = "checkpoints", "state.safetensors", "state.json"
@@ -55,8 +56,8 @@ def found(run: Path) -> list[Path]:
 def load(place: Path) -> tuple[Arrays, dict[str, Any]]:
     """Arrays and facts of a checkpoint. Raises CheckpointError where anything in it is not as it was written."""
     try:
-        head = json.loads((place / FACTS_FILE).read_bytes())
-        data = (place / ARRAYS_FILE).read_bytes()
+        head = read_json(place / FACTS_FILE)
+        data = file_bytes(place / ARRAYS_FILE, TENSOR_BYTES)
         if head["format"] != FORMAT:
             raise CheckpointError(
                 f"The checkpoint {place} is of format {head['format']!r}; this version reads format {FORMAT}."
@@ -66,7 +67,9 @@ def load(place: Path) -> tuple[Arrays, dict[str, Any]]:
         return load_tensors(data), head["facts"]
     except OSError as error:
         raise CheckpointError(f"The checkpoint {place} cannot be read: {error}.") from None
-    except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError, SafetensorError):
+    except CheckpointError:
+        raise
+    except (KeyError, TypeError, ValueError, SafetensorError):
         raise CheckpointError(f"The checkpoint {place} is damaged: it is truncated, or no checkpoint.") from None
 
 

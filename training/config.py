@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import itertools
 from collections.abc import Mapping
 from enum import IntEnum
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Annotated, Any, NamedTuple
 from backalley.envs.core import options as option_rules
 from backalley.envs.core.base import Game
 from backalley.envs.core.options import OptionError, option
+from backalley.envs.core.reading import DEPTH, YAML_BYTES, file_text
 
 from .phases import Phases
 
@@ -221,15 +223,46 @@ def read(path: Path) -> dict[str, Any]:
     import yaml  # comes with the extra `train`, and what is declared here is told of without it
 
     try:
-        found = yaml.safe_load(path.read_text("utf-8"))
+        text = file_text(path, YAML_BYTES)
+        if _open_brackets(text) > DEPTH:  # PyYAML alone would take minutes to find that out
+            raise ValueError(f"it is nested more than {DEPTH} deep")
+        found = yaml.load(text, _plain_yaml())
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, yaml.YAMLError, RecursionError) as error:
+        # Of numbers and dates that are none PyYAML lets Python's own errors through.
         raise ConfigError(f"{path} cannot be read as YAML: {' '.join(str(error).split())}") from None
     if not isinstance(found, dict):
         raise ConfigError(f"{path} must hold the sections {', '.join(_SECTIONS)} and options.")
     check_names(found, str(path))
     return found
+
+
+def _open_brackets(text: str) -> int:
+    """How many brackets are open at once, at most; those of comments and strings are counted as well."""
+    steps = (1 if sign in "[{" else -1 for sign in text if sign in "[]{}")
+    return max(itertools.accumulate(steps), default=0)
+
+
+@functools.cache
+def _plain_yaml() -> type[Any]:
+    """PyYAML's safe loader, without aliases, which a few lines of make gigabytes, and no deeper than JSON is read."""
+    import yaml
+
+    class Plain(yaml.SafeLoader):
+        depth = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                raise yaml.YAMLError("it refers to a part of itself (*NAME); write that part out")
+            self.depth += 1
+            if self.depth > DEPTH:
+                raise yaml.YAMLError(f"it is nested more than {DEPTH} deep")
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
+
+    return Plain
 
 
 def as_yaml(settings: Mapping[str, Any], head: str) -> bytes:

@@ -35,6 +35,7 @@ from backalley.benchmarks.tabular import text
 from backalley.command import INTERRUPTED, Command
 from backalley.envs.core.base import Game
 from backalley.envs.core.catalogue import game as game_of
+from backalley.envs.core.reading import read_json
 from backalley.progress import progress_bar
 
 from . import config as config_rules
@@ -215,7 +216,7 @@ def _spent(result: TrainingResult) -> dict[str, Any]:
 def _curve(folder: Path) -> dict[str, Any]:
     """The run's learning curve; an empty one where the settings want none."""
     path = folder / CURVE_JSON
-    found = json.loads(path.read_bytes()) if path.is_file() else {"opponent": None, "deals": 0, "points": []}
+    found = read_json(path) if path.is_file() else {"opponent": None, "deals": 0, "points": []}
     return {name: found[name] for name in ("opponent", "deals", "points")}
 
 
@@ -259,7 +260,7 @@ def _rows(path: Path, wanted: Comparison) -> list[Row]:
         return []
     now = wanted.to_json()
     try:
-        found = json.loads(path.read_bytes())
+        found = read_json(path)
         rows: list[Row] = found["rows"]
         other = [name for name in ("kind", "game", "options", "processor_seconds") if found[name] != now[name]]
     except (OSError, ValueError, KeyError, TypeError):

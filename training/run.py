@@ -6,8 +6,6 @@ is a checkpoint it says that the run has not begun, and going on with it begins 
 
 from __future__ import annotations
 
-import json
-import operator
 import os
 import shlex
 import shutil
@@ -26,7 +24,9 @@ from backalley.benchmarks.curves import CURVE_FILE, EVALUATION_FILE, RUN_FILE
 from backalley.envs.core import durable
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game_type
+from backalley.envs.core.doors import whole
 from backalley.envs.core.options import OptionError, typed
+from backalley.envs.core.reading import check_path, read_json
 
 from . import checkpoint
 from . import config as config_rules
@@ -333,7 +333,7 @@ def _read(folder: Path) -> dict[str, Any]:
     kinds |= {"overrides": dict, "seed": int, "device": str, "precision": str}
     lately = {"begun": bool, "config": dict, "given": dict, "changes": list}
     try:
-        facts = json.loads(path.read_bytes())
+        facts = read_json(path)
         if facts["format"] != _FORMAT:
             raise TrainingError(
                 f"{path} is of format {facts['format']!r}; this version of Back Alley reads format {_FORMAT}."
@@ -395,21 +395,27 @@ def path_of(what: str, given: Any) -> Path:
     """A path from a string or a Path. Raises TrainingError."""
     if not isinstance(given, (str, os.PathLike)) or not os.fspath(given):
         raise TrainingError(f"{what} is {given!r}; it takes a path.")
-    return Path(os.fsdecode(given))
+    path = Path(os.fsdecode(given))
+    try:
+        check_path(path)
+    except OSError:
+        raise TrainingError(f"{what} is {given!r}, and no file can have such a name.") from None
+    return path
 
 
 def _seed(given: Any) -> int:
-    if isinstance(given, bool) or not hasattr(given, "__index__") or not 0 <= given < 2**32:
+    seed = whole(given)
+    if seed is None or not 0 <= seed < 2**32:
         raise TrainingError(f"The seed is {given!r}; it must be a whole number of 0..{2**32 - 1}.")
-    return operator.index(given)
+    return seed
 
 
 def _device(wanted: Any) -> str:
-    if wanted == "auto":
+    if isinstance(wanted, str) and wanted == "auto":
         return "cpu"
     try:
         device = torch.device(wanted)
-    except (RuntimeError, TypeError):
+    except (RuntimeError, TypeError, ValueError):
         raise TrainingError(f"device is {wanted!r}; it takes auto, cpu, cuda or cuda:N.") from None
     if device.type not in ("cpu", "cuda"):
         raise TrainingError(f"device is {wanted!r}; it takes auto, cpu, cuda or cuda:N.")

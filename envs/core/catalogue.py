@@ -96,6 +96,8 @@ def game_type(name: str) -> GameType:
 def _imported(path: str) -> GameType:
     """The game declared at an import path, `package.module` or `package.module:NAME`, also below the working folder."""
     module, _, name = path.partition(":")
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise UnknownGame(f"There is no game {path!r}: a game outside this package is package.module, or with :NAME.")
     if (here := os.getcwd()) not in sys.path:
         sys.path.append(here)
     try:

@@ -13,12 +13,15 @@ import os
 import shutil
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from .reading import TENSOR_BYTES, check_path, file_bytes
 
 PARTIAL = ".partial"
 """The ending of what is still being written; such leftovers may be deleted at any time."""
@@ -29,14 +32,16 @@ _SAVE_SECONDS = 20.0
 
 def write_file(path: Path, data: bytes) -> None:
     """`path` becomes a file that holds `data`. Raises OSError, with the former file untouched, when that fails."""
+    check_path(path)
     if path.exists() and not path.is_file():
         raise OSError(f"{path} is no file that could be replaced; name another one.")  # a device would be gone for good
     beside = path.with_name(path.name + PARTIAL)
     try:
         _write(beside, data)
         os.replace(beside, path)
-    except BaseException:
+    except BaseException as error:
         beside.unlink(missing_ok=True)
+        _name_place(error, path)
         raise
     _flush_folder(path.parent)
 
@@ -60,9 +65,10 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         if folder.exists():
             os.rename(folder, previous)
         os.rename(beside, folder)
-    except BaseException:
+    except BaseException as error:
         recover(folder)
         shutil.rmtree(beside, ignore_errors=True)
+        _name_place(error, folder)
         raise
     shutil.rmtree(previous, ignore_errors=True)
     _flush_folder(folder.parent)
@@ -78,7 +84,7 @@ def recover(folder: Path) -> None:
 def _beside(folder: Path, ending: str) -> Path:
     """The folder of that ending beside a folder, which may be named `.`"""
     place = folder if folder.name else folder.resolve()
-    return place.with_name(place.name + ending)
+    return place.with_name(place.name + ending) if place.name else place / ending  # the root has no name
 
 
 class Unfinished:
@@ -89,7 +95,8 @@ class Unfinished:
     """
 
     def __init__(self, path: Path | None, task: Mapping[str, Any], sources: str) -> None:
-        self.path = None if path is None else unfinished_beside(path)
+        """Raises TypeError and OSError for what is no path."""
+        self.path = None if path is None else unfinished_beside(check_path(path))
         self._task, self._sources = json.dumps(task, sort_keys=True), sources
         self._saved = time.monotonic()
 
@@ -99,10 +106,13 @@ class Unfinished:
         if self.path is None:
             return {}
         try:
-            with open(self.path, "rb") as file, np.load(file, allow_pickle=False) as kept:
+            data = io.BytesIO(file_bytes(self.path, TENSOR_BYTES))
+            with np.load(data, allow_pickle=False) as kept:
                 arrays = {name: kept[name] for name in kept.files}
             task, sources = str(arrays.pop("task")), str(arrays.pop("sources"))
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile, zlib.error):
+            return {}
+        except (NotImplementedError, RuntimeError, AttributeError, MemoryError):  # of damaged heads, in a zip and in it
             return {}
         if task != self._task:
             raise ValueError(
@@ -128,6 +138,12 @@ class Unfinished:
 def unfinished_beside(path: Path) -> Path:
     """Where work is kept until `path` can be written."""
     return path.with_name(path.name + _UNFINISHED)
+
+
+def _name_place(error: BaseException, place: Path) -> None:
+    """Let an error of the disk say where: those of writing and flushing, as on a full disk, name no file."""
+    if isinstance(error, OSError) and error.filename is None and error.strerror:
+        error.filename = str(place)
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import click
 import numpy as np
 
-from . import durable, rng
+from . import durable, reading, rng
 from .aec import AECEnv
 from .base import Game
 from .catalogue import game as game_of
@@ -144,8 +144,10 @@ def save(path: Path, playthrough: dict[str, Any]) -> None:
 def load(path: Path) -> dict[str, Any]:
     """A playthrough from its file; raises PlaythroughError in a sentence."""
     try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        found = reading.read_json(path)
+    except OSError as error:
+        raise PlaythroughError(f"{path} cannot be read as a playthrough: {error.strerror}.") from None
+    except ValueError as error:
         raise PlaythroughError(f"{path} cannot be read as a playthrough: {error}.") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise PlaythroughError(f"{path} is no playthrough; its first entry would be {FORMAT!r}.")

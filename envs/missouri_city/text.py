@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ..backhand_series import text as series
+from ..core.parts import CHANCE
 from ..core.table import Table
 from .state import Options, State
 
@@ -21,6 +22,8 @@ def table(options: Options, state: State, seat: int | None) -> Table:
         number = min(int(state.game) + 1, options.num_games)
         score = ", ".join(f"{name} {won}" for name, won in zip(SEAT_NAMES, state.games_won, strict=True))
         lines.append(f"game {number} of {options.num_games}; won: {score}")
-    if state.stalemates:
+    if state.stalemates and state.seat == CHANCE:
+        lines.append("a stalemate: the game is dealt again")
+    elif state.stalemates:
         lines.append(f"deal {state.stalemates + 1} of this game, the others were stalemates")
     return series.table(SEAT_NAMES, options, state, seat)._replace(words=tuple(lines))

@@ -10,6 +10,9 @@
 
 from __future__ import annotations
 
+import backalley.interrupts as _interrupts  # noqa: F401  # before all that takes long
+
+# isort: split
 import importlib as _importlib
 from pathlib import Path as _Path
 from typing import TYPE_CHECKING

@@ -8,9 +8,13 @@ from typing import Any
 
 import click
 
+from backalley.printable import one_line
+
 EXTRAS = {"torch", "stable_baselines3", "sb3_contrib", "tensorboard", "yaml"}
 """Modules that come with `pip install 'backalley[train]'`."""
 WRONG, INTERRUPTED = 2, 130
+_LONGEST = 4000
+"""Characters of a sentence that are shown, at most."""
 
 
 class CommandError(click.ClickException):
@@ -19,8 +23,11 @@ class CommandError(click.ClickException):
     exit_code = WRONG
 
     def show(self, file: Any = None) -> None:
-        """`Error: ...` on standard error."""
-        click.echo(f"Error: {self.message}", err=True)
+        """`Error: ...` on standard error, on one line: what somebody gave may be quoted in it."""
+        shown = one_line(self.message)
+        if len(shown) > _LONGEST:
+            shown = f"{shown[: _LONGEST // 2]} ... {shown[-_LONGEST // 2 :]}"
+        click.echo(f"Error: {shown}", err=True)
 
 
 def _ours(error: BaseException) -> bool:
@@ -61,7 +68,9 @@ class Command(click.Command):
         except OSError as error:
             named = f"{error.filename}: " if error.filename is not None else ""
             raise CommandError(f"{named}{error.strerror}." if error.strerror else str(error)) from error
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, NotImplementedError) as error:
+            if isinstance(error, UnicodeEncodeError) or "embedded null byte" in str(error):  # Python's own words
+                raise CommandError("No file can have a name that was given: it holds what is no text.") from error
             if not _ours(error):
                 raise
             raise CommandError(str(error)) from error

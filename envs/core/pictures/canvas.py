@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape, quoteattr
 
+from backalley.printable import printable
+
 from . import letters
 
 
@@ -55,6 +57,7 @@ class Canvas:
         """The picture; title and description are for those who cannot see it. In a `frame` of (width, height) it is as
         large as it can be."""
         across, down = frame or (width, height)
+        title, description = printable(title), printable(description)  # XML has no control characters
         size = f'width="{number(across)}" height="{number(down)}" viewBox="0 0 {number(width)} {number(height)}"'
         defined = "".join(self._defined[name] for name in sorted(self._defined))
         return (

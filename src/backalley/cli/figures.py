@@ -13,6 +13,7 @@ from backalley.command import INTERRUPTED
 from backalley.progress import progress_bar
 
 from .shared import (
+    Amount,
     again,
     agents_of,
     check_place,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Amount(min=0, max=3600, min_open=True),
     default=0.4,
     show_default=True,
     help="Length of a repetition.",
@@ -98,7 +99,7 @@ def speed(
 )
 @click.option(
     "--least",
-    type=float,
+    type=Amount(0, 1),
     default=0.0,
     show_default=True,
     help="With --agent: positions rarer than this after their opening are followed by lot; 0 follows all.",

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from backalley.command import INTERRUPTED
+from backalley.printable import one_line
 from backalley.progress import progress_bar
 
 from .shared import (
@@ -149,7 +150,7 @@ def play(
     """Play GAME at the terminal. One episode; you sit in --seat. Type ? for the legal actions, hint for advice, undo to
     take your last action back."""
     from backalley.agents.human import play as run
-    from backalley.agents.terminal import LeftTable, Terminal
+    from backalley.agents.terminal import LeftTable, Terminal, shown
 
     check_place(path)
     found = game_of(game, given)
@@ -168,10 +169,11 @@ def play(
             found, others, seat=seat, seed=seed, terminal=Terminal(hides=not shared), adviser=hints, save=path
         )
     except LeftTable:
-        click.echo("\nYou left the table before the end." + (f" {path} was not written." if path else ""))
+        without = f" {one_line(str(path))} was not written." if path else ""
+        click.echo(f"\nYou left the table before the end.{without}")
     else:
         gains = returns_of(found, returns, None if "human" in opponents else seat)
-        click.echo(f"\nThe game is over. Returns: {gains}.")
+        shown(f"\nThe game is over. Returns: {gains}.")
         if path is not None:
-            click.echo(f"Written to {path}: backalley replay {shlex.quote(str(path))}")
+            click.echo(f"Written to {one_line(str(path))}: {command_line('replay', str(path))}")
     again(line)

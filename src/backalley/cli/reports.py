@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from backalley.printable import one_line
+
 from .shared import (
     again,
     check_picture,
@@ -66,5 +68,5 @@ def report(paths: tuple[Path, ...], path: Path, heading: str, dark: bool) -> Non
     check_place(path)
     found = all_sources(paths)
     write_file(path, html_report.page(found, heading=heading, theme=theme_of(dark)).encode())
-    click.echo(f"Written to {path}.")
+    click.echo(f"Written to {one_line(str(path))}.")
     again(command_line("report", *map(str, paths), *["--dark"] * dark, out=path, title=heading))

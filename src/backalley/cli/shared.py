@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import click
 import backalley
 from backalley.envs.core.base import Game
 from backalley.envs.core.workers import MOST_THREADS, cores
+from backalley.printable import one_line
 
 if TYPE_CHECKING:
     from backalley.agents.base import Agent
@@ -29,6 +31,17 @@ def pairs(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]
 
 def threads_given(ctx: click.Context, parameter: click.Parameter, given: int | None) -> int:
     return cores() if given is None else given
+
+
+class Amount(click.FloatRange):
+    """A number of a range; what is no number (nan) is in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        found = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value!r} is no number.", param, ctx)
+        return found
 
 
 option_option = click.option(
@@ -58,7 +71,7 @@ picture_option = click.option(
     help="The picture: .svg, or .png with the extra `pictures`.",
 )
 dark_option = click.option("--dark", is_flag=True, help="Light on dark.")
-zoom_option = click.option("--zoom", type=click.FloatRange(0.1, 8), default=1.0, show_default=True, help="Of a PNG.")
+zoom_option = click.option("--zoom", type=Amount(0.1, 8), default=1.0, show_default=True, help="Of a PNG.")
 
 
 def theme_of(dark: bool) -> str:
@@ -98,7 +111,7 @@ def write(path: Path | None, payload: Mapping[str, Any]) -> None:
 
     if path is not None:
         results.write(path, payload)
-        click.echo(f"Written to {path}.", err=True)
+        click.echo(f"Written to {one_line(str(path))}.", err=True)
 
 
 def check_picture(path: Path) -> None:
@@ -114,7 +127,7 @@ def write_picture(path: Path, svg: str, zoom: float) -> None:
     from backalley.envs.core.pictures.pixels import png
 
     write_file(path, png(svg, zoom) if path.suffix.lower() == ".png" else svg.encode())
-    click.echo(f"Written to {path}.")
+    click.echo(f"Written to {one_line(str(path))}.")
 
 
 def command_line(verb: str, *words: str, given: Mapping[str, str] | None = None, **settings: Any) -> str:
@@ -131,7 +144,16 @@ def command_line(verb: str, *words: str, given: Mapping[str, str] | None = None,
             line.append(f"--{name.replace('_', '-')}")
         elif value is not None and value is not False:
             line += [f"--{name.replace('_', '-')}", str(value)]
-    return shlex.join(line)
+    return " ".join(map(_quoted, line))
+
+
+def _quoted(word: str) -> str:
+    """A word as a shell takes it; control characters, and what is no text, as escapes (`$'\x1b'`)."""
+    if one_line(word) == word:
+        return shlex.quote(word)
+    kept = {byte: chr(byte) for byte in range(32, 127) if chr(byte) not in "'\\"}
+    plain = (kept.get(byte, f"\\x{byte:02x}") for byte in word.encode("utf-8", "surrogateescape"))
+    return f"$'{''.join(plain)}'"
 
 
 def again(line: str) -> None:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import click
 
+from backalley.printable import one_line
+
 from .shared import (
+    Amount,
     again,
     agents_of,
     check_picture,
@@ -30,7 +33,9 @@ from .shared import (
 @picture_option
 @seed_option(0, "Decides the deal and the agents' own randomness.")
 @click.option("--seat", type=int, help="Whose view; by default of the seat to act.")
-@click.option("--decisions", type=click.IntRange(0), default=0, show_default=True, help="Made before the picture.")
+@click.option(
+    "--decisions", type=click.IntRange(0, 10**9), default=0, show_default=True, help="Made before the picture."
+)
 @click.option("--agent", help="Who makes them; the game's best bot by default.")
 @dark_option
 @click.option("--four-colours", is_flag=True, help="Clubs green, diamonds blue.")
@@ -83,7 +88,9 @@ def record(game: str, agents: tuple[str, ...], path: Path, seed: int, given: dic
     actions = [turn.action for turn in turns(AECEnv(found), agents_of(found, agents), seed)]
     kept = playthrough.recorded(found, seed, actions)
     playthrough.save(path, kept)
-    click.echo(f"{len(actions):,} decisions. Returns: {returns_of(found, kept['returns'])}. Written to {path}.")
+    click.echo(
+        f"{len(actions):,} decisions. Returns: {returns_of(found, kept['returns'])}. Written to {one_line(str(path))}."
+    )
     again(command_line("record", found.spec, *agents, given=given, out=path, seed=seed))
 
 
@@ -91,7 +98,7 @@ def record(game: str, agents: tuple[str, ...], path: Path, seed: int, given: dic
 @click.argument("game")
 @click.argument("agents", nargs=-1, required=True)
 @click.option("--seat", type=int, help="Whose view; by default all cards lie open.")
-@click.option("--pause", type=click.FloatRange(0), default=0.0, show_default=True, help="Seconds after each table.")
+@click.option("--pause", type=Amount(0, 3600), default=0.0, show_default=True, help="Seconds after each table.")
 @seed_option(0, "Decides the deal and the agents' own randomness.")
 @option_option
 def watch(game: str, agents: tuple[str, ...], seat: int | None, pause: float, seed: int, given: dict[str, str]) -> None:

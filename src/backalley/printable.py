@@ -1,0 +1,40 @@
+"""Text from outside that is shown: nothing in it may steer a terminal, or break a picture.
+
+Names with control characters are refused where they are read, and what a sentence repeats is written with escapes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+NAME = 300
+"""Characters of a name, at most."""
+
+_STEERING = "\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff"
+"""What steers a terminal, turns the direction of a line, or stands in no Unicode or XML text; not tabs and ends of
+lines."""
+_STEERS = re.compile(f"[{_STEERING}]")
+_STEERS_LINE = re.compile(f"[{_STEERING}\t\n\u2028\u2029]")
+
+
+def steers(text: str) -> bool:
+    """Whether anything in a text, on one line or several, would steer a terminal."""
+    return _STEERS.search(text) is not None
+
+
+def printable(text: str) -> str:
+    """Text with an escape, such as `\\x1b`, for every character that would steer a terminal; tabs and ends of lines
+    stay."""
+    return _STEERS.sub(lambda sign: repr(sign[0])[1:-1], text)
+
+
+def one_line(text: str) -> str:
+    """The same on one line: tabs and ends of lines become escapes, too."""
+    return _STEERS_LINE.sub(lambda sign: repr(sign[0])[1:-1], text)
+
+
+def is_name(text: Any) -> bool:
+    """Whether this may be shown as a name: one line of text, not empty, of up to NAME characters, none of which steers
+    a terminal."""
+    return isinstance(text, str) and 0 < len(text) <= NAME and not _STEERS_LINE.search(text)
