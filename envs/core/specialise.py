@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from .kernel import COMPILED, compiled, sources_of, uncompiled
+from .kernel_cache import code_digest
 
 
 def template(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,7 +35,7 @@ def specialise(
     seen to crash when only a part of it was still kept.
     """
     parts = [(name, uncompiled(part)) for name, part in sorted(names.items())]
-    words = " ".join(f"{name}={part.__module__}.{part.__qualname__}" for name, part in parts)
+    words = " ".join(f"{name}={part.__module__}.{part.__qualname__}:{code_digest(part)}" for name, part in parts)
     mark = hashlib.sha256(words.encode()).hexdigest()[:12]
     sources = sorted({path for part in [*templates, *names.values()] for path in sources_of(part)})
     scope: dict[str, Any] = {}
