@@ -274,17 +274,85 @@ KERNEL = HEAD + "@kernel\ndef double(number):\n    return 2 * number\n"
 """A module of one kernel, which is compiled soonest."""
 
 
-def test_caches_that_nobody_used_for_a_month_are_dropped(tmp_path: Path) -> None:
+def test_caches_that_nobody_used_for_a_month_are_dropped_and_nothing_else(tmp_path: Path) -> None:
+    """`$BACKALLEY_CACHE` may be a folder that holds other things, too."""
     cache = tmp_path / "cache"
-    for name, age in (("old", 40), ("young", 3)):
+    old, young, empty, other, alike = "0123456789abcdef", "f" * 16, "e" * 16, "letters", "0" * 16
+    for name, file, age in ((old, "a.nbc", 40), (young, "a.nbc", 3), (other, "a.nbc", 40), (alike, "a.txt", 40)):
         (cache / name).mkdir(parents=True)
+        (cache / name / file).touch()
         os.utime(cache / name, (time.time() - age * 86400,) * 2)
+    (cache / empty).mkdir()
+    os.utime(cache / empty, (time.time() - 40 * 86400,) * 2)
     (tmp_path / "one.py").write_text(KERNEL)
     in_a_process("import one; one.double(2)", tmp_path, cache)
     names = {path.name for path in cache.iterdir()}
-    assert "young" in names
-    assert "old" not in names
-    assert len(names) == 2
+    assert {young, other, alike} < names
+    assert not {old, empty} & names
+    assert len(names) == 4
+
+
+ALIKE = """
+from typing import NamedTuple
+from backalley.envs.core.kernel import kernel
+from backalley.envs.core.specialise import specialise, template, unbound
+
+def times(number):
+    @kernel
+    def product(x):
+        return x * number
+    return product
+
+def chained(inner):
+    @kernel
+    def outer(x):
+        return inner(x) + 1
+    return outer
+
+def down():
+    @kernel
+    def count(x):
+        return 0 if x == 0 else 1 + count(x - 1)
+    return count
+
+one_more, two_more = kernel(lambda x: x + 1), kernel(lambda x: x + 2)
+
+class Here:
+    class Options(NamedTuple):
+        x: int
+        y: int
+
+class There:
+    class Options(NamedTuple):
+        y: int
+        x: int
+
+@kernel
+def first(options):
+    return options.x
+
+STEP = unbound
+
+@template
+def twice(x):
+    return STEP(STEP(x))
+
+print(times(2)(5), times(3)(5))
+print(chained(times(2))(5), chained(times(3))(5), down()(3))
+print(one_more(5), two_more(5))
+print(first(Here.Options(1, 2)), first(There.Options(2, 1)))
+print(*(specialise([twice], {"STEP": times(number)})["twice"](5) for number in (2, 3)))
+print(first.stats.cache_hits.total() if hasattr(first.stats.cache_hits, "total") else 0)
+"""
+
+
+def test_machine_code_of_functions_and_types_that_look_alike_is_told_apart(tmp_path: Path) -> None:
+    """Of one name and place: what a closure holds, lambdas of one line, named tuples of one name with other fields."""
+    (tmp_path / "alike.py").write_text(ALIKE)
+    right = ["10", "15", "11", "16", "3", "6", "7", "1", "1", "20", "45"]
+    code = "import alike"
+    for hits in ("0", "2"):
+        assert in_a_process(code, tmp_path, tmp_path / "cache") == [*right, hits]
 
 
 def compiled_in(folder: Path, **environment: str) -> tuple[bool, str]:
@@ -357,6 +425,8 @@ def test_a_full_disk_under_the_cache_stops_nothing(tmp_path: Path) -> None:
     assert "no space left on device" in said
     assert str(cache) in said
     assert "in memory" in said
+    assert str(temporary) in said
+    assert said.count("\n") == 1, "the temporary files lie on the same disk: that is one thing to say, not two"
     assert not list(tmp_path.rglob("*.partial"))
 
 

@@ -15,6 +15,7 @@ import functools
 import hashlib
 import os
 import pickle
+import re
 import shutil
 import stat
 import sys
@@ -23,19 +24,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 from uuid import uuid4
 
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
-from numba.core.sigutils import normalize_signature
 
 from .source_digest import source_digest
 
 _KEPT_DAYS = 30
 _CHECK = hashlib.sha256().digest_size
 _ENDING = f".{sys.implementation.cache_tag}.nbc"
+_ENDINGS = {".nbc", ".nbi", ".partial"}
+"""Of what lies in a folder of ours; Numba's own cache, which stood here before, keeps an index, `.nbi`."""
+_FOLDER = re.compile(r"[0-9a-f]{16}")
+_LONGEST_NAME = 100
 
 
 class KernelCache(_Cache):  # type: ignore[misc]  # Numba has no types
@@ -44,11 +49,14 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba has no types
     def __init__(self, function: Callable[..., Any], *sources: Path) -> None:
         """The digest is taken now: what is compiled later follows from the text that was imported."""
         self._digest = source_digest(*sources)
-        code = function.__code__
-        self._name = f"{function.__module__}.{function.__qualname__}-{code.co_firstlineno}".replace("<", "").replace(
-            ">", ""
-        )
-        self._code = hashlib.sha256(code.co_code).hexdigest()
+        self._function = function
+        name = re.sub("[<>]", "", f"{function.__module__}.{function.__qualname__}")
+        self._name = f"{name[-_LONGEST_NAME:]}-{function.__code__.co_firstlineno}"
+
+    @functools.cached_property
+    def _code(self) -> str:
+        """Taken on first use: a kernel that calls itself is not in its closure before."""
+        return code_digest(self._function)
 
     @property
     def cache_path(self) -> str:
@@ -78,16 +86,24 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba has no types
             return
         name, about = self._file(sig, data.codegen)
         kept = pickle.dumps((about, dumps(data._reduce())))
+        refused = "" if cache_root() else " (this user has no home folder)"
+        written: Path | None = None
         for root in _places_to_write():
             try:
                 _write(root / self._digest / name, hashlib.sha256(kept).digest() + kept)
-                return
+                written = root
+                break
             except OSError as error:
-                _give_up(root, error)
+                _given_up.add(root)
+                refused += f"{' nor' if refused else ''} in {root} ({(error.strerror or str(error)).lower()})"
+        if refused:
+            instead = "in memory, for this process alone" if written is None else f"in {written}"
+            _say(f"Compiled code cannot be kept{refused}; it is kept {instead}.")
 
     def _file(self, sig: Any, codegen: Any) -> tuple[str, tuple[str, ...]]:
         """The name of the file for these types, and in full what the name is a digest of."""
-        about = (self._name, self._code, *map(_named, normalize_signature(sig)[0]), *map(str, codegen.magic_tuple()))
+        classes = [named for kind in getattr(sig, "args", sig) for named in _classes(kind)]
+        about = (self._name, self._code, f"{sig} {classes}", *map(str, codegen.magic_tuple()))
         return f"{self._name}.{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}{_ENDING}", about
 
     def enable(self) -> None:
@@ -100,13 +116,38 @@ class KernelCache(_Cache):  # type: ignore[misc]  # Numba has no types
         """Numba's interface; what is kept is dropped by its age."""
 
 
-def _named(numba_type: Any) -> str:
-    """What tells a type from all others in any process. Numba's own name of a named tuple says neither whose it is nor
-    what its fields are called."""
-    owner = getattr(numba_type, "instance_class", None)
-    return (
-        str(numba_type) if owner is None else f"{owner.__module__}.{owner.__qualname__}{numba_type.fields} {numba_type}"
-    )
+def code_digest(function: Callable[..., Any]) -> str:
+    """A digest of what tells a function from others of its name and place: its byte code, and what its closure
+    holds."""
+    return hashlib.sha256(repr(_held(function, ())).encode()).hexdigest()
+
+
+def _held(value: Any, around: tuple[Any, ...]) -> Any:
+    """What a function is, or a value in the closure of `around`."""
+    function = getattr(value, "py_func", value)
+    if not isinstance(function, FunctionType):
+        return dumps(value)
+    if function in around:
+        return around.index(function)
+    inside = (*around, function)
+    cells = [_held(cell.cell_contents, inside) for cell in function.__closure__ or ()]
+    paths = getattr(function, "sources", (Path(function.__code__.co_filename).resolve(),))
+    sources = source_digest(*paths) if around and all(path.is_file() for path in paths) else ""
+    return function.__module__, function.__qualname__, _text(function.__code__), cells, sources
+
+
+def _text(code: CodeType) -> tuple[Any, ...]:
+    constants = [_text(value) if isinstance(value, CodeType) else repr(value) for value in code.co_consts]
+    return code.co_code, code.co_names, constants
+
+
+def _classes(kind: Any) -> Iterator[str]:
+    """The classes of named tuples in a type: Numba writes two of one name and as many numbers alike."""
+    own = getattr(kind, "instance_class", None)
+    if own is not None:
+        yield f"{own.__module__}.{own.__qualname__}{getattr(own, '_fields', ())}"
+    for part in getattr(kind, "types", ()):
+        yield from _classes(part)
 
 
 # Folders --------------------------------------------------------------------------------------------------------------
@@ -153,14 +194,13 @@ def _places_to_read() -> Iterator[Path]:
         _drop_unused(root)
         yield root
     if other is not None and _is_mine(other):
+        _drop_unused(other)
         yield other
 
 
 def _places_to_write() -> Iterator[Path]:
     root = cache_root()
-    if root is None:
-        _give_up(None, "this user has no home folder")
-    elif root not in _given_up:
+    if root is not None and root not in _given_up:
         yield root
     other = _other_place()
     if other is not None:
@@ -179,31 +219,24 @@ def _other_place() -> Path | None:
 
 @functools.cache
 def _drop_unused(root: Path) -> None:
-    """Rid a folder of caches that nobody has used for a month."""
+    """Rid a folder of caches that nobody has used for a month, and of nothing else that may lie there."""
     with suppress(OSError):
         for folder in root.iterdir():
-            if folder.is_dir() and time.time() - folder.stat().st_mtime > _KEPT_DAYS * 86400:
+            if _is_cache(folder) and time.time() - folder.stat().st_mtime > _KEPT_DAYS * 86400:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_cache(folder: Path) -> bool:
+    """Whether a folder is one of ours: by its name, and by what it holds."""
+    if not _FOLDER.fullmatch(folder.name) or folder.is_symlink() or not folder.is_dir():
+        return False
+    return all(file.suffix in _ENDINGS for file in folder.rglob("*") if not file.is_dir() or file.is_symlink())
 
 
 @functools.cache
 def _say(sentence: str) -> None:
     if sys.stderr:
         print(sentence, file=sys.stderr, flush=True)
-
-
-def _give_up(root: Path | None, why: OSError | str) -> None:
-    """Write there no more, and say once where machine code goes instead."""
-    if root is not None:
-        _given_up.add(root)
-    other = _other_place()
-    where = "" if root is None else f" in {root}"
-    instead = "in memory, for this process alone" if other is None else f"in {other}"
-    _say(f"Compiled code cannot be kept{where} ({_reason(why)}); it is kept {instead}.")
-
-
-def _reason(why: OSError | str) -> str:
-    return why if isinstance(why, str) else (why.strerror or str(why)).lower()
 
 
 def _write(path: Path, data: bytes) -> None:

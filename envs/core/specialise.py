@@ -9,6 +9,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from .kernel import COMPILED, compiled, sources_of, uncompiled
+from .kernel_cache import code_digest
 
 
 def template(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,7 +37,7 @@ def specialise(
     one name.
     """
     parts = [(name, uncompiled(part)) for name, part in sorted(names.items())]
-    words = " ".join(f"{name}={part.__module__}.{part.__qualname__}" for name, part in parts)
+    words = " ".join(f"{name}={part.__module__}.{part.__qualname__}:{code_digest(part)}" for name, part in parts)
     mark = hashlib.sha256(words.encode()).hexdigest()[:12]
     sources = sorted({path for part in [*templates, *names.values()] for path in sources_of(part)})
     scope = _scope(templates, names)
