@@ -102,8 +102,8 @@ def _run(found: Found, row: Found) -> Line:
         share = Estimate(**row["against"][bot]["win_share"]).percent
         gain = value(row, bot)
         digits = decimals([gain])
-        line[f"wins against `{bot}`"] = f"{share.mean:.2f} ± {share.half_width:.2f} %"
-        line[f"return against `{bot}`"] = f"{signed(gain.mean, digits)} ± {gain.half_width:.{digits}f}"
+        line[f"wins against `{bot}`"] = f"{share.mean:.2f} {share.spread(2)} %"
+        line[f"return against `{bot}`"] = f"{signed(gain.mean, digits)} {gain.spread(digits, '+')}"
     return line | _gate(row) | {"processor seconds": f"{row['processor_seconds']:.0f}"}
 
 
@@ -136,7 +136,7 @@ def _spread(values: Sequence[Estimate], digits: int, *, plus: str) -> str:
     means = np.array([one.mean for one in values])
     shown = f"{float(means.mean()):{plus}.{digits}f}"
     if len(values) == 1:
-        return f"{shown} ± {values[0].half_width:.{digits}f}"
+        return f"{shown} {values[0].spread(digits, plus)}"
     return f"{shown} ({float(means.std(ddof=1)):.{digits}f})"
 
 

@@ -155,13 +155,14 @@ def _table(plan: Publication, there: list[Rung], samples: list[Sample | None]) -
             )
             row |= {
                 "deals": sample.deals,
-                "mean_return": stats.mean_interval(gained).to_json(),
+                "mean_return": stats.mean_interval(gained, plan.game.reward_range).to_json(),
                 "win_share": stats.share_interval(won).to_json(),
             }
             if measure is not None and not one.against_itself:
                 base = measure.of_agent(0, measure.returns).mean(1)
                 both = min(len(base), len(gained))
-                row["lead"] = stats.mean_interval(gained[:both] - base[:both]).to_json()
+                leads = gained[:both] - base[:both]
+                row["lead"] = stats.mean_interval(leads, stats.lead_bounds(plan.game.reward_range)).to_json()
         rows.append(row)
     game = plan.game
     return {"options": game.changed_options, "against": plan.against, "sides": game.num_sides, "rows": rows}
@@ -214,14 +215,14 @@ def _points(found: Mapping[str, float] | None, digits: int) -> str:
     if found is None:
         return "·"
     one = Estimate(**found)
-    return f"{signed(one.mean, digits)} ± {one.half_width:.{digits}f}"
+    return f"{signed(one.mean, digits)} {one.spread(digits, '+')}"
 
 
 def _share(found: Mapping[str, float] | None) -> str:
     if found is None:
         return "·"
     one = Estimate(**found).percent
-    return f"{one.mean:.2f} ± {one.half_width:.2f} %"
+    return f"{one.mean:.2f} {one.spread(2)} %"
 
 
 def labelled(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:

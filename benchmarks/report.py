@@ -186,7 +186,7 @@ def report(
     strengths = [
         Strength(
             agent.name,
-            stats.mean_interval(means[number]),
+            stats.mean_interval(means[number], game.reward_range),
             stats.share_interval(sample.of_agent(number, shares).mean(1)),
             agent.note,
         )
@@ -208,7 +208,7 @@ def report(
         sides=list(game.sides),
         deals=sample.deals,
         planned=planned,
-        differences=[stats.mean_interval(x - means[0]) for x in means[1:]],
+        differences=[stats.mean_interval(x - means[0], stats.lead_bounds(game.reward_range)) for x in means[1:]],
         duplicate_gain=gain,
         decisions=sample.decisions,
         seconds=sample.seconds,

@@ -206,7 +206,7 @@ def _found(game: Game, row: Row, sample: Sample, rows: Sequence[Row], samples: S
         "agent": row.agent,
         "against": row.against,
         "deals": sample.deals,
-        "mean_return": stats.mean_interval(gained).to_json(),
+        "mean_return": stats.mean_interval(gained, game.reward_range).to_json(),
         "win_share": stats.share_interval(won).to_json(),
     }
 
@@ -218,7 +218,7 @@ def _found(game: Game, row: Row, sample: Sample, rows: Sequence[Row], samples: S
             if (one.agent, one.against) == (base, row.against)
         )
         both = min(len(other), len(gained))
-        return both, stats.mean_interval(gained[:both] - other[:both]).to_json()
+        return both, stats.mean_interval(gained[:both] - other[:both], stats.lead_bounds(game.reward_range)).to_json()
 
     if row.base:
         both, less = over(row.base)

@@ -78,7 +78,7 @@ def _cell(agents: Sequence[Found], gains: Any, number: int, other: int, digits: 
         return "·"
     gain = Estimate(**gains[number, other]["mean_return"])
     mark = f" {MET}" if met(agents[number], agents[other]["label"]) else ""
-    return f"{gain.mean:+.{digits}f} ± {gain.half_width:.{digits}f}{mark}"
+    return f"{gain.mean:+.{digits}f} {gain.spread(digits, '+')}{mark}"
 
 
 def met(row: Found, against: str) -> bool:

@@ -21,6 +21,10 @@ COVERAGE = 0.95
 _MANY = 200
 """Degrees of freedom from which the expansion of Student's t around the normal distribution is exact to eight
 digits."""
+FEW = 40
+"""Events from which Student's t covers as often as it says, however lopsided their number."""
+_LIMIT = 10**9
+"""Degrees of freedom at which Student's t is the normal distribution."""
 _TIED = 1e-6
 """Returns closer than this are a tie: they are sums of 32-bit numbers."""
 
@@ -36,6 +40,13 @@ class Estimate(NamedTuple):
     def half_width(self) -> float:
         """Half the length of the interval."""
         return (self.high - self.low) / 2
+
+    def spread(self, digits: int, sign: str = "") -> str:
+        """How far the interval reaches, behind the mean: "± 0.02" or, where one end lies nearer, "(0.91 to 0.94)"."""
+        reaches = {f"{abs(end - self.mean):.{digits}f}" for end in (self.low, self.high)}
+        if len(reaches) == 1:
+            return f"± {self.half_width:.{digits}f}"
+        return f"({self.low:{sign}.{digits}f} to {self.high:{sign}.{digits}f})"
 
     @property
     def percent(self) -> Estimate:
@@ -92,30 +103,116 @@ def _t_expansion(x: float, n: int) -> float:
     return x + sum(term / float(n) ** power for power, term in enumerate(terms, start=1))
 
 
-def mean_interval(deals: Floats) -> Estimate:
-    """The mean of the deals [D] with mean ± t(D - 1) * sd / sqrt(D). Raises ValueError for fewer than two
-    deals."""
+def mean_interval(deals: Floats, bounds: tuple[float, float] | None = None) -> Estimate:
+    """The mean of the deals [D] with its 95 % interval, which stays within the `bounds` of a single deal's value.
+
+    It is mean ± t(D - 1) * sd / sqrt(D), unless bounds are given and all hangs on a few deals: those that differ from
+    the value of most are worth fewer than FEW independent events. What lies above that value and what lies below
+    then have an interval each (`rare_interval`), and the two are put together by their ends' distances (Zou and Donner
+    2008). Where all deals agree, it reaches as far as 1 - 0.025 ** (1 / D) of deals at the bounds would take the mean:
+    that many would have shown in 97.5 % of samples. Raises ValueError for fewer than two deals.
+    """
     count = len(deals)
     if count < 2:
         raise ValueError(f"An interval needs 2 deals or more; there are {count}.")
     mean = float(deals.mean())
     reach = t_critical(count - 1) * float(deals.std(ddof=1)) / math.sqrt(count)
-    return Estimate(mean, mean - reach, mean + reach)
+    if bounds is None:
+        return Estimate(mean, mean - reach, mean + reach)
+    least, most = bounds
+    usual = _usual(deals, least, most)
+    above, below = (np.maximum(deals - usual, 0.0), most - usual), (np.maximum(usual - deals, 0.0), usual - least)
+    if sum(_events(values, room)[0] for values, room in (above, below)) >= FEW:
+        return Estimate(mean, max(least, mean - reach), min(most, mean + reach))
+    up, down = rare_interval(*above), rare_interval(*below)
+    low = mean - math.hypot(up.mean - up.low, down.high - down.mean)
+    high = mean + math.hypot(up.high - up.mean, down.mean - down.low)
+    return Estimate(mean, max(least, low), min(most, high))
 
 
 def share_interval(deals: Floats) -> Estimate:
-    """`mean_interval` for shares, which lie in 0..1.
+    """`mean_interval` for shares, which lie in 0..1."""
+    return mean_interval(deals, (0.0, 1.0))
 
-    Where every deal is 0 (or every one 1) the sample knows nothing of its spread; then the far end is the exact
-    binomial one, at which D deals out of D would still happen in 2.5 % of samples (Clopper and Pearson 1934).
+
+def lead_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
+    """Between what the difference of two returns lies, each of which lies between `bounds`."""
+    low, high = bounds
+    return low - high, high - low
+
+
+def _usual(deals: Floats, least: float, most: float) -> float:
+    """The value of more than half of the deals; `least` where they have none in common."""
+    for value in (least, most, float(np.median(deals))):
+        if np.count_nonzero(np.abs(deals - value) <= _TIED * (most - least)) > len(deals) / 2:
+            return value
+    return least
+
+
+def _events(values: Floats, room: float) -> tuple[float, float]:
+    """How many events in how many independent trials have the mean and the spread of values [D] in 0..`room`.
+
+    Deals are played in several seatings, which are not independent, and ties count in parts: by mean and spread a deal
+    is worth as many trials as it is, from less than one to as many as it has seatings (Korn and Graubard 1998).
     """
-    mean, low, high = mean_interval(deals)
-    rare = 1 - ((1 - COVERAGE) / 2) ** (1 / len(deals))
-    if np.all(deals <= 0):
-        return Estimate(0.0, 0.0, rare)
-    if np.all(deals >= 1):
-        return Estimate(1.0, 1 - rare, 1.0)
-    return Estimate(mean, max(0.0, low), min(1.0, high))
+    count = len(values)
+    share = float(values.mean()) / room if room > 0 else 0.0
+    spread = float(values.var(ddof=1)) / room**2 if room > 0 else 0.0
+    if share <= _TIED / count or spread == 0:
+        return 0.0, float(count)
+    wider = (t_critical(count - 1) / t_critical(_LIMIT)) ** 2
+    trials = count * share * (1 - share) / (spread * wider)
+    return share * trials, trials
+
+
+def rare_interval(values: Floats, room: float) -> Estimate:
+    """The mean of values [D] in 0..`room`, most of which are 0, with its 95 % interval: that of Clopper and Pearson
+    (1934) for as many events and trials as they are worth."""
+    events, trials = _events(values, room)
+    low, high = clopper_pearson(events, trials)
+    return Estimate(float(values.mean()), room * low, room * high)
+
+
+@functools.lru_cache(maxsize=4096)
+def clopper_pearson(events: float, trials: float) -> tuple[float, float]:
+    """Between which probabilities so many events, a fraction among them, in so many trials are no surprise on either
+    side, at 2.5 % each: quantiles of two beta distributions."""
+    tail = (1 - COVERAGE) / 2
+    low = _beta_quantile(tail, events, trials - events + 1) if events > 0 else 0.0
+    high = _beta_quantile(1 - tail, events + 1, trials - events) if events < trials else 1.0
+    return low, high
+
+
+def _beta_quantile(probability: float, a: float, b: float) -> float:
+    """The x with I_x(a, b) = `probability`, by bisection."""
+    if a == 1:
+        return -math.expm1(math.log1p(-probability) / b)
+    low, high = 0.0, 1.0
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _beta(middle, a, b) < probability else (low, middle)
+    return high
+
+
+def _beta(x: float, a: float, b: float) -> float:
+    """The regularized incomplete beta function I_x(a, b), by the continued fraction of Abramowitz and Stegun 26.5.8
+    (Lentz's method)."""
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta(1 - x, b, a)
+    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    fraction, above, below = 1.0, 1.0, 0.0
+    for step in range(1, 10_000):
+        half, odd = divmod(step, 2)
+        if odd:
+            term = -(a + half) * (a + b + half) * x / ((a + 2 * half) * (a + 2 * half + 1))
+        else:
+            term = half * (b - half) * x / ((a + 2 * half - 1) * (a + 2 * half))
+        below = 1 / (1 + term * below)
+        above = 1 + term / above
+        fraction *= above * below
+        if abs(above * below - 1) < 1e-14:
+            break
+    return math.exp(scale) / (a * fraction)
 
 
 def win_shares(returns: Floats, sides: Sequence[int] | None = None) -> Floats:

@@ -148,7 +148,7 @@ class Ranking(Tabular):
 
 
 def _cell(gain: Estimate | None, digits: int) -> str:
-    return "·" if gain is None else f"{gain.mean:+.{digits}f} ± {gain.half_width:.{digits}f}"
+    return "·" if gain is None else f"{gain.mean:+.{digits}f} {gain.spread(digits, '+')}"
 
 
 def tournament(
@@ -215,7 +215,8 @@ def tournament(
         shares.append(sample.of_agent(0, won).mean(1))
         for place, agent, against in [(0, one, other), (1, other, one)][: 2 if sides == 2 else 1]:
             gain, share = (sample.of_agent(place, values).mean(1) for values in (sample.returns, won))
-            standings.append(Standing(agent, against, stats.mean_interval(gain), stats.share_interval(share)))
+            gained = stats.mean_interval(gain, game.reward_range)
+            standings.append(Standing(agent, against, gained, stats.share_interval(share)))
     return Ranking(
         game=game.id,
         options=game.option_values,

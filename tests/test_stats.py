@@ -51,10 +51,85 @@ def test_intervals_of_shares_stay_within_bounds_and_cover() -> None:
     assert stats.share_interval(np.ones(10)) == (1.0, pytest.approx(0.025**0.1), 1.0)
     assert stats.share_interval(np.zeros(10)) == (0.0, 0.0, pytest.approx(1 - 0.025**0.1))
     nearly = stats.share_interval(np.array([1.0, 1.0, 1.0, 0.5]))
-    assert nearly.high == 1.0
+    assert 0.999 < nearly.high <= 1.0
     assert nearly.low < 0.875
     with pytest.raises(ValueError, match="2 deals or more"):
         stats.mean_interval(np.ones(1))
+
+
+@pytest.mark.parametrize(
+    ("events", "trials", "low", "high"),
+    [(0, 10, 0.0, 0.3084971), (3, 100, 0.0062300, 0.0851761), (5, 20, 0.0865715, 0.4910459), (20, 20, 0.8315665, 1.0)],
+)
+def test_clopper_and_pearson_as_tables_give_them(events: int, trials: int, low: float, high: float) -> None:
+    assert stats.clopper_pearson(float(events), float(trials)) == pytest.approx((low, high), abs=1e-7)
+
+
+def test_shares_cover_however_rare_wins_are() -> None:
+    """Every number of wins in 400 deals with its probability: nothing is left to chance."""
+    deals = 400
+    counts = np.arange(100)
+    found = [stats.share_interval((np.arange(deals) < count).astype(np.float64)) for count in counts]
+    low, high = (np.array([getattr(one, end) for one in found]) for end in ("low", "high"))
+    logs = np.array([math.lgamma(deals + 1) - math.lgamma(k + 1) - math.lgamma(deals - k + 1) for k in counts])
+    for expected in np.arange(1, 30.01, 0.25):
+        share = expected / deals
+        chances = np.exp(logs + counts * math.log(share) + (deals - counts) * math.log1p(-share))
+        assert chances[(low <= share) & (share <= high)].sum() >= 0.94, f"{expected} wins expected"
+    widths = [one.high - one.low for one in found]
+    for count in (4, 10, 20, 39):
+        plain = stats.mean_interval((np.arange(deals) < count).astype(np.float64))
+        assert widths[count] < (1 + 0.6 / math.sqrt(count)) * (plain.high - plain.low)
+    assert np.all(np.diff(widths[:40]) > 0)
+
+
+@pytest.mark.parametrize("expected", [1, 3, 8, 30])
+def test_shares_of_seatings_that_hang_together_are_covered(expected: int) -> None:
+    """Four seatings of one deal, in which an agent wins now once, now in several, and shares a win now and then."""
+    random = np.random.default_rng(expected)
+    deals, share = 200, expected / 200 / 4
+    luck = random.beta(0.5, 0.5 * (1 - share) / share, (800, deals, 1))
+    won = (random.random((800, deals, 4)) < luck) * random.choice([0.5, 1.0], (800, deals, 4), p=[0.2, 0.8])
+    found = [stats.share_interval(sample) for sample in won.mean(2)]
+    # The share's standard error is 0.007; Student's t alone covers 0.66, 0.91, 0.91 and 0.94.
+    assert np.mean([one.low <= 0.9 * share <= one.high for one in found]) >= 0.94
+
+
+def test_deals_that_all_agree_leave_room_for_those_that_did_not_show() -> None:
+    unseen = 1 - 0.025 ** (1 / 418)
+    assert stats.mean_interval(np.ones(418), (-1.0, 1.0)) == (1.0, pytest.approx(1 - 2 * unseen), 1.0)
+    assert stats.mean_interval(np.zeros(418), (-1.0, 3.0)) == pytest.approx((0.0, -unseen, 3 * unseen))
+    assert stats.lead_bounds((-1.0, 3.0)) == (-4.0, 4.0)
+
+
+def test_intervals_stay_within_what_a_game_can_bring() -> None:
+    returns = np.array([1.0] * 8 + [0.6])
+    assert stats.mean_interval(returns).high > 1.0
+    found = stats.mean_interval(returns, (-1.0, 1.0))
+    assert found.low < found.mean < found.high <= 1.0
+
+
+def test_a_few_deals_that_differ_from_the_middle_are_covered_on_both_sides() -> None:
+    random = np.random.default_rng(6)
+    inside = narrow = 0
+    for _ in range(1000):
+        deals = (random.random(400) < 4 / 400) * random.choice([-1.0, 1.0, 0.5], 400)
+        low, high = stats.mean_interval(deals, (-1.0, 1.0))[1:]
+        inside += low <= 4 / 400 / 6 <= high
+        narrow += high - low < 0.08
+    assert inside / 1000 >= 0.94  # Student's t alone covers 0.9
+    assert narrow / 1000 > 0.95
+
+
+def test_what_is_common_has_students_interval() -> None:
+    random = np.random.default_rng(7)
+    returns = random.choice([-1.0, 0.0, 1.0], 500)
+    assert stats.mean_interval(returns, (-1.0, 1.0)) == stats.mean_interval(returns)
+
+
+def test_an_interval_shows_its_ends_where_they_lie_unevenly() -> None:
+    assert stats.Estimate(0.5, 0.4, 0.6).spread(2) == "± 0.10"
+    assert stats.Estimate(1.0, 0.982, 1.0).spread(3, "+") == "(+0.982 to +1.000)"
 
 
 def test_win_shares() -> None:

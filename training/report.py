@@ -100,8 +100,8 @@ def _alone(report: Report) -> list[list[str]]:
 
 
 def _points(estimate: Estimate) -> str:
-    return f"{estimate.mean:+.4f} ± {estimate.half_width:.4f}"
+    return f"{estimate.mean:+.4f} {estimate.spread(4, '+')}"
 
 
 def _share(estimate: Estimate) -> str:
-    return f"{estimate.percent.mean:.1f} ± {estimate.percent.half_width:.1f} %"
+    return f"{estimate.percent.mean:.1f} {estimate.percent.spread(1)} %"
