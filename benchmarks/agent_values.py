@@ -152,13 +152,15 @@ def read_solution(path: Path, game: Game) -> Solution:
     any other file."""
     try:
         kept = json.loads(path.read_bytes())
-        if kept["kind"] != "solution":
+        if kept["kind"] != "solution" or kept.get("objective", "reward") != "reward":
             raise KeyError("kind")
         best, drifting = float(kept["best_return"]), float(kept["random_return"])
         positions, taken = int(kept["positions"]), int(kept["openings"])
         made_for = kept["game"], kept["options"]
     except (ValueError, KeyError, TypeError):
-        raise ValueError(f"{path} holds no solution; backalley solve {game.spec} --json FILE writes one.") from None
+        raise ValueError(
+            f"{path} holds no solution for the reward; backalley solve {game.spec} --json FILE writes one."
+        ) from None
     if made_for != (game.id, game.option_values):
         raise ValueError(f"{path} holds the solution of {made_for[0]} under {made_for[1]}, not of {game!r}.")
     return Solution(game.id, game.option_values, game.changed_options, best, drifting, positions, taken, 0.0, {})

@@ -2,47 +2,239 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from backalley.agents.base import View
 from backalley.agents.judging import view_at
+from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
+from backalley.envs.core.playthrough import table_in
 
-from .enumeration import FULL, linked_worths, memory
-from .exact import SMALLEST, check_solvable, larger
+from . import results
+from .enumeration import FULL, FURTHER, TRIED, Objective, linked_worths, memory, refill
+from .exact import COLUMNS, SMALLEST, check_counted, check_objective, check_solvable, larger, objective_of
+from .report import options_text
+from .tabular import Figures, Tabular
+
+Progress = Callable[[int, int, str], None]
+"""Called with the first cards tried and those to try, and how many positions are solved, in words."""
+_EVERY = 0.2
+"""Seconds between two calls."""
 
 
 class BestPlay:
     """Exact values of actions, one table after another; positions solved for one are remembered for the next."""
 
-    def __init__(self, game: str | GameType | Game) -> None:
-        """Raises Unsolvable in a sentence for a game with hidden cards."""
-        self.game = game_of(game)
+    def __init__(self, game: str | GameType | Game, objective: Objective | str = Objective.REWARD) -> None:
+        """Raises Unsolvable in a sentence for a game with hidden cards, or where seats would have to share an
+        `objective` other than the reward; it is given as to `exact.solve`."""
+        self.game, self.objective = game_of(game), objective_of(objective)
         check_solvable(self.game)
-        self._store = memory(self.game, SMALLEST)
+        check_objective(self.game, self.objective)
+        self._store = memory(self.game, SMALLEST, self.objective)
         self._entry = linked_worths(self.game, self._store)
 
-    def values(self, table: Any, *, row: int = 0) -> npt.NDArray[np.float64]:
-        """What the seat to act gains on average from here on by each action [A], everybody playing best afterwards, in
-        the game's rewards; NaN where an action is not legal.
+    @property
+    def positions(self) -> int:
+        """How many positions are remembered."""
+        return int(self._store.used[0])
 
-        `table` is an environment, or a View, as `backalley.judge` takes it. Raises as that does; ValueError for a table
-        of another game, Unsolvable where there are too many positions ahead.
+    @property
+    def goes_on(self) -> bool:
+        """Whether another deal may follow in the same episode; it then counts for the game's leaf value."""
+        return bool(self._store.marks[FURTHER])
+
+    def values(self, table: Any, *, row: int = 0, progress: Progress | None = None) -> npt.NDArray[np.float64]:
+        """What the seat to act gains on average from here on by each action [A], everybody playing best afterwards, in
+        the game's rewards, or how often it reaches the objective; NaN where an action is not legal.
+
+        Where the episode goes on with another deal, that counts for the game's leaf value (`goes_on`). `table` is an
+        environment, or a View, as `backalley.judge` takes it. Raises as that does; ValueError for a table of another
+        game, Unsolvable where there are too many positions ahead.
         """
         view = view_at(table, row)
         if view.game != self.game:
             raise ValueError(f"The table is of {view.game!r}; what is solved here is {self.game!r}.")
         # Any world will do: what is hidden is the order of the cards to come, and all orders are gone through.
         state = view.determinize(np.zeros(1, np.int64), view.key)[0]
-        out = np.zeros(self.game.num_actions)
-        while not self._solved(state, out):
-            self._store = larger(self.game, self._store)
+        if self.goes_on:  # what follows depends on the score, which positions are not told apart by
+            self._store = memory(self.game, len(self._store.keys), self.objective)
+        out, tries = np.zeros(self.game.num_actions), _tries(self.game, view, state)
+        while not self._solved(state, out, tries, progress):
+            self._grow()
+        check_counted(self.game, self._store)
         return out if view.seat[0] == 0 else -out
 
-    def _solved(self, state: Any, out: npt.NDArray[np.float64]) -> bool:
+    def _grow(self) -> None:
+        """More room for what is solved, which stays."""
+        roomy = larger(self.game, self._store)
+        refill(self._store.keys, self._store.values, roomy.keys, roomy.values, roomy.used)
+        roomy.marks[FURTHER] = self._store.marks[FURTHER]
+        self._store = roomy
+
+    def _solved(self, state: Any, out: npt.NDArray[np.float64], tries: int, progress: Progress | None) -> bool:
         self._store.state[0] = state
-        self._entry(self.game.options, self._store, out)
-        return int(self._store.used[0]) != FULL
+        self._store.marks[TRIED] = 0
+        if progress is None:
+            self._entry(self.game.options, self._store, out)
+            return self.positions != FULL
+        with ThreadPoolExecutor(1) as pool:
+            job = pool.submit(self._entry, self.game.options, self._store, out)
+            try:
+                while not job.done():
+                    wait([job], _EVERY)
+                    progress(int(self._store.marks[TRIED]), tries, f"{max(self.positions, 0):,} positions")
+            except BaseException:
+                while not job.done():  # nothing goes on once the memory is full
+                    self._store.used[0] = FULL
+                    wait([job], _EVERY)
+                self._store = memory(self.game, SMALLEST, self.objective)
+                raise
+            job.result()
+        return self.positions != FULL
+
+
+def _tries(game: Game, view: View, state: Any) -> int:
+    """How many kinds of first cards there are to try, over all actions."""
+    face = game.type.enumeration
+    assert face is not None
+    left = face.deck(state)[int(face.next_card(state)) :]
+    return len({int(face.kind(int(card))) for card in left}) * int(view.action_mask[0].sum())
+
+
+@dataclass(frozen=True)
+class PositionValues(Tabular):
+    """What `position_values` found, for the seat to act."""
+
+    game: str
+    options: dict[str, Any]
+    changed: dict[str, Any]
+    deck: str
+    """The cards dealt, where they were given; "" where a file was."""
+    seat: str
+    table_text: str
+    """The table, all cards open."""
+    actions: list[tuple[str, float]]
+    """Every legal action and its worth with best play from there on, best first."""
+    objective: Objective
+    goes_on: bool
+    positions: int
+    seconds: float
+    stamp: dict[str, Any]
+    command: str = ""
+
+    def figures(self) -> Figures:
+        """The table, and what each action is worth there."""
+        sign = "+" if self.objective == Objective.REWARD else ""
+        notes = [f"{self.positions:,} positions solved in {self.seconds:.1f} s."]
+        if self.goes_on:
+            notes.insert(
+                0,
+                "Exact for this deal; another that may follow counts for the game's leaf value, which is an estimate.",
+            )
+        return Figures(
+            f"{self.game}{options_text(self.changed)}, exactly: {self.seat} to act\n\n{self.table_text}",
+            ["action", COLUMNS[self.objective]],
+            [[name, f"{value:{sign}.9f}"] for name, value in self.actions],
+            notes,
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row for each action."""
+        return [
+            {"game": self.game, "seat": self.seat, "action": name, self.objective.name.lower(): value}
+            for name, value in self.actions
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """The values as `results.write` takes them."""
+        return {
+            "kind": "position",
+            "command": self.command,
+            "game": self.game,
+            "options": self.options,
+            "deck": self.deck,
+            "seat": self.seat,
+            "table": self.table_text,
+            "objective": self.objective.name.lower(),
+            "actions": [{"action": name, "value": value} for name, value in self.actions],
+            "another_deal_by_leaf_value": self.goes_on,
+            "positions": self.positions,
+            "seconds": self.seconds,
+            **self.stamp,
+        }
+
+
+def position_values(
+    env: AECEnv, *, objective: Objective | str = Objective.REWARD, deck: str = "", progress: Progress | None = None
+) -> PositionValues:
+    """What every action is worth at a table, exactly. Raises as `BestPlay` and its `values` do."""
+    began, game = time.perf_counter(), env.game
+    best = BestPlay(game, objective)
+    seat = int(env.engine.batch.seat[0])
+    values = best.values(env, progress=progress)
+    legal = sorted((action for action in np.flatnonzero(np.isfinite(values))), key=lambda action: -values[action])
+    return PositionValues(
+        game=game.id,
+        options=game.option_values,
+        changed=game.changed_options,
+        deck=deck,
+        seat=game.seat_name(seat),
+        table_text=game.table_str(env.engine.batch.state[0], None),
+        actions=[(game.action_str(int(action)), float(values[action])) for action in legal],
+        objective=best.objective,
+        goes_on=best.goes_on,
+        positions=best.positions,
+        seconds=time.perf_counter() - began,
+        stamp=results.stamp(__file__, game),
+    )
+
+
+def dealt_table(game: Game, deck: str, start_outcome: int | None = None, moves: Sequence[str] = ()) -> AECEnv:
+    """A table of a game after a deal of these cards, with blanks between them, in the order of dealing, and after these
+    actions. Raises ValueError in a sentence for cards that are not in the pack, or too few of them, for actions that
+    are not legal or end the deal, and where chance has something to decide before."""
+    check_solvable(game)
+    if start_outcome is None and game.num_start_outcomes > 1:
+        raise ValueError(
+            f"Before the deal chance decides one of {game.num_start_outcomes} things in {game.name}: say which "
+            f"(--start-outcome 0..{game.num_start_outcomes - 1}), or give an option that settles it."
+        )
+    cards, env = deck.split(), AECEnv(game)
+    env.reset(seed=0, options={"decks": [cards], "start_outcome": start_outcome or 0})
+    face = game.type.enumeration
+    assert face is not None
+    pack = face.deck(env.engine.batch.state[0]).copy()
+    for move in moves:
+        env.step(game.action_number(move))
+        if (
+            not env.agents
+            or env.terminations[env.agent_selection]
+            or (face.deck(env.engine.batch.state[0]) != pack).any()
+        ):
+            raise ValueError(f"The deal is over after these actions: {' '.join(moves)}. Leave the last one out.")
+    taken = int(face.next_card(env.engine.batch.state[0]))
+    if taken > len(cards):
+        raise ValueError(f"The table takes {taken} cards so far, and {len(cards)} were given: {deck!r}.")
+    return env
+
+
+def recorded_table(game: Game, path: Path, decisions: int | None = None) -> AECEnv:
+    """The table of a recorded game of `game` after so many decisions, by default after all in the file. Raises
+    PlaythroughError, or ValueError in a sentence where it is of another game, or over by then."""
+    check_solvable(game)
+    env, left = table_in(path, decisions)
+    if env.game.type is not game.type:
+        raise ValueError(f"{path} is a game of {env.game.name}; {game.name} is to be solved.")
+    if not left:
+        raise ValueError(f"The game in {path} is over by then; --decisions takes fewer.")
+    return env

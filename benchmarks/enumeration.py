@@ -8,11 +8,13 @@ card for the next one. So no rule is written a second time here. Positions with 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from backalley.agents.worlds import no_leaf_value
 from backalley.envs.core.base import Game
 from backalley.envs.core.engine import kernel_names
 from backalley.envs.core.kernel import bind, kernel
@@ -25,6 +27,16 @@ MAX_CHOSEN = 16
 """Room for cards that one deal or action takes."""
 EMPTY = -1
 FULL = -1
+OBJECTIVE, EARLY, FURTHER, TRIED = range(4)
+"""Places in `Memory.marks`."""
+
+
+class Objective(IntEnum):
+    """What an episode counts for, to seat 0."""
+
+    REWARD = 0
+    WIN = 1
+    WIN_OR_TIE = 2
 
 
 class Memory(NamedTuple):
@@ -46,9 +58,12 @@ class Memory(NamedTuple):
     tally: npt.NDArray[np.int64]
     """[MAX_DEPTH, MAX_CHOSEN, 2, kinds] for each chance node in work: how many cards of a kind are left, and where one
     lies."""
+    marks: npt.NDArray[np.int64]
+    """[4] the objective; whether a reward came before the end, or a further deal was met; kinds of first cards tried
+    at depth 0."""
 
 
-def memory(game: Game, slots: int) -> Memory:
+def memory(game: Game, slots: int, objective: Objective = Objective.REWARD) -> Memory:
     """An empty table of `slots` (a power of two) positions."""
     assert game.type.enumeration is not None
     kinds = np.array([game.type.enumeration.kind(card) for card in range(game.deck_size)], np.int64)
@@ -61,6 +76,7 @@ def memory(game: Game, slots: int) -> Memory:
         pack=np.zeros(game.deck_size, np.int64),
         kind=kinds,
         tally=np.zeros((MAX_DEPTH, MAX_CHOSEN, 2, int(kinds.max()) + 1), np.int64),
+        marks=np.array([objective, 0, 0, 0], np.int64),
     )
 
 
@@ -73,6 +89,23 @@ def find(keys: npt.NDArray[np.int64], key: int) -> int:
     while keys[slot] not in (EMPTY, key):
         slot = (slot + 1) & last
     return int(slot)
+
+
+@kernel
+def refill(
+    keys: npt.NDArray[np.int64],
+    values: npt.NDArray[np.float64],
+    new_keys: npt.NDArray[np.int64],
+    new_values: npt.NDArray[np.float64],
+    used: npt.NDArray[np.int64],
+) -> None:
+    """Put all that one memory holds into a larger, empty one: what was solved before it was full stays right."""
+    for slot in range(keys.shape[0]):
+        if keys[slot] != EMPTY:
+            other = find(new_keys, keys[slot])
+            new_keys[other] = keys[slot]
+            new_values[other, :] = values[slot]
+            used[0] += 1
 
 
 @kernel
@@ -91,7 +124,19 @@ def count_kinds(
         lies[kind] = other
 
 
-START = DEAL = LEGAL = STEP = DECK = NEXT_CARD = KEY = unbound
+@kernel
+def counted(marks: npt.NDArray[np.int64], reward: float, over: bool) -> float:
+    """What a reward of seat 0 counts for by the objective, where the episode is over or goes on."""
+    if marks[OBJECTIVE] == Objective.REWARD:
+        return reward
+    if not over:
+        if reward != 0.0:
+            marks[EARLY] = 1
+        return 0.0
+    return 1.0 if reward > 0.0 or (reward == 0.0 and marks[OBJECTIVE] == Objective.WIN_OR_TIE) else 0.0
+
+
+START = DEAL = LEGAL = STEP = DECK = NEXT_CARD = KEY = LEAF_VALUE = unbound
 """The game's kernels and its Enumeration's in the templates below."""
 
 
@@ -100,9 +145,13 @@ def value(options: Any, store: Memory, depth: int) -> tuple[float, float]:
     """What the latest action gained seat 0, and its expected return from the position at `depth`: with best play, and
     with random play."""
     state = store.state[depth]
-    gained = float(state.reward[0])
+    gained = counted(store.marks, float(state.reward[0]), state.seat == OVER)
     state.reward[:] = 0
     if state.seat == OVER or store.used[0] == FULL:
+        return gained, gained
+    if state.seat == CHANCE:  # a pack for another deal
+        store.marks[FURTHER] = 1
+        gained += float(LEAF_VALUE(options, state, 0))
         return gained, gained
     key = KEY(options, state)
     slot = find(store.keys, key)
@@ -180,13 +229,15 @@ def outcome(options: Any, store: Memory, depth: int, action: int, chosen: int) -
             deck[place], deck[other] = deck[other], deck[place]
             more = try_out(options, store, depth, action) > chosen + 1
             if not more and store.state[depth + 1].seat == OVER:
-                gain = float(store.state[depth + 1].reward[0])
+                gain = counted(store.marks, float(store.state[depth + 1].reward[0]), True)
                 drifted = gain
             elif not more:
                 gain, drifted = value(options, store, depth + 1)
             else:
                 gain, drifted = outcome(options, store, depth, action, chosen + 1)
             deck[place], deck[other] = deck[other], deck[place]
+            if depth + chosen == 0:
+                store.marks[TRIED] += 1
             best += count[kind] * gain
             drifting += count[kind] * drifted
     return best / (deck.shape[0] - place), drifting / (deck.shape[0] - place)
@@ -230,7 +281,8 @@ def solver_names(game: Game) -> dict[str, Callable[..., Any]]:
     """The game's kernels by the names that these templates call them."""
     face = game.type.enumeration
     assert face is not None
-    return {**kernel_names(game.type), "DECK": face.deck, "NEXT_CARD": face.next_card, "KEY": face.key}
+    own = {"DECK": face.deck, "NEXT_CARD": face.next_card, "KEY": face.key}
+    return {**kernel_names(game.type), **own, "LEAF_VALUE": game.type.leaf_value or no_leaf_value}
 
 
 def openings(game: Game) -> Iterator[tuple[float, list[int]]]:

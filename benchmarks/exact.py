@@ -22,12 +22,16 @@ from backalley.envs.core.catalogue import game as game_of
 from backalley.envs.core.durable import Unfinished
 
 from . import results
-from .enumeration import EMPTY, FULL, Memory, linked, memory, openings
+from .enumeration import EARLY, EMPTY, FULL, OBJECTIVE, Memory, Objective, linked, memory, openings
 from .report import options_text
 from .tabular import Figures, Tabular
 
 SMALLEST, _LARGEST = 1 << 20, 1 << 28
 """Slots of a memory."""
+PLAYS = ("best", "random")
+GOALS = {Objective.REWARD: "gain the most", Objective.WIN: "win", Objective.WIN_OR_TIE: "win or tie"}
+COLUMNS = {Objective.REWARD: "expected return", Objective.WIN: "wins", Objective.WIN_OR_TIE: "wins and ties"}
+"""What an objective comes to, in words."""
 
 
 class Unsolvable(ValueError):
@@ -48,11 +52,13 @@ class Solution(Tabular):
     changed: dict[str, Any]
     """Those options that differ from their defaults."""
     best_return: float
+    """What the objective comes to with best play: the expected return, or how often seat 0 wins, or does not lose."""
     random_return: float
     positions: int
     openings: int
     seconds: float
     stamp: dict[str, Any]
+    objective: Objective = Objective.REWARD
     command: str = ""
 
     @property
@@ -64,19 +70,30 @@ class Solution(Tabular):
     def figures(self) -> Figures:
         """Expected returns of best and of random play, and what it took to find them."""
         best, drifting = self.even_money
+        title = f"{self.game}{options_text(self.changed)}, exactly"
+        notes = [f"{self.positions:,} positions solved after {self.openings:,} openings in {self.seconds:.1f} s."]
+        if self.objective != Objective.REWARD:
+            shares = [["best", f"{self.best_return:.9f}"], ["random", f"{self.random_return:.9f}"]]
+            return Figures(
+                f"{title}, played to {GOALS[self.objective]}", ["play", COLUMNS[self.objective]], shares, notes
+            )
         return Figures(
-            f"{self.game}{options_text(self.changed)}, exactly",
+            title,
             ["play", "expected return", "wins (a tie counts half)"],
             [
                 ["best", f"{self.best_return:+.9f}", f"{best:.9f}"],
                 ["random", f"{self.random_return:+.9f}", f"{drifting:.9f}"],
             ],
-            [f"{self.positions:,} positions solved after {self.openings:,} openings in {self.seconds:.1f} s."],
+            notes,
         )
 
     def records(self) -> list[dict[str, Any]]:
         """A row for best play, and one for random play."""
-        plays = zip(("best", "random"), (self.best_return, self.random_return), self.even_money, strict=True)
+        gains = (self.best_return, self.random_return)
+        if self.objective != Objective.REWARD:
+            column = self.objective.name.lower()
+            return [{"game": self.game, "play": play, column: gain} for play, gain in zip(PLAYS, gains, strict=True)]
+        plays = zip(PLAYS, gains, self.even_money, strict=True)
         return [{"game": self.game, "play": play, "return": gain, "wins": wins} for play, gain, wins in plays]
 
     def to_json(self) -> dict[str, Any]:
@@ -86,6 +103,7 @@ class Solution(Tabular):
             "command": self.command,
             "game": self.game,
             "options": self.options,
+            "objective": self.objective.name.lower(),
             "best_return": self.best_return,
             "random_return": self.random_return,
             "positions": self.positions,
@@ -98,22 +116,28 @@ class Solution(Tabular):
 def solve(
     game: str | GameType | Game,
     *,
+    objective: Objective | str = Objective.REWARD,
     num_threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
     keep: Path | None = None,
 ) -> Solution:
     """The exact expected return of seat 0 under best play (of both seats, where there are two) and under random play.
 
+    With an `objective` other than `reward`, in a game of one seat: how often it wins (`win`), or does not lose
+    (`win_or_tie`), where it plays for that alone; a win is a return above 0, a tie one of 0.
     `progress(done, all)` is called after every group of openings. With `keep`, the file that the solution will be
     written to (`results.write`), solved groups are kept beside it until then, and the same call goes on from them.
-    Raises Unsolvable for a game with hidden cards, ValueError where unfinished work of another task lies beside `keep`.
+    Raises Unsolvable for a game with hidden cards, or with too many deals, ValueError where unfinished work of another
+    task lies beside `keep`.
     """
-    game = game_of(game)
-    check_solvable(game)
+    game, objective = game_of(game), objective_of(objective)
+    check_whole(game, objective)
     began = time.perf_counter()
     stamp = results.stamp(__file__, game)
-    unfinished = Unfinished(keep, {"solution of": game.id, "options": game.option_values}, stamp["sources"])
-    work = _Work(game, unfinished, progress)
+    task = {"solution of": game.id, "options": game.option_values}
+    task |= {} if objective == Objective.REWARD else {"objective": objective.name.lower()}
+    unfinished = Unfinished(keep, task, stamp["sources"])
+    work = _Work(game, objective, unfinished, progress)
     try:
         work.share_out(num_threads)
     except BaseException:
@@ -130,7 +154,18 @@ def solve(
         openings=work.total,
         seconds=time.perf_counter() - began,
         stamp=stamp,
+        objective=objective,
     )
+
+
+def objective_of(given: Objective | str) -> Objective:
+    """An objective by name. Raises ValueError in a sentence."""
+    if isinstance(given, Objective):
+        return given
+    names = [one.name.lower() for one in Objective]
+    if given not in names:
+        raise ValueError(f"The objective is {given!r}; there are {', '.join(names)}.")
+    return Objective(names.index(given))
 
 
 def check_solvable(game: Game) -> None:
@@ -141,6 +176,32 @@ def check_solvable(game: Game) -> None:
         )
 
 
+def check_whole(game: Game, objective: Objective) -> None:
+    """Raises Unsolvable in a sentence for a game that cannot be solved from its beginning, or not by this objective."""
+    check_solvable(game)
+    if game.type.enumeration_split is None:
+        raise Unsolvable(
+            f"{game.name} is solved from a position, not from its beginning: all is public but the order of the stub, "
+            "but there are too many deals to go through. Give a deal (--deck) or a recorded game (--from)."
+        )
+    check_objective(game, objective)
+
+
+def check_objective(game: Game, objective: Objective) -> None:
+    """Raises Unsolvable in a sentence where seats would have to share an objective."""
+    if game.num_seats > 1 and objective != Objective.REWARD:
+        raise Unsolvable(
+            f"{game.name} has {game.num_seats} seats, of which one gains what the other loses: it is solved for the "
+            f"reward, and not for {objective.name.lower()}."
+        )
+
+
+def check_counted(game: Game, store: Memory) -> None:
+    """Raises Unsolvable in a sentence where rewards came before the end, of which only the sum says who won."""
+    if store.marks[EARLY]:
+        raise Unsolvable(f"{game.name} rewards before the end, so it is solved for the reward alone.")
+
+
 def larger(game: Game, store: Memory) -> Memory:
     """An empty memory for four times as many positions. Raises Unsolvable where that is too much."""
     slots = 4 * len(store.keys)
@@ -148,7 +209,7 @@ def larger(game: Game, store: Memory) -> Memory:
         raise Unsolvable(
             f"{game.name} has more than {_LARGEST:,} positions after one opening; that is too many to solve."
         )
-    return memory(game, slots)
+    return memory(game, slots, Objective(int(store.marks[OBJECTIVE])))
 
 
 def grouped_openings(game: Game) -> dict[str, Group]:
@@ -167,8 +228,10 @@ def grouped_openings(game: Game) -> dict[str, Group]:
 class _Work:
     """The groups of openings: those that are solved, and those that are left."""
 
-    def __init__(self, game: Game, unfinished: Unfinished, progress: Callable[[int, int], None] | None) -> None:
-        self.game = game
+    def __init__(
+        self, game: Game, objective: Objective, unfinished: Unfinished, progress: Callable[[int, int], None] | None
+    ) -> None:
+        self.game, self.objective = game, objective
         self.groups = grouped_openings(game)
         self.total = sum(len(group) for group in self.groups.values())
         kept = unfinished.load()
@@ -188,7 +251,7 @@ class _Work:
 
     def share_out(self, num_threads: int) -> None:
         """Solve what is left on so many threads. Raises what one of them raised."""
-        stores = [memory(self.game, SMALLEST) for _ in range(num_threads)]
+        stores = [memory(self.game, SMALLEST, self.objective) for _ in range(num_threads)]
         entry = linked(self.game, stores[0], next(iter(self.groups.values()))[0][2])
         with ThreadPoolExecutor(num_threads) as pool:
             try:
@@ -206,6 +269,7 @@ class _Work:
                 return
             while (found := self._solve(self.groups[name], store, entry))[2] == FULL:
                 store = larger(self.game, store)
+            check_counted(self.game, store)
             with self._lock:
                 self.solved[name] = found
                 self._unfinished.save_at_times(self.to_arrays)

@@ -8,6 +8,8 @@ from backalley.envs.core.catalogue import game as game_of
 
 from . import comparison, costs, standing
 from .cells import Found, Line, agent, given_options, interval, mean, options, percent, title
+from .enumeration import Objective
+from .exact import COLUMNS, GOALS, PLAYS, objective_of
 from .tabular import Figures, markdown
 
 
@@ -52,13 +54,32 @@ def _alone(files: Sequence[Found]) -> Iterable[Line]:
 def _exact(files: Sequence[Found]) -> Iterable[Line]:
     """Exact values, best and random play."""
     for found in files:
-        for play in ("best", "random"):
+        goal = objective_of(found.get("objective", "reward"))
+        for play in PLAYS:
             gain = found[f"{play}_return"]
+            reward = {"return": f"{gain:+.9f}", "wins, a tie counting half": f"{(1 + gain) / 2:.9f}"}
             yield {
                 "game": title(found),
-                "play": play,
-                "return": f"{gain:+.9f}",
-                "wins, a tie counting half": f"{(1 + gain) / 2:.9f}",
+                "options": options(found),
+                "play": f"{play}, to {GOALS[goal]}" if goal else play,
+                **(reward if goal == Objective.REWARD else {COLUMNS[goal]: f"{gain:.9f}"}),
+                "positions": f"{found['positions']:,}",
+            }
+
+
+def _positions(files: Sequence[Found]) -> Iterable[Line]:
+    """What every action is worth at given positions, exactly."""
+    for found in files:
+        best = max(found["actions"], key=lambda one: one["value"])
+        for one in found["actions"]:
+            yield {
+                "game": title(found),
+                "options": options(found),
+                "deal": f"`{found['deck']}`" if found["deck"] else "",
+                "to act": found["seat"],
+                "action": f"`{one['action']}`",
+                COLUMNS[objective_of(found["objective"])]: f"{one['value']:+.9f}",
+                "": "best" if one is best else "",
                 "positions": f"{found['positions']:,}",
             }
 
@@ -197,6 +218,7 @@ KINDS: dict[str, Callable[[Sequence[Found]], Iterable[Line] | str]] = {
     "strength": _strength,
     "alone": _alone,
     "exact": _exact,
+    "positions": _positions,
     "gaps": _gaps,
     "exploitability": _exploitability,
     "speed": _speed,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from ..core.kernel import kernel
 from ..core.parts import Enumeration
 from .rules import is_push_hand
-from .state import SHOW_CARDS, TEN, DealerState, HandOptions, HandState
+from .state import ACE, LIMIT, MAX_DRAWS, SHOW_CARDS, TEN, DealerState, HandOptions, HandState, Method, Verdict
 from .stub import value
 
 
@@ -52,6 +52,37 @@ def dealer_key(options: HandOptions, state: DealerState) -> int:
     for place in range(SHOW_CARDS):
         packed = packed * 11 + (value(int(state.show[place])) if place >= int(state.draws[0]) else 0)
     return packed
+
+
+@kernel
+def hand_code(state: DealerState, seat: int, may_stand: bool) -> int:
+    """What the rest of a deal depends on in one of two hands, below 8,192. Where it goes on: its total, the draws made
+    and, if it may stand with what it has, its player total. Where it was won: by what, and with which totals; all hands
+    that were not won are alike."""
+    total, player_total = int(state.total[seat]), int(state.player_total[seat])
+    if int(state.method[seat]) == Method.NONE:
+        held = player_total + 1 if may_stand and int(state.advantage[seat]) > 0 else 0
+        return 1 + (total * MAX_DRAWS + int(state.draws[seat])) * (LIMIT + 2) + held
+    if int(state.verdict[seat]) != Verdict.WIN:
+        return 0
+    return 2048 + (int(state.method[seat]) * 32 + player_total) * 32 + total
+
+
+@kernel
+def two_hands_key(state: DealerState, may_stand: bool) -> int:
+    """What the rest of a deal of two hands depends on: the stub's cards by value, both hands, who acts, and the show
+    cards that a hand may still use."""
+    packed = int(state.seat)
+    used = SHOW_CARDS
+    for seat in range(2):
+        packed = packed * 8192 + hand_code(state, seat, may_stand)
+        if int(state.method[seat]) == Method.NONE:
+            used = min(used, int(state.draws[seat]))
+    for place in range(SHOW_CARDS):
+        packed = packed * 11 + (value(int(state.show[place])) if place >= used else 0)
+    for number in range(ACE, TEN):
+        packed = packed * 5 + int(state.left[number - 1])
+    return packed * 17 + int(state.left[TEN - 1])
 
 
 ENUMERATION = Enumeration(deck, next_card, kind, key)

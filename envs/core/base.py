@@ -108,9 +108,9 @@ class GameType:
     seat_names: tuple[str, ...] = ()
     enumeration: Enumeration | None = None
     """For exact solution, where everything but the order of the stub is public."""
-    enumeration_split: int = 0
+    enumeration_split: int | None = 0
     """How many leading cards of the deal the exact solver fixes, to solve what follows as one problem with a memory of
-    its own."""
+    its own. None: all deals are too many, and it solves from a position alone."""
     max_decisions: Callable[[Any], int] | None = None
     """Decisions after which an episode is truncated; None where the rules end it."""
     sides: Callable[[Any], Sequence[int]] | None = None

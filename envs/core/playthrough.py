@@ -10,6 +10,7 @@ A change of rules that alters one needs a new version of the game.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -167,6 +168,34 @@ def replay(path: Path) -> Iterator[str]:
     Raises PlaythroughError where a move is not legal, or anything shown or won differs from what was recorded.
     """
     kept = load(path)
+    env = _dealt(path, kept)
+    game, returns = env.game, np.zeros(env.engine.num_seats)
+    yield game.table_str(env.engine.batch.state[0], None)
+    for number, (seat, name) in enumerate(_moves(path, kept, env), start=1):
+        returns += env.engine.batch.reward[0]
+        yield (f"{number}. {game.seat_name(seat)}: {name}\n{game.table_str(env.engine.batch.state[0], None)}")
+    if env.engine.batch.seat[0] != OVER:
+        raise PlaythroughError(f"{path} ends after {len(kept['moves'])} moves, before the game is over.")
+    if not np.allclose(returns, kept["returns"], atol=1e-5):
+        raise PlaythroughError(f"{path}: the returns are {returns.tolist()}, and {kept['returns']} were recorded.")
+    yield "Returns: " + ", ".join(f"{game.seat_name(seat)} {value:g}" for seat, value in enumerate(returns))
+
+
+def table_in(path: Path, decisions: int | None = None) -> tuple[AECEnv, bool]:
+    """The table of a recorded game after so many decisions, by default all that the file holds, and whether anybody is
+    to act there. Raises as `replay` does, and ValueError in a sentence for more decisions than there are."""
+    kept = load(path)
+    made = len(kept["moves"])
+    if decisions is not None and not 0 <= decisions <= made:
+        raise ValueError(f"The game in {path} has {made:,} decisions; {decisions:,} were asked for.")
+    env = _dealt(path, kept)
+    for _ in itertools.islice(_moves(path, kept, env), decisions):
+        pass
+    return env, bool(env.engine.batch.seat[0] >= 0)
+
+
+def _dealt(path: Path, kept: dict[str, Any]) -> AECEnv:
+    """The table of a file before its first move."""
     game = game_of(kept["game"])
     if kept["version"] != game.version:
         raise PlaythroughError(
@@ -181,8 +210,11 @@ def replay(path: Path) -> Iterator[str]:
         raise PlaythroughError(f"{path} is damaged: {error}") from None
     if len(kept["returns"]) != game.num_seats:
         raise PlaythroughError(f"{path} is damaged: {game.num_seats} seats, and {len(kept['returns'])} returns.")
-    returns = np.zeros(env.engine.num_seats)
-    yield game.table_str(env.engine.batch.state[0], None)
+    return env
+
+
+def _moves(path: Path, kept: dict[str, Any], env: AECEnv) -> Iterator[tuple[int, str]]:
+    """Play move after move, each of which is compared with what was recorded: the seats and the actions' names."""
     for number, (move, expected) in enumerate(zip(kept["moves"], kept["shown"][1:], strict=True), start=1):
         seat, colon, name = move.partition(": ")
         if not colon or not seat.isdecimal():
@@ -190,20 +222,14 @@ def replay(path: Path) -> Iterator[str]:
         if env.engine.batch.seat[0] != int(seat):
             raise PlaythroughError(f"{path}, move {number} ({move}): seat {int(env.engine.batch.seat[0])} is to act.")
         try:
-            env.step(game.action_number(name))
+            env.step(env.game.action_number(name))
         except ValueError as error:
             raise PlaythroughError(f"{path}, move {number} ({move}): {error}") from None
-        returns += env.engine.batch.reward[0]
         if _digest(env) != expected:
             raise PlaythroughError(
                 f"{path}, after move {number} ({move}): mask, rewards or an observation differ from what was recorded."
             )
-        yield (f"{number}. {game.seat_name(int(seat))}: {name}\n{game.table_str(env.engine.batch.state[0], None)}")
-    if env.engine.batch.seat[0] != OVER:
-        raise PlaythroughError(f"{path} ends after {len(kept['moves'])} moves, before the game is over.")
-    if not np.allclose(returns, kept["returns"], atol=1e-5):
-        raise PlaythroughError(f"{path}: the returns are {returns.tolist()}, and {kept['returns']} were recorded.")
-    yield "Returns: " + ", ".join(f"{game.seat_name(seat)} {value:g}" for seat, value in enumerate(returns))
+        yield int(seat), name
 
 
 @click.group()

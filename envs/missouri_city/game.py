@@ -12,6 +12,7 @@ from ..core.parts import Kernels
 from . import VERSION, observation, rules, text
 from .bot import BOTS
 from .observation import Observation
+from .positions import ENUMERATION
 from .state import DealtFirst, Options, State
 
 GAME = GameType(
@@ -43,4 +44,6 @@ GAME = GameType(
     num_start_outcomes=lambda options: 2 if options.dealt_first == DealtFirst.RANDOM else 1,
     seat_names=text.SEAT_NAMES,
     leaf_value=rules.leaf_value,
+    enumeration=ENUMERATION,
+    enumeration_split=None,
 )

@@ -103,6 +103,26 @@ def speed(
     show_default=True,
     help="With --agent: positions rarer than this after their opening are followed by lot; 0 follows all.",
 )
+@click.option(
+    "--objective",
+    type=click.Choice(["reward", "win", "win_or_tie"]),
+    default="reward",
+    show_default=True,
+    help="What is played for, in a game of one seat: the mean return, or how often it wins, or does not lose.",
+)
+@click.option(
+    "--from",
+    "recorded",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Solve the position in this recorded game, which says the options: what every action is worth there.",
+)
+@click.option("--decisions", type=click.IntRange(0), help="With --from: after so many decisions; by default after all.")
+@click.option(
+    "--deck", metavar="CARDS", help="Solve the position after this deal: cards in the order of dealing, as in '4S TH'."
+)
+@click.option("--moves", metavar="ACTIONS", help="With --deck: and after these actions.")
+@click.option("--start-outcome", type=click.IntRange(0), help="With --deck: what chance decided before the deal.")
 @threads_option
 @json_option
 def solve(
@@ -111,21 +131,57 @@ def solve(
     agents: tuple[str, ...],
     best: Path | None,
     least: float,
+    objective: str,
+    recorded: Path | None,
+    decisions: int | None,
+    deck: str | None,
+    moves: str | None,
+    start_outcome: int | None,
     threads: int,
     path: Path | None,
 ) -> None:
-    """Solve GAME exactly. Only games that hide nothing but the order of the stub can be solved."""
+    """Solve GAME exactly. Only games that hide nothing but the order of the stub: from the beginning or, by --from or
+    --deck, from a position."""
+    if not agents and (best is not None or least):
+        raise click.UsageError("--best and --least go with --agent.")
+    if agents and objective != "reward":
+        raise click.UsageError("--agent goes with the objective reward alone.")
+    if recorded is not None and (deck is not None or given):
+        raise click.UsageError("--from says deal and options by itself; leave --deck and --option out.")
+    if decisions is not None and recorded is None:
+        raise click.UsageError("--decisions goes with --from.")
+    if deck is None and (moves is not None or start_outcome is not None):
+        raise click.UsageError("--moves and --start-outcome go with --deck.")
+    found = game_of(game, given)
+    check_place(path)
+    if recorded is not None or deck is not None:
+        if agents:
+            raise click.UsageError("--agent is for whole games; at a position every action has its value.")
+        from backalley.benchmarks.best_play import dealt_table, position_values, recorded_table
+
+        if recorded is not None:
+            env = recorded_table(found, recorded, decisions)
+        else:
+            env = dealt_table(found, deck or "", start_outcome, (moves or "").split())
+        with progress_bar("first cards") as progress:
+            position = position_values(env, objective=objective, deck=deck or "", progress=progress)
+        settings = {"from": recorded, "decisions": decisions, "deck": deck, "moves": moves}
+        line = command_line(
+            "solve", found.spec, given=given, **settings, start_outcome=start_outcome,
+            objective=objective if objective != "reward" else None, json=path,
+        )  # fmt: skip
+        position = dataclasses.replace(position, command=line)
+        click.echo(position.table())
+        write(path, position.to_json())
+        again(line)
+        return
     from backalley.benchmarks.agent_values import agent_values, read_solution
     from backalley.benchmarks.exact import solve as run
 
-    if not agents and (best is not None or least):
-        raise click.UsageError("--best and --least go with --agent.")
-    found = game_of(game, given)
-    check_place(path)
     players = agents_of(found, agents)
     if best is None:
         with progress_bar("openings") as progress:
-            solution = run(found, num_threads=threads, progress=progress, keep=path)
+            solution = run(found, objective=objective, num_threads=threads, progress=progress, keep=path)
     else:
         solution = read_solution(best, found)
     report: Solution | AgentValues = solution
@@ -133,7 +189,10 @@ def solve(
         with progress_bar("openings") as progress:
             report = agent_values(found, players, solution, least=least, num_threads=threads, progress=progress)
     words = [found.spec] + [word for agent in agents for word in ("--agent", agent)]
-    line = command_line("solve", *words, given=given, best=best, least=least or None, json=path)
+    line = command_line(
+        "solve", *words, given=given, best=best, least=least or None,
+        objective=objective if objective != "reward" else None, json=path,
+    )  # fmt: skip
     report = dataclasses.replace(report, command=line)
     click.echo(report.table())
     write(path, report.to_json())

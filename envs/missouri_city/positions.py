@@ -1,0 +1,17 @@
+"""What the exact solver has to know of Missouri City Backhand: all lies open but the order of the stub."""
+
+from __future__ import annotations
+
+from ..backhand_series import enumeration as series
+from ..core.kernel import kernel
+from ..core.parts import Enumeration
+from .state import Options, State
+
+
+@kernel
+def key(options: Options, state: State) -> int:
+    """What the rest of a deal depends on."""
+    return series.two_hands_key(state, bool(options.stand_pat))
+
+
+ENUMERATION = Enumeration(series.deck, series.next_card, series.kind, key)
