@@ -7,6 +7,7 @@ card for the next one. So no rule is written a second time here. Positions with 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.worlds import no_leaf_value
-from backalley.envs.core.base import Game
+from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.engine import kernel_names
 from backalley.envs.core.kernel import bind, kernel
 from backalley.envs.core.parts import CHANCE, OVER
@@ -267,22 +268,26 @@ def lay_out(options: Any, store: Memory, start_outcome: int, leading: npt.NDArra
 
 def linked(game: Game, store: Memory, leading: npt.NDArray[np.int64]) -> Callable[..., tuple[float, float]]:
     """`solve_from` for this game, compiled for arguments of these kinds."""
-    made = specialise([value, try_out, outcome, lay_out, solve_from], solver_names(game), keep=False)["solve_from"]
-    return bind(made, game.options, store, 0, leading)
+    return bind(_specialised(game.type)["solve_from"], game.options, store, 0, leading)
 
 
 def linked_worths(game: Game, store: Memory) -> Callable[..., None]:
     """`worths` for this game, compiled for arguments of these kinds."""
-    made = specialise([value, try_out, outcome, worths], solver_names(game), keep=False)["worths"]
-    return bind(made, game.options, store, np.zeros(game.num_actions))
+    return bind(_specialised(game.type)["worths"], game.options, store, np.zeros(game.num_actions))
 
 
-def solver_names(game: Game) -> dict[str, Callable[..., Any]]:
+@functools.cache
+def _specialised(game: GameType) -> dict[str, Callable[..., Any]]:
+    """This file's templates for one game: compiled once in a process, since they call each other in a circle."""
+    return specialise([value, try_out, outcome, lay_out, solve_from, worths], solver_names(game), keep=False)
+
+
+def solver_names(game: GameType) -> dict[str, Callable[..., Any]]:
     """The game's kernels by the names that these templates call them."""
-    face = game.type.enumeration
+    face = game.enumeration
     assert face is not None
     own = {"DECK": face.deck, "NEXT_CARD": face.next_card, "KEY": face.key}
-    return {**kernel_names(game.type), **own, "LEAF_VALUE": game.type.leaf_value or no_leaf_value}
+    return {**kernel_names(game), **own, "LEAF_VALUE": game.leaf_value or no_leaf_value}
 
 
 def openings(game: Game) -> Iterator[tuple[float, list[int]]]:

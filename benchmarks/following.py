@@ -246,7 +246,7 @@ class Following(NamedTuple):
 def linked(game: Game) -> Following:
     """`open_ledger`, `thin` and `follow` for a game."""
     templates = [slot_of, land, try_out, lay_out, begin_choice, spread, open_ledger, thin, follow]
-    made = specialise(templates, solver_names(game))
+    made = specialise(templates, solver_names(game.type))
     store, layer, space = memory(game, 2), ledger(game, 2), room(game)
     return Following(
         bind(made["open_ledger"], game.options, store, layer, space, 0, np.zeros(1, np.int64)),
