@@ -41,6 +41,23 @@ def methods_means(files: Sequence[Found]) -> Iterator[Line]:
             yield {"game": title(found), **line}
 
 
+def beginnings(files: Sequence[Found]) -> str:
+    """What comes of beginning from the best bot, and from nothing, in a sentence."""
+    (found,) = files
+    best = found["against"][0]
+
+    def wins(method: str) -> str:
+        shares = [100 * row["against"][best]["win_share"]["mean"] for row in rows_of(found, method)]
+        return f"{float(np.mean(shares)):.1f} %"
+
+    return (
+        f"That is no beginning from nothing. With {found['processor_seconds']:g} s of processor time for each run, the mean of "
+        f"{len(rows_of(found, FIRST))} runs wins {wins(FIRST)} against `{best}` where it begins from that bot, {wins('ppo')} by "
+        f"PPO from nothing, and {wins('gains')} where a plain network learns from the same playouts without being shown what "
+        f"the bot would do (`gains`); `{found['command']}` measured them."
+    )
+
+
 def rows_of(found: Found, method: str) -> list[Found]:
     """The rows of a way to train, in the order of their seeds."""
     rows = [row for row in found["rows"] if row["method"] == method]
