@@ -51,10 +51,10 @@ def beginnings(files: Sequence[Found]) -> str:
         return f"{float(np.mean(shares)):.1f} %"
 
     return (
-        f"That is no beginning from nothing. With {found['processor_seconds']:g} s of processor time for each run, the mean of "
-        f"{len(rows_of(found, FIRST))} runs wins {wins(FIRST)} against `{best}` where it begins from that bot, {wins('ppo')} by "
-        f"PPO from nothing, and {wins('gains')} where a plain network learns from the same playouts without being shown what "
-        f"the bot would do (`gains`); `{found['command']}` measured them."
+        f"From nothing it is harder. Of {found['processor_seconds']:g} s of processor time comes, as the mean of "
+        f"{len(rows_of(found, FIRST))} runs, a policy that wins {wins(FIRST)} against `{best}` where it begins from that "
+        f"bot, and {wins('ppo')} where it begins from nothing (`ppo`); {wins('gains')} for a plain network that learns from "
+        f"the same playouts and is not shown what the bot would do (`gains`). Measured by `{found['command']}`."
     )
 
 
