@@ -50,11 +50,12 @@ def beginnings(files: Sequence[Found]) -> str:
         shares = [100 * row["against"][best]["win_share"]["mean"] for row in rows_of(found, method)]
         return f"{float(np.mean(shares)):.1f} %"
 
+    runs, seconds = len(rows_of(found, FIRST)), f"{found['processor_seconds']:g}"
     return (
-        f"From nothing it is harder. Of {found['processor_seconds']:g} s of processor time comes, as the mean of "
-        f"{len(rows_of(found, FIRST))} runs, a policy that wins {wins(FIRST)} against `{best}` where it begins from that "
-        f"bot, and {wins('ppo')} where it begins from nothing (`ppo`); {wins('gains')} for a plain network that learns from "
-        f"the same playouts and is not shown what the bot would do (`gains`). Measured by `{found['command']}`."
+        f"From nothing it is harder. In {seconds} s of processor time, as the mean of {runs} runs, comes a policy that "
+        f"wins {wins(FIRST)} against `{best}` where it begins from that bot, and {wins('ppo')} where it begins from "
+        f"nothing (`ppo`); {wins('gains')} for a plain network that learns from the same playouts and is not shown "
+        f"what the bot would do (`gains`). Measured by `{found['command']}`."
     )
 
 
