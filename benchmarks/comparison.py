@@ -41,6 +41,24 @@ def methods_means(files: Sequence[Found]) -> Iterator[Line]:
             yield {"game": title(found), **line}
 
 
+def beginnings(files: Sequence[Found]) -> str:
+    """What comes of beginning from the best bot, and from nothing, in a sentence."""
+    (found,) = files
+    best = found["against"][0]
+
+    def wins(method: str) -> str:
+        shares = [100 * row["against"][best]["win_share"]["mean"] for row in rows_of(found, method)]
+        return f"{float(np.mean(shares)):.1f} %"
+
+    runs, seconds = len(rows_of(found, FIRST)), f"{found['processor_seconds']:g}"
+    return (
+        f"From nothing it is harder. In {seconds} s of processor time, as the mean of {runs} runs, comes a policy that "
+        f"wins {wins(FIRST)} against `{best}` where it begins from that bot, and {wins('ppo')} where it begins from "
+        f"nothing (`ppo`); {wins('gains')} for a plain network that learns from the same playouts and is not shown "
+        f"what the bot would do (`gains`). Measured by `{found['command']}`."
+    )
+
+
 def rows_of(found: Found, method: str) -> list[Found]:
     """The rows of a way to train, in the order of their seeds."""
     rows = [row for row in found["rows"] if row["method"] == method]

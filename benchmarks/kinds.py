@@ -217,10 +217,12 @@ KINDS: dict[str, Callable[[Sequence[Found]], Iterable[Line] | str]] = {
     "ladder": standing.ladder,
     "ladders": standing.ladders,
     "cross": standing.cross,
+    "cross_wins": standing.cross_wins,
     "searches": costs.searches,
     "crowds": costs.crowds,
     "methods": comparison.methods,
     "methods_means": comparison.methods_means,
+    "beginnings": comparison.beginnings,
 }
 """The kinds of tables, and of sentences, by name."""
 MADE_BY = {

@@ -73,6 +73,24 @@ def cross(files: Sequence[Found]) -> Iterator[Line]:
             yield line
 
 
+def cross_wins(files: Sequence[Found]) -> Iterator[Line]:
+    """Who wins how many games of whom, in the order of `cross`."""
+    for found in files:
+        agents, wins = found["agents"], {(one["agent"], one["against"]): one for one in found["standings"]}
+        order = sorted(range(len(agents)), key=lambda number: -agents[number]["rating"]["mean"])
+        for number in order:
+            rating = Estimate(**agents[number]["rating"])
+            line = {"agent": label(agents[number]), "Elo": f"{rating.mean:.0f} {rating.spread(0)}"}
+            for other in order:
+                if number == other:
+                    shown = "·"
+                else:
+                    share = Estimate(**wins[number, other]["win_share"]).percent
+                    shown = f"{share.mean:.2f} {share.spread(2)} %"
+                line[f"against {label(agents[other])}"] = shown
+            yield line
+
+
 def _cell(agents: Sequence[Found], gains: Any, number: int, other: int, digits: int) -> str:
     if number == other:
         return "·"

@@ -121,7 +121,8 @@ def mean_interval(deals: Floats, bounds: tuple[float, float] | None = None) -> E
         return Estimate(mean, mean - reach, mean + reach)
     least, most = bounds
     usual = _usual(deals, least, most)
-    above, below = (np.maximum(deals - usual, 0.0), most - usual), (np.maximum(usual - deals, 0.0), usual - least)
+    apart = np.where(np.abs(deals - usual) <= _TIED * (most - least), 0.0, deals - usual)
+    above, below = (np.maximum(apart, 0.0), most - usual), (np.maximum(-apart, 0.0), usual - least)
     if sum(_events(values, room)[0] for values, room in (above, below)) >= FEW:
         return Estimate(mean, max(least, mean - reach), min(most, mean + reach))
     up, down = rare_interval(*above), rare_interval(*below)
@@ -158,7 +159,7 @@ def _events(values: Floats, room: float) -> tuple[float, float]:
     count = len(values)
     share = float(values.mean()) / room if room > 0 else 0.0
     spread = float(values.var(ddof=1)) / room**2 if room > 0 else 0.0
-    if share <= _TIED / count or spread == 0:
+    if share == 0 or spread == 0:
         return 0.0, float(count)
     wider = (t_critical(count - 1) / t_critical(_LIMIT)) ** 2
     trials = count * share * (1 - share) / (spread * wider)

@@ -1,6 +1,6 @@
 """The documentation site: the repository's own pages, and what the docstrings say.
 
-    sphinx-build -W -c docs . build/docs
+    sphinx-build -W -c docs . build/docs      # then open build/docs/index.html
 
 Sources are read where they lie, from the repository's root; nothing is copied.
 """
@@ -23,11 +23,14 @@ include_patterns = [
     "benchmarks/README.md",
     "training/README.md",
     "envs/*/README.md",
+    "notebooks/*.ipynb",
 ]
 exclude_patterns = ["build/**", ".venv/**", "src/**"]
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
-source_suffix = {".md": "markdown"}
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
+nb_execution_mode = "off"  # what they give is kept in them, and the tests hold it fresh
+nb_render_image_options = {"width": "100%"}
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 suppress_warnings = [
@@ -43,6 +46,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "Back Alley"
 html_show_sourcelink = False
 html_static_path: list[str] = []
+html_extra_path = ["index.html"]  # pages lie where their sources do; this one leads from the site's root to the first
 html_theme_options = {
     "navbar_align": "left",
     "show_toc_level": 2,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,29 @@ def test_a_toy_game_has_the_value_that_fractions_give(seats: int, split: int, th
     found = solve(game.bind({"seats": seats}), num_threads=threads)
     assert found.best_return == pytest.approx(float(by_hand(seats, best=True)), abs=1e-12)
     assert found.random_return == pytest.approx(float(by_hand(seats)), abs=1e-12)
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("objective", "counts"), [("win", lambda gain: gain > 0), ("win_or_tie", lambda gain: gain >= 0)]
+)
+def test_a_game_of_one_seat_is_solved_for_wins_alone(objective: str, counts: Callable[[Fraction], bool]) -> None:
+    found = solve(TOY.bind(seats=1), objective=objective)
+    wins = {best: float(by_hand(1, best=best, worth=lambda gain: Fraction(counts(gain)))) for best in (True, False)}
+    assert found.best_return == pytest.approx(wins[True], abs=1e-12)
+    assert found.random_return == pytest.approx(wins[False], abs=1e-12)
+    assert found.to_json()["objective"] == objective
+    assert f"played to {'win' if objective == 'win' else 'win or tie'}" in found.table()
+    assert found.records()[0] == {"game": "toy-v0", "play": "best", objective: found.best_return}
+
+
+def test_what_cannot_be_solved_is_told_with_the_true_reason() -> None:
+    with pytest.raises(Unsolvable, match=r"all is public but the order of the stub.*Give a deal \(--deck\)"):
+        solve("missouri_city")
+    with pytest.raises(Unsolvable, match="2 seats, of which one gains what the other loses"):
+        solve(TOY.bind(seats=2), objective="win")
+    with pytest.raises(ValueError, match=r"The objective is 'points'; there are reward, win, win_or_tie\."):
+        solve(TOY.bind(), objective="points")
 
 
 def test_openings_cover_every_way_the_cards_can_fall_once() -> None:

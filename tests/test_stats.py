@@ -100,6 +100,8 @@ def test_deals_that_all_agree_leave_room_for_those_that_did_not_show() -> None:
     assert stats.mean_interval(np.ones(418), (-1.0, 1.0)) == (1.0, pytest.approx(1 - 2 * unseen), 1.0)
     assert stats.mean_interval(np.zeros(418), (-1.0, 3.0)) == pytest.approx((0.0, -unseen, 3 * unseen))
     assert stats.lead_bounds((-1.0, 3.0)) == (-4.0, 4.0)
+    rounding = np.random.default_rng(8).normal(-1e-9, 1e-9, 418)
+    assert stats.mean_interval(rounding, (-1.0, 3.0)) == pytest.approx((0.0, -unseen, 3 * unseen), abs=1e-8)
 
 
 def test_intervals_stay_within_what_a_game_can_bring() -> None:

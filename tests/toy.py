@@ -133,14 +133,20 @@ TOY = GameType(
 )
 
 
-def by_hand(seats: int, draws: Callable[[int], Fraction] | None = None, *, best: bool = False) -> Fraction:
+def by_hand(
+    seats: int,
+    draws: Callable[[int], Fraction] | None = None,
+    *,
+    best: bool = False,
+    worth: Callable[[Fraction], Fraction] = Fraction,
+) -> Fraction:
     """The toy solved in exact fractions, from its description alone, over single cards: best play, or play that draws
-    with the probability `draws(total)`, by default one half."""
+    with the probability `draws(total)`, by default one half. `worth` is what a return counts for."""
 
     def value(seat: int, totals: tuple[int, ...], left: tuple[int, ...]) -> Fraction:
         if seat == seats:
             mine, its = (total if total <= 6 else 0 for total in totals)
-            return Fraction((mine > its) - (mine < its)) if seats == 2 else Fraction(mine, 8)
+            return worth(Fraction((mine > its) - (mine < its)) if seats == 2 else Fraction(mine, 8))
         stops = value(seat + 1, totals, left)
         if not left:
             return stops

@@ -3,16 +3,20 @@ worth."""
 
 from __future__ import annotations
 
+import json
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import backalley
 from backalley.agents.base import view_of
 from backalley.agents.registry import agent
 from backalley.benchmarks.best_play import BestPlay
+from backalley.cli import main
 from backalley.envs.core.aec import AECEnv
 from backalley.envs.core.kernel import COMPILED
 from backalley.envs.missouri_city import bot as bots
@@ -199,3 +203,65 @@ def test_best_play_is_what_every_order_of_a_short_stub_says(
     assert seat == 1
     assert -values[legal] == pytest.approx([by_hand(env.game, state, int(action)) for action in legal], abs=1e-12)
     assert best.goes_on == ("stalemate" in options), "a replay counts for the leaf value, which is nothing"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("example", "plays", "seat", "action"),
+    [(1, 4, 1, "hit"), (2, 2, 1, "hit"), (3, 0, 0, "backhand"), (4, 0, 1, "hit"), (5, 2, 0, "hit")],
+)
+def test_best_play_is_what_the_source_reasons(example: int, plays: int, seat: int, action: str) -> None:
+    env = at_source(example, plays, stalemate="draw")
+    said: list[tuple[int, int]] = []
+    values = BestPlay(env.game).values(env, progress=lambda done, total, words: said.append((done, total)))
+    assert env.engine.batch.seat[0] == seat
+    assert env.game.action_str(int(np.nanargmax(values))) == action
+    assert said[-1][0] <= said[-1][1]
+
+
+DEAL = "TC 6S 2H 5D TH 6H KD"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "Give a deal (--deck) or a recorded game (--from)."),
+        (["--deck", DEAL], "chance decides one of 2 things in missouri_city: say which (--start-outcome 0..1)"),
+        (["--deck", "TC 6S 2H", "--start-outcome", "1"], "The table takes 7 cards so far, and 3 were given"),
+        (
+            ["--deck", DEAL, "--moves", "hit", "--start-outcome", "1"],
+            "The table takes 8 cards so far, and 7 were given",
+        ),
+        (["--deck", DEAL, "--moves", "push", "--start-outcome", "1"], "push"),
+        (["--deck", "TC 6S 2X", "--start-outcome", "1"], "2X"),
+        (["--deck", DEAL, "--start-outcome", "2"], "start_outcome is 2"),
+        (["--deck", DEAL, "--start-outcome", "1", "--objective", "win"], "solved for the reward, and not for win"),
+        (["--moves", "hit"], "go with --deck"),
+        (["--decisions", "1"], "goes with --from"),
+        (["--from", "GAME", "--deck", DEAL], "--from says deal and options by itself"),
+        (["--from", "GAME"], "is over by then; --decisions takes fewer."),
+        (["--from", "GAME", "--decisions", "999"], "999 were asked for"),
+        (["--from", "nowhere.json"], "cannot be read as a playthrough"),
+    ],
+)
+def test_positions_that_cannot_be_solved_are_refused_in_a_sentence(words: list[str], sentence: str) -> None:
+    recorded = next((GAME.type.folder / "playthroughs").glob("*.json"))
+    done = CliRunner().invoke(main, ["solve", "missouri_city", *(str(recorded) if w == "GAME" else w for w in words)])
+    assert done.exit_code in (1, 2)
+    assert sentence in " ".join(done.output.split())
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.slow
+def test_a_position_of_a_recorded_game_is_solved_from_the_command_line(tmp_path: Path) -> None:
+    recorded = GAME.type.folder / "playthroughs" / "planner_seed-21.json"
+    moves, path = json.loads(recorded.read_bytes())["moves"], tmp_path / "found.json"
+    words = ["solve", "missouri_city", "--from", str(recorded), "--decisions", str(len(moves) - 1), "--json", str(path)]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 0, done.output
+    found = json.loads(path.read_bytes())
+    values = [one["value"] for one in found["actions"]]
+    assert values == sorted(values, reverse=True)
+    assert moves[-1].partition(": ")[2] in [one["action"] for one in found["actions"]]
+    assert f"--from {recorded} --decisions {len(moves) - 1}" in found["command"]
+    assert "exactly" in done.output
