@@ -385,7 +385,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         began = int(kept["began"][0]), self._opening_of(kept)
         gathered = self._replay(*began, kept["actions"][0].tolist())
         batch, its = self.engine.batch, self._scratch.batch
-        found = (its.raw, its.stream, its.decisions, np.array(gathered))
+        found: list[npt.NDArray[Any]] = [its.raw, its.stream, its.decisions, np.array(gathered)]
         names = ("state", "stream", "decisions", "rewards")
         if any(kept[name].tobytes() != array.tobytes() for name, array in zip(names, found, strict=True)):
             raise self._altered("what it holds to have been played does not lead to the table that it holds.")
