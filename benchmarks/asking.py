@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.base import Agent, DirectAgent, name_of
-from backalley.agents.rule_based import Rows, played_by, seen_by
+from backalley.agents.base import Agent, DirectAgent, Rows, name_of
+from backalley.agents.rule_based import played_by, seen_by
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.engine import kernel_names
 from backalley.envs.core.kernel import bind

@@ -12,8 +12,8 @@ from ..core.cards import BIG_JOKER
 from ..core.kernel import kernel
 from ..core.parts import Bot
 from ..core.tricks import JOKERS_HIGH
-from .observation import Observation
-from .reading import Table, above, card_shown, nearest_bid, needed, seen_table
+from .observation import Observation, card_shown
+from .reading import Table, above, nearest_bid, needed, seen_table
 from .state import BOARD, PACK, PACK_SIZE, PLAY, RAINBOW, Options
 from .steering import thirty_seven
 from .weighing import weigh

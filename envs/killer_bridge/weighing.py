@@ -10,8 +10,8 @@ import numpy.typing as npt
 from ..core import cards, tricks
 from ..core.kernel import kernel
 from ..core.tricks import JOKERS_HIGH
-from .observation import Observation
-from .reading import MARGIN, Table, above, card_shown, needed, seen_table
+from .observation import Observation, card_shown
+from .reading import MARGIN, Table, above, needed, seen_table
 from .scoring import BOARD_BONUS, MADE_POINTS, RAINBOW_BONUS, bid_value
 from .state import BOARD, PACK_SIZE, PLAY, RAINBOW, LinearPenalty, Options, Scoring
 
