@@ -45,20 +45,14 @@ def fuzz(*words: str, longest: float, **environment: str) -> list[dict[str, Any]
     return told
 
 
-@pytest.mark.skipif(not COMPILED, reason="NumPy checks every index then: see the test of uncompiled agents")
-def test_whatever_they_are_shown_agents_answer_legally_or_refuse_in_a_sentence() -> None:
-    """All agents of all games."""
-    told = fuzz("--rounds", "6", *(game.spec for game in GAMES), longest=1200)
-    assert {one["game"] for one in told} == {game.name for game in GAMES}
-    assert all(one[ANSWERED] > 10 for one in told)
-    assert all(one[REFUSED] > 10 for one in told if one["agent"] != "random")
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="NumPy checks every index then: see the test of uncompiled agents")
 @BY_NAME
-def test_the_same_over_many_calls(game: Game) -> None:
-    fuzz("--rounds", "200", "--seed", "2", game.spec, longest=1200)
+def test_whatever_they_are_shown_agents_answer_legally_or_refuse_in_a_sentence(game: Game) -> None:
+    """All agents of the game: some 800 calls each."""
+    told = fuzz("--rounds", "60", game.spec, longest=1200)
+    assert all(one[ANSWERED] > 100 for one in told)
+    assert all(one[REFUSED] > 100 for one in told if one["agent"] != "random")
 
 
 @pytest.mark.slow
@@ -83,6 +77,7 @@ def test_uncompiled_no_agent_reaches_beyond_an_array(game: Game) -> None:
             assert found in (ANSWERED, REFUSED), f"{player.name}, call {number}, {shown.kind}: {found}"
 
 
+@pytest.mark.uncompiled
 @BY_NAME
 def test_another_tables_mask_is_refused_or_obeyed(game: Game) -> None:
     """A user's slip by one row. The sentence names the row."""
