@@ -237,7 +237,7 @@ class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
             if first is not None:
                 seed = [first + row for row in range(self.num_envs)]
             if isinstance(seed, (list, tuple)) and len(seed) == self.num_envs:
-                seed = [one if row in rows else None for row, one in enumerate(seed)]
+                seed = [one if begins else None for one, begins in zip(seed, options["reset_mask"], strict=True)]
         read_opening(self.game, opening)
         self._seats.seed(seed)
         self._seats.refused = {}
