@@ -386,7 +386,18 @@ def test_places_to_write_to(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.svg")
     (tmp_path / "folder.html").mkdir()
     places: list[Any] = [tmp_path, tmp_path / "pipe.svg", tmp_path / "folder.html", "/dev/full", "/dev/zero", "x" * 300]
-    places += ["", ".", "..", "/", "/nosuch/x.svg", f"{CLEAR}/x.html", "a\0b", "a\0b.svg", "a\0b.html", "\ud800.svg"]
+    places += [
+        "",
+        ".",
+        "..",
+        "/",
+        "/no such folder/x.svg",
+        f"{CLEAR}/x.html",
+        "a\0b",
+        "a\0b.svg",
+        "a\0b.html",
+        "\ud800.svg",
+    ]
     places += ["/" + "y/" * 4000, tmp_path / "file" / "x.svg", tmp_path / "file" / "x.html", "x" * 250 + ".svg"]
     curve = tmp_path / "curve.json"
     curve.write_text("{}")
