@@ -45,6 +45,9 @@ GAME = GameType(
     card_name=text.card_name,
     card_number=text.card_number,
     leaf_value=rules.leaf_value,
+    # Of tricks after which nobody was asked, redrawn worlds know the latest alone (§4). *Measured* in play of `planner`
+    # where there are earlier ones: 4.2 % of 1,048 worlds contradict one. 48 worlds weighed by all of them altered 14 of
+    # 85 decisions, and gained 0.0005 ± 0.0014 of a return more than 48 that were not, by 160 further worlds so weighed.
     consistent=consistent,
     suits=Suits(named_suits, actions=((0, NUM_CARDS), (MARRIAGE, 4), (SEQUENCE, 4))),
     speed_floor=2_000_000,

@@ -6,13 +6,17 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from math import comb
 from typing import Any
 
 import numpy as np
 import pytest
 
+from backalley.envs.bezique.declarations import may_declare
 from backalley.envs.bezique.state import DECLARE_SEVEN, EXCHANGE_SEVEN, NO_DECLARATION, NONE, STOCK, SevenRule
+from backalley.envs.core.kernel import COMPILED
+from backalley.envs.core.parts import OVER
 from tests.cases import random_action
 from tests.games.bezique import Reading, redrawn, table
 
@@ -238,3 +242,81 @@ def ways(watcher: Watcher, known: list[int], count: int, pool: list[int]) -> tup
             if len(pool) == count:
                 weights[tuple(hand), NONE] += agreeing
     return weights, impossible
+
+
+# --- what is given up: earlier tricks (§4)
+
+
+@dataclass
+class Unasked:
+    """A trick after which its winner was not asked, so that they held no declaration before drawing, and what the other
+    seat has seen of the winner's cards since. Cards are types."""
+
+    after: Any
+    """The state after it, the winner's card drawn."""
+    played: Counter[int] = field(default_factory=Counter)
+    drawn: Counter[int] = field(default_factory=Counter)
+    """Openly, the card drawn after the trick itself among them."""
+    drawn_unseen: int = 0
+
+    def contradicts(self, hand: Counter[int], random: np.random.Generator) -> bool:
+        """Whether with that hand now the winner could have declared, whichever of their cards they have drawn unseen
+        since. Of many ways some are tried."""
+        state, seat = self.after, int(self.after.leader)
+        held = state.hand[seat][: state.held[seat]].tolist()
+        laid = [card for card in held if state.scored[card]]
+        known = Counter(np.repeat(np.arange(32), state.known[seat]).tolist()) - Counter([int(state.drew)])
+        types = Counter(card >> 1 for card in laid)
+        others = sorted((hand + self.played - self.drawn - types - known).elements())
+        ways = comb(len(others), self.drawn_unseen)
+        unseen = (
+            list(itertools.combinations(range(len(others)), self.drawn_unseen))
+            if ways <= 20
+            else [random.choice(len(others), self.drawn_unseen, replace=False) for _ in range(20)]
+        )
+        closed = ([*known.elements(), *np.delete(others, list(which)).tolist()] for which in unseen)
+        return all(self.could_declare(laid, [int(kind) for kind in kinds]) for kinds in closed)
+
+    def could_declare(self, laid: list[int], closed: list[int]) -> bool:
+        state, cards = self.after.copy(), list(laid)
+        for kind in closed:
+            cards += [card for card in (2 * kind, 2 * kind + 1) if card not in cards and not state.scored[card]][:1]
+        state.hand[state.leader, :] = NONE
+        state.hand[state.leader, : len(cards)] = sorted(cards)
+        state.held[state.leader], state.made = len(cards), 0
+        return may_declare(table().game.options, state) != 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="a dozen deals with many worlds each")
+def test_few_worlds_contradict_an_earlier_trick_after_which_nobody_was_asked() -> None:
+    """The page says how many: of the worlds drawn in play of `planner` where there is such a trick (§4)."""
+    env, random, contradicting = table(), np.random.default_rng(3), list[bool]()
+    batch, planner = env.engine.batch, env.game.bots["planner"]
+    for seed in range(12):
+        env.reset(seed=seed)
+        unasked: dict[int, list[Unasked]] = {0: [], 1: []}
+        while batch.seat[0] != OVER and int(batch.state[0].trick) < 24:
+            before, seat = batch.state[0].copy(), int(batch.seat[0])
+            earlier = [one for one in unasked[1 - seat] if int(one.after.trick) < int(before.trick)]
+            if earlier and random.random() < 0.25:
+                for world in redrawn(env, batch.state.copy(), seat, random.integers(2**63, size=8)):
+                    hand = Counter((world.hand[1 - seat][: world.held[1 - seat]] >> 1).tolist())
+                    contradicting.append(any(one.contradicts(hand, random) for one in earlier))
+            action = int(planner.act(env.game.options, batch.observation[0], batch.mask[0], np.uint64(0)))
+            env.step(action)
+            state = batch.state[0]
+            if action == DECLARE_SEVEN and int(state.turn_up) != int(before.turn_up):
+                unasked[seat] = []  # the hand has changed in yet another way
+            for one in unasked[seat] if action < DECLARE_SEVEN else []:
+                one.played[action >> 1] += 1
+            if int(state.stock_left) < int(before.stock_left):
+                winner = int(state.leader)
+                if not int(state.could_declare) and int(state.trick) < 24:
+                    unasked[winner].append(Unasked(state.copy()))
+                for one in unasked[winner]:
+                    one.drawn[int(state.drew)] += 1
+                for one in unasked[1 - winner]:
+                    one.drawn_unseen += 1
+    assert len(contradicting) > 1000
+    assert 0.02 < np.mean(contradicting) < 0.06, f"{np.mean(contradicting):.4f} of {len(contradicting)}"
