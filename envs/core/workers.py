@@ -40,6 +40,7 @@ class Workers:
         """Raises TypeError or ValueError in a sentence."""
         self.num_threads, self._least = threads_of(num_threads), least
         self._pool: ThreadPoolExecutor | None = None
+        self._process = os.getpid()
 
     def spread(self, work: Callable[..., Any], *arrays: npt.NDArray[Any]) -> None:
         """Call `work(thread, *parts)` over even parts of the arrays' rows, a thread each. Raises what any of them
@@ -48,6 +49,8 @@ class Workers:
         if threads == 1:
             work(0, *arrays)
             return
+        if self._process != os.getpid():  # forked: the threads are the parent's
+            self._pool, self._process = None, os.getpid()
         if self._pool is None:
             work(0, *(array[:0] for array in arrays))  # binds the machine code before several threads ask for it
             self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="backalley")
@@ -58,6 +61,6 @@ class Workers:
 
     def close(self) -> None:
         """End the threads; `spread` would start them again."""
-        if self._pool is not None:
+        if self._pool is not None and self._process == os.getpid():
             self._pool.shutdown()
-            self._pool = None
+        self._pool = None
