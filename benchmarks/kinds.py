@@ -69,11 +69,12 @@ def _exact(files: Sequence[Found]) -> Iterable[Line]:
 
 def _positions(files: Sequence[Found]) -> Iterable[Line]:
     """What every action is worth at given positions, exactly."""
+    several = len({found["game"] for found in files}) > 1
     for found in files:
         best = max(found["actions"], key=lambda one: one["value"])
         for one in found["actions"]:
             yield {
-                "game": title(found),
+                "game": title(found) if several else "",
                 "options": options(found),
                 "deal": f"`{found['deck']}`" if found["deck"] else "",
                 "to act": found["seat"],
@@ -247,6 +248,7 @@ NOTES: dict[str, Callable[[Sequence[Found]], list[str]]] = {
 }
 """What a reader should know of tables of a kind."""
 _WORDS = {"game", "options", "A", "B", "agent", "against", "alone", "play", "trainer", "phase", "way to train", "seed"}
+_WORDS |= {"deal", "to act", "action"}
 """Columns that stand to the left; the others are numbers."""
 
 
