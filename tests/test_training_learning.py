@@ -72,6 +72,15 @@ def drawn_by_lot(policies: Sequence[Strategy]) -> Strategy:
     return found
 
 
+def test_play_that_never_mixes_loses_a_sixth_at_least() -> None:
+    """What `test_training_mixing.py` holds greedy policies to."""
+    plays = list(itertools.product((0.0, 1.0), repeat=6))
+    first = [{(c, h): play[c + 3 * k] for c in range(3) for k, h in enumerate(("", "pb"))} for play in plays]
+    second = [{(c, h): play[c + 3 * k] for c in range(3) for k, h in enumerate(("p", "b"))} for play in plays]
+    gains = np.array([[value(one, other) for other in second] for one in first])
+    assert (gains.max(0).min() - gains.min(1).max()) / 2 == pytest.approx(1 / 6)
+
+
 def test_the_yardstick() -> None:
     """Kuhn's own figures: uniform play, and one of his equilibria with its value."""
     uniform = {(card, history): 0.5 for card in range(3) for history in ("", "p", "b", "pb")}

@@ -187,4 +187,4 @@ def test_mixed_play_comes_near_the_equilibrium_of_kuhn_poker(tmp_path: Path) -> 
         losses.append(exploitability(GAME, [PolicyAgent(tmp_path / f"{temperature}", GAME)]).agents[0].mean_loss)
         made.close()
     assert losses[0] < 0.1
-    assert losses[1] > 0.15
+    assert losses[1] > 1 / 6 - 1e-6, "play that never mixes loses a sixth at least, whatever was learned"

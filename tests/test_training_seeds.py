@@ -132,13 +132,16 @@ def test_a_single_seed_has_no_interval_over_seeds(tmp_path: Path) -> None:
     assert [row["seed"] for row in result.records()] == [5, 5][: len(result.records())]
 
 
-def test_what_several_seeds_refuse(tmp_path: Path) -> None:
+def test_what_several_seeds_refuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "note.txt").write_text("mine")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     before = files(tmp_path)
     refused: list[tuple[dict[str, Any], str]] = [
         ({"game": GAME, "seeds": "0-1", "out": tmp_path}, "is not an empty folder; name another one with --out."),
         ({"game": GAME, "out": tmp_path / "x"}, "Several seeds need a game and the seeds"),
         ({"seeds": "0-1"}, "Several seeds need a game and the seeds"),
+        ({"game": GAME, "seeds": "0-1", "out": tmp_path / "here"}, "is the folder that you are in; name another one"),
         ({"resume": tmp_path}, "There are no runs of several seeds in"),
         ({"resume": tmp_path, "seeds": "0-1"}, "Resumed runs keep their seeds, options, settings, folder and device"),
         ({"game": GAME, "seeds": "0-1", "out": tmp_path / "note.txt" / "x"}, "No runs can begin in"),

@@ -209,6 +209,8 @@ def _begin(game: Game, seeds: Sequence[int], out: str | Path | None, about: Mapp
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         hint = f"; go on with the runs there by --resume {folder}" if (folder / SEEDS_FILE).is_file() else ""
         raise TrainingError(f"{folder} is not an empty folder; name another one with --out{hint}.")
+    if folder.resolve() == Path.cwd():
+        raise TrainingError(f"{folder} is the folder that you are in; name another one with --out.")
     beside = folder.with_name(folder.name + durable.PARTIAL)
     shutil.rmtree(beside, ignore_errors=True)
     try:
