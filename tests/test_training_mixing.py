@@ -54,6 +54,14 @@ def openings() -> npt.NDArray[Any]:
     return shown
 
 
+def bet_at() -> npt.NDArray[Any]:
+    """What the second seat sees with the lowest and the highest card after a bet [2, O]: there one answer is better by
+    one and by three, whatever anybody plays."""
+    shown = openings()[::2].copy()
+    shown[:, GAME.observation_fields["bets"].start + BET] = 1
+    return shown
+
+
 @pytest.mark.slow
 def test_the_file_plays_what_the_tables_play(tmp_path: Path) -> None:
     made = mixing(tmp_path, playouts__tables=6000, playouts__labels=2)
@@ -62,14 +70,16 @@ def test_the_file_plays_what_the_tables_play(tmp_path: Path) -> None:
     made.save_policy(tmp_path / "policy", {})
     policy = PolicyAgent(tmp_path / "policy", GAME)
     assert not policy.greedy
-    told, exact = probabilities(GAME, policy, openings(), np.ones((3, 2), np.int8))
+    shown = np.concatenate([openings(), bet_at()])
+    told, exact = probabilities(GAME, policy, shown, np.ones((5, 2), np.int8))
     assert exact
-    assert told == pytest.approx(plays(made, openings()), abs=0.002), "but for half precision"
-    gains = made.fitting.outputs(openings()) * made.unit
+    assert told == pytest.approx(plays(made, shown), abs=0.002), "but for half precision"
+    gains = made.fitting.outputs(shown) * made.unit
     logits = gains / 0.5
     expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     assert told == pytest.approx(expected, abs=0.02)
-    assert np.ptp(told[:, BET]) > 0.1, "something was learned"
+    # Openings go round and round as they are learned; these two go where they have to, to 0.12 and 0.998.
+    assert np.ptp(told[3:, BET]) > 0.5, "something was learned"
 
     made._label()  # and so the tables play
     state = made.engine.batch.state
@@ -177,4 +187,4 @@ def test_mixed_play_comes_near_the_equilibrium_of_kuhn_poker(tmp_path: Path) -> 
         losses.append(exploitability(GAME, [PolicyAgent(tmp_path / f"{temperature}", GAME)]).agents[0].mean_loss)
         made.close()
     assert losses[0] < 0.1
-    assert losses[1] > 0.15
+    assert losses[1] > 1 / 6 - 1e-6, "play that never mixes loses a sixth at least, whatever was learned"
