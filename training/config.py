@@ -9,13 +9,14 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from backalley.envs.core import options as option_rules
 from backalley.envs.core.base import Game
-from backalley.envs.core.options import OptionError, option
+from backalley.envs.core.options import OptionError, Written, option
 
 from .phases import Phases
 
@@ -137,10 +138,40 @@ class PlansSettings(NamedTuple):
     keep: Annotated[int, option("past selves that are drawn from", low=1, high=100)]
 
 
+class Objective(IntEnum):
+    """What a policy is to be good at."""
+
+    POINTS = 0
+    GAMES = 1
+
+
+@dataclass(frozen=True)
+class Project(Written):
+    """A project of Weights & Biases, by its name."""
+
+    name: str
+    takes: ClassVar[str] = "the project's name"
+
+    @classmethod
+    def read(cls, given: Any) -> Self:
+        """From its name; nothing names none. Raises ValueError in a sentence."""
+        name = str(given).strip() if isinstance(given, str | int) and not isinstance(given, bool) else None
+        if name is None or len(name) > 128 or not name.isprintable() or set(name) & set("/\\#?%:"):
+            raise ValueError("it must be the name of a project: at most 128 characters, none of / \\ # ? % :")
+        return cls(name)
+
+    def written(self) -> str:
+        """The name."""
+        return self.name
+
+
 class RunSettings(NamedTuple):
     """The course of a run."""
 
     phases: Annotated[Phases, option("how it learns, one after the other")]
+    objective: Annotated[
+        Objective, option("what is learned, and what gates judge by: the game's own returns, or the share of games won")
+    ]
     seconds: Annotated[float, option("budget where neither --seconds nor --decisions is given", low=0)]
     checkpoint_seconds: Annotated[float, option("seconds between checkpoints", low=0)]
     log_every: Annotated[int, option("rollouts between lines of the log, in phases whose steps are short", low=1)]
@@ -148,6 +179,10 @@ class RunSettings(NamedTuple):
     curve_every: Annotated[float, option("seconds of training between points of the learning curve; 0 for none", low=0)]
     curve_deals: Annotated[int, option("deals against the best bot for each of these points", low=2)]
     evaluation_deals: Annotated[int, option("deals against each bot at the end", low=2)]
+    wandb: Annotated[
+        Project,
+        option("the project of Weights & Biases that log, curve, gates and settings also go to, or nothing"),
+    ]
     greedy: Annotated[
         bool, option("the final policy plays its likeliest action; otherwise it draws, as hidden information asks for")
     ]

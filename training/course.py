@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from backalley.agents.learned import PolicyAgent
 from backalley.agents.policy_file import read_metadata
 from backalley.benchmarks import results
+from backalley.benchmarks.report import Report
 from backalley.envs.core import durable
 
 from . import checkpoint
@@ -19,7 +21,7 @@ from .budget import TrainingError
 from .checkpoint import CheckpointError
 from .curve import Curve
 from .gate import Gate, gate_json, gate_keys, meet, verdict
-from .logs import record, run_logger
+from .logs import WandbLog, record, run_logger, wandb_of
 from .phase import Phase
 from .phases import kind
 from .run import POLICY_FOLDER, Run
@@ -64,8 +66,10 @@ class Course:
     """A run between its first step and its last: `done` are the phases behind it, `phase` is the one it is in."""
 
     def __init__(self, run: Run) -> None:
-        """Nothing is written yet. Raises ConfigError for a phase that the game or the settings do not allow."""
+        """Nothing is written yet. Raises ConfigError for a phase that the game or the settings do not allow, and
+        TrainingError where the settings want an extra that is not installed."""
         self.run, self.done = run, list[Outcome]()
+        wandb_of(run.config)
         for name in run.config.run.phases.names:
             kind(name).check(run.game, run.config)
 
@@ -162,8 +166,9 @@ class Course:
 
     def open_logs(self) -> None:
         """Go on with the log and the curve from where the run stands. Raises OSError."""
-        self.logger = run_logger(self.run.folder, self.decisions)
-        self.curve = Curve(self.run, self.decisions, self.seconds)
+        self.boards = [WandbLog(self.run)] if self.run.config.run.wandb.name else []
+        self.logger = run_logger(self.run, self.decisions, self.boards)
+        self.curve = Curve(self.run, self.decisions, self.seconds, self.boards)
 
     def _log(self) -> None:
         phase = self.phase
@@ -197,9 +202,13 @@ class Course:
         if old is not None:
             pair = [PolicyAgent(stands, run.game), old]
             keys = gate_keys(run.seed, phase.number, self.decisions)
-            gate = verdict(pair, meet(run.game, pair, run.config.run.gate_deals, keys, progress))
+            sample = meet(run.game, pair, run.config.run.gate_deals, keys, progress)
+            gate = verdict(pair, sample, run.game, run.config.run.objective)
             about = {"game": run.game.id, "options": run.game.option_values, "command": run.command(self.each)}
             results.write(phase.folder / GATE_FILE, gate_json(gate, **about, **run.stamp))
+            for board in self.boards:
+                told = {"gate/lead": gate.lead, "gate/sure": gate.sure, "gate/passed": float(gate.passed)}
+                board.write(told, {}, self.decisions)
             if not gate.passed:
                 words = []  # they are of a policy that is left
                 stands = self.before or phase.folder / _START
@@ -227,10 +236,17 @@ class Course:
         self.enter()
         self.begin()
 
-    def close(self) -> None:
-        """End the log, and what the phase still holds."""
+    def tell_result(self, reports: Sequence[Report]) -> None:
+        """Say on the boards how the final policy plays each opponent, or alone in a game of one seat."""
+        for board, one in itertools.product(self.boards, reports):
+            own, *others = one.agents
+            against = others[0].name if self.run.game.num_seats > 1 else "alone"
+            both = {"mean_return": own.mean_return.mean, "win_share": own.win_share.mean}
+            board.conclude({f"evaluation/{against}/{name}": value for name, value in both.items()})
+
+    def close_logs(self) -> None:
+        """End the log."""
         self.logger.close()
-        self.phase.close()
 
     def save_unfinished(self) -> None:
         """Where no policy stands yet, put the one so far where the run's is. Raises OSError."""

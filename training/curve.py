@@ -9,9 +9,11 @@ from __future__ import annotations
 import csv
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from stable_baselines3.common.logger import KVWriter
 
 from backalley.agents.base import Agent
 from backalley.agents.learned import PolicyAgent
@@ -30,9 +32,10 @@ from .run import Run
 class Curve:
     """The points so far, in `curve.csv`."""
 
-    def __init__(self, run: Run, decisions: int, seconds: float) -> None:
-        """Go on from where the run stands; points after `decisions` will be made again. Raises OSError."""
-        self.run = run
+    def __init__(self, run: Run, decisions: int, seconds: float, also: Sequence[KVWriter] = ()) -> None:
+        """Go on from where the run stands; points after `decisions` will be made again, and are also told to others.
+        Raises OSError."""
+        self.run, self._also = run, also
         self.every, self.deals = run.config.run.curve_every, run.config.run.curve_deals
         self.opponent: Agent = BotAgent(run.game) if run.game.bots else RandomAgent()
         self._log = CsvLog(run.folder / CURVE_FILE, decisions)
@@ -82,6 +85,8 @@ class Curve:
             "lead_high": -less.low,
         }
         self._log.write(values, {}, decisions)
+        for log in self._also:
+            log.write({f"curve/{name}": value for name, value in values.items()}, {}, decisions)
         self._next = self._after(seconds)
 
     def finish(self, command: str) -> None:

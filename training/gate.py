@@ -21,6 +21,8 @@ from backalley.benchmarks.stats import Floats
 from backalley.envs.core.base import Game
 from backalley.envs.core.workers import cores
 
+from .config import Objective
+
 CONFIDENCE = 0.99
 """How sure, one-sided, that the new policy is the better one."""
 _GATE, _CURVE = 0, 1
@@ -34,14 +36,21 @@ class Gate(NamedTuple):
     against: str
     deals: int
     lead: float
-    """The policy's mean return a deal less that of the other."""
+    """The policy's mean return a deal less that of the other, or its share of the games won."""
     sure: float
     """The lead is at least this, one-sided at 99 %."""
     passed: bool
+    objective: str = "points"
+    """Of what the lead is: points are returns."""
 
     def sentence(self) -> str:
         """What came of it."""
         so = "it stands" if self.passed else f"{self.against} stays"
+        if self.objective == "games":
+            return (
+                f"Gate: the new policy wins {100 * self.lead:+.2f} % of the games more than {self.against} in "
+                f"{self.deals:,} deals, 99 % sure of {100 * self.sure:+.2f} %; {so}."
+            )
         return (
             f"Gate: the new policy leads {self.against} by {self.lead:+.4f} in {self.deals:,} deals, 99 % sure of "
             f"{self.sure:+.4f}; {so}."
@@ -75,11 +84,14 @@ def meet(
     return sample
 
 
-def verdict(pair: Sequence[Agent], sample: Sample) -> Gate:
+def verdict(pair: Sequence[Agent], sample: Sample, game: Game, objective: Objective) -> Gate:
     """What deals of a policy and the agent that stood before say, by Student's t over the deals."""
-    new, old = (sample.of_agent(number, sample.returns).mean(1) for number in range(2))
+    values = sample.returns
+    if objective == Objective.GAMES:
+        values = stats.win_shares(values, game.sides)
+    new, old = (sample.of_agent(number, values).mean(1) for number in range(2))
     lead, sure = lower_end(new - old)
-    return Gate(pair[0].name, pair[1].name, sample.deals, lead, sure, sure > 0)
+    return Gate(pair[0].name, pair[1].name, sample.deals, lead, sure, sure > 0, objective.name.lower())
 
 
 def lower_end(leads: Floats) -> tuple[float, float]:

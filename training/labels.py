@@ -3,7 +3,8 @@ on every core.
 
 Tables are played by bots and by the policy so far. On a share of the decisions every legal action is played on from the
 true state by the game's best fast bot, all under the same chance and the same bots' dice, up to the end or to where the
-game has a leaf value; a label is by how much more the seat gains than by the bot's own action. The learner is shown
+game has a leaf value; a label is by how much more the seat gains than by the bot's own action. Where games are to be
+won, it is by how much more often, and playouts go to the episode's end. The learner is shown
 what the seat sees, so it averages over what the seat cannot know; the true state makes the labels' noise small.
 
 Bertsekas, "Rollout algorithms" (2013); Lagoudakis and Parr, "Reinforcement learning as classification" (ICML 2003).
@@ -30,7 +31,7 @@ from backalley.envs.core.kernel import kernel, passing
 from backalley.envs.core.parts import Bot
 from backalley.envs.core.specialise import specialise, template, unbound
 
-from .config import Playouts
+from .config import Objective, Playouts
 
 BEST, SECOND, RANDOM, POLICY = 0, 1, 2, 3
 """Who may sit at a table: the player that is to be bettered, the next best bot, nobody in particular, the policy so
@@ -41,6 +42,8 @@ _SEATING, _PLAY, _NEXT = 1, 2, 3
 _LABEL, _NOISE, _PLAYED_ON = 1, 2, 3
 """And off a decision's: what is played on may not know by which lot it came to be."""
 _DRAWS = 1 << 24
+_TIED = 1e-6
+"""Returns closer than this are a tie: they are sums of 32-bit numbers."""
 
 
 class Field(NamedTuple):
@@ -75,6 +78,10 @@ class Learner(NamedTuple):
     margin: float
     mix: npt.NDArray[np.float64]
     """Room for how likely that player plays each action [A]."""
+    returns: npt.NDArray[np.float64]
+    """Room for what each seat has gained when an episode that is played on ends [N]."""
+    sides: npt.NDArray[np.int64]
+    """Each seat's side [N]."""
 
 
 class Tables(NamedTuple):
@@ -93,6 +100,8 @@ class Tables(NamedTuple):
     counts: npt.NDArray[np.int64]
     """Decisions made, playouts, the policy's own decisions with a choice, and those of them that departed from the
     bot's [B, 4]."""
+    returns: npt.NDArray[np.float64]
+    """What each seat has gained in the episode so far [B, N]."""
 
 
 class Labels(NamedTuple):
@@ -140,9 +149,9 @@ def seat_players(tables: Tables, field: Field, row: int) -> None:
         tables.who[row, drawn] = POLICY
 
 
-BOT = BOT_VIEW = MIX = OTHER = SOLVES = unbound
-"""The player that is to be bettered, what it is shown of a table, how likely it plays what, the next best bot, and
-where there is nothing to be learned, in the templates below."""
+BOT = BOT_VIEW = MIX = OTHER = SOLVES = WORTH = unbound
+"""The player that is to be bettered, what it is shown of a table, how likely it plays what, the next best bot, where
+there is nothing to be learned, and what an action is worth, in the templates below."""
 
 
 @passing
@@ -177,6 +186,59 @@ def act_as(options: Any, learner: Learner, batch: Batch, row: int, player: int, 
 
 
 @template
+def points_gained(
+    options: Any, learner: Learner, scratch: Batch, deck: Deck, limit: int, key: np.uint64, seat: int, action: int,
+    so_far: npt.NDArray[np.float64],
+) -> float:  # fmt: skip
+    """What a seat gains by an action on the one table of `scratch` and by what follows."""
+    gained: float = play_on(learner.base, options, scratch, deck, limit, key, seat, action)
+    return gained
+
+
+@template
+def share_won(
+    options: Any, learner: Learner, scratch: Batch, deck: Deck, limit: int, key: np.uint64, seat: int, action: int,
+    so_far: npt.NDArray[np.float64],
+) -> float:  # fmt: skip
+    """A seat's share of the win after an action and what follows, up to the end of the episode, in which the seats had
+    gained `so_far` [N]."""
+    for who in range(so_far.shape[0]):
+        learner.returns[who] = so_far[who]
+    while True:
+        apply(options, scratch, 0, action)
+        deal_out(options, scratch, deck, 0)
+        ended = report(scratch, limit, 0)
+        for who in range(learner.returns.shape[0]):
+            learner.returns[who] += scratch.reward[0, who]
+        if ended:
+            return share_of_win(learner.returns, learner.sides, seat)
+        action = only_choice(options, scratch)
+        if action < 0:
+            action = BOT(learner.base, BOT_VIEW(scratch, 0), scratch.mask[0], rng.fork(key, int(scratch.decisions[0])))
+
+
+@kernel
+def share_of_win(returns: npt.NDArray[np.float64], sides: npt.NDArray[np.int64], seat: int) -> float:
+    """A seat's share of the win, as `benchmarks.stats.win_shares` has it, from returns and sides [N]."""
+    if len(returns) == 1:
+        return 1.0 if returns[0] > _TIED else 0.0 if returns[0] < -_TIED else 0.5
+    mine, best, ahead = 0.0, -np.inf, 0
+    for judged in range(2):
+        for side in range(sides.max() + 1):
+            total, count = 0.0, 0
+            for who in range(len(returns)):
+                if sides[who] == side:
+                    total += returns[who]
+                    count += 1
+            mean = total / count
+            best = max(best, mean)
+            if side == sides[seat]:
+                mine = mean
+            ahead += int(judged == 1 and mean >= best - _TIED)
+    return 1.0 / ahead if mine >= best - _TIED else 0.0
+
+
+@template
 def write_label(
     options: Any, learner: Learner, batch: Batch, scratch: Batch, deck: Deck, limit: int, tables: Tables,
     labels: Labels, row: int, advice: int, key: np.uint64,
@@ -193,7 +255,8 @@ def write_label(
         if batch.mask[row, action]:
             scratch.state[0] = batch.state[row]
             scratch.decisions[0], scratch.stream[0] = batch.decisions[row], key
-            gain[action] = play_on(learner.base, options, scratch, deck, limit, key, seat, action)
+            so_far = tables.returns[row]
+            gain[action] = WORTH(options, learner, scratch, deck, limit, key, seat, action, so_far)
             tables.counts[row, 1] += 1
     MIX(learner.base, BOT_VIEW(batch, row), batch.mask[row], advice, learner.mix)
     mean = 0.0
@@ -228,7 +291,12 @@ def play_table(
         action = random_legal(batch.mask[row], key)
     apply(options, batch, row, action)
     deal_out(options, batch, deck, row)
-    if report(batch, limit, row):
+    ended = report(batch, limit, row)
+    for seat in range(tables.returns.shape[1]):
+        tables.returns[row, seat] += batch.reward[row, seat]
+    if ended:
+        for seat in range(tables.returns.shape[1]):
+            tables.returns[row, seat] = 0.0
         begin(options, batch, start_outcomes, row)
         deal_out(options, batch, deck, row)
         seat_players(tables, field, row)
@@ -257,7 +325,7 @@ def fast_bots(game: Game) -> tuple[Bot | None, Bot | None]:
 
 
 @functools.cache
-def label_driver(game: Game, advisor: Bot | None) -> Callable[..., None]:
+def label_driver(game: Game, advisor: Bot | None, objective: Objective) -> Callable[..., None]:
     """`label_rows` for one game: what is bettered is its best fast bot, which plays as `advisor` does but where that
     one solves the game; without an advisor, the policy itself."""
     best, second = fast_bots(game)
@@ -269,5 +337,7 @@ def label_driver(game: Game, advisor: Bot | None) -> Callable[..., None]:
         "SOLVES": (advisor and advisor.solves) or solves_nothing,
         "LEAF_VALUE": game.type.leaf_value or no_leaf_value,
     }
-    parts = [only_choice, play_on, act_as, write_label, play_table, label_rows]
-    return specialise(parts, {**table_names(game.type), **names})["label_rows"]
+    names |= table_names(game.type)
+    worth = share_won if objective == Objective.GAMES else points_gained
+    names["WORTH"] = specialise([only_choice, play_on, worth], names)[worth.__name__]
+    return specialise([act_as, write_label, play_table, label_rows], names)["label_rows"]

@@ -1,11 +1,12 @@
-"""The log of a run: `progress.csv` and TensorBoard, both of which a resumed run continues as if it had never
-stopped."""
+"""The log of a run: `progress.csv`, TensorBoard and, where `run.wandb` names a project, Weights & Biases. A resumed run
+continues all of them as if it had never stopped."""
 
 from __future__ import annotations
 
 import csv
+import importlib
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from torch.utils.tensorboard import SummaryWriter
 
 from backalley.envs.core import durable
 
-from .run import LOG_FILE, TENSORBOARD_FOLDER
+from .budget import TrainingError
+from .config import Config
+from .run import LOG_FILE, TENSORBOARD_FOLDER, Run
 
 STEP = "decisions"
 
@@ -82,9 +85,61 @@ class TensorBoardLog(KVWriter):
         self._writer.close()
 
 
-def run_logger(run: Path, start: int) -> Logger:
+class WandbLog(KVWriter):
+    """A run of Weights & Biases: what is written goes there by decisions. Without a network, `WANDB_MODE=offline` keeps
+    it in the run's folder."""
+
+    def __init__(self, run: Run) -> None:
+        """Go on with the run there, or begin it. Raises TrainingError where that cannot be."""
+        wandb = wandb_of(run.config)
+        about = {"game": run.game.id, "options": run.game.option_values, "seed": run.seed, "command": run.command()}
+        try:
+            self._run = wandb.init(
+                project=run.config.run.wandb.name,
+                id=run.wandb_id,
+                resume="allow",
+                name=run.folder.name,
+                dir=str(run.folder),
+                config={**about, **run.config.as_dict()},
+            )
+        except Exception as error:  # whatever that library may raise: no key, no network, no such project
+            why = " ".join(str(error).split()).rstrip(".")
+            raise TrainingError(
+                f"Weights & Biases did not take the run: {why}. Put it right, or set WANDB_MODE=offline, then: "
+                f"{run.resume_command()}; or go on without it by --set run.wandb="
+            ) from error
+
+    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
+        """Send one entry."""
+        self._run.log({name: float(value) for name, value in key_values.items()}, step=step)
+
+    def conclude(self, values: Mapping[str, float]) -> None:
+        """Say what came of the run at its end."""
+        self._run.summary.update(dict(values))
+
+    def close(self) -> None:
+        """Send the rest."""
+        self._run.finish()
+
+
+def wandb_of(config: Config) -> Any:
+    """The library of Weights & Biases, where the settings ask for it; else None. Raises TrainingError where it is not
+    installed."""
+    if not config.run.wandb.name:
+        return None
+    try:
+        return importlib.import_module("wandb")
+    except ModuleNotFoundError:
+        raise TrainingError(
+            f"run.wandb is {config.run.wandb.name!r}, and wandb is not installed: pip install 'backalley[wandb]'; or "
+            "leave run.wandb out."
+        ) from None
+
+
+def run_logger(run: Run, start: int, more: Sequence[KVWriter] = ()) -> Logger:
     """The logger of a run that begins, or goes on, at `start` decisions."""
-    return Logger(str(run), [CsvLog(run / LOG_FILE, start), TensorBoardLog(run / TENSORBOARD_FOLDER, start)])
+    own = [CsvLog(run.folder / LOG_FILE, start), TensorBoardLog(run.folder / TENSORBOARD_FOLDER, start)]
+    return Logger(str(run.folder), [*own, *more])
 
 
 def record(logger: Logger, values: Mapping[str, float]) -> None:

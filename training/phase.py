@@ -94,6 +94,7 @@ class Phase(abc.ABC):
             "samples": self.samples,
             "seconds": round(self.seconds, 1),
             "algorithm": algorithm,
+            "objective": self.config.run.objective.name.lower(),
             "config": self.config.as_dict(),
         }
 

@@ -28,7 +28,7 @@ from backalley.envs.core.kernel import bind
 from backalley.envs.core.workers import Workers, cores
 
 from .checkpoint import Arrays
-from .config import Config, ConfigError
+from .config import Config, ConfigError, Objective
 from .league import bots_of
 from .phase import Phase
 from .plan_play import Notes, Sums, Tally, episodes_driver, fork_streams, notes_for
@@ -78,6 +78,11 @@ class PlanLearner(Phase):
         Raises ConfigError where the game plans nothing, or where shares exceed 1.
         """
         super().__init__(game, config, **course)
+        if config.run.objective == Objective.GAMES:
+            raise ConfigError(
+                "run.objective is games, and the phase plans learns what the parts of a plan come to, which are no "
+                "games; leave run.objective at points."
+            )
         try:
             self.plans = plans_of(game)
         except ValueError as error:

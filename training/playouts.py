@@ -142,6 +142,7 @@ class Playouts(Phase):
             held=np.arange(count) < settings.held_out,
             episode=np.full(count, -1, np.int32),
             counts=np.zeros((count, 4), np.int64),
+            returns=np.zeros((count, game.num_seats)),
         )
         room = (count, settings.labels)
         self.labels = Labels(
@@ -186,11 +187,12 @@ class Playouts(Phase):
         def work(thread: int, rows: npt.NDArray[np.int64]) -> None:
             scratch = self._scratch[thread]
             base = own_room(net) if self.advisor is None else self.game.options
-            learner = Learner(base, own_room(net), self.advised, self.margin, np.zeros(self.game.num_actions))
+            room = np.zeros(self.game.num_actions), np.zeros(self.game.num_seats), np.array(self.game.sides)
+            learner = Learner(base, own_room(net), self.advised, self.margin, *room)
             args = (self.game.options, learner, self.field, batch, scratch.batch, self._decks[thread])
             rest = (self.engine.start_outcomes, self.engine.limit, self.tables, self.labels, most, rows)
             if self._entry is None:
-                self._entry = bind(label_driver(self.game, self.advisor), *args, *rest)
+                self._entry = bind(label_driver(self.game, self.advisor, self.config.run.objective), *args, *rest)
             self._entry(*args, *rest)
 
         self._workers.spread(work, np.arange(self.settings.tables))
@@ -326,7 +328,7 @@ class Playouts(Phase):
         """Everything in arrays that the next step depends on."""
         batch = self.engine.batch
         kept = {f"batch.{name}": getattr(batch, name) for name in ("raw", "stream", "decisions")}
-        kept |= {f"tables.{name}": getattr(self.tables, name) for name in ("key", "who", "own", "episode")}
+        kept |= {f"tables.{name}": getattr(self.tables, name) for name in ("key", "who", "own", "episode", "returns")}
         kept |= {f"held.{name}": array for name, array in self.held_out.arrays().items()}
         return kept | {f"fit.{name}": array for name, array in self.fitting.arrays().items()}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import operator
 import os
+import secrets
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +35,8 @@ from .budget import Budget, TrainingError
 from .config import Config
 
 CONFIG_FILE, GIVEN_FILE = "config.yaml", "given.yaml"
+SEEDS_FILE = "seeds.json"
+"""In a folder of runs of several seeds."""
 LOG_FILE = "progress.csv"
 POLICY_FOLDER, PHASES_FOLDER, TENSORBOARD_FOLDER = "policy", "phases", "tensorboard"
 _FORMAT = 3
@@ -86,6 +89,8 @@ class Run:
     changes: list[Change] = field(default_factory=list)
     asked: dict[str, Any] = field(default_factory=dict)
     """Settings that the run is to go on with from where it stands, of those that weights depend on."""
+    wandb_id: str = field(default_factory=lambda: secrets.token_hex(8))
+    """What Weights & Biases know the run by."""
     words: str = ""
     """What is changed, in words."""
 
@@ -162,6 +167,7 @@ class Run:
             "given": self.given,
             "overrides": self.overrides,
             "config": self.config.as_dict(),
+            "wandb_id": self.wandb_id,
             "changes": [vars(change) for change in self.changes],
             "seed": self.seed,
             "seconds": self.budget.seconds,
@@ -268,7 +274,7 @@ def reopen(
     run = Run(
         folder, game, settings, given, facts["config_file"], facts["overrides"], facts["seed"], budget, facts["device"]
     )
-    run.begun = begun
+    run.begun, run.wandb_id = begun, facts.get("wandb_id", run.wandb_id)
     run.changes = [Change.from_json(kept) for kept in facts.get("changes", [])]
     _refuse_edited(run, former, restart)
     differing = config_rules.differences(former, settings)
@@ -325,13 +331,17 @@ def _said(value: Any) -> str:
 def _read(folder: Path) -> dict[str, Any]:
     """What `run.json` says. Raises TrainingError."""
     path = folder / RUN_FILE
+    if not path.is_file() and (folder / SEEDS_FILE).is_file():
+        raise TrainingError(
+            f"{folder} holds runs of several seeds; name one of them, or go on with all by the command."
+        )
     if not path.is_file():
         raise TrainingError(
             f"There is no run in {folder}: it has no {RUN_FILE}. (A run killed before it began has none: begin anew.)"
         )
     kinds = {"game": str, "game_version": int, "found_by": str, "options": dict, "config_file": str}
     kinds |= {"overrides": dict, "seed": int, "device": str, "precision": str}
-    lately = {"begun": bool, "config": dict, "given": dict, "changes": list}
+    lately = {"begun": bool, "config": dict, "given": dict, "changes": list, "wandb_id": str}
     try:
         facts = json.loads(path.read_bytes())
         if facts["format"] != _FORMAT:

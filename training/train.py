@@ -112,8 +112,11 @@ def train(
         )
     with sentences(run), locked(run.folder), one_thread():
         course = _course(run, say, anew=not run.begun or restart)
-        outcome = _learn(course, progress, say)
-        return _finish(course, outcome, progress)
+        try:
+            outcome = _learn(course, progress, say)
+            return _finish(course, outcome, progress)
+        finally:
+            course.close_logs()
 
 
 def _course(run: Run, say: Say, *, anew: bool) -> Course:
@@ -198,7 +201,7 @@ def _learn(course: Course, progress: Progress, say: Say) -> Outcome:
             raise Stopped(
                 f"Stopped after {course.decisions:,} decisions{where}; all is saved. Go on with: {run.resume_command()}"
             )
-    course.close()
+    course.phase.close()
     course.curve.finish(run.command(course.each))
     return outcome
 
@@ -241,4 +244,5 @@ def _finish(course: Course, outcome: Outcome, progress: Progress) -> TrainingRes
         evaluation_command=run.evaluation_command(),
     )
     results.write(run.folder / EVALUATION_FILE, result.to_json())
+    course.tell_result(result.reports)
     return result

@@ -26,7 +26,7 @@ from backalley.agents.policy_file import (
 from backalley.envs.core.base import Game
 
 from .checkpoint import Arrays
-from .config import Config, ConfigError
+from .config import Config, ConfigError, Objective
 from .league import League, bots_of
 from .phase import Phase
 from .ppo import SelfPlayMaskablePPO
@@ -57,6 +57,7 @@ class Trainer(Phase):
             league=self.league,
             league_share=config.league.share,
             symmetry=ppo.symmetry,
+            win_shares=config.run.objective == Objective.GAMES,
         )
         self.model = SelfPlayMaskablePPO(
             self.env,

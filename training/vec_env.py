@@ -23,6 +23,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from backalley.agents.base import Agent
 from backalley.agents.match import act_rows
+from backalley.benchmarks import stats
 from backalley.benchmarks.keys import Space
 from backalley.envs.core.base import Game
 from backalley.envs.core.kernel import kernel
@@ -120,9 +121,11 @@ class SeatsVecEnv(VecEnv):
         league_share: float = 0.0,
         num_threads: int = 1,
         symmetry: bool = True,
+        win_shares: bool = False,
     ) -> None:
         """`league_share` of the tables seat league members in some of their seats; a game of one seat has no use for
-        it. `symmetry` renames suits."""
+        it. `symmetry` renames suits. With `win_shares` an episode is worth, at its end, each seat's share of the win
+        less what that is by chance, and nothing before."""
         self.tables = BatchEnv(game, num_envs, seed=0, num_threads=num_threads, autoreset=False)
         self.game, self.num_seats = game, self.tables.num_seats
         self.league = league or League()
@@ -133,6 +136,7 @@ class SeatsVecEnv(VecEnv):
         self._keys = np.zeros(num_envs, np.uint64)
         self._rows = np.arange(num_envs)
         self.names = SuitNames(game, num_envs, renamed=symmetry)
+        self._win_shares, self._chance = win_shares, 1 / max(game.num_sides, 2)
         low, high = game.observation_bounds
         # Two arrays by turns: SB3 stores an observation after the step that follows it, when a single one would hold
         # the next already.
@@ -225,10 +229,14 @@ class SeatsVecEnv(VecEnv):
         self.tables.step(self._actions)
         np.copyto(self.reward, time_step.reward)
         self.returns += self.reward
+        if self._win_shares:
+            self.reward[:] = 0
         np.logical_or(time_step.terminated, time_step.truncated, out=self.ended)
         self.cut_off = None
         over = np.flatnonzero(self.ended)
         if len(over):
+            if self._win_shares:
+                self._pay_shares(over)
             if time_step.truncated.any():
                 self.cut_off = self._last_observations(np.flatnonzero(time_step.truncated))
             self._count(over)
@@ -236,6 +244,13 @@ class SeatsVecEnv(VecEnv):
             self.names.draw(over, self.who[over] == LEARNER)
             self.tables.restart(over)
         return self._show(), self.reward[self._rows, self.acted], self.ended.copy(), self._infos
+
+    def _pay_shares(self, over: npt.NDArray[np.int64]) -> None:
+        """Turn the returns of the tables `over` into shares of the win, and pay them. Where the limit of decisions cut
+        an episode off nobody has won; the critic says what it was worth."""
+        self.returns[over] = stats.win_shares(self.returns[over], self.game.sides) - self._chance
+        whole = over[self.tables.time_step.terminated[over]]
+        self.reward[whole] = self.returns[whole]
 
     def _last_observations(self, rows: npt.NDArray[np.int64]) -> CutOff:
         seats = np.tile(np.arange(self.num_seats), len(rows))
@@ -258,6 +273,8 @@ class SeatsVecEnv(VecEnv):
     def return_spread(self) -> float:
         """The standard deviation of the learner's returns so far; the rules' own bound until enough have been seen."""
         seen, total, squares = self._spread.tolist()
+        if seen < _FEW_RETURNS and self._win_shares:
+            return 1.0
         if seen < _FEW_RETURNS:
             return float(max(abs(bound) for bound in self.game.reward_range)) or 1.0
         variance = squares / seen - (total / seen) ** 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -44,6 +45,7 @@ def counts(ctx: click.Context, parameter: click.Parameter, given: str | None) ->
 )
 @click.option("--processor-seconds", type=float, help="Train until all cores together have spent this long.")
 @seed_option(None, "Decides packs, weights and exploration; 0 by default.")
+@click.option("--seeds", metavar="A-B", help="Several runs, one for each of these seeds: 0-4, or 3,7,9.")
 @click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="A YAML file of settings, by sections.")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", callback=pairs, help="A setting; may be repeated."
@@ -60,6 +62,7 @@ def train(
     decisions: list[int] | None,
     processor_seconds: float | None,
     seed: int | None,
+    seeds: str | None,
     config: Path | None,
     overrides: dict[str, str],
     given: dict[str, str],
@@ -71,13 +74,21 @@ def train(
     """Train a policy for GAME. It learns by self-play, in every seat.
 
     Ctrl-C stops and keeps everything; --resume goes on. At the end the policy plays every bot, and the line is printed
-    that trains the same weights again.
+    that trains the same weights again. With --seeds it makes several runs, which --resume goes on with together, and
+    at the end gives the mean over seeds.
     """
     from backalley.training.train import Stopped
     from backalley.training.train import train as run
 
     if given and game is None:
         raise click.UsageError("--option goes with a game.")
+    if seeds is not None and seed is not None:
+        raise click.UsageError("Give --seed or --seeds, not both.")
+    more: dict[str, Any] = {"seed": seed}
+    if seeds is not None or (resume is not None and (resume / "seeds.json").is_file() and seed is None):
+        from backalley.training.seeds import train_seeds as run  # type: ignore[assignment]
+
+        more = {"seeds": seeds}
     with progress_bar(game or (resume.name if resume else ""), quiet=quiet) as progress:
         try:
             result = run(
@@ -86,7 +97,7 @@ def train(
                 seconds=seconds,
                 decisions=decisions,
                 processor_seconds=processor_seconds,
-                seed=seed,
+                **more,
                 config=config,
                 config_overrides=overrides,
                 resume=resume,
