@@ -234,12 +234,6 @@ def _check_game(folder: Path, metadata: dict[str, Any], game: Game) -> None:
     if metadata["game"] != game.name:
         raise PolicyFileError(f"The policy in {folder} plays {metadata['game']}, not {game.name}.")
     _check_version(folder, metadata, game)
-    trained = trained_game(folder, metadata, game.type)
-    if metadata["observation"] != observation_layout(trained) or metadata["actions"] != trained.num_actions:
-        raise PolicyFileError(
-            f"{folder / JSON_FILE} contradicts itself: {game.id} shows something else under the options that it says "
-            "the policy was trained with; get the policy anew."
-        )
     layout = observation_layout(game)
     if metadata["observation"] != layout or metadata["actions"] != game.num_actions:
         here, there = _names(layout), _names(metadata["observation"])
@@ -248,6 +242,12 @@ def _check_game(folder: Path, metadata: dict[str, Any], game: Game) -> None:
         raise PolicyFileError(
             f"The policy in {folder} reads another observation layout of {game.id} than these options give; "
             f"use the options it was trained with ({metadata['options']}), or train it anew.{which}"
+        )
+    trained = trained_game(folder, metadata, game.type)
+    if metadata["observation"] != observation_layout(trained) or metadata["actions"] != trained.num_actions:
+        raise PolicyFileError(
+            f"{folder / JSON_FILE} contradicts itself: {game.id} shows something else under the options that it says "
+            "the policy was trained with; get the policy anew."
         )
 
 

@@ -6,6 +6,7 @@ can run any code. The network is built anew from the weights' shapes and the gam
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import re
@@ -19,6 +20,7 @@ import torch
 from torch import nn
 
 from backalley.envs.core.base import Game
+from backalley.envs.core.reading import TENSOR_BYTES, file_bytes
 
 from .network import masked
 from .network_agent import NetworkAgent
@@ -75,7 +77,7 @@ class SB3Agent(NetworkAgent):
 def _read(path: Path) -> tuple[dict[str, torch.Tensor], type[nn.Module] | None]:
     """The weights of a file by name, and the activation that it names, if it does."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(io.BytesIO(file_bytes(path, TENSOR_BYTES))) as archive:
             sizes = {member.filename: member.file_size for member in archive.infolist()}
             foreign = sorted(set(sizes) - MEMBERS)
             if foreign or "policy.pth" not in sizes:

@@ -143,7 +143,7 @@ def hint(kind: Any, note: option_rules.Option) -> str:
         items = [_number(one, note) for one in typing.get_args(kind)]
         several = " | ".join(dict.fromkeys(items))
         length = f"{several}, ..." if note.may_be_short else ", ".join(items)
-        taken += ["int"] if note.may_be_short else []
+        taken += ["SupportsIndex"] if note.may_be_short else []
         taken += [f"tuple[{length}]", f"list[{several.replace('SupportsIndex', 'int')}]"]
     elif issubclass(kind, IntEnum):
         taken += [_literal([member.name.lower() for member in kind]), "SupportsIndex"]

@@ -233,7 +233,7 @@ def test_a_run_that_is_going_on_has_a_curve_so_far(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (b"{", "is not JSON, or damaged"),
+        (b"{", "it is not JSON"),
         (b"[1]", "is not an object"),
         (b'{"kind": "ladder"}', "is of the kind 'ladder'; a curve's is 'learning curve'"),
         (b'{"kind": "learning curve", "game": "pitch-v0"}', "is no whole learning curve: KeyError('options')"),

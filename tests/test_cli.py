@@ -152,7 +152,7 @@ def test_evaluate_by_precision_names_the_deals_it_took() -> None:
         (["evaluate", "kuhn", "random"], "kuhn has 2 seats under these options, and 1 agent was given; give 2."),
         (
             ["evaluate", "kuhn", "random", "random", "--option", "last=1"],
-            "kuhn has no option 'last' (",
+            "kuhn has no option 'last'; it has: first.",
         ),
         (["evaluate", "kuhn", "random", "random", "--option", "first=7"], "kuhn option first is '7'; it takes 0..1."),
         (["evaluate", "kuhn", "random", "random", "--deals", "1"], "deals is 1; an interval needs 2 or more"),

@@ -21,9 +21,8 @@ MODULES = {
     "benchmarks.endurance": (),
     "benchmarks.ladder": (),
     "benchmarks.searches": (),
-    "training.measure": (),
     "training.methods": (),
-    "training.rates": (),
+    "training.throughput": (),
 }
 """Words before the game, where it is not the first."""
 WRITING = sorted(set(MODULES) - {"agents.ship"})

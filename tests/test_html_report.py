@@ -186,7 +186,7 @@ def _without(*names: str) -> Any:
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (_cut, "is not JSON, or damaged"),
+        (_cut, "it is not JSON"),
         (_without("agents"), "not what a file of the kind 'evaluation' holds, KeyError('agents')"),
         (_without("kind"), "is of the kind None; a report shows: evaluation, tournament"),
         (lambda path: path.write_text('{"kind": "evaluation", "game": 5}'), "is damaged: its game is 5"),

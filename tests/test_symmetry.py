@@ -190,7 +190,8 @@ def test_whatever_is_declared_matters(game: Game) -> None:
     bound = [game.bind(given) for given in sets if not own_shape(game, given)]
     variants = [one for one in bound if len(one.symmetries) > 1]
     for seed in range(120):
-        variant = variants[seed // 2 % len(variants)]
+        # What only options together bring about is as rare as it is: every other game is theirs.
+        variant = variants[0 if seed % 4 < 2 else seed // 4 % len(variants)]
         symmetry, places = variant.symmetries[1], variant.observation_fields
         for tables in play(variant, [], seed, game.playout_bot if seed % 2 else None):
             moved = (tables.seen != tables.seen[:, symmetry.observation]).any(axis=0)

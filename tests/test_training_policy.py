@@ -352,9 +352,9 @@ def test_foreign_files_are_refused(folder: Path, tmp_path: Path) -> None:
     (folder / JSON_FILE).write_text('{"model": "something"}')
     refused(folder, "does not describe a policy")
     (folder / JSON_FILE).write_bytes(b"\x80\x04\x95pickle")
-    refused(folder, "not JSON")
+    refused(folder, "not UTF-8")
     (folder / JSON_FILE).write_text("[" * 100_000)
-    refused(folder, "not JSON")
+    refused(folder, "nested more than 64 deep")
 
 
 def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:

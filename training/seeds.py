@@ -9,7 +9,6 @@ as any other: it can be resumed by itself, evaluated, and named as an agent.
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
@@ -26,6 +25,7 @@ from backalley.benchmarks.tabular import Figures, Tabular
 from backalley.envs.core import durable
 from backalley.envs.core.base import Game, GameType
 from backalley.envs.core.catalogue import game as game_of
+from backalley.envs.core.reading import read_json
 
 from .budget import Budget, TrainingError
 from .course import Say
@@ -235,13 +235,13 @@ def _seeds_in(folder: Path) -> list[int]:
     """The seeds of the runs in a folder. Raises TrainingError."""
     path = folder / SEEDS_FILE
     try:
-        found = json.loads(path.read_bytes())
+        found = read_json(path)
         if found["kind"] != KIND:
             raise ValueError
         return read_seeds(list(found["seeds"]))
     except OSError as error:
         raise TrainingError(f"There are no runs of several seeds in {folder}: {error.strerror or error}.") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         raise TrainingError(f"{path} is damaged, or no file of this trainer.") from None
 
 

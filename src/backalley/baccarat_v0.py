@@ -39,11 +39,11 @@ class GivenOptions(TypedDict, total=False):
     """a shoe with this many cards or fewer is not dealt from again (default: 16)"""
     num_coups: Literal["shoe"] | SupportsIndex
     """coups in an episode (default: 1)"""
-    stakes: int | tuple[SupportsIndex, ...] | list[int]
+    stakes: SupportsIndex | tuple[SupportsIndex, ...] | list[int]
     """levels of a bet, in units (default: (1, 2, 5, 10))"""
     num_bettors: SupportsIndex
     """seats at a betting table (default: 1)"""
-    purses: int | tuple[SupportsIndex, ...] | list[int]
+    purses: SupportsIndex | tuple[SupportsIndex, ...] | list[int]
     """what bettors can lose: nought no limit, one number everybody's (default: (0, 0, 0, 0, 0, 0, 0, 0))"""
     participant: Literal["largest_bet", "player_backer"] | SupportsIndex
     """who handles the Player hand: the largest bet, or of bets on PLAYER first (default: "largest_bet")"""

@@ -44,7 +44,7 @@ class GivenOptions(TypedDict, total=False):
     """equal totals share the win; otherwise the number of bids made decides first (default: True)"""
     sip_rule: Literal["one_per_miss", "difference"] | SupportsIndex
     """sips for a bid missed in the drinking game: one, or one per trick (default: "one_per_miss")"""
-    sips_per_miss: int | tuple[SupportsIndex, ...] | list[int]
+    sips_per_miss: SupportsIndex | tuple[SupportsIndex, ...] | list[int]
     """what `sip_rule` gives is so many times as much: one number, or one each for bids missed by 1, 2, 3 and so on, the
     last going on (default: 1)"""
     history: Literal["full", "last_trick"] | SupportsIndex
