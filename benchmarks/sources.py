@@ -23,6 +23,7 @@ SHOWN = {
     "searches": ("searches", "Searches"),
     "crowds": ("crowds", "What a decision costs"),
     "solution": ("exact", "Exact values"),
+    "position": ("positions", "Exact values at a position"),
     "agent_values": ("gaps", "Gaps to best play"),
     "exploitability": ("exploitability", "Losses to best replies"),
     "speed": ("speed", "Speed"),
