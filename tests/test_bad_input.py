@@ -605,6 +605,7 @@ def test_unfinished_work_is_read_only_from_a_regular_file(tmp_path: Path) -> Non
 def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_word() -> None:
     script = (
         "import os, signal, sys, threading\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored where tests run in the background
         "sys.argv[0] = '/usr/bin/backalley'\n"
         "class Interrupted:\n"
         "    def find_spec(self, name, *rest):\n"

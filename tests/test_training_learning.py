@@ -101,15 +101,15 @@ def test_kuhn_poker_is_nearly_solved(tmp_path: Path) -> None:
     """Self-play alone ends near equilibrium where entropy keeps it from cycling and the weights are averaged.
 
     A single policy still goes around it, now nearer, now further, and other rounding finds it elsewhere on its way; so
-    those of five moments of the run's later half are drawn by lot.
+    those of three seeds are drawn at random. *Measured*, on two sets of processor instructions: 0.029 to 0.056 for
+    one policy, 0.039 and 0.043 for three.
     """
     settings = {"ppo.entropy": 0.1, "ppo.averaging": 2, "network.width": 64, "league.share": 0}
     settings |= {"run.curve_every": 0, "run.evaluation_deals": 2}
-    policies, given = [], {"out": tmp_path / "run", "config_overrides": settings}
-    for decisions in (1_600_000, 2_000_000, 2_400_000, 2_900_000, 3_300_000):
-        run = train(GAME, decisions=decisions, **given).folder  # type: ignore[arg-type]
-        policies.append(strategy(PolicyAgent(run, GAME)))
-        given = {"resume": run}
+    policies = []
+    for seed in range(3):
+        made = train(GAME, decisions=1_600_000, seed=seed, out=tmp_path / f"run-{seed}", config_overrides=settings)
+        policies.append(strategy(PolicyAgent(made.folder, GAME)))
     both = drawn_by_lot(policies)
     assert exploitability(both) < 0.06
     assert value(both, both) == pytest.approx(-1 / 18, abs=0.03)
