@@ -125,7 +125,7 @@ def test_an_option_of_each_kind_has_its_type() -> None:
     assert hint(tuple[int, int], parts=1000) == "tuple[float, float] | list[float]"
     assert hint(bool) == "bool | Literal[0, 1]"
     assert hint(tuple[int, float]) == "tuple[SupportsIndex, float] | list[int | float]"
-    assert hint(tuple[int, int], fill=0) == "int | tuple[SupportsIndex, ...] | list[int]"
+    assert hint(tuple[int, int], fill=0) == "SupportsIndex | tuple[SupportsIndex, ...] | list[int]"
 
 
 def marked(mark: str) -> list[int]:
