@@ -145,6 +145,7 @@ def test_what_a_file_of_ours_imports() -> None:
     assert all(path.is_relative_to(ROOT / "envs") for path in found)
 
 
+@pytest.mark.slow
 def test_editing_a_part_of_an_outside_game_changes_what_is_played(tmp_path: Path) -> None:
     """The whole engine, compiled for a game outside the package, with a rule in a file of its own."""
     place = tmp_path / "war_outside"
@@ -243,6 +244,7 @@ def test_options_are_an_argument_not_a_reason_to_compile() -> None:
     assert len(set(made)) == 20
 
 
+@pytest.mark.slow
 def test_a_game_that_cannot_be_imported_elsewhere_leaves_the_others_caches_readable(tmp_path: Path) -> None:
     """Numba keeps the types that a kernel was called with; those of a game outside the package must not stand in the
     way of others."""
@@ -369,6 +371,7 @@ def compiled_in(folder: Path, **environment: str) -> tuple[bool, str]:
     return found.stdout.strip() == "1", found.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="counts compilations")
 def test_two_folders_with_the_same_text_share_what_one_compiled_and_others_never(tmp_path: Path) -> None:
     """Each virtual environment, image and worker used to compile everything anew."""
@@ -385,6 +388,7 @@ def test_two_folders_with_the_same_text_share_what_one_compiled_and_others_never
     assert compiled_in(tmp_path / "one_place", **checked) == (True, ""), "other machine code: indices are checked"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="counts compilations")
 def test_a_cache_that_cannot_be_written_is_read_and_something_else_written(tmp_path: Path) -> None:
     """A file in the place of the folder stands for a full disk, or one that may only be read: root may write anywhere.
@@ -446,6 +450,7 @@ def test_a_user_without_a_home_has_a_cache_among_the_temporary_files(tmp_path: P
     assert compiled_in(tmp_path, TMPDIR=str(tmp_path / "temporary")) == (False, "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="counts compilations")
 def test_a_damaged_file_of_machine_code_is_compiled_anew(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text(KERNEL)
