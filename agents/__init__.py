@@ -1,1 +1,1 @@
-"""Who plays: random, rule-based, learned, searching and exact agents, all behind one interface (`base.Agent`)."""
+"""Agents: random, rule-based, learned, searching, exact and human, all behind one interface (`base.Agent`)."""

@@ -1,8 +1,8 @@
-"""Plays tables to their end, or to the next decision that the caller has to make, with agents in the seats.
+"""Play tables to their end, or to the caller's next decision, with agents in the seats.
 
-`Match` plays the same decks in several seatings, in machine code from the first deal to the last reward where all its
-agents are compiled functions. Every decision's randomness comes from its table's key and its number alone, so neither
-the batch nor the threads can change what is played.
+`Match` plays the same decks in several seatings, entirely in machine code if all its agents are compiled functions. The
+randomness of every decision depends only on its table's key and its number, so neither the batch nor the threads can
+change what is played.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import rng
-from backalley.envs.core.base import Game
-from backalley.envs.core.drivers import Batch, Deck, apply, begin, deal_out, report, show
-from backalley.envs.core.engine import Engine, IllegalAction, table_names
-from backalley.envs.core.kernel import bind
-from backalley.envs.core.specialise import specialise, template, unbound
-from backalley.envs.core.vector import BatchEnv
-from backalley.envs.core.workers import Workers
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.kernel import bind
+from backalley.envs.core.compile.templates import specialise, template, unbound
+from backalley.envs.core.engine.batch_kernels import Batch, Deck, apply, begin, deal_out, report, show
+from backalley.envs.core.engine.engine import Engine, IllegalAction, table_names
+from backalley.envs.core.engine.workers import Workers
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import rng
 
-from .base import Agent, answer, name_of, view_of
-from .rule_based import played_by, seen_by
+from .base.agent import Agent, answer, name_of, view_of
+from .base.rule_based import played_by, seen_by
 
 _MOST_TABLES = 8192
 """Tables in one batch of a match whose agents act through views."""
 _FEWEST_DEALS = 16
-"""Fewer deals than this are not worth waking a thread for."""
+"""Threads are used only for at least this many deals."""
 
 
 def act_rows(
@@ -39,7 +40,7 @@ def act_rows(
     rows: npt.NDArray[np.int64],
     table_keys: npt.NDArray[np.uint64],
 ) -> npt.NDArray[np.int64]:
-    """An action for each table of `rows`; `who[row, seat]` is the index in `agents` of the player in that seat.
+    """Return an action for each table of `rows`; `who[row, seat]` is the index in `agents` of the player in that seat.
 
     Raises TypeError, ValueError or IllegalAction, with the agent's name, for an answer that cannot be played.
     """
@@ -57,18 +58,18 @@ def play_out(
     who: npt.NDArray[np.int64],
     table_keys: npt.NDArray[np.uint64],
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Play every table from where it stands to the end of its episode, one after the other where an agent asks for
+    """Play every table from its present state to the end of its episode, one after the other if an agent sets
     `one_table`; `tables` must not reset itself.
 
-    `who` [B, N] indexes `agents`; `table_keys` [B] seeds the agents' own randomness. Gives returns [B, N] and decisions
-    [B].
+    `who` [B, N] indexes `agents`; `table_keys` [B] seeds the agents' own randomness. Returns returns [B, N] and
+    decisions [B].
     """
     if tables.autoreset:
-        raise ValueError("play_out needs tables made with autoreset=False.")
+        raise InvalidValue("play_out needs tables made with autoreset=False.")
     returns = np.zeros((tables.num_envs, tables.num_seats))
     seat = tables.engine.batch.seat
     open_rows = np.flatnonzero(seat >= 0)
-    # Bots trust what they are shown, and a caller may have written into what it was handed.
+    # Bots trust what they are shown, and a caller may have written into its arrays.
     tables.engine.batch.flat[open_rows] = tables.observe(seat[open_rows], open_rows)
     one_by_one = any(getattr(agent, "one_table", False) for agent in agents)
     for rows in np.split(open_rows, len(open_rows)) if one_by_one and len(open_rows) else [open_rows]:
@@ -87,11 +88,10 @@ def advance(
     table_keys: npt.NDArray[np.uint64],
     gained: npt.NDArray[Any],
 ) -> npt.NDArray[np.int64]:
-    """Let agents play on `rows` until somebody with `who[row, seat] == -1` (the caller) is to act, or the episode has
+    """Let agents play on `rows` until a seat with `who[row, seat] == -1` (the caller) is to act, or the episode has
     ended.
 
-    Adds each step's rewards to `gained` [B, N]. Gives those of `rows` whose episode ended on the way. `tables` must not
-    reset itself.
+    Add each step's rewards to `gained` [B, N]. Return the `rows` whose episode ended. `tables` must not reset itself.
     """
     ended: list[npt.NDArray[np.int64]] = []
     while True:
@@ -106,7 +106,7 @@ def advance(
 
 
 ITS = OTHERS = ITS_VIEW = OTHERS_VIEW = unbound
-"""The two agents' kernels in `play_deals`, and what each is shown of a table."""
+"""The two agents' kernels in `play_deals`, and their views of a table."""
 
 
 @template
@@ -128,8 +128,8 @@ def play_deals(
 ) -> tuple[int, int]:
     """Play deal after deal, in the seatings numbered `which`, on the one table of `batch`.
 
-    Agent `one` acts by the kernel ITS, any other by OTHERS; `its` and `others` are what these play by. Gives (-1, 0),
-    or the seating and the action where an agent named an action that is not legal; the table is left as it was then.
+    Agent `one` acts by the kernel ITS, any other by OTHERS; `its` and `others` are the kernels' first arguments. Return
+    (-1, 0), or the seating and the action where an agent chose an illegal action; the table stays as it was then.
     """
     for number in range(streams.shape[0]):
         for seating in which:
@@ -157,15 +157,15 @@ def play_deals(
 
 
 @functools.cache
-def _driver(game: Game, *kernels: Callable[..., Any]) -> Callable[..., tuple[int, int]]:
-    """`play_deals` at one game for two agents' kernels, and what these are shown; what it shares with the engine is
-    compiled, and kept on disk, once."""
+def _batch_kernel(game: Game, *kernels: Callable[..., Any]) -> Callable[..., tuple[int, int]]:
+    """`play_deals` of one game for two agents' kernels and their views; the part it shares with the engine is compiled
+    and cached on disk once."""
     own = dict(zip(("ITS", "OTHERS", "ITS_VIEW", "OTHERS_VIEW"), kernels, strict=True))
     return specialise([play_deals], {**table_names(game.type), **own})["play_deals"]
 
 
 _Part = tuple[int, int, npt.NDArray[np.int64]]
-"""An agent's number, that of any other, and the seatings where no third sits."""
+"""An agent's number, that of any other, and the seatings with no third agent."""
 
 
 def _groups(seatings: npt.NDArray[np.int64]) -> list[tuple[list[int], list[int]]]:
@@ -186,9 +186,9 @@ def _groups(seatings: npt.NDArray[np.int64]) -> list[tuple[list[int], list[int]]
 class Match:
     """Agents at one game's table: whole episodes, each deal in each of R seatings.
 
-    `seatings` [R, N] says which agent (an index of `agents`) sits where. `compiled` tells whether episodes run wholly
-    in machine code: each agent then brings a `kernel` (see `rule_based.KernelAgent`), and no seating has more than
-    two different ones.
+    `seatings` [R, N] says which agent (an index of `agents`) plays which seat. `compiled` says whether episodes run
+    entirely in machine code: each agent then has a `kernel` (see `rule_based.KernelAgent`), and no seating has more
+    than two different agents.
     """
 
     def __init__(
@@ -211,7 +211,7 @@ class Match:
         self._tables: BatchEnv | None = None
 
     def link(self) -> None:
-        """Compile what will be needed; `play` does so by itself, but a caller may want to time it apart."""
+        """Compile what will be needed; `play` does so itself, but a caller may want to time it separately."""
         deals, seats = len(self.seatings), self.seatings.shape[1]
         if self.compiled and not self._entries:
             empty = (
@@ -220,12 +220,12 @@ class Match:
                 np.zeros((0, deals, seats)),
                 np.zeros((0, deals), np.int64),
             )
-            self._entries = [bind(self._driver_of(part), *self._args(part, 0, *empty)) for part in self._parts]
+            self._entries = [bind(self._batch_kernel_of(part), *self._args(part, 0, *empty)) for part in self._parts]
 
-    def _driver_of(self, part: _Part) -> Callable[..., tuple[int, int]]:
+    def _batch_kernel_of(self, part: _Part) -> Callable[..., tuple[int, int]]:
         pair = [self.agents[number] for number in part[:2]]
         kernels = [agent.kernel for agent in pair if agent.kernel is not None]
-        return _driver(self.game, *kernels, *map(seen_by, pair))
+        return _batch_kernel(self.game, *kernels, *map(seen_by, pair))
 
     def _args(self, part: _Part, thread: int, *arrays: npt.NDArray[Any]) -> tuple[Any, ...]:
         engine, (one, other, which) = self._engines[thread], part
@@ -236,11 +236,10 @@ class Match:
     def play(
         self, streams: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        """Play D deals in every seating: `streams` [D] decide all that chance does, `keys` [D, R] the agents' own
-        randomness.
+        """Play D deals in every seating: `streams` [D] decide all of chance, `keys` [D, R] the agents' own randomness.
 
-        Gives returns [D, R, N], by seat, and decisions [D, R]. Raises IllegalAction when an agent names an action that
-        is not legal.
+        Return returns [D, R, N], by seat, and decisions [D, R]. Raises IllegalAction when an agent chooses an illegal
+        action.
         """
         returns = np.zeros((len(streams), *self.seatings.shape))
         decisions = np.zeros(keys.shape, np.int64)
@@ -262,7 +261,7 @@ class Match:
                 raise IllegalAction(f"The agent {name_of(agent)}: {engine.refuse(0, action)}")
 
     def _play_views(self, *arrays: npt.NDArray[Any]) -> None:
-        """Let agents act through views, on as many tables at once as there is room for."""
+        """Let agents act through views, on as many tables at once as a batch holds."""
         num_seatings = len(self.seatings)
         at_once = max(1, min(_MOST_TABLES // num_seatings, len(arrays[0])))
         if self._tables is None or self._tables.num_envs < at_once * num_seatings:

@@ -1,122 +1,191 @@
-"""Agents by name: `random`, `bot`, `bot:NAME`, `policy`, `policy:NAME`, `plans` (a game's planner before it has learned
-anything), `search[:WORLDS[:MILLISECONDS]]`, `search+AGENT[:WORLDS[:MILLISECONDS]]` (played on by `policy`, a bot or the
-folder of a policy), `mc:WORLDS[:MILLISECONDS]`, `human`, the folder of a trained policy, or one's own: `module:Class`,
-`file.py:Class`, `sb3:model.zip`.
+"""Agents by name: `PREFIX[:PART...]`, the folder of a trained policy, or a user's own: `module:Class`, `file.py:Class`.
 
-A name always means its agent, also where a folder is called so: that folder is `./policy`, or a Path.
+The prefixes: `random`, `human`, `bot[:BOT]`, `policy[:NAME]`, `plans` (a game's planner before it has learned
+anything), `search[:DETERMINIZATIONS[:MILLISECONDS]]`, `search+AGENT[:DETERMINIZATIONS[:MILLISECONDS]]` (AGENT, which is
+`policy`, a bot or the folder of a policy, plays the rollouts), `mc:DETERMINIZATIONS[:MILLISECONDS]`, `sb3:FILE`, and
+those of `register_agent`. The signature of a prefix's factory says what may follow it (`factory.py`).
+
+A name always means its agent, even if a folder has the same name: that folder is `./policy`, or a Path.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from backalley.envs.core import doors
-from backalley.envs.core.base import Game, GameType
-from backalley.envs.core.catalogue import game as game_of
+from backalley.console.errors import InvalidType, InvalidValue, did_you_mean
+from backalley.envs.core.engine import validation
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.game import Game, GameType
 
-from . import shipped
-from .base import Agent, as_agent
-from .custom import custom_agent
-from .human import HumanAgent
-from .planner import PlannerAgent
-from .race import race_agent
-from .rule_based import BotAgent, RandomAgent
-from .search import search_agent
+from .base.agent import Agent, as_agent
+from .base.rule_based import BotAgent, RandomAgent
+from .custom import custom_agent, guest
+from .factory import Factory
+from .people.human import HumanAgent
+from .policies import pretrained
+from .policies.planner import PlannerAgent
+from .search.flat_monte_carlo import SearchAgent
+from .search.racing import RacingAgent
 
+_NUMBER = re.compile(r"[0-9.]+")
 FORMS = "the folder of a trained policy, module:Class, file.py:Class or sb3:model.zip"
-SEARCH_BY = "search+"
-SEARCH_BY_POLICY = SEARCH_BY + shipped.FOLDER
 
 
 def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Agent:
-    """The agent that `spec` names, ready to play `game`.
+    """Return the agent named `spec`, ready to play `game`.
 
-    `spec` is one of the names above, a Path, or an object with `act(view)`, which is taken as it is. A search takes
-    `num_threads`, by default every core. Raises ValueError, or TypeError for what is no agent at all, in a sentence.
+    `spec` is one of the names above, a Path, or an object with `act(view)`, which is used as it is. A search takes
+    `num_threads`, by default every core. Raises ValueError, or TypeError for what is not an agent at all.
 
     >>> agent("bot", "pitch").name
     'bot:book'
     """
-    game, num_threads = game_of(game), doors.count(num_threads, "num_threads", 0)
+    game, num_threads = game_of(game), validation.count(num_threads, "num_threads", 0)
     if not isinstance(spec, (str, Path)):
         return as_agent(spec)
     if isinstance(spec, Path):
         return _policy(spec, game)
-    kind, _, rest = spec.partition(":")
-    if spec == "random":
-        return RandomAgent()
-    if spec == "human":
-        return HumanAgent()
-    if kind in ("bot", shipped.FOLDER) and spec == f"{kind}:":
-        raise ValueError(f"{spec!r} names no {kind}; it is {kind}, or {kind}: and the name of one.")
-    if kind == "bot":
-        return BotAgent(game, rest or None)
-    if kind == shipped.FOLDER:
-        return _policy(_shipped(game, rest or None), game)
-    if spec == "plans":
-        return PlannerAgent(game)
-    if kind == "mc":
-        return search_agent(spec, game, num_threads)
-    if kind == "search":
-        return race_agent(spec, game, num_threads)
-    if kind == SEARCH_BY_POLICY:
-        return race_agent(spec, game, num_threads, _policy(_shipped(game, None), game))
-    if spec.startswith(SEARCH_BY):
-        return _search_by(spec.removeprefix(SEARCH_BY), game, num_threads)
-    if kind == "sb3":
-        if not rest:
-            raise ValueError("'sb3:' names no file; it is sb3: and the path of a model, as in sb3:model.zip.")
-        from .sb3_model import SB3Agent  # needs Stable-Baselines3
-
-        return SB3Agent(Path(rest), game)
+    prefix, plus, _ = spec.partition(":")[0].partition("+")
+    if prefix in _makers() and (not plus or "player" in _factory(prefix).keywords):
+        return _by_prefix(prefix, spec.removeprefix(prefix), game, num_threads)
     if Path(spec).is_dir():
         return _policy(Path(spec), game)
     if ":" in spec:
-        return custom_agent(spec, game)
+        return custom_agent(spec, game, num_threads, did_you_mean(prefix, _makers()))
     names = named(game)
-    near = difflib.get_close_matches(spec, [*names, *game.bots], 1)
-    meant = "" if not near else f" Did you mean {near[0] if near[0] in names else f'bot:{near[0]}'}?"
-    by_policy = [SEARCH_BY_POLICY] if shipped.FOLDER in names else []
-    searches = [f"{kind}[:WORLDS[:MILLISECONDS]]" for kind in (*by_policy, "search", f"{SEARCH_BY}AGENT")]
-    shown = ", ".join([*names, *searches, "mc:WORLDS[:MILLISECONDS]"])
-    raise ValueError(f"There is no agent {spec!r}; an agent is {shown}, {FORMS}.{meant}")
+    meant = did_you_mean(
+        spec, [*names, *game.bots, *_makers()], lambda name: f"bot:{name}" if name in game.bots else name
+    )
+    forms = [form for prefix in ("search", "mc", *_registered) for form in _forms(prefix)]
+    raise InvalidValue(f"There is no agent {spec!r}; an agent is {', '.join([*names, *forms])}, {FORMS}.{meant}")
 
 
-def _search_by(words: str, game: Game, num_threads: int) -> Agent:
-    """The search that `AGENT[:WORLDS[:MILLISECONDS]]` names. Numbers at its end are worlds and milliseconds: AGENT may
-    have a colon itself. Raises ValueError in a sentence."""
-    fields = words.split(":")
-    while len(fields) > 1 and re.fullmatch(r"[0-9.]+", fields[-1]):
-        fields.pop()
-    player = ":".join(fields)
-    if player.startswith(SEARCH_BY) or not player:
-        raise ValueError(f"{SEARCH_BY}{words} names nobody to play on; name a bot or a policy, as in search+bot:96.")
-    return race_agent("search" + words.removeprefix(player), game, num_threads, agent(player, game))
+def register_agent(prefix: str, factory: Callable[..., Any]) -> None:
+    """Register agents named `PREFIX`, and `PREFIX:...` with what their factory takes, wherever an agent is named.
+
+    `factory` is a class, or a function, that makes an object with `act(view)`. It is called with the game, if its first
+    argument has no default, and with the parts after the prefix, separated by colons: `mine:96:5` calls `factory(game,
+    96, 5)`. A part is text if the argument is annotated `str`, otherwise a number if it is one. A keyword-only argument
+    `num_threads` gets the threads that a search may use (0: every core). With a keyword-only argument `player`, agents
+    can also be named `PREFIX+AGENT:...`, and it gets that agent, or None.
+
+    A prefix is known in this process. Another process, such as the command line, knows it once it has imported the
+    module that registers it; `module:Class:96` works everywhere. The same factory, defined again, replaces the earlier
+    one. Raises ValueError for a prefix that is taken or not a word, TypeError for a factory that cannot be called.
+
+    >>> class Last:
+    ...     def act(self, view):
+    ...         return view.action_mask.shape[1] - 1 - view.action_mask[:, ::-1].argmax(1)
+    >>> register_agent("last", Last)
+    >>> agent("last", "pitch").name
+    'Last'
+    """
+    if not isinstance(prefix, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", prefix):
+        raise InvalidValue(f"The prefix is {prefix!r}; it takes a letter, then letters, digits, _ and -.")
+    if not callable(factory):
+        raise InvalidType(f"The factory of {prefix} is {factory!r}; it is a class or a function that makes an agent.")
+    if prefix in _OWN or _place(_registered.get(prefix, factory)) != _place(factory):
+        raise InvalidValue(f"There are agents named {prefix!r} already; take another prefix.")
+    _registered[prefix] = factory
+
+
+def _place(factory: Any) -> Any:
+    """Where a factory was defined; the factory itself if it does not say."""
+    return (factory.__module__, factory.__qualname__) if hasattr(factory, "__qualname__") else factory
+
+
+def _by_prefix(prefix: str, rest: str, game: Game, num_threads: int) -> Agent:
+    """The agent of a prefix, `rest` being `:PARTS` or `+AGENT:PARTS`: numbers at its end belong to the prefix, since
+    AGENT may have a colon itself. Raises ValueError."""
+    factory, player, parts = _factory(prefix), None, rest.split(":")[1:]
+    if rest.startswith("+"):
+        words, parts = rest[1:].split(":"), []
+        while len(words) > 1 and _NUMBER.fullmatch(words[-1]):
+            parts.insert(0, words.pop())
+        if words[0] == pretrained.FOLDER:  # that of the game: results do not tell another one's name
+            words, parts = words[:1], words[1:] + parts
+        name = ":".join(words)
+        if not name or name.startswith(f"{prefix}+"):
+            raise InvalidValue(
+                f"{prefix}{rest} names no agent for rollouts; name a bot or a policy, as in {prefix}+bot:96."
+            )
+        factory = _factory(prefix, f"{prefix}+{name}")
+        player = agent(name, game, num_threads=num_threads)
+    if prefix in _registered:
+        return guest(factory, parts, game, num_threads, player)
+    made: Agent = factory.make(parts, game, num_threads, player)
+    return made
+
+
+def _makers() -> dict[str, Callable[..., Any]]:
+    return {**_OWN, **_registered}
+
+
+def _factory(prefix: str, name: str = "") -> Factory:
+    return Factory(name or prefix, _makers()[prefix])
+
+
+def _forms(prefix: str) -> list[str]:
+    """The forms of a prefix's names."""
+    found = _factory(prefix)
+    return [found.form, *([_factory(prefix, f"{prefix}+AGENT").form] if "player" in found.keywords else [])]
 
 
 def named(game: Game) -> list[str]:
-    """The agents of a game that go by a plain name: its bots, its planner and its policies among them."""
+    """Return the agents of a game that have a plain name, including its bots, its planner and its policies."""
     bots = [*(["bot"] if game.bots else []), *(f"bot:{name}" for name in game.bots)]
-    policies = shipped.names(game)
+    policies = pretrained.names(game)
     plans = ["plans"] if game.type.plans is not None else []
-    named_policies = [*([shipped.FOLDER] if policies else []), *(f"policy:{name}" for name in policies)]
+    named_policies = [*([pretrained.FOLDER] if policies else []), *(f"policy:{name}" for name in policies)]
     return ["random", "human", *bots, *plans, *named_policies]
 
 
-def _shipped(game: Game, name: str | None) -> Path:
-    """The folder of a policy that comes with the game. Raises ValueError in a sentence."""
+def _pretrained(game: Game, name: str | None) -> Path:
+    """The folder of a pretrained policy of the game. Raises ValueError."""
     try:
-        return shipped.policy_for(game, name).folder
-    except shipped.NoPolicy as error:
-        here = Path(shipped.FOLDER)
+        return pretrained.policy_for(game, name).folder
+    except pretrained.NoPolicy as error:
+        here = Path(pretrained.FOLDER)
         hint = f" (The folder of that name here is ./{here}.)" if name is None and here.is_dir() else ""
-        raise shipped.NoPolicy(f"{error}{hint}") from None
+        raise pretrained.NoPolicy(f"{error}{hint}") from None
 
 
 def _policy(folder: Path, game: Game) -> Agent:
-    from .learned import PolicyAgent
+    from .policies.learned import PolicyAgent
 
     return PolicyAgent(folder, game)
+
+
+def _policy_of(game: Game, name: str | None = None) -> Agent:
+    return _policy(_pretrained(game, name), game)
+
+
+def _plans(game: Game) -> Agent:
+    return PlannerAgent(game)
+
+
+def _person() -> Agent:
+    return HumanAgent()
+
+
+def _sb3(game: Game, file: str, *more: str) -> Agent:
+    from .policies.sb3_model import SB3Agent  # needs Stable-Baselines3
+
+    return SB3Agent(Path(":".join([file, *more])), game)
+
+
+_OWN: dict[str, Callable[..., Any]] = {
+    "random": RandomAgent,
+    "human": _person,
+    "bot": BotAgent,
+    pretrained.FOLDER: _policy_of,
+    "plans": _plans,
+    "search": RacingAgent,
+    "mc": SearchAgent,
+    "sb3": _sb3,
+}
+"""The factories of our own prefixes."""
+_registered: dict[str, Callable[..., Any]] = {}

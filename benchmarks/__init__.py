@@ -1,1 +1,1 @@
-"""How strong and how fast: matches on the same decks, intervals, ratings, speed tables."""
+"""Measure strength and speed: matches on the same decks, intervals, ratings, speed tables."""

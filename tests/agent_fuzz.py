@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 import backalley
 from backalley.agents.registry import agent, named
-from backalley.envs.core.base import Game
+from backalley.envs.core.game.game import Game
 
 ANSWERED, REFUSED = "answered", "refused"
 REAL = "a table's own"
@@ -121,7 +121,7 @@ def became(player: Any, shown: Shown, key: int) -> str:
         said = str(error)
         if isinstance(error.__cause__, IndexError):
             return f"reached beyond an array: {said}"
-        if type(error) not in (ValueError, TypeError) or not said.endswith(".") or " " not in said:
+        if not isinstance(error, backalley.BackAlleyError) or not said.endswith(".") or " " not in said:
             return f"raised {type(error).__name__} and no sentence: {said}"
         return REFUSED if shown.kind != REAL else f"refused what a table showed: {said}"
     except Exception as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backalley.agents.rule_based import random_act
-from backalley.envs.core.parts import Bot
+from backalley.envs.core.compile.interfaces import Bot
+from backalley.envs.core.engine.batch_play import random_act
 
 BOTS = (Bot("random", random_act, "Every legal action is equally likely."),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,14 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.benchmarks.option_sets import allowed, alternatives
-from backalley.envs.core import options as option_rules
-from backalley.envs.core import rng
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import Game
-from backalley.envs.core.catalogue import game, game_names
-from backalley.envs.core.parts import OVER
-from backalley.envs.registry import register_game
+from backalley.benchmarks.speed.option_sets import allowed, alternatives
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.registry import register_game
+from backalley.envs.core.game.catalogue import game, game_names
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import options as option_rules
 
 ONLY = os.environ.get("BACKALLEY_ONLY")
 """Names of games, comma-separated, to which a run of the generic tests is narrowed; all by default."""
@@ -84,10 +81,12 @@ def compiled_set(game: Game) -> list[dict[str, Any]]:
 
 
 def cases(game: Game) -> Iterator[Any]:
-    """The option sets as a test's parameters; those with one option changed are slow, since they are many."""
-    compiled = compiled_set(game)
-    for given in option_sets(game):
-        slow = [pytest.mark.slow] if len(given) == 1 or own_shape(game, given) else []
+    """The option sets as a test's parameters. Quick are the defaults and the last mixture of one shape with them: what
+    goes with few options goes with many, nearly always."""
+    compiled, sets = compiled_set(game), option_sets(game)
+    mixed = [given for given in sets if len(given) > 1 and not own_shape(game, given)]
+    for given in sets:
+        slow = [] if given in ({}, *mixed[-1:]) else [pytest.mark.slow]
         beside = [] if given in compiled else marks(game, given)
         yield pytest.param(game.bind(given), id=f"{game.name}[{label(given)}]", marks=[*slow, *beside])
 
@@ -96,40 +95,14 @@ def cases(game: Game) -> Iterator[Any]:
 CASES = [case for game in reversed(GAMES) for case in cases(game)]
 
 
-def random_action(env: AECEnv, random: np.random.Generator) -> int:
-    """A uniformly drawn legal action of the seat to act."""
-    return int(random.choice(np.flatnonzero(env.engine.batch.mask[0])))
-
-
-def worlds_of(env: AECEnv, seat: int, count: int) -> npt.NDArray[Any]:
+def determinizations_of(env: AECEnv, seat: int, count: int, stream: int = 99) -> npt.NDArray[Any]:
     """States that agree with what a seat knows, redrawn [count]."""
-    with np.errstate(over="ignore"):
-        keys = np.array([rng.fork(np.uint64(99), number) for number in range(count)], np.uint64)
-    worlds = np.repeat(env.engine.batch.state, count)
-    env.engine.determinize(worlds, np.full(count, seat), keys)
-    return worlds
+    keys = np.random.default_rng(stream).integers(2**63, size=count).astype(np.uint64)
+    determinizations = np.repeat(env.engine.batch.state, count)
+    env.engine.determinize(determinizations, np.full(count, seat), keys)
+    return determinizations
 
 
-def play_digest(game: Game, seed: int, episodes: int, most: int = 10**9) -> str:
-    """A digest of all that random play shows: states, masks, observations of every seat, rewards; of `most` decisions
-    an episode."""
-    env = AECEnv(game)
-    random = np.random.default_rng(seed)
-    digest = hashlib.sha256()
-    batch, seats = env.engine.batch, np.arange(env.engine.num_seats)
-    for episode in range(episodes):
-        env.reset(seed=seed + episode)
-        while batch.seat[0] != OVER and batch.decisions[0] < most:
-            for seat in seats:
-                states = batch.state.copy()
-                env.engine.determinize(states, np.array([seat]), np.array([random.integers(2**63)], np.uint64))
-                digest.update(states.tobytes())
-            digest.update(batch.mask.tobytes() + batch.raw.tobytes())
-            digest.update(env.engine.observe(np.zeros_like(seats), seats).tobytes())
-            for bot in game.bots.values():
-                action = bot.act(game.options, batch.observation[0], batch.mask[0], np.uint64(random.integers(2**63)))
-                assert batch.mask[0, action], f"{bot.name} chose {action}, which is not legal"
-                digest.update(str(int(action)).encode())
-            env.step(random_action(env, random))
-            digest.update(batch.reward.tobytes())
-    return digest.hexdigest()
+def observed(env: AECEnv, seat: int) -> Any:
+    """What a seat is shown, by field."""
+    return env.game.records(env.engine.observe(np.zeros(1, np.int64), np.array([seat])))[0]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from backalley.envs.core.kernel import COMPILED
+# Tests of compiled code compile at once, in the processes that they start, too; tests/test_tiering.py does not.
+os.environ.setdefault("BACKALLEY_COMPILE", "now")
+
+from backalley.envs.core.compile.kernel import COMPILED
 from tests.uncompiled import Beside
 
 BESIDE = pytest.StashKey[Beside]()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One training run from beginning to end, to compare others with."""
     from tests.tiny_runs import tiny  # needs torch, which most tests do not

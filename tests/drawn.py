@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from typing import NamedTuple
 
-from backalley.envs.core.pictures import letters
+from backalley.envs.core.drawing.pictures import letters
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -12,13 +12,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import rng
-from backalley.envs.core.base import GameType
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.options import option
-from backalley.envs.core.parts import CHANCE, OVER, Kernels
-from backalley.envs.core.record import field
-from backalley.envs.core.table import Table, laid_out, pile, place
+from backalley.envs.core.compile.interfaces import CHANCE, OVER, Kernels
+from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.game.game import GameType
+from backalley.envs.core.rules import rng
+from backalley.envs.core.rules.options import option
+from backalley.envs.core.rules.record import field
+from backalley.envs.core.rules.table import Table, laid_out, pile, place
 from tests.bot import BOTS
 
 CARDS = 12
@@ -105,6 +105,7 @@ def table(options: Options, state: Any, seat: int | None) -> Table:
 
 
 GAME = GameType(
+    module=__name__,
     name="high_card",
     version=0,
     title="High card",

@@ -11,13 +11,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core import rng
-from backalley.envs.core.base import GameType
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.options import option
-from backalley.envs.core.parts import CHANCE, OVER, Kernels
-from backalley.envs.core.record import field
-from backalley.envs.core.table import Table, laid_out, pile, place
+from backalley.envs.core.compile.interfaces import CHANCE, OVER, Kernels
+from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.game.game import GameType
+from backalley.envs.core.rules import rng
+from backalley.envs.core.rules.options import option
+from backalley.envs.core.rules.record import field
+from backalley.envs.core.rules.table import Table, laid_out, pile, place
 from tests.bot import BOTS
 
 PASS, BET = 0, 1
@@ -113,6 +113,7 @@ def piles(options: Options, state: Any) -> dict[str, list[int]]:
 
 
 GAME = GameType(
+    module=__name__,
     name="kuhn",
     version=0,
     title="Kuhn poker",

@@ -15,8 +15,8 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-from backalley.envs.core import durable
-from backalley.envs.core.patience import MESSAGE
+from backalley.console.compile_notice import MESSAGE
+from backalley.envs.core.files import durable
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

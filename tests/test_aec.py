@@ -15,11 +15,12 @@ from pettingzoo.test import api_test, seed_test
 from pettingzoo.utils import wrappers
 
 import backalley
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import Game
-from backalley.envs.core.engine import IllegalAction
-from backalley.envs.core.parts import OVER
-from tests.cases import CASES, GAMES, random_action
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.engine.engine import IllegalAction
+from backalley.envs.core.game.game import Game
+from backalley.testing.play import random_action
+from tests.cases import CASES, GAMES
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 
@@ -134,31 +135,6 @@ def test_rendering_shows_the_seat_to_act_its_table(game: Game, capsys: pytest.Ca
     ):
         with pytest.raises(ValueError, match=r"and takes|has seats"):
             backalley.make(game.id, **bad)
-
-
-@BY_NAME
-def test_masks_off_turn_are_zero_and_rewards_add_up(game: Game) -> None:
-    env = AECEnv(game.bind())
-    random = np.random.default_rng(0)
-    for episode in range(3):
-        env.reset(seed=episode)
-        told = dict.fromkeys(env.possible_agents, 0.0)
-        gained = np.zeros(len(told))
-        for agent in env.agent_iter():
-            shown, reward, terminated, truncated, info = env.last()
-            told[agent] += reward
-            for other in env.agents:
-                if other != agent:
-                    assert not env.observe(other)["action_mask"].any()
-            if terminated or truncated:
-                assert not shown["action_mask"].any()
-                env.step(None)
-                continue
-            assert np.array_equal(info["action_mask"], shown["action_mask"])
-            assert env.observation_space(agent).contains(shown)
-            env.step(random_action(env, random))
-            gained += env.engine.batch.reward[0]
-        assert np.allclose(list(told.values()), gained)
 
 
 @BY_NAME

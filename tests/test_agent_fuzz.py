@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from backalley.agents.base.rule_based import BotAgent
 from backalley.agents.registry import agent
-from backalley.agents.rule_based import BotAgent
-from backalley.envs.core.base import Game
-from backalley.envs.core.kernel import COMPILED
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game.game import Game
 from tests.agent_fuzz import ANSWERED, REFUSED, became, inputs
 from tests.cases import GAMES
 
@@ -81,8 +81,8 @@ def test_uncompiled_no_agent_reaches_beyond_an_array(game: Game) -> None:
 @BY_NAME
 def test_another_tables_mask_is_refused_or_obeyed(game: Game) -> None:
     """A user's slip by one row. The sentence names the row."""
-    assert game.playout_bot, "every game here has a fast bot"
-    bot, batch, by_chance = BotAgent(game, game.playout_bot.name), game.make_vec(16, seed=5), agent("random", game)
+    assert game.rollout_bot, "every game here has a fast bot"
+    bot, batch, by_chance = BotAgent(game, game.rollout_bot.name), game.make_vec(16, seed=5), agent("random", game)
     said, step = [], batch.reset()
     for decision in range(12):
         shown, mask = step.observation.copy(), step.action_mask.copy()

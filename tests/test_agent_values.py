@@ -13,24 +13,24 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from backalley.agents.base.rule_based import KernelAgent, RandomAgent
 from backalley.agents.registry import agent
-from backalley.agents.rule_based import KernelAgent, RandomAgent
-from backalley.benchmarks import results
-from backalley.benchmarks.agent_values import AgentValues, agent_values, read_solution
-from backalley.benchmarks.asking import Unasked
-from backalley.benchmarks.exact import Solution, Unsolvable
-from backalley.envs.core import rng
-from backalley.envs.core.base import Game
-from backalley.envs.core.kernel import kernel
+from backalley.benchmarks.exact.action_probabilities import Unasked
+from backalley.benchmarks.exact.agent_values import AgentValues, agent_values, read_solution
+from backalley.benchmarks.exact.exact import Solution, Unsolvable
+from backalley.benchmarks.figures import results
+from backalley.benchmarks.figures.result_kinds import of_game
+from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import rng
 from tests.kuhn import GAME as KUHN
 from tests.toy import DRAW, STOP, TOY, by_hand
 
 ALONE = dataclasses.replace(TOY, enumeration_split=2).bind(seats=1)
 
 
-SOLUTION = Solution(
-    "toy-v0", ALONE.option_values, {}, float(by_hand(1, best=True)), float(by_hand(1)), 9, 1, 0.1, {"machine": "this"}
-)
+ABOUT = {**of_game(ALONE), "changed": {}, "stamp": {"machine": "this"}}
+SOLUTION = Solution(float(by_hand(1, best=True)), float(by_hand(1)), 9, 1, 0.1, **ABOUT)
 
 
 @kernel
@@ -82,17 +82,17 @@ def test_agents_have_the_values_that_fractions_give(threads: int) -> None:
 
 def test_lots_keep_the_mean_and_say_how_far_off_they_may_be() -> None:
     exact = values(RandomAgent()).agents[0]
-    by_lot = values(RandomAgent(), least=0.2).agents[0]
-    assert 0 < by_lot.error < 0.2
-    assert abs(by_lot.mean_return - exact.mean_return) < 4 * by_lot.error
-    assert by_lot.positions < exact.positions
-    assert values(RandomAgent(), least=0.2, num_threads=2).agents[0][:5] == by_lot[:5]
+    at_random = values(RandomAgent(), least=0.2).agents[0]
+    assert 0 < at_random.error < 0.2
+    assert abs(at_random.mean_return - exact.mean_return) < 4 * at_random.error
+    assert at_random.positions < exact.positions
+    assert values(RandomAgent(), least=0.2, num_threads=2).agents[0][:5] == at_random[:5]
 
 
 def test_what_cannot_be_enumerated_is_refused_in_a_sentence() -> None:
     with pytest.raises(Unasked, match="now_and_then cannot be enumerated: it draws its actions"):
         values(player(now_and_then))
-    with pytest.raises(Unasked, match=r"beyond cannot be enumerated: .* names one that is not legal"):
+    with pytest.raises(Unasked, match=r"beyond cannot be enumerated: .* chooses one that is not legal"):
         values(player(beyond))
     with pytest.raises(Unasked, match="mc:5 cannot be enumerated: it is no compiled agent"):
         values(agent("mc:5", ALONE))
@@ -117,9 +117,9 @@ def test_a_solution_is_read_from_its_file(tmp_path: Path) -> None:
 
 
 def test_the_table_tells_gaps_and_lots() -> None:
-    plain, by_lot = values(RandomAgent()), values(RandomAgent(), least=0.2)
+    plain, at_random = values(RandomAgent()), values(RandomAgent(), least=0.2)
     assert "exactly" in plain.table()
     assert "standard error" not in plain.table()
-    assert "followed by lot" in by_lot.table()
-    assert by_lot.records()[0]["gap"] == pytest.approx(by_lot.best_return - by_lot.agents[0].mean_return)
-    assert json.loads(json.dumps(by_lot.to_json(), default=str))["agents"][0]["name"] == "random"
+    assert "were sampled" in at_random.table()
+    assert at_random.records()[0]["gap"] == pytest.approx(at_random.best_return - at_random.agents[0].mean_return)
+    assert json.loads(json.dumps(at_random.to_json(), default=str))["agents"][0]["name"] == "random"

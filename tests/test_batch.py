@@ -19,126 +19,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import backalley
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import Game
-from backalley.envs.core.engine import IllegalAction
-from backalley.envs.core.parts import OVER
-from backalley.envs.core.vector import BatchEnv
-from backalley.envs.core.workers import Workers
-from tests.cases import CASES, GAMES, option_sets, own_shape, random_action
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.engine.engine import IllegalAction
+from backalley.envs.core.engine.workers import Workers
+from backalley.envs.core.game.game import Game
+from backalley.testing.play import random_action
+from backalley.testing.seeds import random_actions
+from tests.cases import GAMES, option_sets, own_shape
 from tests.kuhn import GAME as KUHN
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
-
-
-def chosen(mask: np.ndarray[Any, Any], random: np.random.Generator) -> np.ndarray[Any, Any]:
-    """One random legal action per row."""
-    weights = random.random(mask.shape) * mask
-    return np.argmax(weights, axis=1)
-
-
-@pytest.mark.parametrize("game", CASES)
-def test_row_i_equals_the_aec_environment_with_that_rows_seed(game: Game) -> None:
-    tables = BatchEnv(game, 3, seed=40)
-    time_step = tables.reset()
-    envs = [AECEnv(game) for _ in range(3)]
-    for row, env in enumerate(envs):
-        env.reset(seed=40 + row)
-    random = np.random.default_rng(3)
-    for _ in range(150):
-        for row, env in enumerate(envs):
-            assert env.engine.batch.seat[0] == time_step.seat[row]
-            shown = env.observe(env.agent_selection)
-            assert np.array_equal(shown["observation"], time_step.observation[row])
-            assert np.array_equal(shown["action_mask"], time_step.action_mask[row])
-        actions = chosen(time_step.action_mask, random)
-        time_step = tables.step(actions)
-        for row, env in enumerate(envs):
-            env.step(int(actions[row]))
-            assert np.array_equal(env.engine.batch.reward[0], time_step.reward[row])
-            assert env.terminations["player_0"] == time_step.terminated[row]
-            if env.engine.batch.seat[0] == OVER:
-                env.reset()
-
-
-@BY_NAME
-def test_the_number_of_threads_changes_no_byte(game: Game) -> None:
-    runs = []
-    for threads in (1, 2, 3):
-        tables = BatchEnv(game, 1024, seed=9, num_threads=threads)
-        time_step = tables.reset()
-        random = np.random.default_rng(5)
-        parts = []
-        for _ in range(60):
-            time_step = tables.step(chosen(time_step.action_mask, random))
-            parts += [time_step.observation.tobytes(), time_step.reward.tobytes(), time_step.terminated.tobytes()]
-        runs.append(b"".join(parts) + tables.engine.batch.raw.tobytes())
-        tables.close()
-    assert runs[0] == runs[1] == runs[2]
-
-
-@BY_NAME
-def test_the_same_seed_gives_the_same_episodes_and_another_seed_others(game: Game) -> None:
-    def shown(seed: int) -> bytes:
-        env = AECEnv(game)
-        random = np.random.default_rng(1)
-        env.reset(seed=seed)
-        parts = []
-        while env.engine.batch.seat[0] != OVER:
-            parts.append(env.engine.batch.raw.tobytes())
-            env.step(random_action(env, random))
-        return b"".join(parts)
-
-    assert shown(5) == shown(5)
-    assert shown(5) != shown(6)
-
-
-@BY_NAME
-@pytest.mark.parametrize("copied", ["deepcopy", "pickle", "snapshot"])
-def test_a_copy_in_mid_game_plays_on_identically(game: Game, copied: str, tmp_path: Any) -> None:
-    env = AECEnv(game)
-    random = np.random.default_rng(2)
-    for steps in (1, 3, 11):
-        env.reset(seed=steps)
-        for _ in range(steps):
-            if env.engine.batch.seat[0] != OVER:
-                env.step(random_action(env, random))
-        if env.engine.batch.seat[0] == OVER:
-            env.reset()
-        if copied == "deepcopy":
-            twin = copy.deepcopy(env)
-        elif copied == "pickle":
-            twin = pickle.loads(pickle.dumps(env))
-        else:
-            np.save(tmp_path / "table.npy", env.snapshot())
-            twin = AECEnv(game)
-            twin.restore(np.load(tmp_path / "table.npy", allow_pickle=False))
-        for _ in range(2):
-            while env.engine.batch.seat[0] != OVER:
-                action = random_action(env, random)
-                assert twin.agent_selection == env.agent_selection
-                mine, its = env.observe(env.agent_selection), twin.observe(env.agent_selection)
-                assert all(np.array_equal(mine[name], its[name]) for name in mine)
-                env.step(action)
-                twin.step(action)
-                assert twin._cumulative_rewards == env._cumulative_rewards
-            assert twin.engine.batch.seat[0] == OVER
-            env.reset()
-            twin.reset()
-
-
-@BY_NAME
-def test_a_batch_copied_in_mid_game_plays_on_identically(game: Game) -> None:
-    tables = BatchEnv(game, 7, seed=1)
-    time_step = tables.reset()
-    random = np.random.default_rng(4)
-    for _ in range(9):
-        time_step = tables.step(chosen(time_step.action_mask, random))
-    twin = pickle.loads(pickle.dumps(tables))
-    for _ in range(40):
-        actions = chosen(time_step.action_mask, random)
-        time_step, other = tables.step(actions), twin.step(actions)
-        assert all(np.array_equal(a, b) for a, b in zip(time_step, other, strict=True))
 
 
 def test_snapshots_of_other_games_are_refused() -> None:
@@ -266,7 +158,7 @@ def test_one_illegal_action_among_many_leaves_every_table_as_it_was(seed: int, s
     game = data.draw(st.sampled_from(GAMES))
     tables = BatchEnv(game, size, seed=seed)
     time_step = tables.reset()
-    actions = chosen(time_step.action_mask, np.random.default_rng(seed))
+    actions = random_actions(time_step.action_mask, np.random.default_rng(seed))
     bad = data.draw(st.integers(0, size - 1))
     actions[bad] = data.draw(st.sampled_from(np.flatnonzero(time_step.action_mask[bad] == 0).tolist()))
     before = tables.engine.batch.raw.tobytes()
@@ -283,7 +175,7 @@ def test_what_is_handed_out_decides_nothing(game: Game) -> None:
     other = twin.reset()
     random = np.random.default_rng(3)
     for _ in range(30):
-        actions = chosen(other.action_mask, random)
+        actions = random_actions(other.action_mask, random)
         for array in batch.time_step:
             array[...] = 1
             array.base.shape = (array.base.size,)
@@ -321,30 +213,6 @@ def test_a_batch_has_spaces_and_says_what_it_is(game: Game) -> None:
         actions = batch.action_space.sample()
         assert batch.action_space.contains(actions)
         batch.step(actions)
-
-
-@BY_NAME
-def test_stacked_decks_are_dealt_at_each_table(game: Game) -> None:
-    deck = list(range(game.cards_drawn if game.type.with_replacement(game.options) else game.deck_size))
-    deck = [number % game.deck_size for number in deck][::-1]
-    options = {"decks": [deck, deck], "start_outcome": game.num_start_outcomes - 1}
-    batch = BatchEnv(game, 3, seed=7)
-    step = batch.reset(options=options)
-    envs = [AECEnv(game) for _ in range(3)]
-    for row, env in enumerate(envs):
-        env.reset(seed=7 + row, options=options)
-    random = np.random.default_rng(7)
-    for _ in range(120):
-        for row, env in enumerate(envs):
-            assert env.engine.batch.raw[0].tobytes() == batch.engine.batch.raw[row].tobytes()
-            assert np.array_equal(env.observe(env.agent_selection)["observation"], step.observation[row])
-        actions = chosen(step.action_mask, random)
-        step = batch.step(actions)
-        for row, env in enumerate(envs):
-            env.step(int(actions[row]))
-            assert env.terminations["player_0"] == step.terminated[row]
-            if env.engine.batch.seat[0] == OVER:
-                env.reset()
 
 
 BAD_SIZES: list[tuple[dict[str, Any], type[Exception], str]] = [
@@ -446,16 +314,16 @@ def from_another_thread(calls: dict[str, Callable[[], Any]]) -> list[str]:
     return refused
 
 
-def meddle(engine: Any, driver: str, calls: dict[str, Callable[[], Any]]) -> list[str]:
+def meddle(engine: Any, batch_kernel: str, calls: dict[str, Callable[[], Any]]) -> list[str]:
     """Make those calls in another thread while `engine` plays; the list fills with those that are refused."""
     refused: list[str] = []
-    play = getattr(engine, driver)
+    play = getattr(engine, batch_kernel)
 
     def meddled(*given: Any, **named: Any) -> Any:
         refused.extend(from_another_thread(calls))
         return play(*given, **named)
 
-    setattr(engine, driver, meddled)
+    setattr(engine, batch_kernel, meddled)
     return refused
 
 
@@ -463,14 +331,21 @@ def test_one_thread_at_a_time_plays_a_batch() -> None:
     batch, twin = (BatchEnv(GAMES[0], 4, seed=0) for _ in range(2))
     legal = batch.reset().action_mask.argmax(1)
     twin.reset()
+    held = batch.states([0])
     calls: dict[str, Callable[[], Any]] = {
         "step": lambda: batch.step(legal),
         "restart": lambda: batch.restart([0]),
         "reset": lambda: batch.reset(seed=1),
         "forfeit": lambda: batch.forfeit([0]),
         "observe": lambda: batch.observe([0] * 4),
+        "play_random": lambda: batch.play_random(1),
+        "play_bot": lambda: batch.play_bot(1),
         "seed": lambda: batch.seed(3),
         "refresh": batch.refresh,
+        "states": lambda: batch.states([0]),
+        "set_states": lambda: batch.set_states(held, [0]),
+        "determinize": lambda: batch.determinize([1], [0]),
+        "copy_rows": lambda: batch.copy_rows([0], [1]),
         "close": batch.close,
     }
     public = {name for name, value in vars(BatchEnv).items() if callable(value) and not name.startswith("_")}
@@ -501,7 +376,7 @@ def test_one_thread_at_a_time_plays_a_table() -> None:
         "render": env.render,
         "pickle": lambda: pickle.dumps(env),
     }
-    refused = meddle(env.engine, "play_one", calls)
+    refused = meddle(env.engine, "move_one", calls)
     env.step(legal)
     assert refused == list(calls)
     assert env.engine.batch.decisions[0] == 1
@@ -523,7 +398,7 @@ def test_finished_tables_take_no_action_until_they_are_restarted() -> None:
     step, random = batch.reset(), np.random.default_rng(1)
     rows = np.arange(2)
     while len(rows):
-        step = batch.step(chosen(step.action_mask[rows], random), rows)
+        step = batch.step(random_actions(step.action_mask[rows], random), rows)
         rows = np.flatnonzero(step.seat >= 0)
     with pytest.raises(IllegalAction, match="Table 0: The game is over"):
         batch.step([0, 0])

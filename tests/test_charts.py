@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backalley.agents.policy_file import CURVE_JSON
-from backalley.benchmarks import axes, charts, curves, docs, plots, results
-from backalley.benchmarks.charts import Dots, Lines, Mark
-from backalley.benchmarks.stats import Estimate
-from backalley.cli import main
-from backalley.envs.core.pictures import letters
-from backalley.envs.core.pictures.colours import DARK, LIGHT
+from backalley.agents.policies.policy_file import CURVE_JSON
+from backalley.benchmarks.figures import axes, charts, results
+from backalley.benchmarks.figures.charts import Dots, Lines, Mark
+from backalley.benchmarks.figures.stats import Estimate
+from backalley.benchmarks.publish import curves, docs, plots
+from backalley.envs.core.drawing.pictures import letters
+from backalley.envs.core.drawing.pictures.colours import DARK, LIGHT
+from tests.commands import run
 from tests.drawn import SVG, Box, boxes, contrast, letters_of
 
 POINTS = {"decisions": [100.0, 200.0, 400.0], "seconds": [60.0, 120.0, 240.0], "win_share": [0.4, 0.55, 0.6]}
@@ -202,12 +202,8 @@ def test_names_are_as_long_as_tells_them_apart() -> None:
 
 
 def test_help_names_all_that_can_be_drawn() -> None:
-    told = CliRunner().invoke(main, ["plot", "--help"]).output.replace(",", " ").replace(".", " ").split()
+    told = run("plot", "--help").output.replace(",", " ").replace(".", " ").split()
     assert {*curves.MEASURES, *curves.ACROSS} <= set(told)
-
-
-def run(*words: object) -> Any:
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 def test_the_command_draws_what_its_line_draws_again(tmp_path: Path) -> None:

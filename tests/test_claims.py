@@ -8,12 +8,14 @@ import shlex
 from fnmatch import fnmatch
 from pathlib import Path
 
+import click
 import pytest
-from click.testing import CliRunner
 
-from backalley.benchmarks import docs, kinds
+from backalley.benchmarks.figures import result_kinds
+from backalley.benchmarks.publish import docs
 from backalley.cli import main
-from backalley.envs.core import docs as core_docs
+from backalley.envs.core.files import typed
+from tests.commands import run
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -25,7 +27,7 @@ def pages() -> dict[Path, str]:
 
 def test_tables_and_figures_are_fresh(pages: dict[Path, str]) -> None:
     stale = [page.parent.name + "/" + page.name for page, text in pages.items() if page.read_text("utf-8") != text]
-    assert not stale, "run python -m backalley.benchmarks.docs"
+    assert not stale, "run backalley dev docs"
 
 
 def test_every_file_of_results_is_on_a_page(pages: dict[Path, str]) -> None:
@@ -38,7 +40,7 @@ def test_every_file_of_results_is_on_a_page(pages: dict[Path, str]) -> None:
     there = {path.stem for path in docs.RESULTS.glob("*.json")}
     assert not [name for name in there if not any(fnmatch(name, pattern) for _, pattern in wanted)]
     lacking = {kind for kind, pattern in wanted if not any(fnmatch(name, pattern) for name in there)}
-    assert lacking <= set(kinds.MADE_BY), "a page shows what was never measured"
+    assert all(result_kinds.tables()[kind].made_by for kind in lacking), "a page shows what was never measured"
 
 
 def test_pages_about_all_games_have_no_figure_typed_by_hand(pages: dict[Path, str]) -> None:
@@ -81,7 +83,7 @@ def test_another_file_makes_another_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("mark", "sentence"),
     [
-        ("<!-- results: weight exact_toy -->", "wants results of kind 'weight'; there are: strength"),
+        ("<!-- results: weight exact_toy -->", "wants results of kind 'weight'; there are: against, alone, beginnings"),
         ("<!-- results: exact exact_joke -->", "wants exact_joke of .*, where there is no such file"),
         ("<!-- results: exact -->", "has a results mark that is not of the form"),
     ],
@@ -97,18 +99,37 @@ def test_what_an_example_prints_is_written_beneath_it() -> None:
     assert docs.with_outputs(page) == page.replace("41", "42")
 
 
-def test_the_check_names_stale_pages_and_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page = tmp_path / "README.md"
+@pytest.mark.parametrize("name", ["docs", "types"])
+def test_the_check_names_stale_files_and_the_command(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, gone = tmp_path / "README.md", tmp_path / "gone.py"
     page.write_text("old")
-    with pytest.raises(SystemExit) as ended:
-        core_docs.main({page: "new"}, "python -m docs", check=True)
-    assert ended.value.code == 1
-    assert "README.md is not fresh; run python -m docs." in capsys.readouterr().out
-    core_docs.main({page: "new"}, "python -m docs", check=False)
+    gone.write_text("old")
+    monkeypatch.setattr(docs, "pages", lambda: {page: "new"})
+    monkeypatch.setattr(typed, "files", lambda: {page: "new", gone: None})
+    found = run("dev", name, "--check")
+    assert found.exit_code == 2
+    assert f"{page}, {gone}: not fresh; run backalley dev {name}." in found.output
+    assert run("dev", name).exit_code == 0
     assert page.read_text() == "new"
-    with pytest.raises(SystemExit) as ended:
-        core_docs.main({page: "new"}, "python -m docs", check=True)
-    assert ended.value.code == 0
+    assert not gone.exists()
+    assert run("dev", name, "--check").exit_code == 0
+
+
+@pytest.mark.parametrize("path", sorted(docs.RESULTS.glob("*.json")), ids=lambda path: path.stem)
+def test_commands_of_results_are_still_understood(path: Path) -> None:
+    """What measures a file again: a command of the program whose words it takes."""
+    found = json.loads(path.read_text("utf-8"))
+    program, *words = shlex.split(result_kinds.again(found))
+    if found["kind"] in ("searches", "crowds"):
+        assert words[0] == "-m", "measured by what has gone"
+        return
+    assert program == "backalley"
+    command: click.Command = main
+    while isinstance(command, click.Group):
+        command = command.commands[words.pop(0)]
+    command.make_context(command.name, words)
 
 
 @pytest.mark.slow
@@ -123,5 +144,5 @@ def test_commands_of_the_top_page_work_as_printed(tmp_path: Path, monkeypatch: p
             command = re.sub(much, little, command)
         program, *words = shlex.split(re.sub(r"--deals \d+", "--deals 20", command))
         assert program == "backalley"
-        done = CliRunner().invoke(main, words, catch_exceptions=False)
+        done = run(*words)
         assert done.exit_code == 0, (command, done.output)

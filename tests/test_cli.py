@@ -12,25 +12,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import backalley
-from backalley.benchmarks import speed as speeds
-from backalley.benchmarks.agent_values import AgentValues, Worth
-from backalley.benchmarks.exact import Solution
-from backalley.cli import command_line, main
-from backalley.envs.core import catalogue, playthrough
+from backalley.benchmarks.exact.agent_values import AgentValues, Worth
+from backalley.benchmarks.exact.exact import Solution
+from backalley.benchmarks.figures.result_kinds import of_game
+from backalley.benchmarks.speed import speed as speeds
+from backalley.cli import command_line
+from backalley.envs.core.files import playthrough
+from backalley.envs.core.game import catalogue
 from tests import high_card, kuhn
+from tests.commands import run
+
+ABOUT = {**of_game(kuhn.GAME.bind()), "stamp": {"machine": "this"}}
 
 
 @pytest.fixture(autouse=True)
 def small_games(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two tiny games that the command line can name."""
     monkeypatch.setattr(catalogue, "_registered", {"kuhn": kuhn.GAME, "high_card": high_card.GAME})
-
-
-def run(*words: str, **rest: Any) -> Result:
-    return CliRunner().invoke(main, words, catch_exceptions=False, **rest)
 
 
 def again(result: Result) -> list[str]:
@@ -43,21 +44,8 @@ def again(result: Result) -> list[str]:
 
 def test_help_names_every_verb() -> None:
     shown = run("--help").output
-    for verb in (
-        "games",
-        "rules",
-        "train",
-        "evaluate",
-        "tournament",
-        "play",
-        "speed",
-        "solve",
-        "exploit",
-        "replay",
-        "record",
-        "watch",
-        "picture",
-    ):
+    verbs = "games rules train evaluate tournament play speed solve exploit replay record watch picture"
+    for verb in verbs.split():
         assert f"\n  {verb} " in shown
         assert run(verb, "--help").exit_code == 0
 
@@ -114,20 +102,8 @@ def test_a_wrong_verb_is_answered_with_the_nearest(typed: str, meant: str) -> No
 
 def test_evaluate(tmp_path: Path) -> None:
     path = tmp_path / "found.json"
-    result = run(
-        "evaluate",
-        "high_card",
-        "random",
-        "random",
-        "--deals",
-        "300",
-        "--option",
-        "seats=3",
-        "--seed",
-        "4",
-        "--json",
-        str(path),
-    )
+    words = "evaluate high_card random random --deals 300 --option seats=3 --seed 4"
+    result = run(*words.split(), "--json", str(path))
     assert result.exit_code == 0, result.output
     assert "high_card-v0: 300 deals x 3 seatings, seed 4" in result.output
     found = json.loads(path.read_text("utf-8"))
@@ -150,10 +126,7 @@ def test_evaluate_by_precision_names_the_deals_it_took() -> None:
     [
         (["evaluate", "snap", "random"], "There is no game 'snap'"),
         (["evaluate", "kuhn", "random"], "kuhn has 2 seats under these options, and 1 agent was given; give 2."),
-        (
-            ["evaluate", "kuhn", "random", "random", "--option", "last=1"],
-            "kuhn has no option 'last'; it has: first.",
-        ),
+        (["evaluate", "kuhn", "random", "random", "--option", "last=1"], "kuhn has no option 'last'; it has: first."),
         (["evaluate", "kuhn", "random", "random", "--option", "first=7"], "kuhn option first is '7'; it takes 0..1."),
         (["evaluate", "kuhn", "random", "random", "--deals", "1"], "deals is 1; an interval needs 2 or more"),
         (["evaluate", "kuhn", "random", "random", "--json", "none/found.json"], "There is no folder none"),
@@ -191,7 +164,7 @@ def test_threads_beyond_all_measure_are_refused(verb: str) -> None:
 
 
 def test_errors_that_are_no_sentences_of_ours_keep_their_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backalley.benchmarks.evaluate.evaluate", lambda *given, **rest: int("seven"))
+    monkeypatch.setattr("backalley.benchmarks.matches.evaluate.evaluate", lambda *given, **rest: int("seven"))
     with pytest.raises(ValueError, match="invalid literal"):
         run("evaluate", "kuhn", "random", "random")
 
@@ -225,7 +198,7 @@ def test_interruption_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*given: Any, **rest: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("backalley.benchmarks.tournament.tournament", stop)
+    monkeypatch.setattr("backalley.benchmarks.matches.tournament.tournament", stop)
     result = run("tournament", "kuhn", "random", "random")
     assert result.exit_code == 130
     assert result.stderr.strip() == "Stopped by Ctrl-C."
@@ -308,12 +281,12 @@ def test_speed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_solve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    solution = Solution("kuhn-v0", {}, {}, 0.5, -0.25, 9, 1, 0.1, {"machine": "this"})
-    monkeypatch.setattr("backalley.benchmarks.exact.solve", lambda game, **rest: solution)
+    solution = Solution(0.5, -0.25, 9, 1, 0.1, **ABOUT)
+    monkeypatch.setattr("backalley.benchmarks.exact.exact.solve", lambda game, **rest: solution)
     result = run("solve", "kuhn", "--option", "first=1", "--json", str(tmp_path / "found.json"))
     assert result.exit_code == 0, result.output
     best = next(line for line in result.stdout.splitlines() if line.startswith("best"))
-    assert best.split() == ["best", "+0.500000000", "0.750000000"]
+    assert best.split() == ["best", "+0.500000000", "0.750000000", "9"]
     found = json.loads((tmp_path / "found.json").read_text("utf-8"))
     assert found["best_return"] == 0.5
     assert found["machine"] == "this"
@@ -321,17 +294,18 @@ def test_solve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_solve_with_agents(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    solution = Solution("kuhn-v0", {}, {}, 0.5, -0.25, 9, 1, 0.1, {"machine": "this"})
+    solution = Solution(0.5, -0.25, 9, 1, 0.1, **ABOUT)
     worth = Worth("random", -0.25, 0.0, 2.0, 9, 0.1)
-    monkeypatch.setattr("backalley.benchmarks.agent_values.read_solution", lambda path, game: solution)
+    monkeypatch.setattr("backalley.benchmarks.exact.agent_values.read_solution", lambda path, game: solution)
     monkeypatch.setattr(
-        "backalley.benchmarks.agent_values.agent_values",
-        lambda game, agents, found, **rest: AgentValues("kuhn-v0", {}, {}, 0.5, -0.25, rest["least"], [worth], {}),
+        "backalley.benchmarks.exact.agent_values.agent_values",
+        lambda game, agents, found, **rest: AgentValues(0.5, -0.25, rest["least"], [worth], **ABOUT),
     )
     words = ["solve", "kuhn", "--agent", "random", "--best", "best.json", "--least", "0.1"]
     result = run(*words, "--json", str(tmp_path / "found.json"))
     assert result.exit_code == 0, result.output
-    assert result.stdout.splitlines()[-3 - 1].split()[:3] == ["random", "-0.250000000", "0.750000000"]
+    assert "best play returns +0.500000000, random play -0.250000000." in result.stdout
+    assert result.stdout.splitlines()[-3].split()[:3] == ["random", "-0.250000000", "0.750000000"]
     assert json.loads((tmp_path / "found.json").read_text("utf-8"))["agents"][0]["gap"] == 0.75
     assert again(result)[:8] == ["solve", "tests.kuhn", *words[2:]]
     assert run("solve", "kuhn", "--least", "0.1").exit_code == 2

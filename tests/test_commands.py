@@ -1,10 +1,10 @@
-"""Commands of modules that are run by themselves: errors are sentences there, too."""
+"""Commands for maintainers, and errors: sentences, faults that keep their trace, and the names that were meant."""
 
 from __future__ import annotations
 
-import importlib
-import subprocess
-import sys
+import ast
+import inspect
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,64 +12,58 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from backalley.command import Command, whole_numbers
+import backalley
+from backalley.cli import main
+from backalley.cli.dev import dev
+from backalley.console import errors
+from backalley.console.command import Command, whole_numbers
+from tests.test_layout import ROOT, files
 
-MODULES = {
-    "agents.ship": ("add", "runs/none", "standard"),
-    "benchmarks.crowds": (),
-    "benchmarks.cross": (),
-    "benchmarks.endurance": (),
-    "benchmarks.ladder": (),
-    "benchmarks.searches": (),
-    "training.methods": (),
-    "training.throughput": (),
-}
-"""Words before the game, where it is not the first."""
-WRITING = sorted(set(MODULES) - {"agents.ship"})
+GAMELESS = {"docs", "types", "cluster-check"}
+BEFORE, AFTER = {"publish": ("runs/none", "standard", "--game")}, {"tune": ("chances",)}
+"""Words that stand before and after the game's name."""
+WRITING = [name for name, one in dev.commands.items() if any("--json" in option.opts for option in one.params)]
 
 
-def run(module: str, *words: str) -> Any:
-    return CliRunner().invoke(importlib.import_module(f"backalley.{module}").main, words)
+def run(*words: str) -> Any:
+    return CliRunner().invoke(main, ["dev", *words])
 
 
 def is_a_sentence(done: Any) -> bool:
     return done.exit_code == 2 and done.stderr.startswith("Error: ") and done.stderr.count("\n") == 1
 
 
-def test_these_are_all_the_modules_with_commands() -> None:
-    root = Path(__file__).resolve().parents[1]
-    found = {
-        f"{folder}.{path.stem}"
-        for folder in ("agents", "benchmarks", "training")
-        for path in (root / folder).glob("*.py")
-        if "@click.command(" in (text := path.read_text("utf-8")) or "@click.group(" in text
-    }
-    assert found == set(MODULES)
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_a_game_that_there_is_not(module: str) -> None:
-    words = (*MODULES[module], "--game", "snap") if module == "agents.ship" else ("snap",)
-    done = run(module, *words)
+@pytest.mark.parametrize("name", [name for name in dev.commands if name not in GAMELESS])
+def test_a_game_that_there_is_not(name: str) -> None:
+    done = run(name, *BEFORE.get(name, ()), "snap", *AFTER.get(name, ()))
     assert is_a_sentence(done), done.output
     assert "There is no " in done.stderr
 
 
-@pytest.mark.parametrize("module", WRITING)
-def test_a_place_that_there_is_not(module: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", WRITING)
+def test_a_place_that_there_is_not(name: str, tmp_path: Path) -> None:
     """Before any work: afterwards it would be lost."""
-    done = run(module, "backhand", "--json", str(tmp_path / "none" / "found.json"))
+    done = run(name, *["backhand"] * (name not in GAMELESS), "--json", str(tmp_path / "none" / "found.json"))
     assert is_a_sentence(done), done.output
     assert f"There is no folder {tmp_path / 'none'}" in done.stderr
     assert not any(tmp_path.iterdir())
 
 
-def test_a_module_run_by_itself_is_one_of_ours(tmp_path: Path) -> None:
-    """It is called `__main__` then, and its own errors are sentences all the same."""
-    words = ["-m", "backalley.training.throughput", "backhand", "--phases", "nothing"]
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("Error: nothing is no kind of phase"), done.stderr
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["tune", "backhand", "chances"], "backhand has no bots/tune.py beside its game.py."),
+        (["tune", "poker_duel", "odds"], "poker_duel has no table 'odds'; there are: chances, misere_chances"),
+        (["odds", "twenty_one", "num_players=5"], "The odds of Twenty-One are those under its default options"),
+        (["playthrough", "pitch", "--bot", "best"], "pitch has no bot 'best'; there are: careful, book."),
+        (["throughput", "backhand", "--phases", "nothing"], "nothing is no kind of phase"),
+        (["searchs"], "There is no command 'searchs'. Did you mean searches?"),
+    ],
+)
+def test_what_there_is_not(words: list[str], sentence: str) -> None:
+    done = run(*words)
+    assert is_a_sentence(done), done.output
+    assert sentence in done.stderr
 
 
 def test_what_stops_a_command() -> None:
@@ -88,8 +82,6 @@ def test_what_stops_a_command() -> None:
         done = CliRunner().invoke(stopped)
         assert done.exit_code == code
         assert says in done.stderr
-    raised[:] = [ValueError("not a sentence of ours")]
-    assert CliRunner().invoke(stopped).exception is raised[0], "bugs keep their trace"
 
 
 @pytest.mark.parametrize("given", ["1,two", "-1", ""])
@@ -101,3 +93,57 @@ def test_whole_numbers_with_commas(given: str) -> None:
 
     assert CliRunner().invoke(numbers, ["--some", "3,0"]).output == "(3, 0)\n"
     assert "is not a list of whole numbers with commas." in CliRunner().invoke(numbers, ["--some", given]).stderr
+
+
+# Errors ---------------------------------------------------------------------------------------------------------------
+
+
+KINDS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, backalley.BackAlleyError)]
+PLAIN = {"ValueError", "TypeError", "RuntimeError", "NotImplementedError", "ImportError", "ModuleNotFoundError"}
+FAULTS = {"unbound", "_first_step"}
+"""Functions that tell of a fault in the package: a template that was never specialised, a process that died."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_of_ours_is_a_sentence_wherever_it_was_raised(kind: type[BaseException]) -> None:
+    @click.command(cls=Command)
+    def refused() -> None:
+        raise kind("The seed is 'a'; it takes a number.")
+
+    done = CliRunner().invoke(refused)
+    assert (done.exit_code, done.stderr) == (2, "Error: The seed is 'a'; it takes a number.\n")
+
+
+@pytest.mark.parametrize("fault", ["int('x')", "raise ValueError('x')", "raise TypeError('x')", "raise KeyError('x')"])
+def test_a_fault_inside_the_package_keeps_its_trace(fault: str) -> None:
+    @click.command(cls=Command)
+    def faulty() -> None:
+        exec(fault, {"__package__": "backalley.agents", "__name__": "backalley.agents.base.agent"})
+
+    done = CliRunner().invoke(faulty)
+    assert done.exit_code == 1
+    assert type(done.exception) in (ValueError, TypeError, KeyError)
+    assert not done.stderr
+
+
+def plain_errors(node: ast.AST) -> Iterator[ast.Call]:
+    """Every `raise ValueError("...")` and its like below a node."""
+    if isinstance(node, ast.FunctionDef) and node.name in FAULTS:
+        return
+    made = node.exc if isinstance(node, ast.Raise) else None
+    if isinstance(made, ast.Call) and made.args and isinstance(made.func, ast.Name) and made.func.id in PLAIN:
+        yield made
+    for child in ast.iter_child_nodes(node):
+        yield from plain_errors(child)
+
+
+def test_whatever_is_refused_is_refused_with_an_error_of_ours() -> None:
+    for path in files().values():
+        found = [call.lineno for call in plain_errors(ast.parse(path.read_text("utf-8")))]
+        assert not found, f"{path.relative_to(ROOT)} raises a plain error in the lines {found}"
+
+
+def test_the_name_that_was_meant() -> None:
+    assert errors.did_you_mean("pocker", ["poker", "pitch"]) == " Did you mean poker?"
+    assert errors.did_you_mean("boook", {"book": 1}, lambda name: f"bot:{name}") == " Did you mean bot:book?"
+    assert errors.did_you_mean("zzz", ["poker"]) == ""

@@ -13,22 +13,24 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.agents.base import Agent, View
+from backalley.agents.base.agent import Agent, View
+from backalley.agents.base.rule_based import KernelAgent, RandomAgent
 from backalley.agents.match import Match
-from backalley.agents.rule_based import KernelAgent, RandomAgent
-from backalley.benchmarks import results, stats
-from backalley.benchmarks import sample as samples
-from backalley.benchmarks.evaluate import evaluate
-from backalley.benchmarks.keys import Space, roots
-from backalley.benchmarks.report import PILOT, Report
-from backalley.benchmarks.report import report as report_of
-from backalley.benchmarks.sample import Sample
-from backalley.benchmarks.seating import seatings
-from backalley.benchmarks.tournament import ratings, tournament
-from backalley.envs.core.base import Game
-from backalley.envs.core.engine import IllegalAction
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.rng import stream_of
+from backalley.benchmarks.figures import results, stats
+from backalley.benchmarks.figures.result_kinds import of_game
+from backalley.benchmarks.matches import sample as samples
+from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.benchmarks.matches.report import PILOT, Report
+from backalley.benchmarks.matches.report import report as report_of
+from backalley.benchmarks.matches.sample import Deals, LineUp, Sample
+from backalley.benchmarks.matches.seating import seatings
+from backalley.benchmarks.matches.seeding import Space, roots
+from backalley.benchmarks.matches.tournament import ratings, tournament
+from backalley.cluster.work import Sizes
+from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.engine.engine import IllegalAction
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules.rng import stream_of
 from tests import high_card, kuhn
 
 
@@ -98,9 +100,8 @@ def told(report: Report) -> str:
 
 def played(game: Game, agents: list[Agent], deals: int, num_threads: int = 1, seed: int = 5) -> Sample:
     sample = Sample(seatings(game, len(agents)))
-    match = Match(game, agents, sample.seatings, num_threads=num_threads)
-    samples.play(match, sample, deals, roots(Space.EVALUATION, seed), lambda: None)
-    match.close()
+    line_up = LineUp(game, agents, sample.seatings, roots(Space.EVALUATION, seed))
+    samples.play(Deals([line_up], num_threads), [sample], [deals], lambda part: None)
     return sample
 
 
@@ -175,7 +176,7 @@ def test_a_deal_has_the_same_cards_in_every_seating() -> None:
     sample = played(table(3), agents, 200)
     assert np.all(sample.returns == sample.returns[:, :1])  # the same players with the same cards, whoever is called A
     assert len(np.unique(sample.returns[:, 0], axis=0)) > 10
-    report = report_of(table(3), agents, sample, planned=200, seed=5, stamp={})
+    report = report_of(table(3), agents, sample, planned=200, seed=5, about=of_game(table(3)))
     assert report.agents[0].mean_return.mean == pytest.approx(0, abs=1e-12)
     assert report.duplicate_gain is None
     assert "no luck left" in report.table()
@@ -192,11 +193,7 @@ def test_swapping_the_agents_changes_nothing_for_players_without_luck_of_their_o
 
 def test_one_seat_compares_agents_on_the_same_decks() -> None:
     game = table(1)
-    agents: list[Agent] = [
-        KernelAgent("middle", stay_if_above_the_middle, game),
-        RandomAgent(),
-        RandomAgent(),
-    ]
+    agents: list[Agent] = [KernelAgent("middle", stay_if_above_the_middle, game), RandomAgent(), RandomAgent()]
     report = evaluate(game, agents, deals=4000)
     best, drifting, again = report.agents
     assert best.mean_return.mean == pytest.approx(0.5, abs=4 * best.mean_return.half_width / 1.96)
@@ -226,18 +223,14 @@ def test_the_interval_is_over_deals_not_over_single_games() -> None:
 
 
 def test_the_same_bytes_for_any_threads_batches_and_route(monkeypatch: pytest.MonkeyPatch) -> None:
-    cases: list[tuple[Game, list[Agent]]] = [
-        (KUHN, kuhn_agents()),
-        (table(3), high_agents(3)),
-    ]
+    cases: list[tuple[Game, list[Agent]]] = [(KUHN, kuhn_agents()), (table(3), high_agents(3))]
     for game, agents in cases:
         expected = told(evaluate(game, agents, deals=300, seed=9))
         assert told(evaluate(game, agents, deals=300, seed=9, num_threads=2)) == expected
         assert told(evaluate(game, [Viewed(agent) for agent in agents], deals=300, seed=9)) == expected
         assert told(evaluate(game, [Viewed(agents[0]), agents[1]], deals=300, seed=9, num_threads=2)) == expected
         with monkeypatch.context() as patch:
-            patch.setattr(samples, "_FIRST_BATCH", 7)
-            patch.setattr(samples, "_LARGEST_BATCH", 7)
+            patch.setattr(Deals, "sizes", Sizes(7, first=7))
             patch.setattr("backalley.agents.match._MOST_TABLES", 10)
             assert told(evaluate(game, agents, deals=300, seed=9)) == expected
             assert told(evaluate(game, [Viewed(agent) for agent in agents], deals=300, seed=9)) == expected

@@ -1,21 +1,27 @@
-"""The exact solver: published and independent figures, and what it refuses."""
+"""The exact solver and best play: published and independent figures, for both seats, and what is refused."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from backalley.benchmarks import results
-from backalley.benchmarks.enumeration import openings
-from backalley.benchmarks.exact import Unsolvable, solve
+import backalley
+from backalley.benchmarks.exact import exact
+from backalley.benchmarks.exact.best_play import BestPlay
+from backalley.benchmarks.exact.exact import Unsolvable, solve
+from backalley.benchmarks.exact.expectimax import memory, openings
+from backalley.benchmarks.figures import results
 from tests.kuhn import GAME as KUHN
-from tests.toy import PACK, TOY, by_hand
+from tests.toy import DRAW, PACK, STOP, TOY, by_hand
 
 
 @pytest.mark.uncompiled  # a small game, for which the solver would be compiled twelve times; Backhand's is, below
@@ -39,7 +45,7 @@ def test_a_game_of_one_seat_is_solved_for_wins_alone(objective: str, counts: Cal
     assert found.best_return == pytest.approx(wins[True], abs=1e-12)
     assert found.random_return == pytest.approx(wins[False], abs=1e-12)
     assert found.to_json()["objective"] == objective
-    assert f"played to {'win' if objective == 'win' else 'win or tie'}" in found.table()
+    assert re.search(rf"^best, to {objective.replace('_', ' ')} +1?", found.table(), re.MULTILINE)
     assert found.records()[0] == {"game": "toy-v0", "play": "best", objective: found.best_return}
 
 
@@ -107,3 +113,69 @@ def test_backhand_has_its_published_value() -> None:
     best, drifting = solve("backhand").even_money
     assert best == pytest.approx(0.572722038, abs=5e-10)
     assert drifting == pytest.approx(0.345877721, abs=5e-10)
+
+
+# What each action is worth under best play ----------------------------------------------------------------------------
+
+GAME = TOY.bind()
+
+
+@functools.cache
+def solved() -> BestPlay:
+    """Solved in the process that asks: most tests are played uncompiled."""
+    return BestPlay(GAME)
+
+
+@pytest.mark.uncompiled
+def test_the_best_actions_after_every_deal_are_worth_what_the_game_is() -> None:
+    env, found = GAME.make(), []
+    for card in range(len(PACK)):
+        env.reset(options={"decks": [[card]]})
+        found.append(solved().values(env).max())
+    assert np.mean(found) == pytest.approx(float(by_hand(2, best=True)), abs=1e-12)
+
+
+@pytest.mark.uncompiled
+def test_the_second_seat_is_told_what_it_gains_itself() -> None:
+    env = GAME.make()
+    env.reset(options={"decks": [[5, 0, 1, 2, 3, 4]]})
+    stop = solved().values(env)[STOP]
+    env.step(STOP)
+    assert solved().values(env)[STOP] == -1, "a total of 0 loses to 5"
+    assert -1 < solved().values(env)[DRAW] == pytest.approx(-stop, abs=1e-12)
+
+
+@pytest.mark.uncompiled
+def test_what_is_not_legal_has_no_value_and_any_row_of_a_batch_can_be_asked_about() -> None:
+    batch = GAME.make_vec(2, seed=0)
+    batch.reset(options={"decks": [[3, 4, 5, 0, 1, 2]]})
+    for _ in range(5):  # 3, 3 and 5 pass 6; the other seat gets 1, 1 and 2, the last cards
+        step = batch.step([STOP, DRAW])
+    values = solved().values(batch, row=1)
+    assert (np.isfinite(values) == (step.action_mask[1] != 0)).all()
+    assert values[STOP] == 1
+    assert np.isnan(values[DRAW])
+
+
+@pytest.mark.slow
+def test_a_memory_that_is_too_small_grows_and_then_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = GAME.make()
+    env.reset(options={"decks": [[0]]})
+    wanted, roomy = solved().values(env), solved()._store
+    solved()._store = memory(GAME, 4)
+    assert solved().values(env) == pytest.approx(wanted)
+    monkeypatch.setattr(exact, "_LARGEST", 8)
+    solved()._store = memory(GAME, 4)
+    with pytest.raises(Unsolvable, match="too many to solve"):
+        solved().values(env)
+    solved()._store = roomy
+
+
+@pytest.mark.uncompiled
+def test_best_play_of_other_games_is_refused_in_a_sentence() -> None:
+    with pytest.raises(Unsolvable, match="kuhn cannot be solved by enumeration"):
+        BestPlay(KUHN)
+    env = backalley.make("backhand")
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"The table is of .*backhand.*; what is solved here is .*toy"):
+        solved().values(env)

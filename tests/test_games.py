@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import os
 import pickle
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
 
 import backalley
-from backalley.envs.core import catalogue
-from backalley.envs.core.base import GameType
-from backalley.envs.core.record import field
+from backalley.envs.core.game import catalogue
+from backalley.envs.core.game.game import GameType
+from backalley.envs.core.rules.record import field
 from tests import high_card, kuhn
 from tests.cases import GAMES
 
@@ -59,23 +55,19 @@ def test_names_in_every_form(name: str) -> None:
     [
         ({"seat": field("i1")}, "its State has no field 'reward'"),
         ({"reward": field("f4", 2)}, "its State has no field 'seat'"),
-        (
-            {"seat": field("u1"), "reward": field("f4", 2)},
-            "'seat' is of type 'u1'; it has to be a signed",
-        ),
-        (
-            {"seat": field("i1"), "reward": field("i4", 2)},
-            "'reward' is of type 'i4'; it has to be a 32-bit float",
-        ),
-        (
-            {"seat": field("i1"), "reward": field("f4")},
-            "'reward' has shape (); it has to be one number for each seat",
-        ),
+        ({"seat": field("u1"), "reward": field("f4", 2)}, "'seat' is of type 'u1'; it has to be a signed"),
+        ({"seat": field("i1"), "reward": field("i4", 2)}, "'reward' is of type 'i4'; it has to be a 32-bit float"),
+        ({"seat": field("i1"), "reward": field("f4")}, "'reward' has shape (); it has to be one number for each seat"),
     ],
 )
 def test_fields_that_every_state_has_are_checked_where_a_game_is_declared(fields: dict[str, object], says: str) -> None:
     with pytest.raises(TypeError, match=f"^kuhn: .*{re.escape(says)}"):
         dataclasses.replace(kuhn.GAME, State=type("State", (), fields))
+
+
+def test_a_declaration_names_its_module() -> None:
+    with pytest.raises(TypeError, match=r"^kuhn: its declaration names no module; write GameType\(module=__name__, "):
+        dataclasses.replace(kuhn.GAME, module="")
 
 
 def test_wrong_names_are_sentences() -> None:
@@ -158,81 +150,6 @@ def test_a_game_without_bots_is_played_by_everybody_else() -> None:
     assert report.deals == 20
     with pytest.raises(ValueError, match="kuhn has no bots"):
         backalley.agent("bot", bare)
-
-
-@pytest.mark.slow
-def test_a_new_game_passes_every_generic_test(tmp_path: Path) -> None:
-    """`backalley new-game` in an empty folder, and the generic tests over what it has written."""
-    root = Path(__file__).resolve().parents[1]
-    made = subprocess.run(
-        [sys.executable, "-m", "backalley", "new-game", "my_war", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=False,
-    )
-    assert made.returncode == 0, made.stderr
-    assert "README.md has the rules" in made.stdout
-    env = {
-        **os.environ,
-        "BACKALLEY_ONLY": "my_war.game",
-        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(root / "src")]),
-    }
-    page = (tmp_path / "my_war" / "README.md").read_text("utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    shown = subprocess.run(
-        [sys.executable, "-c", example],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(root / "src")},
-        check=False,
-    )
-    assert shown.returncode == 0, shown.stderr
-    assert shown.stdout.strip(), "the page's example draws the table"
-    names = ("rules", "vectors", "playthroughs", "batch", "aec", "gymnasium", "search", "pages")
-    tests = [str(root / "tests" / f"test_{name}.py") for name in names]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "-k", "my_war", *tests],
-        capture_output=True,
-        text=True,
-        cwd=root,
-        env=env,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-5000:]
-
-
-def test_the_template_is_short() -> None:
-    from backalley.new_game import TEMPLATE
-
-    lines = [line for path in TEMPLATE.glob("*.py") for line in path.read_text("utf-8").splitlines() if line.strip()]
-    assert len(lines) <= 150
-
-
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("Pitch", "named like a Python module"),
-        ("pitch", "a game named"),
-        ("json", "a module of Python's"),
-        ("class", "named like"),
-    ],
-)
-def test_a_new_game_needs_a_name_of_its_own(name: str, says: str, tmp_path: Path) -> None:
-    from backalley.new_game import NewGameError, new_game
-
-    with pytest.raises(NewGameError, match=says):
-        new_game(name, tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_new_game_overwrites_nothing(tmp_path: Path) -> None:
-    from backalley.new_game import NewGameError, new_game
-
-    (tmp_path / "war").mkdir()
-    with pytest.raises(NewGameError, match="is there already"):
-        new_game("war", tmp_path)
 
 
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)

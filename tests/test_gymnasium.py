@@ -18,14 +18,14 @@ from gymnasium.utils import env_checker
 from gymnasium.vector import AutoresetMode
 
 import backalley
-from backalley.agents.base import View
-from backalley.agents.gymnasium_env import GymnasiumEnv, GymnasiumVectorEnv
-from backalley.agents.rule_based import BotAgent, RandomAgent
-from backalley.agents.search import SearchAgent
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import Game
-from backalley.envs.core.catalogue import game as game_of
-from backalley.envs.core.engine import IllegalAction
+from backalley.agents.base.agent import View
+from backalley.agents.base.rule_based import BotAgent, RandomAgent
+from backalley.agents.gymnasium.gymnasium_env import GymnasiumEnv, GymnasiumVectorEnv
+from backalley.agents.search.flat_monte_carlo import SearchAgent
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.engine.engine import IllegalAction
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.game import Game
 from tests.cases import GAMES
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
@@ -58,6 +58,7 @@ def test_stable_baselines_own_checker(game: Game) -> None:
         checker.check_env(gymnasium.make(game.type.gymnasium_id, opponent="random"))
 
 
+@pytest.mark.slow
 def test_learners_that_know_no_masks() -> None:
     """SB3's PPO and DQN by the name of the environment, which is asked for `render_mode="rgb_array"` each time."""
     sb3 = pytest.importorskip("stable_baselines3")
@@ -419,8 +420,16 @@ def agents_of(game: Game) -> dict[str, Any]:
     return {"bot": "bot", "random": "random", "search": SearchAgent(game, 2, num_threads=1), "own": First()}
 
 
-@BY_NAME
-@pytest.mark.parametrize("kind", ["bot", "random", "search", "own"])
+@pytest.mark.parametrize(
+    ("game", "kind"),
+    [
+        pytest.param(
+            game, kind, id=f"{kind}-{game.name}", marks=[pytest.mark.slow] * (kind == "search" and game != HAND)
+        )
+        for kind in ("bot", "random", "search", "own")
+        for game in GAMES
+    ],
+)
 @pytest.mark.parametrize("several", [False, True], ids=["single", "batch"])
 def test_copies_in_mid_game_play_on_identically(game: Game, kind: str, several: bool) -> None:
     env: Any

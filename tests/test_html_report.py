@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from backalley.benchmarks import docs, html_report, kinds, plots, sources
-from backalley.benchmarks.curves import EVALUATION_FILE, RUN_FILE
-from backalley.cli import main
+from backalley.benchmarks.figures import result_kinds
+from backalley.benchmarks.publish import docs, html_report, sources
+from backalley.benchmarks.publish.curves import EVALUATION_FILE, RUN_FILE
+from tests.commands import run
 from tests.drawn import SVG
 from tests.test_charts import curve_file
 
@@ -52,10 +52,6 @@ class Page(HTMLParser):
         return {one["alt"]: ET.fromstring(base64.b64decode(one["src"].partition(",")[2])) for one in images}
 
 
-def run(*words: object) -> Any:
-    return CliRunner().invoke(main, [str(word) for word in words])
-
-
 @pytest.fixture(scope="module")
 def everything() -> Page:
     """All files of results on one page."""
@@ -81,21 +77,18 @@ def test_every_link_of_a_page_leads_somewhere(everything: Page) -> None:
 def test_every_file_is_on_the_page_with_its_command_and_its_figures(everything: Page) -> None:
     for path in docs.RESULTS.glob("*.json"):
         found = json.loads(path.read_text("utf-8"))
-        assert found["command"] in everything.words, path.name
+        assert result_kinds.again(found) in everything.words, path.name
     ladder = json.loads((docs.RESULTS / "ladder_pitch.json").read_text("utf-8"))
-    shown = kinds.figures("ladder", [ladder])
+    shown = result_kinds.figures("ladder", [ladder])
     assert not isinstance(shown, str)
     for row in shown.rows:
         assert all(cell.replace("`", "") in everything.words for cell in row)
 
 
 def test_every_kind_of_results_has_its_place(everything: Page) -> None:
-    assert {kind for kind, _ in sources.SHOWN.values()} <= set(kinds.KINDS)
-    assert set(plots.KINDS) < set(sources.SHOWN)
     there = {json.loads(path.read_text("utf-8"))["kind"] for path in docs.RESULTS.glob("*.json")}
-    assert there <= set(sources.SHOWN)
     for kind in there:
-        assert sources.SHOWN[kind][1] in everything.words
+        assert result_kinds.KINDS[kind].heading in everything.words
 
 
 def test_tables_and_charts_are_drawn(everything: Page) -> None:
@@ -188,7 +181,7 @@ def _without(*names: str) -> Any:
     [
         (_cut, "it is not JSON"),
         (_without("agents"), "not what a file of the kind 'evaluation' holds, KeyError('agents')"),
-        (_without("kind"), "is of the kind None; a report shows: evaluation, tournament"),
+        (_without("kind"), "is of the kind None; a report shows: against, agent_values, c"),
         (lambda path: path.write_text('{"kind": "evaluation", "game": 5}'), "is damaged: its game is 5"),
         (Path.unlink, "There is no"),
     ],

@@ -8,10 +8,10 @@ import re
 import pytest
 
 import backalley
-from backalley.agents.human import play
+from backalley.agents.people.human import play
+from backalley.agents.people.terminal import LeftTable, Terminal
 from backalley.agents.registry import agent
-from backalley.agents.terminal import LeftTable, Terminal
-from backalley.benchmarks.evaluate import evaluate
+from backalley.benchmarks.matches.evaluate import evaluate
 from tests.cases import GAMES
 from tests.kuhn import GAME as KUHN_TYPE
 

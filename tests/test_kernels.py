@@ -14,10 +14,13 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.envs.core import numba_repair, patience, rng, source_digest
-from backalley.envs.core.base import Game
-from backalley.envs.core.kernel import COMPILED
-from tests.cases import GAMES, compiled_set, option_sets, own_shape, play_digest
+from backalley.console import compile_notice
+from backalley.envs.core.compile import numba_repair, source_digest
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import rng
+from backalley.testing import check_compiled
+from tests.cases import GAMES, compiled_set, option_sets, own_shape
 
 ROOT = Path(__file__).resolve().parents[1]
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
@@ -38,7 +41,7 @@ def test_symbols_of_machine_code_name_records_by_their_fields() -> None:
     """Whatever types a process has met before: code kept by one process must not bear a symbol that another gives to
     other records."""
     code = (
-        "import numba, numpy as np; from backalley.envs.core import kernel\n"
+        "import numba, numpy as np; from backalley.envs.core.compile import kernel\n"
         "record = lambda code, size: numba.typeof(np.zeros(1, "
         "np.dtype([('seat', 'i1'), ('shoe', code, size)]))).dtype\n"
         "[record('i4', size) for size in range(1, {met})]\n"
@@ -51,29 +54,22 @@ def test_symbols_of_machine_code_name_records_by_their_fields() -> None:
     assert one.strip("()\n") != other.strip("()\n")
 
 
-@pytest.mark.parametrize("most", [60, pytest.param(10**9, marks=pytest.mark.slow)], ids=["beginnings", "whole"])
+@pytest.mark.skipif(not COMPILED, reason="compares the two")
+def test_games_begin_compiled_as_uncompiled() -> None:
+    """All games in one process, whose start takes longer than their first decisions."""
+    check_compiled(*GAMES, seed=17, episodes=1, most=25)
+
+
+@pytest.mark.slow
 @BY_NAME
-def test_compiled_equals_uncompiled(game: Game, most: int, tmp_path: Path) -> None:
-    """The same episodes, line by line in Python and compiled: the same states, masks, observations, worlds, bots'
-    moves, rewards."""
-    mixed = [given for given in option_sets(game) if len(given) > 1 and not own_shape(game, given)]
-    sets = [{}, *(compiled_set(game) if most > 60 else []), *mixed][:3]
-    long = play_length(game) > 60
-    episodes = 6 if not long else 2 if most == 60 else 1
-    sets = sets[: 2 if long and most > 60 else 3]  # long games take Python long
-    code = "from tests.cases import *\n"
-    code += f"for given in {sets!r}: print(play_digest(game({game.spec!r}).bind(given), 17, {episodes}, {most}))"
-    uncompiled = run(code, tmp_path, NUMBA_DISABLE_JIT="1")
-    assert uncompiled.split() == [play_digest(game.bind(given), 17, episodes, most) for given in sets]
-
-
-def play_length(game: Game) -> int:
-    env = backalley.make(game)
-    env.reset(seed=0)
-    random = np.random.default_rng(0)
-    while env.engine.batch.seat[0] >= 0:
-        env.step(int(random.choice(np.flatnonzero(env.engine.batch.mask[0]))))
-    return int(env.engine.batch.decisions[0])
+@pytest.mark.skipif(not COMPILED, reason="compares the two")
+def test_compiled_equals_uncompiled(game: Game) -> None:
+    """The same episodes, as Python and compiled, under the defaults and every option set that needs no compilation of
+    its own, and one that does: the same states, masks, observations, determinizations, bots' moves, rewards."""
+    others = [given for given in option_sets(game) if given and not own_shape(game, given)]
+    whole = [*compiled_set(game), *[given for given in others if len(given) > 1][:1]]
+    check_compiled(game, *(game.bind(given) for given in whole), seed=17, episodes=1, most=10**9)
+    check_compiled(*(game.bind(given) for given in others), seed=18, episodes=1, most=25)
 
 
 def in_a_process(code: str, path: Path, cache: Path) -> list[str]:
@@ -86,36 +82,39 @@ def in_a_process(code: str, path: Path, cache: Path) -> list[str]:
     return done.stdout.split()
 
 
-HEAD = "from backalley.envs.core.kernel import kernel\n"
+HEAD = "from backalley.envs.core.compile.kernel import kernel\n"
 WAYS = {
     "relative": "from . import values\nfrom .values import value\n",
-    "absolute": "from outside.values import (\n    value,\n)\n",
-    "whole": "import outside.values\nvalue = outside.values.value\n",
-    "in a function": "def found():\n    from .values import value\n    return value\nvalue = found()\n",
-    "for a type checker": (
+    "absolute": "from absolute.values import (\n    value,\n)\n",
+    "whole": "import whole.values\nvalue = whole.values.value\n",
+    "in_a_function": "def found():\n    from .values import value\n    return value\nvalue = found()\n",
+    "for_a_type_checker": (
         "import importlib\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .values import value\n"
-        "value = importlib.import_module('outside.values').value\n"
+        "value = importlib.import_module('for_a_type_checker.values').value\n"
     ),
 }
+"""Packages outside ours, by how one file of each imports from another."""
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
-def test_editing_a_kernel_that_another_file_calls_changes_what_runs(way: str, tmp_path: Path) -> None:
-    """Numba's own cache would go on with the old rule: it looks only at the caller's file. Here it is two imports away,
-    in a package outside ours."""
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "__init__.py").touch()
-    (outside / "values.py").write_text(HEAD + "@kernel\ndef value(card):\n    return card + 1\n")
-    (outside / "tricks.py").write_text(HEAD + way + "@kernel\ndef points(card):\n    return value(card)\n")
-    imports = "from . import tricks\nPOINTS = tricks.points\n"
-    (outside / "caller.py").write_text(HEAD + imports + "@kernel\ndef score(card):\n    return POINTS(card) * 10\n")
-    code = "from outside.caller import score; print(score(4), sum(score.stats.cache_hits.values()))"
-
-    assert in_a_process(code, tmp_path, tmp_path / "cache") == ["50", "0"]
-    assert in_a_process(code, tmp_path, tmp_path / "cache") == ["50", "1"], "the second process should find it on disk"
-    (outside / "values.py").write_text((outside / "values.py").read_text().replace("card + 1", "card + 2"))
-    assert in_a_process(code, tmp_path, tmp_path / "cache") == ["60", "0"]
+def test_editing_a_kernel_that_another_file_calls_changes_what_runs(tmp_path: Path) -> None:
+    """Numba's own cache would go on with the old rule: it looks only at the caller's file. Here it is two imports
+    away."""
+    code = ""
+    for name, way in WAYS.items():
+        outside = tmp_path / name
+        outside.mkdir()
+        (outside / "__init__.py").touch()
+        (outside / "values.py").write_text(HEAD + "@kernel\ndef value(card):\n    return card + 1\n")
+        (outside / "tricks.py").write_text(HEAD + way + "@kernel\ndef points(card):\n    return value(card)\n")
+        imports = "from . import tricks\nPOINTS = tricks.points\n"
+        (outside / "caller.py").write_text(HEAD + imports + "@kernel\ndef score(card):\n    return POINTS(card) * 10\n")
+        code += f"from {name}.caller import score; print(score(4), sum(score.stats.cache_hits.values()))\n"
+    assert in_a_process(code, tmp_path, tmp_path / "cache") == ["50", "0"] * len(WAYS)
+    assert in_a_process(code, tmp_path, tmp_path / "cache") == ["50", "1"] * len(WAYS), "it should find them on disk"
+    for name in WAYS:
+        values = tmp_path / name / "values.py"
+        values.write_text(values.read_text().replace("card + 1", "card + 2"))
+    assert in_a_process(code, tmp_path, tmp_path / "cache") == ["60", "0"] * len(WAYS)
 
 
 def test_a_kernel_edited_and_imported_again_in_one_process_runs_as_it_stands(tmp_path: Path) -> None:
@@ -140,8 +139,8 @@ for more in "121":
 def test_what_a_file_of_ours_imports() -> None:
     """Of this package alone: neither NumPy nor what lies beside the package belongs to a kernel's text."""
     core = ROOT / "envs" / "core"
-    found = source_digest.imported_files(core / "tricks.py")
-    assert {core / name for name in ("rng.py", "cards.py", "kernel.py")} <= set(found)
+    found = source_digest.imported_files(core / "rules" / "tricks.py")
+    assert {core / name for name in ("rules/rng.py", "rules/cards.py", "compile/kernel.py")} <= set(found)
     assert all(path.is_relative_to(ROOT / "envs") for path in found)
 
 
@@ -149,7 +148,7 @@ def test_what_a_file_of_ours_imports() -> None:
 def test_editing_a_part_of_an_outside_game_changes_what_is_played(tmp_path: Path) -> None:
     """The whole engine, compiled for a game outside the package, with a rule in a file of its own."""
     place = tmp_path / "war_outside"
-    code = f"from backalley.new_game import *\nnew_game('war_outside', Path({str(tmp_path)!r}))"
+    code = f"from backalley.cli.new_game import *\nnew_game('war_outside', Path({str(tmp_path)!r}))"
     in_a_process(code, tmp_path, tmp_path / "cache")
     play = (
         "import backalley\nenv = backalley.make('war_outside.game')\n"
@@ -208,27 +207,28 @@ def test_a_version_of_numba_that_nobody_looked_at_is_refused(monkeypatch: pytest
 def test_a_long_wait_for_the_compiler_is_explained_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(patience, "AFTER", 0.01)
-    monkeypatch.setattr(patience, "_told", threading.Event())
-    with patience.told():
+    monkeypatch.setattr(compile_notice, "AFTER", 0.01)
+    monkeypatch.setattr(compile_notice, "_told", threading.Event())
+    with compile_notice.told():
         pass
     time.sleep(0.05)
     assert capsys.readouterr().err == "", "it took no time"
     for _ in range(2):
-        with patience.told(), patience.told():
+        with compile_notice.told(), compile_notice.told():
             time.sleep(0.05)
     shown = capsys.readouterr()
-    assert (shown.out, shown.err) == ("", patience.MESSAGE + "\n")
+    assert (shown.out, shown.err) == ("", compile_notice.MESSAGE + "\n")
 
 
 @pytest.mark.skipif(not COMPILED, reason="counts compilations")
 def test_options_are_an_argument_not_a_reason_to_compile() -> None:
-    """Twenty sets of options of a game, of the same record types, are played by one compilation of each driver."""
-    from backalley.envs.core.engine import drivers
+    """Twenty sets of options of a game, of the same record types, are played by one compilation of each
+    batch_kernel."""
+    from backalley.envs.core.engine.engine import batch_kernels
 
     def compilations() -> dict[str, int]:
-        """How often each driver stands compiled in this process, in which other tests may have played before."""
-        return {name: len(drivers(game.type)[name].overloads) for name in ("open_rows", "step_rows")}  # type: ignore[attr-defined]
+        """How often each batch_kernel stands compiled in this process, in which other tests may have played before."""
+        return {name: len(batch_kernels(game.type)[name].entries) for name in ("open_rows", "step_rows")}  # type: ignore[attr-defined]
 
     game = backalley.game("poker_duel")
     made, counts = [], []
@@ -249,7 +249,8 @@ def test_a_game_that_cannot_be_imported_elsewhere_leaves_the_others_caches_reada
     """Numba keeps the types that a kernel was called with; those of a game outside the package must not stand in the
     way of others."""
     cache = str(tmp_path / "cache")
-    play = "from backalley.agents.rule_based import RandomAgent\nfrom backalley.benchmarks.evaluate import evaluate\n"
+    play = "from backalley.agents.base.rule_based import RandomAgent\n"
+    play += "from backalley.benchmarks.matches.evaluate import evaluate\n"
     here = play + "from tests.kuhn import GAME\nprint(evaluate(GAME, [RandomAgent()] * 2, deals=50).deals)"
     assert run(here, tmp_path, BACKALLEY_CACHE=cache) == "50"
     simplest = min(GAMES, key=lambda game: len(game.options._fields))  # which is compiled soonest
@@ -263,7 +264,7 @@ def test_templates_that_mean_different_things_by_one_name_are_refused(tmp_path: 
     (tmp_path / "one.py").write_text(text.format(cost=1, name="first"))
     (tmp_path / "other.py").write_text(text.format(cost=2, name="second"))
     code = (
-        "import one, other\nfrom backalley.envs.core.specialise import specialise\n"
+        "import one, other\nfrom backalley.envs.core.compile.templates import specialise\n"
         "try:\n    specialise([one.first, other.second], {})\nexcept TypeError as error:\n    print(error)\n"
         "print(specialise([one.first, other.second], {'COST': one.first}).keys() == {'first', 'second'})"
     )
@@ -296,8 +297,8 @@ def test_caches_that_nobody_used_for_a_month_are_dropped_and_nothing_else(tmp_pa
 
 ALIKE = """
 from typing import NamedTuple
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.specialise import specialise, template, unbound
+from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.compile.templates import specialise, template, unbound
 
 def times(number):
     @kernel

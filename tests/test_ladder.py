@@ -7,19 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from backalley.agents.ship import ship
-from backalley.benchmarks import cells, docs, ladder, publication, results, standing
-from backalley.benchmarks import cross as crossing
-from backalley.benchmarks.evaluate import evaluate
-from backalley.benchmarks.keys import Space
-from backalley.envs.core import catalogue
-from backalley.envs.core.base import Game
-from backalley.envs.core.catalogue import game as game_of
+from backalley.agents.policies.publish import ship
+from backalley.benchmarks.figures import formatting, leaderboard, results
+from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.benchmarks.matches.seeding import Space
+from backalley.benchmarks.publish import cross as crossing
+from backalley.benchmarks.publish import docs, ladder, publication
+from backalley.envs.core.game import catalogue
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.game import Game
 from tests import high_card, kuhn
 from tests.cases import GAMES
-from tests.tiny_policies import corrections, elsewhere, made
+from tests.commands import run
+from tests.tiny_policies import elsewhere, made, residual
 
 EVERY = {"deals": 60, "searches": ["mc:2"], "search_deals": 20, "cross_deals": 30, "method_deals": 40}
 
@@ -37,7 +38,7 @@ def game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Game:
     """Kuhn poker with a policy, registered."""
     found = elsewhere(tmp_path, monkeypatch, kuhn)
     catalogue.register_game(found.type)
-    ship(made(tmp_path / "one", found, met=["random"], player=corrections(found, 0.0)), "standard", found)
+    ship(made(tmp_path / "one", found, met=["random"], player=residual(found, 0.0)), "standard", found)
     made(tmp_path / "other", found, 4)
     return found
 
@@ -63,22 +64,21 @@ def test_publication_names_only_games_there_are() -> None:
 
 
 def test_where_several_play(plan: Any, game: Game) -> None:
-    found = ladder.ladder(game, {"another": str(game.type.folder.parent / "other")})
+    found = ladder.ladder(game, {"another": str(game.type.folder.parent / "other")}).found
     assert labels(found) == ["random", "bot:random", "policy:standard", "another", "mc:2"]
     (table,) = found["tables"]
     assert (table["against"], table["sides"]) == ("bot:random", 2)
     rows = {row["label"]: row for row in table["rows"]}
     assert rows["bot:random"] == {"label": "bot:random"}, "nobody plays against itself"
     assert [rows[name]["deals"] for name in ("random", "policy:standard", "mc:2")] == [60, 60, 20]
-    assert rows["policy:standard"]["note"] == "It is bot:random with learned corrections."
+    assert rows["policy:standard"]["note"] == "It is bot:random with a learned residual."
     assert rows["another"]["made"].startswith("backalley train")
     assert rows["policy:standard"]["met"] == ["random"]
-    assert "·" in ladder.table(found)
 
 
 def test_the_decks_are_those_of_nothing_else(plan: Any, game: Game) -> None:
     """The same seed, by hand: a key space of its own, and what the rows say follows from the returns."""
-    found = ladder.ladder(game)
+    found = ladder.ladder(game).found
     row = found["tables"][0]["rows"][2]
     in_space = evaluate(game, ["policy", "bot"], deals=60, seed=7)
     assert row["mean_return"] != in_space.agents[0].mean_return.to_json()
@@ -89,14 +89,14 @@ def test_the_decks_are_those_of_nothing_else(plan: Any, game: Game) -> None:
 
 def test_where_one_plays_alone_all_play_the_same_decks(plan: Any) -> None:
     plan["high_card"] = {"also": [{"options": {"seats": 2}, "searches": []}]}
-    alone = ladder.ladder(high_card.GAME.bind(seats=1))
+    alone = ladder.ladder(high_card.GAME.bind(seats=1)).found
     assert len(alone["tables"]) == 1, "options of one's own are all that is played"
     rows = {row["label"]: row for row in alone["tables"][0]["rows"]}
     assert rows["bot:random"]["deals"] == 60
     assert "lead" not in rows["bot:random"]
     lead = rows["random"]["lead"]["mean"]
     assert lead == pytest.approx(rows["random"]["mean_return"]["mean"] - rows["bot:random"]["mean_return"]["mean"])
-    both = ladder.ladder(high_card.GAME.bind())
+    both = ladder.ladder(high_card.GAME.bind()).found
     assert [table["options"] for table in both["tables"]] == [{}, {"seats": 2}]
     assert labels(both, 1) == ["random", "bot:random"]
 
@@ -107,7 +107,7 @@ def test_what_fits_no_table_is_told(plan: Any, game: Game) -> None:
 
 
 def test_it_goes_on_where_it_was_stopped(plan: Any, game: Game, tmp_path: Path) -> None:
-    path, whole = tmp_path / "ladder.json", ladder.ladder(game)
+    path, whole = tmp_path / "ladder.json", ladder.ladder(game).found
     calls = 0
 
     def stop(done: int, planned: int, words: str) -> None:
@@ -118,18 +118,20 @@ def test_it_goes_on_where_it_was_stopped(plan: Any, game: Game, tmp_path: Path) 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ladder.ladder(game, keep=path, told=stop)
+        ladder.ladder(game, keep=path, progress=stop)
     assert results.durable.unfinished_beside(path).exists()
-    again = ladder.ladder(game, keep=path)
+    again = ladder.ladder(game, keep=path).found
     assert again["tables"] == whole["tables"]
-    results.write(path, again | {"command": "first"})
-    assert ladder.ladder(game, keep=path, told=stop)["command"] == "first", "what is finished is not played again"
+    results.write(path, again)
+    finished = ladder.ladder(game, keep=path, command="line")
+    assert finished.to_json() == again | {"command": "line"}, "what is finished is not played again"
     ship(made(tmp_path / "new", game, 9), "standard", game)
-    assert ladder.ladder(game, keep=path)["tables"] != whole["tables"], "another policy is"
+    assert ladder.ladder(game, keep=path).found["tables"] != whole["tables"], "another policy is"
 
 
 def test_the_cross_table(plan: Any, game: Game, tmp_path: Path) -> None:
-    ranking, found = crossing.cross(game, {"another": str(tmp_path / "other")})
+    ranking = crossing.cross(game, {"another": str(tmp_path / "other")})
+    found = ranking.to_json()
     assert ranking.agents == ["bot:random", "policy:standard", "another"]
     assert ranking.deals == 30
     assert found["kind"] == "cross"
@@ -143,12 +145,12 @@ def test_the_cross_table(plan: Any, game: Game, tmp_path: Path) -> None:
 
 def test_pages_show_them(plan: Any, game: Game, tmp_path: Path) -> None:
     other = f"another={tmp_path / 'other'}"
-    for module, name, others in ((ladder, "ladder", ["--with", other]), (crossing, "cross", [other])):
-        words = [game.spec, *others, "--json", str(tmp_path), "--threads", "1"]
-        done = CliRunner().invoke(module.main, words)
+    for name, others in (("ladder", ["--with", other]), ("cross", [other])):
+        words = ["dev", name, game.spec, *others, "--json", str(tmp_path), "--threads", "1"]
+        done = run(*words)
         assert done.exit_code == 0, done.output
         found = json.loads((tmp_path / f"{name}_{game.name}.json").read_text())
-        assert found["command"].startswith(f"python -m backalley.benchmarks.{name} ")
+        assert found["command"].startswith(f"backalley dev {name} ")
     page = tmp_path / "README.md"
     shown = docs.with_results(
         f"<!-- results: ladder ladder_{game.name} -->\n<!-- /results -->\n"
@@ -156,21 +158,21 @@ def test_pages_show_them(plan: Any, game: Game, tmp_path: Path) -> None:
         page,
         tmp_path,
     )
-    assert "| `bot:random`, the measure |" in shown
+    assert "| `bot:random`, the baseline |" in shown
     assert "| another |" in shown
     assert "| `policy:standard` |" in shown
-    assert shown.count("`policy:standard`: It is bot:random with learned corrections.") == 2
+    assert shown.count("`policy:standard`: It is bot:random with a learned residual.") == 2
     assert "† The policy of this row met that bot in training." in shown
     assert shown.count(" †") == 2, "of the two policies one met the bot: on the ladder, and in the cross table"
     assert "backalley train some_game --seed 0 --decisions 1\n```" in shown
     assert docs.with_results(shown, page, tmp_path) == shown
-    row = "| `policy:standard` | bot:random with learned corrections | the default options |  |"
-    assert row in standing.policies(game)
+    row = "| `policy:standard` | bot:random with a learned residual | the default options |  |"
+    assert row in leaderboard.policies(game)
 
 
 def test_a_page_may_ask_for_what_is_not_measured_yet(tmp_path: Path) -> None:
     shown = docs.with_results("<!-- results: cross cross_some -->\n<!-- /results -->\n", tmp_path, tmp_path)
-    assert "Not measured yet: `python -m backalley.benchmarks.cross some --json benchmarks/results` does it." in shown
+    assert "Not measured yet: `backalley dev cross some --json benchmarks/results` does it." in shown
 
 
 def test_wrong_words_are_sentences() -> None:
@@ -179,7 +181,7 @@ def test_wrong_words_are_sentences() -> None:
         (["pitch", "--with", "random"], "'random' is not of the form LABEL=AGENT"),
         (["pitch", "--with", "a=nobody"], "There is no agent 'nobody'"),
     ):
-        done = CliRunner().invoke(ladder.main, words)
+        done = run("dev", "ladder", *words)
         assert sentence in done.output
         assert done.exit_code in (1, 2)
 
@@ -191,7 +193,7 @@ def test_options_as_the_command_line_takes_them() -> None:
 
 def test_who_plays_as_the_measure_does_has_no_digits_of_rounding() -> None:
     same = {"mean": -1e-20, "low": -3e-19, "high": 3e-19}
-    assert (cells.mean(same), cells.interval(same)) == ("+0.000", "+0.000 to +0.000")
+    assert (formatting.mean(same), formatting.interval(same)) == ("+0.000", "+0.000 to +0.000")
     row = {"label": "bot:other", "deals": 60, "mean_return": same, "win_share": {"mean": 0.5, "low": 0.5, "high": 0.5}}
     shown = {"game": "kuhn-v0", "tables": [{"options": {}, "against": "bot:best", "sides": 2, "rows": [row]}]}
-    assert "+0.000 ± 0.000" in ladder.table(shown)
+    assert "+0.000 to +0.000" in ladder.Ladder(shown).table()

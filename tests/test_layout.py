@@ -9,36 +9,70 @@ from pathlib import Path
 
 import pytest
 
-from backalley.envs.core.base import Game
+from backalley.envs.core.game.game import Game
 from tests.cases import GAMES
 
 ROOT = Path(__file__).resolve().parents[1]
+SRC = ROOT / "src" / "backalley"
 FOLDERS = ("envs", "agents", "benchmarks", "training")
-LAYERS = ["core", "games", "agents", "benchmarks", "training", "cli"]
-ROOMS = ["state", "rules", "observation", "text", "bot", "game"]
+LATE = {("envs/core/game/game", "envs/core/api/aec/AECEnv"), ("envs/core/game/game", "envs/core/api/vector/BatchEnv")}
+"""The only imports that go up: a game makes its environments."""
+MOST_FILES = 13
+"""Files of a room, `__init__.py` left out."""
+PARTS = ["state", "rules", "observation", "text", "bot", "game"]
 """The files that every game has; each may import those before it."""
 OWN = [game for game in GAMES if game.type.module.startswith("backalley.envs.")]
 BY_NAME = pytest.mark.parametrize("game", OWN, ids=lambda game: game.name)
 
 
-def layer(parts: tuple[str, ...]) -> int | None:
-    """How far up a module of ours stands, by its dotted name's parts after `backalley`."""
-    if not parts:
-        return None
-    if parts[0] == "envs":
-        return 0 if parts[1:2] == ("core",) else 1
-    return LAYERS.index(parts[0]) if parts[0] in LAYERS else None
+def drawing() -> list[str]:
+    """The rooms, lowest first, as the drawing in CONTRIBUTING.md has them."""
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    found = []
+    for line in page.split("```text\n")[1].split("```")[0].splitlines():
+        folder, _, rest = line.partition("  ")
+        folder = folder.removeprefix("src/backalley").lstrip("/").replace("<game>", "")
+        if "←" in rest:
+            found += [f"{folder}/{room.strip()}".lstrip("/") for room in rest.split("←")]
+        elif folder:
+            found.append(folder.rstrip("/"))
+    return found
 
 
-def imports(path: Path) -> list[tuple[int, tuple[str, ...]]]:
+ROOMS = drawing()
+
+
+def room(path: str) -> int | None:
+    """The number of the room that a file or what is taken from it belongs to, as `envs/core/game/game/Game`."""
+    if re.fullmatch(r"\w+_v\d+(/.*)?", path):
+        path = "envs/module"  # the modules of the games, as PettingZoo names its environments
+    found = [name for name in ROOMS if f"{path}/".startswith(f"{name}/")]
+    return ROOMS.index(max(found, key=len)) if found else None
+
+
+def files() -> dict[str, Path]:
+    """Every source file of the package, by its place in it without the ending."""
+    found = {
+        path.relative_to(ROOT).with_suffix("").as_posix(): path
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*.py")
+    }
+    for path in SRC.rglob("*.py"):
+        place = path.relative_to(SRC)
+        if place.parts[0] not in FOLDERS:
+            found[place.with_suffix("").as_posix()] = path
+    return found
+
+
+def imports(place: str, path: Path) -> list[tuple[int, tuple[str, ...]]]:
     """Every import of a file of ours: how many dots it begins with, and the parts of what is imported after
     `backalley`; those of other packages are left out. Imports in functions and under TYPE_CHECKING count."""
-    package = path.relative_to(ROOT).parts[:-1]
+    package = tuple(place.split("/"))[:-1]
     found = []
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             found += [
-                (0, tuple(alias.name.split(".")[1:])) for alias in node.names if alias.name.startswith("backalley")
+                (0, tuple(alias.name.split(".")[1:])) for alias in node.names if alias.name.split(".")[0] == "backalley"
             ]
         elif isinstance(node, ast.ImportFrom):
             module = tuple((node.module or "").split(".")) if node.module else ()
@@ -50,32 +84,72 @@ def imports(path: Path) -> list[tuple[int, tuple[str, ...]]]:
     return found
 
 
-def files() -> list[Path]:
-    return [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+def test_the_drawing_has_every_room() -> None:
+    """And nothing else: a folder or file that no room holds would be free to import what it likes."""
+    assert len(ROOMS) > 25
+    rest = {"__init__", "__main__", "_by_name", "version"}  # the root, which imports all, and what imports nothing
+    for place in files():
+        inside = place.split("/")
+        if len(inside) > 1 and inside[-1] == "__init__" and "/".join(inside[:-1]) in (*FOLDERS, "envs/core"):
+            continue
+        assert place in rest or inside[0] == "template" or room(place) is not None, place
+    for name in ROOMS:
+        assert any(room(place) == ROOMS.index(name) for place in files()), f"nothing lives in {name}"
 
 
-def test_imports_point_one_way() -> None:
-    seen = 0
-    for path in files():
-        mine = layer(path.relative_to(ROOT).with_suffix("").parts)
-        for _, parts in imports(path):
-            its = layer(parts)
-            if its is not None and mine is not None:
-                seen += 1
-                assert its <= mine, (
-                    f"{path.relative_to(ROOT)} ({LAYERS[mine]}) imports {'.'.join(parts)} ({LAYERS[its]})"
-                )
-    assert seen > 300
+def test_every_room_says_what_it_holds_and_is_small() -> None:
+    for name in ROOMS:
+        folder = SRC / name
+        if not folder.is_dir() or name == "envs":
+            continue
+        text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
+        assert len(text.split()) > 10, f"{name}/__init__.py does not say what lives there"
+        assert len(list(folder.glob("[!_]*.py"))) <= MOST_FILES, name
+
+
+def test_imports_point_to_earlier_rooms() -> None:
+    seen, late = 0, set()
+    for place, path in files().items():
+        mine = room(place)
+        if mine is None:
+            continue
+        for _, parts in imports(place, path):
+            its = room("/".join(parts))
+            if its is None:
+                assert parts[-1:] == ("__version__",) or place.startswith("cli/"), f"{place} imports the root"
+            elif its > mine:
+                late.add((place, "/".join(parts)))
+            seen += 1
+    assert late == LATE
+    assert seen > 1000
+
+
+def test_rooms_have_no_circle() -> None:
+    """Within a room, too, files can be put into an order in which each imports only those before it."""
+    every = {place.removesuffix("/__init__"): path for place, path in files().items() if room(place) is not None}
+    graph: dict[str, set[str]] = {place: set() for place in every}
+    for place, path in every.items():
+        real = f"{place}/__init__" if path.stem == "__init__" else place
+        for _, parts in imports(real, path):
+            if (real, "/".join(parts)) in LATE:
+                continue
+            names = ["/".join(parts[:size]) for size in range(len(parts), 0, -1)]
+            found = next((name for name in names if name in every), None)
+            if found is not None and found != place:
+                graph[place].add(found)
+    list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError
 
 
 def test_imports_inside_a_top_level_folder_are_relative_and_across_absolute() -> None:
-    for path in files():
-        top = path.relative_to(ROOT).parts[0]
-        for level, parts in imports(path):
-            shown = f"{path.relative_to(ROOT)} imports {'.'.join(parts)}"
+    for place, path in files().items():
+        top = place.split("/")[0]
+        if top not in FOLDERS:
+            continue
+        for level, parts in imports(place, path):
+            shown = f"{place} imports {'.'.join(parts)}"
             assert bool(level) == (parts[:1] == (top,)), f"{shown}: relative inside {top}/, absolute across"
         bare = {name.split(".")[0] for node in ast.walk(ast.parse(path.read_text("utf-8"))) for name in absolute(node)}
-        assert not bare & {*FOLDERS, "tests"}, f"{path.relative_to(ROOT)} imports {bare}: a second copy of the package"
+        assert not bare & {*FOLDERS, "tests"}, f"{place} imports {bare}: a second copy of the package"
 
 
 def absolute(node: ast.AST) -> list[str]:
@@ -86,54 +160,42 @@ def absolute(node: ast.AST) -> list[str]:
 
 def test_the_core_names_no_game() -> None:
     words = [game.name for game in OWN] + [game.title.lower() for game in OWN]
-    for path in (ROOT / "envs" / "core").glob("*.py"):
+    for path in (ROOT / "envs" / "core").rglob("*.py"):
         text = re.sub(r'""".*?"""', "", path.read_text("utf-8"), flags=re.DOTALL)
         code = "\n".join(line.split("#")[0] for line in text.splitlines())
-        assert not [word for word in words if re.search(rf"\b{word}\b", code)], path.name
-
-
-def arrows(folder: Path) -> dict[str, set[str]]:
-    """What each file of a folder imports from the others."""
-    names = {path.stem for path in folder.glob("*.py")} - {"__init__"}
-    found: dict[str, set[str]] = {name: set() for name in names}
-    inside = folder.resolve().relative_to(ROOT).parts
-    for name in names:
-        for _, parts in imports(folder.resolve() / f"{name}.py"):
-            if parts[: len(inside)] == inside and len(parts) > len(inside) and parts[len(inside)] in names:
-                found[name].add(parts[len(inside)])
-    return found
+        assert not [word for word in words if re.search(rf"\b{word}\b", code)], path
 
 
 @BY_NAME
-def test_every_room_is_there(game: Game) -> None:
+def test_every_part_is_there(game: Game) -> None:
     folder = game.type.folder
-    for room in (*(f"{name}.py" for name in ROOMS), "__init__.py", "README.md", "vectors.toml"):
-        assert (folder / room).is_file(), f"{game.name} has no {room}"
+    for part in (*(f"{name}.py" for name in PARTS), "__init__.py", "README.md", "vectors.toml"):
+        assert (folder / part).is_file(), f"{game.name} has no {part}"
     assert list((folder / "playthroughs").glob("*.json"))
     assert game.type.module.endswith(f"{game.name}.game")
 
 
 @BY_NAME
 def test_imports_inside_a_game_run_down_the_list(game: Game) -> None:
-    """No circle, and no room reaches a later one, not even through parts; `TYPE_CHECKING` counts."""
-    graph = arrows(game.type.folder)
-    order = list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError
+    """No part reaches a later one, not even through other files; `TYPE_CHECKING` counts."""
+    folder = game.type.folder.resolve().relative_to(ROOT).as_posix()
+    own = {place: path for place, path in files().items() if place.startswith(f"{folder}/") and path.stem != "__init__"}
+    graph = {
+        place: {
+            name
+            for _, parts in imports(place, path)
+            for name in ("/".join(parts), "/".join(parts[:-1]))
+            if name in own and name != place
+        }
+        for place, path in own.items()
+    }
     reach: dict[str, set[str]] = {}
-    for name in order:
-        reach[name] = set().union(graph[name], *(reach[other] for other in graph[name]))
-    for number, room in enumerate(ROOMS):
-        late = reach[room] & set(ROOMS[number + 1 :])
-        assert not late, f"{game.name}/{room}.py reaches {late}"
-    assert reach["state"] == set(), f"{game.name}/state.py imports {reach['state']} of its own folder"
-
-
-def test_folders_that_games_share_have_no_circle_either() -> None:
-    """The core is left out: a Game makes its environments, which are made of a Game."""
-    shared = [path.parent for path in (ROOT / "envs").glob("*/__init__.py") if not (path.parent / "game.py").is_file()]
-    shared.remove(ROOT / "envs" / "core")
-    assert shared
-    for folder in shared:
-        list(graphlib.TopologicalSorter(arrows(folder)).static_order())
+    for place in graphlib.TopologicalSorter(graph).static_order():
+        reach[place] = set().union(graph[place], *(reach[other] for other in graph[place]))
+    for number, part in enumerate(PARTS):
+        late = reach[f"{folder}/{part}"] & {f"{folder}/{name}" for name in PARTS[number + 1 :]}
+        assert not late, f"{game.name}/{part}.py reaches {late}"
+    assert reach[f"{folder}/state"] == set(), f"{game.name}/state.py imports {reach[f'{folder}/state']}"
 
 
 @BY_NAME

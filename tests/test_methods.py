@@ -10,20 +10,23 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
-from backalley.benchmarks import comparison, docs, kinds, publication, results
-from backalley.benchmarks.evaluate import evaluate
-from backalley.benchmarks.keys import Space
-from backalley.benchmarks.stats import Estimate
-from backalley.envs.core.base import Game
-from backalley.training import config, course, methods
-from backalley.training.methods import compare
+from backalley.benchmarks.figures import comparison, result_kinds, results
+from backalley.benchmarks.figures.stats import Estimate
+from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.benchmarks.matches.seeding import Space
+from backalley.benchmarks.publish import docs, publication
+from backalley.envs.core.game.game import Game
+from backalley.training.compare import training_comparison
+from backalley.training.compare.training_comparison import compare
+from backalley.training.compare.variants import opponents, plan_of, variants_of
+from backalley.training.config import config
+from backalley.training.run import loop
 from backalley.training.train import Stopped
-from backalley.training.ways import methods_of, opponents, plan_of
 from tests import high_card, kuhn
 from tests.cases import GAMES
-from tests.test_training_playouts import TINY as PLAYOUTS
+from tests.commands import run
+from tests.test_training_rollouts import TINY as ROLLOUTS
 from tests.tiny_policies import elsewhere
 from tests.tiny_runs import TINY
 
@@ -34,9 +37,9 @@ POINTS = {"run.curve_every": BUDGET / 10}
 
 @pytest.fixture
 def game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Game:
-    """Kuhn poker, whose settings are tiny playouts."""
+    """Kuhn poker, whose settings are tiny rollouts."""
     found = elsewhere(tmp_path, monkeypatch, kuhn)
-    settings(found, {**TINY, **PLAYOUTS}, tmp_path / "configs", monkeypatch)
+    settings(found, {**TINY, **ROLLOUTS}, tmp_path / "configs", monkeypatch)
     monkeypatch.setattr(publication, "_plans", lambda: {"seed": 7, "every": EVERY})
     monkeypatch.chdir(tmp_path)
     return found
@@ -54,6 +57,11 @@ def settings(game: Game, values: dict[str, Any], folder: Path, monkeypatch: pyte
     monkeypatch.setattr(config, "CONFIGS", folder)
 
 
+def compared(*given: Any, **more: Any) -> dict[str, Any]:
+    """What the file of a comparison holds."""
+    return compare(*given, **more).to_json()
+
+
 def cells(found: dict[str, Any]) -> list[tuple[str, int | None]]:
     return [(row["method"], row.get("training_seed")) for row in found["rows"]]
 
@@ -64,25 +72,25 @@ def cells(found: dict[str, Any]) -> list[tuple[str, int | None]]:
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 def test_ways_follow_from_the_games_settings(game: Game) -> None:
     """Each is another one than the game's own, and of each kind of phase those that go with it are there."""
-    found = methods_of(game)
+    found = variants_of(game)
     assert (found[0].name, found[0].settings) == ("default", {})
     trained = [method for method in found if not method.agent]
     loaded = [config.load(game, overrides=method.settings) for method in trained]
     assert all(one != loaded[0] for one in loaded[1:])
     for method, one in zip(trained, loaded, strict=True):
-        course.kind(one.run.phases.names[-1]).check(game, one)
+        loop.kind(one.run.phases.names[-1]).check(game, one)
         assert method.name == "default" or one.run.phases.names == (
             ["ppo"]
             if method.name == "ppo"
             else loaded[0].run.phases.names
-            if method.name != "playouts"
-            else ["playouts"]
+            if method.name != "rollouts"
+            else ["rollouts"]
         )
     names = {method.name for method in found}
     own = loaded[0].run.phases.names
     assert ("ppo" in names) == (own != ["ppo"])
-    from_bot = "playouts" in own and loaded[0].playouts.base == config.Base.BOT
-    assert ({"gains", "imitation"} <= names) == from_bot
+    from_bot = "rollouts" in own and loaded[0].rollouts.base == config.Base.BOT
+    assert ({"advantages", "imitation"} <= names) == from_bot
     assert ("plans" in names) == ("plans" in own)
     plan = plan_of(game)
     best, *others = opponents(plan)
@@ -104,8 +112,8 @@ def test_the_next_best_is_the_one_before_the_measure(monkeypatch: pytest.MonkeyP
 @pytest.mark.slow
 def test_every_way_with_every_seed(game: Game, tmp_path: Path) -> None:
     path = tmp_path / "methods.json"
-    found = compare(game, num_seeds=2, processor_seconds=BUDGET, keep=path)
-    trained = ["default", "ppo", "gains", "imitation"]
+    found = compared(game, num_seeds=2, processor_seconds=BUDGET, keep=path)
+    trained = ["default", "ppo", "advantages", "imitation"]
     assert cells(found) == [*((name, seed) for name in trained for seed in range(2)), ("bot:random", None)]
     assert found["complete"]
     assert json.loads(path.read_bytes()) == found
@@ -124,14 +132,14 @@ def test_every_way_with_every_seed(game: Game, tmp_path: Path) -> None:
 
 
 def test_all_play_the_decks_of_publication(game: Game, tmp_path: Path) -> None:
-    found = compare(game, ["gains"], num_seeds=1, processor_seconds=BUDGET)
+    found = compared(game, ["advantages"], num_seeds=1, processor_seconds=BUDGET)
     plays_as(game, found["rows"][0], learned(tmp_path))
 
 
 def learned(folder: Path) -> Path:
     """The policy of the phase of the only run there is."""
     (run,) = (folder / "runs" / "methods").iterdir()
-    return run / "phases" / "1-playouts" / "policy"
+    return run / "phases" / "1-rollouts" / "policy"
 
 
 def plays_as(game: Game, row: dict[str, Any], policy: Path) -> None:
@@ -142,29 +150,29 @@ def plays_as(game: Game, row: dict[str, Any], policy: Path) -> None:
 
 def test_what_stands_is_not_made_again(game: Game, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, made = tmp_path / "methods.json", []
-    train = methods.train
+    train = training_comparison.train
 
     def noted(*given: Any, **more: Any) -> Any:
         made.append((more.get("seed"), dict(more.get("config_overrides") or {})))
         return train(*given, **more)
 
-    monkeypatch.setattr(methods, "train", noted)
-    first = compare(game, ["default"], num_seeds=1, processor_seconds=BUDGET, keep=path)
+    monkeypatch.setattr(training_comparison, "train", noted)
+    first = compared(game, ["default"], num_seeds=1, processor_seconds=BUDGET, keep=path)
     assert len(made) == 2, "one run, and one step to compile"
-    second = compare(game, ["default", "gains"], num_seeds=2, processor_seconds=BUDGET, keep=path)
+    second = compared(game, ["default", "advantages"], num_seeds=2, processor_seconds=BUDGET, keep=path)
     assert [one for one in made if one[0] is not None] == [
         (0, POINTS),
-        (0, {"playouts.learned": "gains", **POINTS}),
+        (0, {"rollouts.learned": "advantages", **POINTS}),
         (1, POINTS),
-        (1, {"playouts.learned": "gains", **POINTS}),
+        (1, {"rollouts.learned": "advantages", **POINTS}),
     ]
     assert second["rows"][0] == first["rows"][0]
-    line = f"python -m backalley.training.methods {game.spec} --seeds 2 --processor-seconds 0.05"
-    assert second["command"] == f"{line} --methods default,gains --json {tmp_path}"
+    line = f"backalley dev compare {game.spec} --seeds 2 --processor-seconds 0.05"
+    assert second["command"] == f"{line} --methods default,advantages --json {tmp_path}"
     made.clear()
-    third = compare(game, ["gains"], num_seeds=1, processor_seconds=BUDGET, keep=path)
+    third = compared(game, ["advantages"], num_seeds=1, processor_seconds=BUDGET, keep=path)
     assert third["command"] == second["command"], "the file's command makes all that is in it"
-    assert compare(game, ["gains"], num_seeds=2, processor_seconds=BUDGET, keep=path)["rows"] == second["rows"]
+    assert compared(game, ["advantages"], num_seeds=2, processor_seconds=BUDGET, keep=path)["rows"] == second["rows"]
     assert not made
     monkeypatch.setattr(results, "sources", lambda *modules: "others")
     compare(game, ["default"], num_seeds=1, processor_seconds=BUDGET, keep=path)
@@ -172,7 +180,7 @@ def test_what_stands_is_not_made_again(game: Game, tmp_path: Path, monkeypatch: 
 
 
 def test_a_run_that_was_stopped_goes_on(game: Game, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, train = tmp_path / "methods.json", methods.train
+    path, train = tmp_path / "methods.json", training_comparison.train
     resumed = []
 
     def stopping(*given: Any, **more: Any) -> Any:
@@ -182,12 +190,12 @@ def test_a_run_that_was_stopped_goes_on(game: Game, tmp_path: Path, monkeypatch:
         resumed.extend([more["resume"]] if "resume" in more else [])
         return train(*given, **more)
 
-    monkeypatch.setattr(methods, "train", stopping)
+    monkeypatch.setattr(training_comparison, "train", stopping)
     with pytest.raises(Stopped):
         compare(game, ["default"], num_seeds=2, processor_seconds=BUDGET, keep=path)
     kept = json.loads(path.read_bytes())
     assert (cells(kept), kept["complete"]) == ([("default", 0)], False)
-    found = compare(game, ["default"], num_seeds=2, processor_seconds=BUDGET, keep=path)
+    found = compared(game, ["default"], num_seeds=2, processor_seconds=BUDGET, keep=path)
     assert (cells(found), found["complete"]) == ([("default", 0), ("default", 1)], True)
     assert [folder.name.split("-")[1:3] for folder in resumed] == [["default", "1"]]
     assert found["rows"][1]["processor_seconds"] >= BUDGET
@@ -196,20 +204,20 @@ def test_a_run_that_was_stopped_goes_on(game: Game, tmp_path: Path, monkeypatch:
 def test_a_policy_that_the_gate_refuses_plays_all_the_same(
     game: Game, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    verdict = course.verdict
-    monkeypatch.setattr(course, "verdict", lambda *given: verdict(*given)._replace(passed=False))
-    found = compare(game, ["default"], num_seeds=1, processor_seconds=BUDGET)
+    verdict = loop.verdict
+    monkeypatch.setattr(loop, "verdict", lambda *given: verdict(*given)._replace(passed=False))
+    found = compared(game, ["default"], num_seeds=1, processor_seconds=BUDGET)
     (row,) = found["rows"]
     assert not row["gate"]["passed"]
     plays_as(game, row, learned(tmp_path))
-    assert "| refused" in kinds.table("methods", [found])
-    assert "A policy that the gate refuses is played here all the same" in methods.table(found)
+    assert "| refused" in result_kinds.page_part("methods", [found])
+    assert "A policy that the gate refuses is played here all the same" in comparison.Comparison(found).table()
 
 
 def test_where_one_plays_alone_a_policy_leads(tmp_path: Path, game: Game, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = high_card.GAME.bind(seats=1)
     settings(alone, {**TINY, "run.phases": "ppo"}, tmp_path / "others", monkeypatch)
-    found = compare(alone, ["default"], num_seeds=1, processor_seconds=BUDGET)
+    found = compared(alone, ["default"], num_seeds=1, processor_seconds=BUDGET)
     (row,) = found["rows"]
     for name in ("bot:random", "random"):
         played = row["against"][name]
@@ -219,7 +227,7 @@ def test_where_one_plays_alone_a_policy_leads(tmp_path: Path, game: Game, monkey
 
 def test_what_cannot_be_compared_is_a_sentence(game: Game, tmp_path: Path) -> None:
     with pytest.raises(
-        ValueError, match=r"is not trained by 'plans'; there are: default, ppo, gains, imitation, bot:r"
+        ValueError, match=r"is not trained by 'plans'; there are: default, ppo, advantages, imitation, bot:r"
     ):
         compare(game, ["plans"])
     with pytest.raises(ValueError, match=r"num_seeds is 0; it must be a whole number of 1\.\.100"):
@@ -235,26 +243,23 @@ def test_what_cannot_be_compared_is_a_sentence(game: Game, tmp_path: Path) -> No
         (["--methods", "nothing"], "is not trained by 'nothing'"),
         (["--processor-seconds", "nan"], "a budget is a number greater than 0"),
     ):
-        done = CliRunner().invoke(methods.main, [*words, *more])
+        done = run("dev", "compare", *words, *more)
         assert sentence in done.output
         assert done.exit_code == 2
         assert path.read_bytes() == kept
     path.write_text('{"rows": 3}')
-    done = CliRunner().invoke(methods.main, words)
+    done = run("dev", "compare", *words)
     assert "holds no comparison of methods; move it away" in done.output
     assert path.read_text() == '{"rows": 3}'
-    done = CliRunner().invoke(methods.main, ["no_such_game"])
-    assert "no_such_game" in done.output
-    assert done.exit_code == 2
 
 
 def test_the_command(game: Game, tmp_path: Path) -> None:
     words = [game.spec, "--seeds", "2", "--processor-seconds", "0.05", "--methods", "default,bot:random"]
-    done = CliRunner().invoke(methods.main, [*words, "--runs", "elsewhere", "--json", str(tmp_path)])
+    done = run("dev", "compare", *words, "--runs", "elsewhere", "--json", str(tmp_path))
     assert done.exit_code == 0, done.output
     assert "mean of 2" in done.output
     found = json.loads((tmp_path / f"methods_{game.name}.json").read_bytes())
-    assert found["command"] == " ".join(["python -m backalley.training.methods", *words, "--json", str(tmp_path)])
+    assert found["command"] == " ".join(["backalley dev compare", *words, "--json", str(tmp_path)])
     assert len(list((tmp_path / "elsewhere").iterdir())) == 2
     page = f"<!-- results: methods methods_{game.name} -->\n<!-- /results -->\n"
     shown = docs.with_results(page, tmp_path, tmp_path)
@@ -299,12 +304,16 @@ def test_below_the_spread_of_the_seeds_nothing_is_told_apart() -> None:
     runs += [row("plans", None, 0.45), *rows("lone", 0.9)]
     found = {"game": "kuhn-v0", "options": {}, "against": ["bot:best"], "processor_seconds": 60, "deals": 40}
     shown = {
-        line["way to train"]: line for line in comparison.methods([found | {"rows": runs}]) if "mean" in line["seed"]
+        line["method"]: line
+        for line in comparison.Comparison.tables["methods"]([found | {"rows": runs}])
+        if "mean" in line["seed"]
     }
     assert "less `default`" not in shown["`default`"]
     assert shown["`default`"]["wins against `bot:best`"] == "75.00 (5.00) %"
-    assert shown["`near`"]["less `default`"].endswith(", not told apart")
-    assert not shown["`far`"]["less `default`"].endswith("apart")
+    assert shown["`near`"]["less `default`"].endswith(", not significant")
+    assert not shown["`far`"]["less `default`"].endswith("significant")
     assert shown["`far`"]["less `default`"].startswith("-1.0")
-    (lone,) = (line for line in comparison.methods([found | {"rows": runs}]) if line["way to train"] == "`lone`")
+    (lone,) = (
+        line for line in comparison.Comparison.tables["methods"]([found | {"rows": runs}]) if line["method"] == "`lone`"
+    )
     assert (lone["seed"], lone["less `default`"]) == ("0", "one seed only")

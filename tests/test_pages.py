@@ -1,13 +1,16 @@
-"""The pages: cited paragraphs exist, and the examples run as printed. (Tables: see `test_claims.py`.)"""
+"""The pages and docstrings: cited paragraphs exist, and the examples run as printed. (Tables: see `test_claims.py`.)"""
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import re
 from pathlib import Path
 
 import pytest
 
-from backalley.envs.core.base import Game
+import backalley
+from backalley.envs.core.game.game import Game
 from tests.cases import GAMES, option_sets
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,7 +57,8 @@ def blocks() -> list[object]:
     pages += [game.type.folder / "README.md" for game in GAMES if game.type.folder.is_relative_to(ROOT)]
     for page in pages:
         for number, (needs, block) in enumerate(EXAMPLE.findall(page.read_text("utf-8"))):
-            found.append(pytest.param(block, needs, id=f"{page.relative_to(ROOT)}-{number}"))
+            slow = [pytest.mark.slow] if page != ROOT / "README.md" else []  # others train, and compile option sets
+            found.append(pytest.param(block, needs, id=f"{page.relative_to(ROOT)}-{number}", marks=slow))
     return found
 
 
@@ -66,3 +70,33 @@ def test_python_examples_of_the_pages_run(
         pytest.importorskip(needs)
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "README", "exec"), {"__name__": "example"})
+
+
+# Docstrings -----------------------------------------------------------------------------------------------------------
+
+
+FOLDERS = ("envs", "agents", "benchmarks", "training")
+
+
+def modules() -> list[str]:
+    """The modules that have examples."""
+    files = (file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*.py")))
+    there = (file for file in files if ">>> " in file.read_text("utf-8"))
+    return [
+        "backalley",
+        "backalley.testing",
+        *(".".join(["backalley", *file.relative_to(ROOT).with_suffix("").parts]) for file in there),
+    ]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_examples_in_docstrings_give_what_they_say(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert found.attempted
+    assert not found.failed, "see the output above"
+
+
+def test_what_one_begins_with_has_an_example() -> None:
+    for name in ("agent", "evaluate", "judge", "load_policy", "make", "make_vec", "tournament"):
+        assert ">>> " in (getattr(backalley, name).__doc__ or ""), name

@@ -17,17 +17,18 @@ from click.testing import CliRunner
 
 import backalley
 from backalley.cli import main
-from backalley.envs.core import render
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import Game
-from backalley.envs.core.catalogue import game
-from backalley.envs.core.parts import OVER
-from backalley.envs.core.pictures.cards import PROPORTION, SUIT_PATHS, face_of, is_card
-from backalley.envs.core.pictures.colours import DARK, LIGHT, colours
-from backalley.envs.core.pictures.drawing import OWN
-from backalley.envs.core.pictures.pixels import png
-from backalley.envs.core.render import table_svg, table_text
-from tests.cases import GAMES, random_action, worlds_of
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.drawing import render
+from backalley.envs.core.drawing.pictures.cards import PROPORTION, SUIT_PATHS, face_of, is_card
+from backalley.envs.core.drawing.pictures.colours import DARK, LIGHT, colours
+from backalley.envs.core.drawing.pictures.drawing import OWN
+from backalley.envs.core.drawing.pictures.pixels import png
+from backalley.envs.core.drawing.render import table_svg, table_text
+from backalley.envs.core.game.catalogue import game
+from backalley.envs.core.game.game import Game
+from backalley.testing.play import random_action
+from tests.cases import GAMES, determinizations_of
 from tests.drawn import SVG, Box, boxes, contrast, letters_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,8 +74,8 @@ def test_cards_that_a_seat_cannot_see_change_nothing(one: Game) -> None:
         for seat in range(one.num_seats):
             drawn, text = table_svg(env.engine, 0, seat), table_text(env.engine, 0, seat)
             truth = env.engine.batch.state.copy()
-            for world in worlds_of(env, seat, 3):
-                env.engine.batch.state[0] = world
+            for determinization in determinizations_of(env, seat, 3):
+                env.engine.batch.state[0] = determinization
                 hidden |= bool((env.engine.batch.state != truth).any())
                 assert table_svg(env.engine, 0, seat) == drawn
                 assert table_text(env.engine, 0, seat) == text
@@ -203,8 +204,8 @@ def test_pixels_do_not_show_what_a_seat_cannot_see(one: Game) -> None:
     seat = int(env.engine.batch.seat[0])
     frame, file = env.render(), png(table_svg(env.engine, 0, seat))
     truth = env.engine.batch.state.copy()
-    for world in worlds_of(env, seat, 2):
-        env.engine.batch.state[0] = world
+    for determinization in determinizations_of(env, seat, 2):
+        env.engine.batch.state[0] = determinization
         assert (env.engine.batch.state != truth).any()
         assert (np.asarray(env.render()) == frame).all()
         assert png(table_svg(env.engine, 0, seat)) == file

@@ -8,8 +8,8 @@ import sys
 import pytest
 from rich.console import Console
 
-from backalley import progress as shown
-from backalley.progress import Progress, cut, progress_bar
+from backalley.console import progress as shown
+from backalley.console.progress import Progress, cut, progress_bar
 
 WORDS = "1,234,567,890 decisions, 123,456 samples/s, bot:exceptionally_long_name 61 %, bot:b 99 %"
 
@@ -101,10 +101,10 @@ def test_quiet_is_quiet(clock: list[float], capsys: pytest.CaptureFixture[str]) 
 def test_in_a_terminal_of_80_columns() -> None:
     pexpect = pytest.importorskip("pexpect")
     code = (
-        "import time; from backalley.progress import progress_bar\n"
+        "import time; from backalley.console.progress import progress_bar\n"
         "long = 'Again: backalley ' + 30 * '--set a=b '\n"
         "with progress_bar('killer_bridge-v0') as progress:\n"
-        f"    for done in range(4): progress(done, 4, {WORDS!r}); progress.say(long); time.sleep(0.3)\n"
+        f"    for done in range(4): progress(done, 4, {WORDS!r}); progress.log(long); time.sleep(0.3)\n"
         "print('the end')\n"
     )
     child = pexpect.spawn(

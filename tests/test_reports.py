@@ -14,20 +14,22 @@ import numpy.typing as npt
 import pytest
 from IPython.lib.pretty import pretty
 
-from backalley.agents.base import Agent, View
-from backalley.agents.rule_based import RandomAgent
-from backalley.benchmarks import results, tabular
-from backalley.benchmarks.agent_values import AgentValues, Worth
-from backalley.benchmarks.evaluate import evaluate
-from backalley.benchmarks.exact import Solution
-from backalley.benchmarks.exploit import exploitability
-from backalley.benchmarks.speed import Speeds
-from backalley.benchmarks.tabular import Tabular
-from backalley.benchmarks.tournament import tournament
+from backalley.agents.base.agent import Agent, View
+from backalley.agents.base.rule_based import RandomAgent
+from backalley.benchmarks.exact.agent_values import AgentValues, Worth
+from backalley.benchmarks.exact.exact import Solution
+from backalley.benchmarks.exact.exploit import exploitability
+from backalley.benchmarks.figures import results, tabular
+from backalley.benchmarks.figures.result_kinds import of_game
+from backalley.benchmarks.figures.tabular import Tabular
+from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.benchmarks.matches.tournament import tournament
+from backalley.benchmarks.speed.speed import Speeds
 from tests import kuhn
 
 KUHN = kuhn.GAME.bind()
 STAMP = {"machine": {"processor": "a <fast> one", "python": "3", "numba": "1"}}
+ABOUT = {**of_game(KUHN), "stamp": STAMP}
 
 
 def speeds() -> Speeds:
@@ -37,7 +39,7 @@ def speeds() -> Speeds:
         "batch": [{"tables": 4096, "threads": 1, **pace}],
         "floor": 3_000_000,
         "aec": pace,
-        "playouts": pace,
+        "rollouts": pace,
         "seconds_to_first_step": {"cold": {"first_step": 9.0}, "warm": {"first_step": 1.0}},
     }
     return Speeds([game], 1, 0.0, STAMP)
@@ -46,10 +48,8 @@ def speeds() -> Speeds:
 REPORTS = {
     "evaluation": lambda: evaluate(KUHN, ["random", "random"], deals=50),
     "tournament": lambda: tournament(KUHN, ["random", "random"], deals=50),
-    "solution": lambda: Solution("kuhn-v0", {}, {}, 0.5, -0.25, 9, 1, 0.1, STAMP),
-    "agent values": lambda: AgentValues(
-        "kuhn-v0", {}, {}, 0.5, -0.25, 0.0, [Worth("<best>", 0.25, 1e-4, 2.0, 9, 0.1)], STAMP
-    ),
+    "solution": lambda: Solution(0.5, -0.25, 9, 1, 0.1, **ABOUT),
+    "agent values": lambda: AgentValues(0.5, -0.25, 0.0, [Worth("<best>", 0.25, 1e-4, 2.0, 9, 0.1)], **ABOUT),
     "exploitability": lambda: exploitability(KUHN, [RandomAgent()]),
     "speed": speeds,
 }

@@ -10,21 +10,21 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.agents.base import Agent, View, view_of
-from backalley.agents.race import FIRST, WORLDS, RaceAgent
-from backalley.agents.races import decide, drop_hopeless
+from backalley.agents.base.agent import Agent, View, view_of
+from backalley.agents.base.rule_based import BotAgent, random_rows
+from backalley.agents.policies.pretrained import policy_for
 from backalley.agents.registry import agent
-from backalley.agents.rule_based import BotAgent, random_rows
-from backalley.agents.search import SearchAgent
-from backalley.agents.shipped import policy_for
-from backalley.agents.worlds import Worlds, world_keys
-from backalley.benchmarks.evaluate import evaluate
-from backalley.envs.core import rng
-from backalley.envs.core.base import Game
-from backalley.envs.core.catalogue import game as game_of
-from backalley.envs.core.engine import Engine
-from backalley.envs.core.parts import OVER
-from backalley.envs.core.vector import BatchEnv
+from backalley.agents.search.determinizations import Determinizations, determinization_keys
+from backalley.agents.search.elimination import decide, drop_hopeless
+from backalley.agents.search.flat_monte_carlo import SearchAgent
+from backalley.agents.search.racing import DETERMINIZATIONS, FIRST, RacingAgent
+from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.engine.engine import Engine
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import rng
 from tests import kuhn
 from tests.cases import GAMES
 
@@ -126,8 +126,8 @@ def unseen_cards_change_nothing(game: Game, kind: str, count: int) -> None:
 
 def found_by(search: Agent, view: View) -> list[bytes]:
     """All that a search finds out, to the bit."""
-    if isinstance(search, RaceAgent):
-        return [array.tobytes() for array in search.judge(view)]
+    if isinstance(search, RacingAgent):
+        return [array.tobytes() for array in search.analyse(view)]
     assert isinstance(search, SearchAgent)
     return [array.tobytes() for array in search.leads(view, np.arange(len(view)), view.action_mask.argmax(1))]
 
@@ -162,10 +162,10 @@ def test_thinking_ends_with_the_clock(kind: str) -> None:
     game = game_of("missouri_city")
     batch = some_way_in(game, 4)
     search = agent(f"{kind}:100000:2", game)
-    assert isinstance(search, (SearchAgent, RaceAgent))
+    assert isinstance(search, (SearchAgent, RacingAgent))
     assert search.name == f"{kind}:100000:2"
     search.act(all_rows(batch))
-    assert 4 <= search.playouts < 100_000
+    assert 4 <= search.rollouts < 100_000
 
 
 def test_only_choices_are_thought_about() -> None:
@@ -177,23 +177,23 @@ def test_only_choices_are_thought_about() -> None:
     open_rows = view.action_mask.sum(1) > 1
     assert open_rows.any()
     assert not open_rows.all()
-    assert search.playouts == 7 * view.action_mask[open_rows].sum()
+    assert search.rollouts == 7 * view.action_mask[open_rows].sum()
 
 
-def test_a_playout_is_what_the_bot_plays_for_everybody() -> None:
+def test_a_rollout_is_what_the_bot_plays_for_everybody() -> None:
     """Asked for every card; a search does not ask where there is only one to play."""
     game = game_of("killer_bridge", length="single", hand_size=6)
-    view, engine, table = all_rows(some_way_in(game, 12)), Engine(game, 1), Worlds(game, 1)
+    view, engine, table = all_rows(some_way_in(game, 12)), Engine(game, 1), Determinizations(game, 1)
     found = table.play(view, np.arange(12), view.action_mask, 0, 1)[:, 0]
     redraw, play = np.empty((12, 1), np.uint64), np.empty((12, 1), np.uint64)
-    world_keys(view.key, 0, redraw, play)
-    worlds, bot, forced = view.determinize(np.arange(12), redraw[:, 0]), BotAgent(game, "weigh"), 0
-    for k, world in enumerate(worlds):
+    determinization_keys(view.key, 0, redraw, play)
+    determinizations, bot, forced = view.redrawn(np.arange(12), redraw[:, 0]), BotAgent(game, "weigh"), 0
+    for k, determinization in enumerate(determinizations):
         first = action = int(view.action_mask[k].argmax())
-        engine.batch.state[0], engine.batch.decisions[0] = world, view.decisions[k]
+        engine.batch.state[0], engine.batch.decisions[0] = determinization, view.decisions[k]
         gained = 0.0
         while True:
-            engine.play_one(action, engine.fresh_deck())
+            engine.move_one(action, engine.fresh_deck())
             gained += float(engine.batch.reward[0, view.seat[k]])
             if engine.batch.seat[0] == OVER:
                 break
@@ -215,21 +215,25 @@ def test_search_beats_the_bot_it_plays_on_with(spec: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        ("mc", "cannot be read; a search is mc:WORLDS or mc:WORLDS:MILLISECONDS"),
+        ("mc", r"^The agent 'mc' cannot be read; its name has the form mc:DETERMINIZATIONS\[:MILLISECONDS\]\.$"),
         ("mc:many", "cannot be read"),
         ("mc:20:5:1", "cannot be read"),
-        ("mc:0", "worlds is 0; a search takes 1 to 1,000,000 worlds"),
+        ("mc:0", "determinizations is 0; a search takes 1 to 1,000,000 for each decision"),
         ("mc:20:0", "milliseconds is 0; a decision takes a time greater than 0"),
         ("mc:20:nan", "milliseconds is nan"),
-        ("search:", "cannot be read; a search is search, search:WORLDS or search:WORLDS:MILLISECONDS, as in search:96"),
+        ("search:", r"'search:' cannot be read; its name has the form search\[:DETERMINIZATIONS\[:MILLISECONDS\]\]\."),
         ("search:20:5:1", "cannot be read"),
-        ("search+policy:many", r"a search is search\+policy, search\+policy:WORLDS or .*, as in search\+policy:96 or"),
+        ("search:20.5", "cannot be read"),
+        ("random:3", r"cannot be read; its name has the form random\."),
+        ("bot:", r"cannot be read; its name has the form bot\[:BOT\]"),
+        ("sb3:", "cannot be read; its name has the form sb3:FILE"),
+        ("search+policy:many", r"its name has the form search\+policy\[:DETERMINIZATIONS\[:MILLISECONDS\]\]\."),
         ("search+nobody:24", "There is no agent 'nobody'"),
         ("search+mc:20", "The agent 'mc' cannot be read"),
-        ("search+:24", r"search\+:24 names nobody to play on; name a bot or a policy"),
-        ("search+search+bot:24", "names nobody to play on"),
+        ("search+:24", r"search\+:24 names no agent for rollouts; name a bot or a policy"),
+        ("search+search+bot:24", "names no agent for rollouts"),
         ("search+bot:1:2:3", "cannot be read"),
-        ("search:1000001", "worlds is 1000001; a search takes 1 to 1,000,000 worlds"),
+        ("search:1000001", "determinizations is 1000001; a search takes 1 to 1,000,000 for each decision"),
     ],
 )
 def test_a_search_that_cannot_be_is_refused_in_a_sentence(spec: str, says: str) -> None:
@@ -241,15 +245,15 @@ def test_a_search_plays_on_by_who_has_a_kernel() -> None:
     game = game_of("missouri_city")
     search = agent("search+policy:24", game)
     policy = agent("policy", game)
-    assert isinstance(search, RaceAgent)
+    assert isinstance(search, RacingAgent)
     assert (search.name, search.identity, search.note) == ("search+policy:24", policy.identity, policy.note)
-    with pytest.raises(ValueError, match="mc:3 has no kernel, so no search can play on by it"):
-        RaceAgent(game, 24, player=agent("mc:3", game))
+    with pytest.raises(ValueError, match="mc:3 has no kernel, so it cannot play a search's rollouts"):
+        RacingAgent(game, 24, player=agent("mc:3", game))
     folder = policy_for(game).folder
     for player, budget in (("bot", ":24"), ("bot:counter", ":24:1000"), (f"{folder}", ":12:50"), (f"{folder}", "")):
         by = agent(f"search+{player}{budget}", game)
-        assert isinstance(by, RaceAgent)
-        assert by.name.endswith(budget or f":{WORLDS}")
+        assert isinstance(by, RacingAgent)
+        assert by.name.endswith(budget or f":{DETERMINIZATIONS}")
         assert (by._base.name, by.identity) == (agent(player, game).name, agent(player, game).identity)
     with pytest.raises(ValueError, match="comes with no policy"):
         agent("search+policy", KUHN)
@@ -266,19 +270,19 @@ def test_a_search_plays_on_in_another_process(spec: str) -> None:
 
 
 def race(
-    gains: list[list[float]], base: int = 0, caution: float = 1.0
+    gains: list[list[float]], base: int = 0, z_threshold: float = 1.0
 ) -> tuple[list[int], int, npt.NDArray[np.float64]]:
-    """Who is left of the actions that gained so much in each world (none where NaN), and what is decided."""
+    """Who is left of the actions that gained so much in each determinization (none where NaN), and what is decided."""
     values = np.array(gains).T.copy()
     running = np.ones(values.shape[1], np.int8)
     played = np.zeros(values.shape[1], np.int64)
     drop_hopeless(values, len(values), base, played, running)
     value, error = np.zeros(values.shape[1]), np.zeros(values.shape[1])
-    return np.flatnonzero(running).tolist(), decide(values, played, running, base, caution, value, error), value
+    return np.flatnonzero(running).tolist(), decide(values, played, running, base, z_threshold, value, error), value
 
 
 def test_who_trails_in_every_world_is_dropped() -> None:
-    """The cards move both up and down together: what counts is the difference, world by world."""
+    """The cards move both up and down together: what counts is the difference, determinization by determinization."""
     cards = [5.0, -7.0, 3.0, 0.0]
     left, chosen, value = race([cards, [card + 1 for card in cards], [card - 1 for card in cards]])
     assert left == [1]
@@ -290,7 +294,7 @@ def test_who_trails_by_chance_stays() -> None:
     left, chosen, _ = race([[0.0, 0.0, 0.0, 0.0], [1.0, -1.0, 1.0, 0.0]])
     assert left == [0, 1]
     assert chosen == 0, "0.25 is less than a standard error"
-    assert race([[0.0, 0.0, 0.0, 0.0], [1.0, -1.0, 1.0, 0.0]], caution=0.5)[1] == 1
+    assert race([[0.0, 0.0, 0.0, 0.0], [1.0, -1.0, 1.0, 0.0]], z_threshold=0.5)[1] == 1
 
 
 def test_among_equals_the_bots_action_is_played() -> None:
@@ -303,27 +307,28 @@ def test_among_equals_the_bots_action_is_played() -> None:
 def test_a_game_declares_how_cautious_a_race_is() -> None:
     batch = BatchEnv(KUHN, 32, seed=0)
     batch.reset()
-    view, bold = all_rows(batch), RaceAgent(KUHN, 24)
+    view, bold = all_rows(batch), RacingAgent(KUHN, 24)
     bots = BotAgent(KUHN).act(view)
     assert (bold.act(view) != bots).any()
-    cautious = RaceAgent(dataclasses.replace(kuhn.GAME, caution=np.inf).bind(), 24)
+    cautious = RacingAgent(dataclasses.replace(kuhn.GAME, z_threshold=np.inf).bind(), 24)
     assert (cautious.act(view) == bots).all()
-    assert cautious.playouts == bold.playouts
+    assert cautious.rollouts == bold.rollouts
 
 
 def test_what_a_race_finds_in_kuhn_poker() -> None:
-    """Facing a bet with the king, a call wins 2 and a fold loses 1 in every world: the first round decides."""
+    """Facing a bet with the king, a call wins 2 and a fold loses 1 in every determinization: the first round
+    decides."""
     batch = BatchEnv(KUHN, 32, seed=0, autoreset=False)
     batch.reset()
     batch.step(np.full(32, kuhn.BET))
-    view, search = all_rows(batch), RaceAgent(KUHN, 1000)
-    found = search.judge(view)
+    view, search = all_rows(batch), RacingAgent(KUHN, 1000)
+    found = search.analyse(view)
     king, queen = (np.flatnonzero(view.observation[:, card]) for card in (KING, QUEEN))
     assert (found.action[king] == kuhn.BET).all()
     assert (found.value[king] == [-1, 2]).all()
     assert (found.error[king] == 0).all()
-    assert (found.worlds[king] == FIRST).all()
-    assert (found.worlds[queen] > FIRST).any(), "against random play a queen wins as often as not: 0 or -1"
+    assert (found.determinizations[king] == FIRST).all()
+    assert (found.determinizations[queen] > FIRST).any(), "against random play a queen wins as often as not: 0 or -1"
     assert (np.abs(found.value[queen, kuhn.BET]) <= 5 * found.error[queen, kuhn.BET]).all()
-    assert FIRST < search.mean_worlds < 1000
-    assert search.playouts == found.worlds.sum()
+    assert FIRST < search.mean_determinizations < 1000
+    assert search.rollouts == found.determinizations.sum()

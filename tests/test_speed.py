@@ -1,7 +1,8 @@
-"""The speed benchmark counts decisions, draws uniformly, spreads its tables over episodes, and can be interrupted."""
+"""Speeds and long random runs: what they count, report and notice."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,27 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.benchmarks import results
-from backalley.benchmarks import speed as speeds
-from backalley.benchmarks.speed import Pace, aec_pace, batch_pace, draw, episode_length, first_step, measure, speed
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.vector import BatchEnv
-from tests import kuhn
+from backalley.benchmarks.figures import results
+from backalley.benchmarks.figures.stats import Estimate
+from backalley.benchmarks.speed import soak
+from backalley.benchmarks.speed import speed as speeds
+from backalley.benchmarks.speed.option_sets import allowed, alternatives, mixtures
+from backalley.benchmarks.speed.soak import BrokenPromise, endure
+from backalley.benchmarks.speed.speed import (
+    aec_pace,
+    batch_pace,
+    draw,
+    episode_length,
+    first_step,
+    measure,
+    speed,
+)
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.game.game import Game
+from tests import high_card, kuhn
+from tests.cases import GAMES
+from tests.commands import run
 
 KUHN = kuhn.GAME.bind()
 
@@ -50,7 +66,7 @@ def test_paces_are_decisions_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
         return 10
 
     pace = speeds._pace(run, 0.45, 3)
-    assert pace.median == pytest.approx(100)
+    assert pace.mean == pytest.approx(100)
     assert pace.low == pytest.approx(50)
     assert pace.high == pytest.approx(200)
 
@@ -65,16 +81,37 @@ def test_every_decision_of_the_batch_is_counted_once(monkeypatch: pytest.MonkeyP
 
     counted: list[int] = []
 
-    def pace(run: Any, seconds: float, repeats: int) -> Pace:
+    def pace(run: Any, seconds: float, repeats: int) -> Estimate:
         stepped.clear()
         counted.append(run())
-        return Pace(1.0, 1.0, 1.0)
+        return Estimate(1.0, 1.0, 1.0)
 
     monkeypatch.setattr(BatchEnv, "step", step)
     monkeypatch.setattr(speeds, "_pace", pace)
     for size in (1, 100, 1000):
         batch_pace(KUHN, size, 1)
         assert counted[-1] == sum(stepped) > 0
+
+
+def test_decisions_drawn_in_the_kernel_are_counted_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def pace(run: Any, seconds: float, repeats: int) -> Estimate:
+        made.append(run())
+        return Estimate(1.0, 1.0, 1.0)
+
+    monkeypatch.setattr(speeds, "_pace", pace)
+    for size in (1, 100):
+        batch_pace(KUHN, size, 1, in_kernel=True)
+        assert made[-1] == size * 8 * max(1, 256 // size)
+    slow = fake(3_500_000)
+    slow["batch"][0]["in_kernel"] = {"median": 7_000_000, "low": 6_000_000, "high": 8_000_000}
+    (shown,) = speeds._speed([{"games": [slow]}])
+    assert shown["4,096 tables"] == "3.50"
+    assert shown["4,096 tables, drawn in the kernel"] == "7.00"
+    both = speeds.Speeds([slow], 1, None, {}).records()
+    assert [(row["what"], row["median"]) for row in both[:2]] == [("batch", 3_500_000), ("in_kernel", 7_000_000)]
+    assert all("in_kernel" not in row for row in both)
 
 
 def test_only_decisions_of_the_aec_loop_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,12 +122,12 @@ def test_only_decisions_of_the_aec_loop_are_counted(monkeypatch: pytest.MonkeyPa
         actions.append(action)
         original(env, action)
 
-    def pace(run: Any, seconds: float, repeats: int) -> Pace:
+    def pace(run: Any, seconds: float, repeats: int) -> Estimate:
         actions.clear()
         decisions = sum(run() for _ in range(20))
         assert decisions == sum(action is not None for action in actions)
         assert actions.count(None) == 40
-        return Pace(1.0, 1.0, 1.0)
+        return Estimate(1.0, 1.0, 1.0)
 
     monkeypatch.setattr(AECEnv, "step", step)
     monkeypatch.setattr(speeds, "_pace", pace)
@@ -103,7 +140,7 @@ def test_length_of_an_episode() -> None:
 
 
 def test_tables_are_spread_over_an_episode() -> None:
-    play = speeds._RandomPlay(KUHN, 400, 1)
+    play = speeds.RandomPlay(KUHN, 400, 1)
     assert np.all(play.tables.engine.batch.decisions == 0)
     play.stagger(4)
     decisions = play.tables.engine.batch.decisions
@@ -120,7 +157,7 @@ def test_speeds_of_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {(entry["tables"], entry["threads"]) for entry in found["batch"]} >= {(1, 1), (300, 1)}
     assert all(
         0 < entry["low"] <= entry["median"] <= entry["high"]
-        for entry in [*found["batch"], found["aec"], found["playouts"]]
+        for entry in [*found["batch"], found["aec"], found["rollouts"]]
     )
     paces = {entry["tables"]: entry["median"] for entry in found["batch"] if entry["threads"] == 1}
     assert paces[300] > paces[1]
@@ -135,18 +172,31 @@ def fake(median: int, floor: int = 3_000_000) -> dict[str, Any]:
         "batch": batch,
         "floor": floor,
         "aec": pace,
-        "playouts": pace,
+        "rollouts": pace,
         "seconds_to_first_step": waits,
     }
 
 
 def test_figures_below_a_floor_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speeds, "measure", lambda game, **rest: fake(2_990_000))
-    assert "2.99!" in speed([KUHN]).table()
+    below = "kuhn-v0 is below its floor with 4,096 tables on one thread: 2,990,000 decisions a second, not 3,000,000."
+    assert below in speed([KUHN]).table()
     monkeypatch.setattr(speeds, "measure", lambda game, **rest: fake(3_000_000))
-    assert "3.00!" not in speed([KUHN]).table()
+    assert "on one thread: " not in speed([KUHN]).table()
     monkeypatch.setattr(speeds, "measure", lambda game, **rest: fake(2_990_000, 2_000_000))
-    assert "2.99!" not in speed([KUHN]).table()
+    assert "on one thread: " not in speed([KUHN]).table()
+
+
+def test_a_decision_of_an_agent_is_timed_and_shown() -> None:
+    game = backalley.game("missouri_city")
+    found = [speeds.decision_cost(game, spec, 0.002) for spec in ("mc:2", "search:3")]
+    assert all(one["milliseconds"] > 0 and one["decisions"] > 0 for one in found)
+    assert found[0]["determinizations"] == 2
+    measured = {"games": [fake(3_000_000) | {"seats": 2, "options": {}, "agents": found}]}
+    (line,) = speeds.Speeds.tables["speed"]([measured])
+    assert "ms a decision of `search:3`" in line
+    (line,) = speeds.large_tables([measured])
+    assert (line["seats"], line["decisions"]) == ("2", f"{found[1]['decisions']:,}")
 
 
 def test_interruption_keeps_the_games_that_are_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -174,3 +224,70 @@ def test_interruption_keeps_the_games_that_are_done(monkeypatch: pytest.MonkeyPa
 def test_a_second_process_finds_the_machine_code_of_the_first() -> None:
     waits = first_step(backalley.game("backhand"))
     assert waits["warm"]["first_step"] < 0.7 * waits["cold"]["first_step"]
+
+
+# Long random runs -----------------------------------------------------------------------------------------------------
+
+
+def test_it_counts_what_it_played() -> None:
+    found = endure(KUHN, 10 * soak.TABLES - 1)
+    assert found["decisions"] == 10 * soak.TABLES
+    assert found["decisions"] / found["episodes"] == pytest.approx(2.25, abs=0.15)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"reward_range": lambda options: (-1.0, 1.0)}, r"returns from -2 to 2 leave the bounds -1 to 1"),
+        (
+            {"piles": lambda options, state: {"hands": state.card.tolist()}},
+            r"table 0 lacks a card, or has one twice, at step 0",
+        ),
+    ],
+)
+def test_a_broken_promise_is_a_sentence(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(BrokenPromise, match=f"kuhn-v0, seed 0.* {says}"):
+        endure(dataclasses.replace(kuhn.GAME, **change).bind(), 10 * soak.TABLES)
+
+
+def test_returns_that_do_not_sum_to_nothing_are_noticed() -> None:
+    with pytest.raises(BrokenPromise, match=r"sum to 0\.5 instead of 0"):
+        soak.hold_returns(KUHN, np.array([[1.0, -1.0], [1.0, -0.5]]), "here")
+
+
+def test_the_command_writes_what_it_found(tmp_path: Path) -> None:
+    path = tmp_path / "endurance.json"
+    done = run("dev", "soak", "backhand", "--decisions", "5000", "--json", str(path))
+    assert "Backhand      8,192     4,309" in done.output
+    assert json.loads(path.read_text("utf-8"))["games"][0]["decisions"] == 8192
+
+
+@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+def test_every_value_of_every_option_stands_in_a_mixture(game: Game) -> None:
+    drawn = mixtures(game, 3, seed=1)
+    assert drawn == mixtures(game, 3, seed=1)
+    assert len(drawn) >= 3
+    assert all(allowed(game, given) for given in drawn)
+    wanted = {(name, value) for name in game.option_values for value in alternatives(game, name)}
+    missing = wanted - {item for given in drawn for item in given.items()}
+    assert not [given for given in missing if allowed(game, dict([given]))]
+
+
+def test_mixtures_are_played_and_counted_together(tmp_path: Path) -> None:
+    path = tmp_path / "endurance.json"
+    done = run("dev", "soak", "backhand", "--decisions", "30000", "--sets", "2", "--json", str(path))
+    assert done.exit_code == 0
+    found = json.loads(path.read_text("utf-8"))
+    assert found["command"].endswith(f"backhand --decisions 30000 --seed 0 --sets 2 --json {path.as_posix()}")
+    (game,) = found["games"]
+    assert len(game["sets"]) >= 2
+    assert game["decisions"] >= 30000
+    assert {"game", "sets of options", "decisions"} <= set(next(iter(soak.Soak.tables["endurance"]([found]))))  # type: ignore[arg-type]
+
+
+def test_a_promise_broken_under_other_options_names_them() -> None:
+    narrow = dataclasses.replace(
+        high_card.GAME, reward_range=lambda options: (-9.0, 9.0 if options.seats == 3 else 0.0)
+    )
+    with pytest.raises(BrokenPromise, match=r"high_card.*seats=\d"):
+        soak.endure_mixtures(narrow.bind(), 10 * soak.MIXED_TABLES, 0, 4)

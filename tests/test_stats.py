@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from backalley.benchmarks import stats
+from backalley.benchmarks.figures import stats
 
 T_975 = {
     1: 12.706204736174694,

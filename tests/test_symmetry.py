@@ -1,4 +1,4 @@
-"""Renamed suits: games that a declaration says are one go on alike at every decision, and no more renamings are
+"""Renamed suits: games that a declaration says are one go on alike at every decision, and no more suit_permutations are
 left."""
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backalley.envs.core.base import Game
-from backalley.envs.core.engine import Engine
-from backalley.envs.core.kernel import COMPILED
-from backalley.envs.core.parts import CHANCE, OVER, Bot
-from backalley.envs.core.symmetry import Suits, Symmetry, renamings, symmetry_of
+from backalley.envs.core.compile.interfaces import CHANCE, OVER, Bot
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.engine.engine import Engine
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules.symmetry import Suits, Symmetry, suit_permutations
 from tests.cases import CASES, GAMES, label, option_sets, own_shape
 
 SUITED = [game for game in GAMES if game.type.suits is not None]
@@ -34,16 +34,16 @@ MOST = 1_500 if COMPILED else 60
 
 
 class Tables:
-    """One game under several renamings at once, the first of which changes nothing: the same packs and actions by other
-    names. Tables that notice are left behind, with what they noticed."""
+    """One game under several suit_permutations at once, the first of which changes nothing: the same packs and actions
+    by other names. Tables that notice are left behind, with what they noticed."""
 
-    def __init__(self, game: Game, renamed: Sequence[Symmetry], seed: int) -> None:
-        self.game, self.renamed = game, renamed
-        self.alike, self.noticed = list(range(len(renamed))), dict[int, str]()
-        self.columns = np.array([symmetry.observation for symmetry in renamed])
-        self.chosen = np.array([symmetry.chosen for symmetry in renamed])
+    def __init__(self, game: Game, permuted: Sequence[Symmetry], seed: int) -> None:
+        self.game, self.permuted = game, permuted
+        self.alike, self.noticed = list(range(len(permuted))), dict[int, str]()
+        self.columns = np.array([symmetry.observation for symmetry in permuted])
+        self.chosen = np.array([symmetry.chosen for symmetry in permuted])
         self.random = np.random.default_rng(seed)
-        self.engine = Engine(game, len(renamed))
+        self.engine = Engine(game, len(permuted))
         self.deck = self.engine.fresh_deck()
         outcome = int(self.random.integers(game.num_start_outcomes))
         for row in self.alike:
@@ -61,7 +61,7 @@ class Tables:
             cards = self.deck.cards.copy()
             for row in self.alike:
                 if self.engine.acting[row] == CHANCE:
-                    self.engine.deal_one(self.renamed[row].cards[cards], row)
+                    self.engine.deal_one(self.permuted[row].cards[cards], row)
             if self.game.name == "poker_duel":
                 self.offer_alike()
 
@@ -70,7 +70,7 @@ class Tables:
         state = self.engine.batch.state
         if state["phase"][0] == 0:
             for row in self.alike:
-                state["offer"][row] = self.renamed[row].cards[state["offer"][0]]
+                state["offer"][row] = self.permuted[row].cards[state["offer"][0]]
 
     def step(self, bot: Bot | None = None) -> None:
         """An action of the first table, a bot's or one by lot, at every table by its name there."""
@@ -80,7 +80,7 @@ class Tables:
             key = np.uint64(self.random.integers(2**63))
             action = int(bot.act(self.game.options, batch.observation[0], batch.mask[0], key))
         for row in self.alike:
-            self.engine.play_one(int(self.renamed[row].actions[action]), self.deck, stacked=True, row=row)
+            self.engine.apply_one(int(self.permuted[row].actions[action]), row)
         self.deal()
         for row in self.alike:
             self.engine.finish_one(row)
@@ -115,23 +115,23 @@ class Tables:
         return next(name for name, place in self.game.observation_fields.items() if wrong[0] < place.stop)
 
 
-def play(game: Game, renamed: Sequence[Symmetry], seed: int, bot: Bot | None = None) -> Iterator[Tables]:
-    """A game under the renamings, decision by decision, at random or of a bot with itself."""
-    tables = Tables(game, [symmetry_of(renamings(())[0], game), *renamed], seed)
+def play(game: Game, permuted: Sequence[Symmetry], seed: int, bot: Bot | None = None) -> Iterator[Tables]:
+    """A game under the suit_permutations, decision by decision, at random or of a bot with itself."""
+    tables = Tables(game, [game.symmetry_of(suit_permutations(())[0]), *permuted], seed)
     yield tables
     for _ in range(MOST):
-        if tables.engine.batch.seat[0] == OVER or (renamed and len(tables.alike) == 1):
+        if tables.engine.batch.seat[0] == OVER or (permuted and len(tables.alike) == 1):
             return
         tables.step(bot)
         yield tables
 
 
-def notice(game: Game, renamed: Sequence[Symmetry], seeds: Sequence[int]) -> dict[int, str]:
-    """Which of the renamings, by number, random games notice, and by what."""
+def notice(game: Game, permuted: Sequence[Symmetry], seeds: Sequence[int]) -> dict[int, str]:
+    """Which of the suit_permutations, by number, random games notice, and by what."""
     found: dict[int, str] = {}
     for seed in seeds:
-        left = [number for number in range(len(renamed)) if number not in found]
-        for tables in play(game, [renamed[number] for number in left], seed) if left else ():
+        left = [number for number in range(len(permuted)) if number not in found]
+        for tables in play(game, [permuted[number] for number in left], seed) if left else ():
             last = tables
         found |= {left[row - 1]: what for row, what in last.noticed.items()} if left else {}
     return found
@@ -171,11 +171,11 @@ def test_a_game_that_says_nothing_has_one_name_for_everything() -> None:
 
 @BY_NAME
 def test_no_more_suits_can_be_renamed(game: Game) -> None:
-    """Under the default rules each of the 24 renamings is declared, or some game notices it."""
+    """Under the default rules each of the 24 suit_permutations is declared, or some game notices it."""
     assert game.type.suits is not None
-    declared = renamings(game.type.suits.named(game.options))
-    others = [new for new in renamings(()) if new not in declared]
-    missed = set(range(len(others))) - set(notice(game, [symmetry_of(new, game) for new in others], range(60)))
+    declared = suit_permutations(game.type.suits.named(game.options))
+    others = [new for new in suit_permutations(()) if new not in declared]
+    missed = set(range(len(others))) - set(notice(game, [game.symmetry_of(new) for new in others], range(60)))
     assert not missed, f"nothing in sixty games tells {[others[number] for number in missed]} from the game itself"
 
 
@@ -193,7 +193,7 @@ def test_whatever_is_declared_matters(game: Game) -> None:
         # What only options together bring about is as rare as it is: every other game is theirs.
         variant = variants[0 if seed % 4 < 2 else seed // 4 % len(variants)]
         symmetry, places = variant.symmetries[1], variant.observation_fields
-        for tables in play(variant, [], seed, game.playout_bot if seed % 2 else None):
+        for tables in play(variant, [], seed, game.rollout_bot if seed % 2 else None):
             moved = (tables.seen != tables.seen[:, symmetry.observation]).any(axis=0)
             fields -= {name for name in fields if moved[places[name].start : places[name].stop].any()}
             legal = (tables.engine.batch.mask[0] != 0) & (symmetry.actions != np.arange(game.num_actions))

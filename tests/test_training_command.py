@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
 import sys
 import types
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from backalley.cli import main
-from backalley.training import config
+from backalley.training.config import config
+from tests.commands import process, run
 from tests.tiny_runs import ROLLOUT, TINY
 
 SETTINGS = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, words, catch_exceptions=False)
 
 
 class Halt(Exception):
@@ -90,10 +83,7 @@ def test_help_names_every_setting() -> None:
         (["train"], "Name a game to train on, or the folder of a run with --resume."),
         (["train", "tests.kuhn", "--restart"], "A restart needs the folder of a run: --resume FOLDER --restart."),
         (["train", "tests.kuhn", "--decisions", "0"], "decisions is 0; a budget is a whole number greater than 0, or"),
-        (
-            ["train", "tests.kuhn", "--decisions", "5,5"],
-            "decisions is 5,5, and the run has 1 phase (ppo); give",
-        ),
+        (["train", "tests.kuhn", "--decisions", "5,5"], "decisions is 5,5, and the run has 1 phase (ppo); give"),
         (["train", "tests.kuhn", "--resume", "none"], "There is no run in none: it has no run.json."),
         (["train", "--resume", "none", "--seed", "5"], "A resumed run keeps its seed, options, settings, folder and"),
         (["train", "tests.kuhn", "--set", "gamma=1"], "There is no setting 'gamma'. Did you mean ppo.gamma?"),
@@ -109,6 +99,7 @@ def test_errors_are_one_line(words: list[str], sentence: str) -> None:
     assert result.stdout == ""
 
 
+@pytest.mark.slow
 def test_a_run_and_the_lines_that_it_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them works as printed."""
     monkeypatch.chdir(tmp_path)
@@ -130,22 +121,14 @@ def test_a_run_and_the_lines_that_it_prints(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.slow
 def test_processes_of_their_own(tmp_path: Path) -> None:
     """A game from outside the package, by its import path alone: trained, taken further, evaluated."""
-    here = Path(__file__).resolve().parents[1]
-    paths = os.pathsep.join([str(here / "src"), str(here), os.environ.get("PYTHONPATH", "")])
 
-    def process(*words: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "backalley", *words],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": paths},
-        )
+    def told(*words: str) -> str:
+        done = process(*words, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    process("train", "tests.kuhn", "--out", "run", "--decisions", "512", *SETTINGS)
-    assert "from 512 decisions on in run" in process("train", "--resume", "run", "--decisions", "1024")
+    told("train", "tests.kuhn", "--out", "run", "--decisions", "512", *SETTINGS)
+    assert "from 512 decisions on in run" in told("train", "--resume", "run", "--decisions", "1024")
     facts = json.loads((tmp_path / "run" / "policy" / "policy.json").read_bytes())
     assert facts["made"]["decisions"] == 1024
-    assert facts["name"] in process("evaluate", "tests.kuhn", "run", "random", "--deals", "16")
+    assert facts["name"] in told("evaluate", "tests.kuhn", "run", "random", "--deals", "16")

@@ -1,4 +1,4 @@
-"""Hyperparameters, the league, the log, and the comparison with SB3 as it comes."""
+"""Hyperparameters, phases, budgets, the league, the log, and the comparison with SB3 as it comes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ import pytest
 import yaml
 from sb3_contrib import MaskablePPO
 
-from backalley.agents.policy_file import observation_layout
-from backalley.agents.rule_based import RandomAgent
-from backalley.envs.core import options as option_rules
-from backalley.envs.core.catalogue import game, game_names
-from backalley.training import config, throughput
-from backalley.training.budget import Budget, TrainingError
-from backalley.training.config import ConfigError
-from backalley.training.league import League
-from backalley.training.logs import CsvLog
-from backalley.training.phases import Phases
+from backalley.agents.base.rule_based import RandomAgent
+from backalley.agents.policies.policy_file import observation_layout
+from backalley.envs.core.game.catalogue import game, game_names
+from backalley.envs.core.rules import options as option_rules
+from backalley.training.compare import throughput
+from backalley.training.config import config
+from backalley.training.config.config import ConfigError
+from backalley.training.config.phases import KINDS, Phases
+from backalley.training.run.budget import Budget, TrainingError
+from backalley.training.run.logs import CsvLog
+from backalley.training.run.loop import kind
+from backalley.training.shared.league import League
+from backalley.training.shared.phase import Phase
 from tests import kuhn
-from tests.tiny_runs import TINY
+from tests.tiny_runs import GAME, TINY
 
 
 @pytest.mark.parametrize("name", game_names())
@@ -72,6 +75,64 @@ def test_a_wrong_file_ends_in_a_sentence(tmp_path: Path, text: str, sentence: st
     path.write_text(text)
     with pytest.raises(ConfigError, match=sentence):
         config.parse(config.read(path), "x.yaml")
+
+
+# Phases ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "written", "ends"),
+    [
+        ("ppo", ["ppo"], [1]),
+        (["ppo"], ["ppo"], [1]),
+        ("[ppo]", ["ppo"], [1]),
+        ("plans, ppo:0.3", ["plans", {"ppo": 0.3}], [0.7, 1]),
+        (["plans", {"ppo": 0.3}, "ppo"], ["plans", {"ppo": 0.3}, "ppo"], [0.35, 0.65, 1]),
+        ([{"plans": "0.25"}, {"ppo": 0.75}], [{"plans": 0.25}, {"ppo": 0.75}], [0.25, 1]),
+    ],
+)
+def test_a_list_of_phases(given: Any, written: list[Any], ends: list[float]) -> None:
+    phases = Phases.read(given)
+    assert phases.written() == written
+    assert phases.ends == pytest.approx(ends)
+    assert phases.ends[-1] == 1
+    assert Phases.read(phases.written()) == phases
+    settings = config.load(GAME, overrides={"run.phases": given})
+    assert settings.run.phases == phases
+    assert config.parse(settings.as_dict(), "again") == settings
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ("", "a run has 1 to 20 phases."),
+        ([], "a run has 1 to 20 phases."),
+        (["ppo"] * 21, "a run has 1 to 20 phases."),
+        (5, "it must be a list of phases, such as [ppo]."),
+        ({"ppo": 1}, "it must be a list of phases, such as [ppo]."),
+        ("pop", "'pop' is no kind of phase; there are: "),
+        ("pop", " Did you mean ppo?"),
+        ([["ppo"]], "['ppo'] is no kind of phase"),
+        ([{"ppo": 0.5, "plans": 0.5}], "is no kind of phase"),
+        ("ppo:much", "the share of ppo is 'much'; it must be greater than 0, and 1 at most."),
+        ("ppo:0", "the share of ppo is '0'; it must be greater than 0"),
+        ([{"ppo": True}], "the share of ppo is True; it must be greater than 0"),
+        ("ppo:nan", "the share of ppo is 'nan'; it must be greater than 0"),
+        ("ppo:1,plans", "the shares sum to 1, which leaves nothing for a phase without one."),
+        ("ppo:0.5,plans:0.4", "the shares sum to 0.9; they must sum to 1, or leave one out to take the rest."),
+    ],
+)
+def test_a_wrong_list_ends_in_a_sentence(wrong: Any, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(sentence)) as caught:
+        config.load(GAME, overrides={"run.phases": wrong})
+    assert str(caught.value).startswith("--set: run option phases is ")
+
+
+def test_every_kind_is_a_phase() -> None:
+    assert all(issubclass(kind(name), Phase) for name in KINDS)
+
+
+# Budgets --------------------------------------------------------------------------------------------------------------
 
 
 def test_budgets() -> None:
@@ -181,25 +242,39 @@ def test_the_log_drops_what_a_resumed_run_writes_again(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_throughput_beside_sb3_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The figures are of this machine at this moment; that ours is the faster one by far is not."""
-    monkeypatch.setattr("backalley.training.throughput._TURNS", 2)
+    monkeypatch.setattr("backalley.training.compare.throughput._TURNS", 2)
     # An eighth of its rollout, and so of its update: as many samples a second, but an iteration takes no half minute.
-    monkeypatch.setattr("backalley.training.throughput.MaskablePPO", functools.partial(MaskablePPO, n_steps=256))
-    found = throughput.throughput("missouri_city", ["ppo", "sb3"], seconds=4)
+    monkeypatch.setattr(
+        "backalley.training.compare.throughput.MaskablePPO", functools.partial(MaskablePPO, n_steps=256)
+    )
+    found = throughput.throughput("missouri_city", ["ppo", "sb3"], seconds=4).found
     samples = {row["phase"]: row["per_second"]["samples"] for row in found["rows"]}
     assert samples["ppo"] > 10 * samples["sb3"]
-    assert "sb3, 1 thread" in throughput.table(found)
 
 
 def test_throughput_of_phases_on_one_thread_and_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backalley.training.throughput._TURNS", 2)
-    small = {**TINY, "playouts.tables": 32, "playouts.labels": 4, "playouts.held_out": 4, "playouts.batch_size": 32}
+    monkeypatch.setattr("backalley.training.compare.throughput._TURNS", 2)
+    small = {**TINY, "rollouts.tables": 32, "rollouts.targets": 4, "rollouts.held_out": 4, "rollouts.batch_size": 32}
     measure = functools.partial(throughput.throughput, kuhn.GAME.bind(), config_overrides=small)
-    found = measure(["ppo", "playouts"], (1, 2), 0.5)
+    made = measure(["ppo", "rollouts"], (1, 2), 0.5)
+    found = made.found
     assert found["config"]["ppo"]["tables"] == small["ppo.tables"]
-    assert [(row["phase"], row["threads"]) for row in found["rows"]] == [("ppo", 1), ("playouts", 1), ("playouts", 2)]
+    assert [(row["phase"], row["threads"]) for row in found["rows"]] == [
+        ("ppo", 1),
+        ("ppo", 2),
+        ("rollouts", 1),
+        ("rollouts", 2),
+    ]
     assert set(found["rows"][0]["per_second"]) == {"decisions", "samples"}
-    assert set(found["rows"][1]["per_second"]) == set(throughput.COUNTED)
+    assert set(found["rows"][2]["per_second"]) == set(throughput.COUNTED)
+    assert found["same_weights"] == {"ppo": True, "rollouts": True}
+    for row in found["rows"]:
+        assert ("serial_share" in row) == (row["threads"] == 2)
+        if row["threads"] == 2 and 0 < row["serial_share"] < 1:
+            serial = row["serial_share"]
+            assert row["times_one_thread"] == pytest.approx(1 / (serial + (1 - serial) / 2))
+            assert row["predicted"]["16"] == pytest.approx(1 / (serial + (1 - serial) / 16))
     assert all(pace > 0 for row in found["rows"] for pace in row["per_second"].values())
-    assert "playouts, 2 threads" in throughput.table(found)
+    assert re.search(r"rollouts +2 ", made.table())
     with pytest.raises(ValueError, match=r"guesses is no kind of phase; there are: .*, sb3"):
         measure(["ppo", "guesses"])

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backalley.agents.rule_based import BotAgent
-from backalley.benchmarks import keys
-from backalley.benchmarks.keys import Roots, Space, roots
-from backalley.benchmarks.sample import deal_keys
-from backalley.training import curve
-from backalley.training.gate import curve_keys, gate_keys
+from backalley.agents.base.rule_based import BotAgent
+from backalley.benchmarks.matches import seeding
+from backalley.benchmarks.matches.sample import deal_keys
+from backalley.benchmarks.matches.seeding import Roots, Space, roots
+from backalley.training.ppo.vec_env import SeatsVecEnv
+from backalley.training.run import curve
+from backalley.training.run.gate import curve_keys, gate_keys
 from backalley.training.train import Stopped, train
-from backalley.training.vec_env import SeatsVecEnv
 from tests.tiny_runs import GAME, ROLLOUT, TINY, Killed, die, log_of, weights
 
 OFTEN = {**TINY, "run.phases": "ppo,ppo", "run.curve_every": 1e-6}
@@ -111,7 +111,7 @@ def test_ctrl_c_in_a_point(curved: Path, tmp_path: Path, monkeypatch: pytest.Mon
 def test_points_come_at_their_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every so many seconds of training, and at the end of each phase."""
     clock = itertools.count()
-    monkeypatch.setattr("backalley.training.course.time.perf_counter", lambda: next(clock) / 2)
+    monkeypatch.setattr("backalley.training.run.loop.time.perf_counter", lambda: next(clock) / 2)
     settings = {**TINY, "run.curve_every": 2}
     run = train(GAME, out=tmp_path / "run", seconds=3.5, config_overrides=settings).folder
     assert [point["seconds"] for point in points(run)] == [2, 3.5]
@@ -140,7 +140,7 @@ def test_what_is_learned_from_judged_by_and_published_never_meets() -> None:
             f"{seed} gate 1, later": streams(gate_keys(seed, 1, 2000)),
         }
         for phase in range(2):
-            seeds = keys.sequence(Space.TRAINING, seed, phase)
+            seeds = seeding.sequence(Space.TRAINING, seed, phase)
             drawn = set(seeds.generate_state(20_000, np.uint64).tolist())
             env = SeatsVecEnv(GAME, 64, seed=int(seeds.generate_state(1)[0]))
             env.reset()
@@ -150,7 +150,7 @@ def test_what_is_learned_from_judged_by_and_published_never_meets() -> None:
 
 
 def test_the_spaces_stand_in_one_place_and_evaluation_is_what_it_was() -> None:
-    text = keys.__doc__ or ""
+    text = seeding.__doc__ or ""
     assert all(f"`{space.name}`" in text for space in Space)
     assert len(set(map(int, Space))) == 5
     kept = [np.random.SeedSequence(5, spawn_key=(int.from_bytes(b"evaluate", "big"), use)) for use in range(2)]

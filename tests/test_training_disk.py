@@ -1,33 +1,38 @@
-"""What a disk may do to a training run, and a run that has lost its checkpoints."""
+"""What a disk and a kill may do to a training run, and a run that has lost its checkpoints."""
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from backalley.envs.core import durable
-from backalley.training import checkpoint
-from backalley.training.budget import TrainingError
-from backalley.training.checkpoint import CheckpointError
-from backalley.training.course import Course
+from backalley.envs.core.files import durable
+from backalley.training.run.budget import TrainingError
+from backalley.training.run.loop import TrainingLoop
+from backalley.training.shared import checkpoint
+from backalley.training.shared.checkpoint import CheckpointError
 from backalley.training.train import train
 from tests.test_training_policy import small_disk
-from tests.tiny_runs import DECISIONS, GAME, ROLLOUT, Killed, die, files, log_of, stopped_after, tiny, weights
+from tests.tiny_runs import DECISIONS, GAME, ROLLOUT, TINY, Killed, die, files, log_of, stopped_after, tiny, weights
 
 LEAGUE = "phases/1-ppo/league"
 
 
 def test_a_full_disk_ends_in_a_sentence_and_keeps_the_last_checkpoint(whole: Path, tmp_path: Path) -> None:
     run, steps = tmp_path / "run", 0
-    save = Course.save
+    save = TrainingLoop.save
 
-    def tight(self: Course) -> None:
+    def tight(self: TrainingLoop) -> None:
         nonlocal steps
         steps += 1
         if steps < 6:  # the first is of the beginning
@@ -36,7 +41,7 @@ def test_a_full_disk_ends_in_a_sentence_and_keeps_the_last_checkpoint(whole: Pat
             return save(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Course, "save", tight)
+        patch.setattr(TrainingLoop, "save", tight)
         with pytest.raises(TrainingError, match=r"could not be written on: File too large.*--resume") as caught:
             tiny(run, seed=7)
     assert str(run) in str(caught.value)
@@ -54,7 +59,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(whole: Path, tmp_path:
     data = path.read_bytes()
     path.write_bytes(data[:cut])
     said: list[str] = []
-    train(GAME, resume=run, say=said.append)
+    train(GAME, resume=run, log=said.append)
     assert re.fullmatch(r"The checkpoint .* is damaged: .* Going on from the one before\.", said[0])
     assert weights(run) == weights(whole)
 
@@ -68,7 +73,7 @@ def test_without_any_sound_checkpoint_nothing_is_begun_anew(tmp_path: Path) -> N
 
 
 def test_half_a_checkpoint_is_none(whole: Path, tmp_path: Path) -> None:
-    """What a kill in the midst of writing leaves: a folder that was never renamed."""
+    """What a kill in the midst of writing leaves: a folder that was never permuted."""
     run = stopped_after(4, tmp_path / "run")
     last = checkpoint.found(run)[-1]
     last.rename(last.with_name(last.name + ".partial"))
@@ -126,7 +131,7 @@ def test_a_restart_forgets_what_came_of_a_run(whole: Path, tmp_path: Path) -> No
 def test_a_restart_cut_off_is_not_gone_on_with(tmp_path: Path) -> None:
     run = stopped_after(3, tmp_path / "run")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Course, "begin", lambda self: die())
+        patch.setattr(TrainingLoop, "begin", lambda self: die())
         with pytest.raises(Killed):
             train(GAME, resume=run, restart=True)
     with pytest.raises(TrainingError, match="has no checkpoints any more"):
@@ -178,7 +183,7 @@ def test_a_run_killed_while_it_begins_can_begin(tmp_path: Path, how: str) -> Non
         run = tmp_path / f"run{last}"
         with pytest.MonkeyPatch.context() as patch:
             disk = Disk(patch, last)
-            patch.setattr(Course, "step", lambda self: die())
+            patch.setattr(TrainingLoop, "step", lambda self: die())
             with pytest.raises(Killed):
                 tiny(run, ROLLOUT, **given)
         if disk.left >= 0:
@@ -210,7 +215,7 @@ def test_a_run_killed_while_it_goes_on_can_go_on(whole: Path, tmp_path: Path, wa
         run = shutil.copytree(begun, tmp_path / f"run{last}")
         with pytest.MonkeyPatch.context() as patch:
             disk = Disk(patch, last)
-            patch.setattr(Course, "step", lambda self: die())
+            patch.setattr(TrainingLoop, "step", lambda self: die())
             with pytest.raises(Killed):
                 train(resume=run, **wanted)
         if disk.left >= 0:
@@ -230,3 +235,71 @@ def test_a_new_run_that_cannot_be_written_has_no_last_checkpoint(tmp_path: Path)
     assert "checkpoint is" not in str(caught.value)
     assert "--resume" not in str(caught.value)
     assert not (tmp_path / "run").exists(), "so that it can begin there once there is room"
+
+
+# Processes of their own, killed at any moment and stopped from a terminal ---------------------------------------------
+
+SETTINGS = {**TINY, "run.phases": "ppo,ppo:0.4", "run.curve_every": 0.5}
+NEW: dict[str, Any] = {"decisions": 80 * ROLLOUT, "config_overrides": SETTINGS, "seed": 7}
+SCRIPT = """
+import sys
+from pathlib import Path
+from backalley.training.train import Stopped, train
+from tests.test_training_disk import GAME, NEW
+out = Path(sys.argv[1])
+new = {"out": out, **NEW}
+kind = {"resume": out} if (out / "run.json").exists() else new
+try:
+    train(GAME, **kind, log=lambda sentence: print(sentence, flush=True))
+except Stopped as sentence:
+    print(sentence)
+    sys.exit(130)
+"""
+
+
+def process(run: Path, stdout: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
+    here = Path(__file__).resolve().parents[1]
+    paths = os.pathsep.join([str(here / "src"), str(here), os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "PYTHONPATH": paths}
+    return subprocess.Popen([sys.executable, "-c", SCRIPT, str(run)], env=env, cwd=here, stdout=stdout, text=True)
+
+
+def newest(run: Path) -> int:
+    """The decisions of a run's latest checkpoint."""
+    return max((int(path.name.partition("-")[2]) for path in checkpoint.found(run)), default=0)
+
+
+@pytest.mark.slow
+def test_killed_again_and_again(tmp_path: Path) -> None:
+    """`kill -9` at moments of no choosing, mid-write, between phases and in points of the curve included (a checkpoint
+    follows every update): the end is the same to the bit."""
+    straight = train(GAME, out=tmp_path / "straight", **NEW).folder
+    run, chance, kills = tmp_path / "run", random.Random(0), 0
+    for _ in range(5):
+        wanted = newest(run) + chance.randrange(1, 12) * ROLLOUT
+        child = process(run)
+        deadline = time.monotonic() + 300
+        while child.poll() is None and newest(run) < wanted and time.monotonic() < deadline:
+            time.sleep(0.001)
+        time.sleep(chance.random() / 50)
+        if child.poll() is None:
+            child.send_signal(signal.SIGKILL)
+            kills += 1
+        assert child.wait() in (-signal.SIGKILL, 0)
+    assert process(run).wait(600) == 0
+    assert kills >= 3
+    assert weights(run) == weights(straight)
+    assert log_of(run) == log_of(straight)
+
+
+@pytest.mark.slow
+def test_ctrl_c_in_a_terminal(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    child = process(run, subprocess.PIPE)
+    while len(checkpoint.found(run)) < 2:
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=120)
+    assert child.returncode == 130
+    assert "Stopping after this update." in out
+    assert f"all is saved. Go on with: backalley train tests.kuhn --resume {run}" in out

@@ -10,24 +10,24 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.agents.learned import PolicyAgent
-from backalley.agents.rule_based import BotAgent, RandomAgent
-from backalley.benchmarks.asking import probabilities
-from backalley.benchmarks.sample import Sample
-from backalley.benchmarks.seating import seatings
-from backalley.benchmarks.stats import win_shares
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.parts import OVER
-from backalley.training import gate
-from backalley.training.config import ConfigError, Objective
-from backalley.training.labels import share_of_win
+from backalley.agents.base.rule_based import BotAgent, RandomAgent
+from backalley.agents.policies.learned import PolicyAgent
+from backalley.benchmarks.exact.action_probabilities import probabilities
+from backalley.benchmarks.figures.stats import win_shares
+from backalley.benchmarks.matches.sample import Sample
+from backalley.benchmarks.matches.seating import seatings
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.compile.kernel import kernel
+from backalley.training.config.config import ConfigError, Objective
+from backalley.training.ppo.vec_env import SeatsVecEnv
+from backalley.training.rollouts.targets import share_of_win
+from backalley.training.run import gate
 from backalley.training.train import train
-from backalley.training.vec_env import SeatsVecEnv
 from tests import kuhn
 from tests.kuhn import BET, PASS
-from tests.test_training_mixing import openings
-from tests.test_training_playouts import TINY as PLAYOUTS
-from tests.test_training_playouts import phase
+from tests.test_training_rollouts import TINY as ROLLOUTS
+from tests.test_training_rollouts import phase
+from tests.test_training_temperature import openings
 from tests.tiny_runs import ROLLOUT, TINY, weights
 
 GAMES = {"run.objective": "games"}
@@ -55,22 +55,23 @@ GAMBLE = dataclasses.replace(
 ).bind()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", list(Objective))
-@pytest.mark.parametrize("kind", ["ppo", "corrections"])
+@pytest.mark.parametrize("kind", ["ppo", "residual"])
 def test_who_gains_most_points_need_not_win_most_games(tmp_path: Path, kind: str, objective: Objective) -> None:
     """A bet gains one and a half on average, and wins every other game."""
     settings = {**TINY, "ppo.learning_rate": 0.02, "league.share": 0, "run.objective": objective.name.lower()}
     if kind != "ppo":
-        settings |= {**PLAYOUTS, "run.gate_deals": 1000, "playouts.learning_rate": 0.01}
+        settings |= {**ROLLOUTS, "run.gate_deals": 1000, "rollouts.learning_rate": 0.01}
     result = train(GAMBLE, out=tmp_path / "run", decisions=40 * ROLLOUT, config_overrides=settings)
     policy = PolicyAgent(result.policy, GAMBLE)
     assert policy.metadata["made"]["objective"] == objective.name.lower()
     wanted = BET if objective == Objective.POINTS else PASS
-    if kind == "corrections":
+    if kind == "residual":
         (outcome,) = result.phases
         assert outcome.gate is not None
         assert outcome.gate.passed
-        assert ("% of the games more than bot:random" in outcome.gate.sentence()) == (objective == Objective.GAMES)
+        assert ("win share" in outcome.gate.sentence()) == (objective == Objective.GAMES)
         tables = GAMBLE.make_vec(200, seed=4)
         shown = tables.reset()
         played = policy.act(shown.observation, shown.action_mask, key=np.arange(200, dtype=np.uint64))
@@ -81,12 +82,12 @@ def test_who_gains_most_points_need_not_win_most_games(tmp_path: Path, kind: str
 
 
 @pytest.mark.parametrize("objective", list(Objective))
-def test_a_label_of_games_is_a_share_of_the_win(tmp_path: Path, objective: Objective) -> None:
+def test_a_target_of_games_is_a_share_of_the_win(tmp_path: Path, objective: Objective) -> None:
     """Of the whole episode: what the seats had gained before counts."""
-    made = phase(tmp_path, GAMBLE, playouts__label_share=1.0, run__objective=objective.name.lower())
+    made = phase(tmp_path, GAMBLE, rollouts__target_share=1.0, run__objective=objective.name.lower())
     made.step()
-    taken = made.labels.made[:, None] > np.arange(made.labels.advice.shape[1])
-    shown, gain = made.labels.flat[taken], made.labels.gain[taken]
+    taken = made.targets.made[:, None] > np.arange(made.targets.advice.shape[1])
+    shown, gain = made.targets.flat[taken], made.targets.gain[taken]
     second = shown[:, GAMBLE.observation_fields["bets"].start :].any(1)
     more = gain[:, BET] - gain[:, PASS]
     if objective == Objective.GAMES:
@@ -137,18 +138,18 @@ def test_a_gate_of_games_judges_by_games() -> None:
     pair = [BotAgent(GAMBLE), RandomAgent()]
     seldom = sample_of(np.where(np.arange(400) % 4 == 0, 10.0, -1.0))
     points, games = (gate.verdict(pair, seldom, GAMBLE, objective) for objective in Objective)
-    assert (points.lead, points.passed, points.objective) == (3.5, True, "points")
+    assert (points.mean, points.lead, points.passed, points.objective) == (1.75, 3.5, True, "points")
     assert (games.lead, games.passed, games.objective) == (-0.5, False, "games")
     assert games.sentence().startswith(
-        "Gate: the new policy wins -50.00 % of the games more than random in 400 deals, "
+        "Gate over 400 deals: win share 25.00 % for the new policy, 75.00 % for random; "
     )
     often = gate.verdict(pair, sample_of(np.where(np.arange(400) % 4 == 0, -10.0, 1.0)), GAMBLE, Objective.GAMES)
     assert (often.lead, often.passed) == (0.5, True)
 
 
-@pytest.mark.parametrize("kind", ["ppo", "playouts"])
+@pytest.mark.parametrize("kind", ["ppo", "rollouts"])
 def test_a_run_for_games_is_the_same_however_often_it_is_stopped(tmp_path: Path, kind: str) -> None:
-    settings = {**TINY, **PLAYOUTS, **GAMES, "run.phases": kind}
+    settings = {**TINY, **ROLLOUTS, **GAMES, "run.phases": kind}
     whole = train(GAMBLE, out=tmp_path / "whole", decisions=6000, config_overrides=settings)
     train(GAMBLE, out=tmp_path / "part", decisions=3000, config_overrides=settings)
     train(GAMBLE, resume=tmp_path / "part", decisions=6000)
@@ -157,7 +158,7 @@ def test_a_run_for_games_is_the_same_however_often_it_is_stopped(tmp_path: Path,
 
 
 def test_plans_are_not_learned_for_games(tmp_path: Path) -> None:
-    words = "run.objective is games, and the phase plans learns what the parts of a plan come to"
+    words = "run.objective is games, but the phase plans learns the points of a plan's parts"
     with pytest.raises(ConfigError, match=words):
         train(kuhn.GAME, out=tmp_path / "run", config_overrides={**GAMES, "run.phases": "plans"})
     assert not (tmp_path / "run").exists()

@@ -13,19 +13,20 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from backalley.agents.base import Agent
-from backalley.agents.learned import PolicyAgent
-from backalley.agents.players import network_player, network_shapes
-from backalley.agents.policy_file import save_policy
-from backalley.agents.rule_based import RandomAgent
+from backalley.agents.base.agent import Agent
+from backalley.agents.base.rule_based import RandomAgent
+from backalley.agents.policies.learned import PolicyAgent
+from backalley.agents.policies.policy_file import save_policy
+from backalley.agents.policies.policy_kinds import network_player, network_shapes
 from backalley.cli import main
-from backalley.envs.core.base import Game
-from backalley.training import checkpoint, course, gate
-from backalley.training.checkpoint import Arrays, CheckpointError
-from backalley.training.config import Config, ConfigError
-from backalley.training.course import Course
-from backalley.training.phase import Phase
-from backalley.training.report import TrainingResult
+from backalley.envs.core.game.game import Game
+from backalley.training.config.config import Config, ConfigError
+from backalley.training.run import gate, loop
+from backalley.training.run.loop import TrainingLoop
+from backalley.training.run.report import TrainingResult
+from backalley.training.shared import checkpoint
+from backalley.training.shared.checkpoint import Arrays, CheckpointError
+from backalley.training.shared.phase import Phase
 from backalley.training.train import Stopped, train
 from tests import kuhn
 from tests.tiny_runs import GAME, ROLLOUT, TINY, Killed, die, files, log_of, stopped_after, weights
@@ -97,7 +98,7 @@ def test_killed_in_a_gate(two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         two_phases(run, [COUNTS[0], ROLLOUT], seed=7)
         given = {"resume": run}
     with monkeypatch.context() as patch:
-        patch.setattr(course, where, lambda *given: die())
+        patch.setattr(loop, where, lambda *given: die())
         with pytest.raises(Killed):
             train(GAME, decisions=COUNTS, **given)
     train(GAME, resume=run)
@@ -112,7 +113,7 @@ def test_ctrl_c_in_a_gate(two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         return meet(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(course, "meet", interrupted)
+        patch.setattr(loop, "meet", interrupted)
         with pytest.raises(Stopped, match=r"decisions, in the deals that judge them, which are played again; all is"):
             two_phases(run, seed=7)
     assert weights(run) == weights(two / "phases" / "1-ppo"), "what stood before stands"
@@ -122,15 +123,15 @@ def test_ctrl_c_in_a_gate(two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("name", ["conclude", "enter_next", "enter", "begin", "save"])
 def test_killed_between_phases(two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    run, whole = tmp_path / "run", getattr(Course, name)
+    run, whole = tmp_path / "run", getattr(TrainingLoop, name)
 
-    def killed(self: Course, *given: Any) -> Any:
+    def killed(self: TrainingLoop, *given: Any) -> Any:
         if sum(one.decisions for one in self.done) or name == "enter_next":
             die()
         return whole(self, *given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Course, name, killed)
+        patch.setattr(TrainingLoop, name, killed)
         with pytest.raises(Killed):
             two_phases(run, seed=7)
     train(GAME, resume=run)
@@ -167,7 +168,7 @@ def test_another_policy_in_the_place_of_the_one_before_is_noticed(tmp_path: Path
     for name in ("policy.json", "policy.safetensors"):
         (before / "policy" / name).write_bytes((before / "league" / f"{2 * ROLLOUT:012d}" / name).read_bytes())
     kept = files(run)
-    with pytest.raises(CheckpointError, match=r"the policy in phases/1-ppo/policy is not the one that stood when"):
+    with pytest.raises(CheckpointError, match=r"the policy in phases/1-ppo/policy is not the one from which"):
         train(GAME, resume=run)
     assert files(run) == kept
 
@@ -196,7 +197,7 @@ class Fixed(Phase):
     def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
         save_fixed(folder, self.game, self.plays[self.number], made)
 
-    def stands_before(self) -> Agent | None:
+    def policy_before(self) -> Agent | None:
         return self.begins_from
 
     def save_before(self, folder: Path, made: Mapping[str, Any]) -> None:
@@ -228,7 +229,7 @@ def save_fixed(folder: Path, game: Game, action: int, made: Mapping[str, Any]) -
 
 
 def fixed(monkeypatch: pytest.MonkeyPatch, out: Path, *plays: int, before: Agent | None = None) -> TrainingResult:
-    monkeypatch.setattr(course, "kind", lambda name: Fixed)
+    monkeypatch.setattr(loop, "kind", lambda name: Fixed)
     monkeypatch.setattr(Fixed, "plays", plays)
     monkeypatch.setattr(Fixed, "begins_from", before)
     settings = {**TINY, "run.phases": ["ppo"] * len(plays)}
@@ -240,13 +241,16 @@ def test_a_gate_refuses_what_is_worse(tmp_path: Path, monkeypatch: pytest.Monkey
     assert PolicyAgent(result.policy, GAME).name == "always 1"
     first, second = (one.gate for one in result.phases)
     assert first is None
-    assert second == gate.Gate("always 0", "always 1", 64, -2.0, -2.0, False)
+    assert second == gate.Gate("always 0", "always 1", 64, -1.0, -2.0, -2.0, False)
     assert [one.policy for one in result.phases] == ["phases/1-ppo/policy"] * 2
     text = result.table()
     assert (
         "Phase 1, ppo: 500 decisions in 0 s.\nIt always takes action 1.\nPhase 2, ppo: 500 decisions in 0 s. " in text
     )
-    assert "Gate: the new policy leads always 1 by -2.0000 in 64 deals, 99 % sure of -2.0000; always 1 stays.\n" in text
+    assert (
+        "Gate over 64 deals: mean return -1.0000 for the new policy, +1.0000 for always 1; the difference is at least "
+        "-2.0000 with 99 % confidence, so always 1 is kept.\n" in text
+    )
     assert "It always takes action 0." not in text, "nothing is told of a policy that is left"
 
 
@@ -267,7 +271,7 @@ def test_a_first_phase_that_begins_from_a_bot_has_to_beat_it(tmp_path: Path, mon
     assert passed.gate is not None
     assert (passed.gate.against, passed.gate.sure > 0, passed.gate.passed) == ("random", True, True)
     assert passed.policy == "phases/1-ppo/policy"
-    assert passed.gate.sentence().endswith("; it stands.")
+    assert passed.gate.sentence().endswith("so the new policy is kept.")
 
 
 def test_a_gate_is_sure_one_sided_at_99_percent() -> None:

@@ -13,18 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backalley.agents.learned import PolicyAgent
-from backalley.agents.planner import PlannerAgent, classes_digest, planner, plans_of
-from backalley.agents.players import PlansPlayer
-from backalley.agents.policy_file import PolicyFileError, observation_layout, save_policy
+from backalley.agents.base.rule_based import BotAgent
+from backalley.agents.policies.learned import PolicyAgent
+from backalley.agents.policies.planner import PlannerAgent, classes_digest, planner, plans_of
+from backalley.agents.policies.policy_file import PolicyFileError, observation_layout, save_policy
+from backalley.agents.policies.policy_kinds import PlansPlayer
 from backalley.agents.registry import agent
-from backalley.agents.rule_based import BotAgent
-from backalley.benchmarks.evaluate import evaluate
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.kernel import COMPILED
-from backalley.training import config, plan_play
-from backalley.training.config import ConfigError
-from backalley.training.plans import PlanLearner, field_of
+from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.training.config import config
+from backalley.training.config.config import ConfigError
+from backalley.training.macros import plan_play
+from backalley.training.macros.plans import PlanLearner, field_of
 from backalley.training.train import train
 from tests import kuhn
 from tests.cases import GAMES, option_sets
@@ -206,7 +207,7 @@ def test_options_under_which_nothing_is_planned_are_refused(game: Any, tmp_path:
 
 def test_a_game_without_plans_says_so(tmp_path: Path) -> None:
     game = kuhn.GAME.bind()
-    with pytest.raises(ValueError, match="kuhn has no plans: its decisions are taken one by one"):
+    with pytest.raises(ValueError, match="kuhn has no plans: its decisions are made one by one"):
         agent("plans", game)
     with pytest.raises(ConfigError, match="The phase plans learns nothing here: kuhn has no plans"):
         learner(game, tmp_path)
@@ -215,7 +216,7 @@ def test_a_game_without_plans_says_so(tmp_path: Path) -> None:
 
 @BY_NAME
 def test_shares_above_the_whole_are_refused(game: Any, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="make 1 at most"):
+    with pytest.raises(ConfigError, match="must not sum to more than 1"):
         learner(game, tmp_path, **{"plans.best_bot": 0.9, "plans.past": 0.2})
 
 

@@ -22,14 +22,14 @@ import pytest
 import torch
 from safetensors.numpy import save
 
-from backalley.agents import inference
-from backalley.agents.base import Agent, view_of
-from backalley.agents.learned import PolicyAgent, load_policy
+from backalley.agents.base.agent import Agent, view_of
+from backalley.agents.base.rule_based import BotAgent, RandomAgent
 from backalley.agents.match import Match
-from backalley.agents.network import PolicyNetwork, network_of, weights_of
-from backalley.agents.network_agent import NetworkAgent
-from backalley.agents.players import NetworkPlayer, to_json
-from backalley.agents.policy_file import (
+from backalley.agents.policies import inference
+from backalley.agents.policies.learned import PolicyAgent, load_policy
+from backalley.agents.policies.network import PolicyNetwork, network_of, weights_of
+from backalley.agents.policies.network_agent import NetworkAgent
+from backalley.agents.policies.policy_file import (
     JSON_FILE,
     WEIGHTS_FILE,
     PolicyFileError,
@@ -37,20 +37,22 @@ from backalley.agents.policy_file import (
     read_policy,
     save_policy,
 )
+from backalley.agents.policies.policy_kinds import NetworkPlayer, to_json
 from backalley.agents.registry import agent as agent_of
-from backalley.agents.rule_based import BotAgent, RandomAgent
-from backalley.benchmarks.evaluate import evaluate
-from backalley.envs.core import catalogue, durable, rng
-from backalley.envs.core.kernel import uncompiled
-from backalley.envs.core.record import field
-from backalley.envs.core.vector import BatchEnv
+from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.kernel import uncompiled
+from backalley.envs.core.files import durable
+from backalley.envs.core.game import catalogue
+from backalley.envs.core.rules import rng
+from backalley.envs.core.rules.record import field
 from tests import kuhn
 
 GAME = kuhn.GAME.bind()
 NETWORK = NetworkPlayer(width=16, layers=2, greedy=False)
 GREEDY, PLAYER = NETWORK._replace(greedy=True), to_json(NETWORK)
 ROOT = Path(__file__).resolve().parents[1]
-PYTHON = {name: uncompiled(getattr(inference, name)) for name in ("keep_inputs", "add_four", "add_one")}
+PYTHON = {name: uncompiled(getattr(inference, name)) for name in ("keep_inputs", "add_eight", "add_one")}
 
 
 def network(seed: int = 0) -> PolicyNetwork:
@@ -301,7 +303,7 @@ def test_every_flipped_byte_is_noticed(folder: Path) -> None:
 
 def edit(folder: Path, **changes: Any) -> None:
     """Change the JSON and sign it anew, as someone would who knows how."""
-    from backalley.agents.policy_file import _metadata_digest
+    from backalley.agents.policies.policy_file import _metadata_digest
 
     metadata = json.loads((folder / JSON_FILE).read_bytes()) | changes
     metadata["sha256"] = _metadata_digest(metadata)
@@ -329,7 +331,7 @@ def test_an_edited_json_is_refused(folder: Path) -> None:
         ({"player": {**PLAYER, "layers": True}}, "player that Back Alley does not make"),
         ({"player": {**PLAYER, "greedy": "yes"}}, "player that Back Alley does not make"),
         ({"player": {**PLAYER, "deep": 1}}, "player that Back Alley does not make"),
-        ({"player": {**PLAYER, "kind": "oracle"}}, "kind 'oracle'; there are network, corrections"),
+        ({"player": {**PLAYER, "kind": "oracle"}}, "kind 'oracle'; there are network, residual"),
         ({"player": []}, "lacks a proper 'player'"),
         ({"weights": []}, "lacks a proper 'weights'"),
         ({"name": None}, "lacks a proper 'name'"),

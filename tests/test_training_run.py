@@ -17,29 +17,22 @@ import pytest
 import torch
 import yaml
 
-from backalley.agents.learned import PolicyAgent
+from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.match import Match
-from backalley.agents.rule_based import RandomAgent
-from backalley.benchmarks.evaluate import evaluate
-from backalley.benchmarks.keys import Space
-from backalley.training import checkpoint, config
-from backalley.training.report import TrainingResult
+from backalley.agents.policies.learned import PolicyAgent
+from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.benchmarks.matches.seeding import Space
+from backalley.training.config import config
+from backalley.training.run.report import TrainingResult
+from backalley.training.shared import checkpoint
 from backalley.training.train import Stopped, train
 from tests.tiny_runs import DECISIONS, GAME, ROLLOUT, TINY, die, log_of, stopped_after, tiny, weights
 
 
 def test_a_run_leaves_everything_on_disk(whole: Path) -> None:
     names = {path.name for path in whole.iterdir()}
-    assert names == {
-        "checkpoints",
-        "config.yaml",
-        "evaluation.json",
-        "phases",
-        "policy",
-        "progress.csv",
-        "run.json",
-        "tensorboard",
-    }
+    there = "checkpoints config.yaml evaluation.json phases policy progress.csv run.json tensorboard"
+    assert names == set(there.split())
     facts = json.loads((whole / "run.json").read_bytes())
     assert (facts["game"], facts["seed"], facts["decisions"], facts["torch"]) == (
         "kuhn",
@@ -88,7 +81,7 @@ def test_it_tells_how_far_it_is(tmp_path: Path, capfd: pytest.CaptureFixture[str
         decisions=3 * ROLLOUT,
         config_overrides=TINY,
         progress=lambda *what: told.append(what),
-        say=said.append,
+        log=said.append,
     )
     assert [step[:2] for step in told[:3]] == [(k * ROLLOUT, 3 * ROLLOUT) for k in (1, 2, 3)]
     assert re.fullmatch(r"256 decisions, [0-9,]+ samples/s(, bot:random [0-9]+ %)?", told[0][2])
@@ -124,8 +117,9 @@ def test_the_same_seed_gives_the_same_run(whole: Path, tmp_path: Path) -> None:
     assert weights(other) != weights(whole)
 
 
-@pytest.mark.parametrize("how", [None, die], ids=["ctrl-c", "killed"])
-@pytest.mark.parametrize("steps", [1, 5, 7, 11])
+@pytest.mark.parametrize(
+    ("steps", "how"), [(1, None), (5, die), (7, None), (11, die)], ids=["1-ctrl-c", "5-killed", "7-ctrl-c", "11-killed"]
+)
 def test_a_resumed_run_equals_an_uninterrupted_one(
     whole: Path, tmp_path: Path, steps: int, how: Callable[[], None] | None
 ) -> None:

@@ -10,25 +10,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 from backalley.agents.registry import agent
-from backalley.benchmarks.stats import mean_interval
-from backalley.cli import main
-from backalley.training import seeds, train
-from backalley.training.budget import TrainingError
-from backalley.training.config import ConfigError
-from backalley.training.course import Course
-from backalley.training.run import Run
-from backalley.training.seeds import read_seeds, train_seeds
+from backalley.benchmarks.figures.stats import mean_interval
+from backalley.training import train
+from backalley.training.compare import seeds
+from backalley.training.compare.seeds import read_seeds, train_seeds
+from backalley.training.config.config import ConfigError
+from backalley.training.run.budget import TrainingError
+from backalley.training.run.loop import TrainingLoop
+from backalley.training.run.run import Run
 from backalley.training.train import Stopped
+from tests.commands import run
 from tests.tiny_runs import GAME, ROLLOUT, TINY, Killed, die, files, tiny, weights
 
 SETTINGS = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
-
-
-def command(*words: str) -> Result:
-    return CliRunner().invoke(main, words, catch_exceptions=False)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +47,7 @@ def test_what_are_no_seeds(wrong: Any, tmp_path: Path) -> None:
 def test_runs_of_several_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is the run that its seed alone would be; the table ends with the mean over seeds."""
     monkeypatch.chdir(tmp_path)
-    done = command("train", "tests.kuhn", "--seeds", "3-5", "--out", "all", "--decisions", str(ROLLOUT), *SETTINGS)
+    done = run("train", "tests.kuhn", "--seeds", "3-5", "--out", "all", "--decisions", str(ROLLOUT), *SETTINGS)
     assert done.exit_code == 0, done.output
     folder = tmp_path / "all"
     assert sorted(path.name for path in folder.iterdir()) == ["seed-3", "seed-4", "seed-5", "seeds.json"]
@@ -66,16 +62,16 @@ def test_runs_of_several_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert re.search(rf"^random +mean .* {100 * each.mean():.1f} ± \d", table, re.MULTILINE)
     again = shlex.split(re.search(r"The same again: backalley (.*)", table)[1])  # type: ignore[index]
     assert again[again.index("--seeds") + 1] == "3-5"
-    assert command(*again, "--out", "again").exit_code == 0
+    assert run(*again, "--out", "again").exit_code == 0
     assert weights(tmp_path / "again" / "seed-5") == weights(folder / "seed-5")
     assert agent("all/seed-3", GAME).name.startswith("ppo-s3")
 
 
 @pytest.mark.parametrize("how", ["ctrl-c", "killed"])
 def test_they_go_on_together(tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, steps, step = tmp_path / "all", 0, Course.step
+    folder, steps, step = tmp_path / "all", 0, TrainingLoop.step
 
-    def interrupted(self: Course) -> None:
+    def interrupted(self: TrainingLoop) -> None:
         nonlocal steps
         steps += 1
         if steps == 3:
@@ -87,7 +83,7 @@ def test_they_go_on_together(tmp_path: Path, how: str, monkeypatch: pytest.Monke
         step(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Course, "step", interrupted)
+        patch.setattr(TrainingLoop, "step", interrupted)
         with pytest.raises((Stopped, Killed)) as caught:
             train_seeds(GAME, "0-2", out=folder, decisions=2 * ROLLOUT, config_overrides=TINY)
     if how == "ctrl-c":
@@ -95,7 +91,7 @@ def test_they_go_on_together(tmp_path: Path, how: str, monkeypatch: pytest.Monke
         assert str(caught.value) == f"Stopped with seed 1, 2 of 3; all is saved. {line}"
     with pytest.raises(TrainingError, match="holds runs of several seeds; name one of them, or go on with all"):
         train.train(resume=folder)
-    done = command("train", "--resume", str(folder))
+    done = run("train", "--resume", str(folder))
     assert done.exit_code == 0, done.output
     for seed in range(3):
         assert weights(folder / f"seed-{seed}") == weights(tiny(tmp_path / f"{seed}", 2 * ROLLOUT, seed=seed))
@@ -155,6 +151,6 @@ def test_what_several_seeds_refuse(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "seeds.json").write_text("{")
     with pytest.raises(TrainingError, match=r"seeds\.json is damaged, or no file of this trainer"):
         train_seeds(resume=tmp_path)
-    done = CliRunner().invoke(main, ["train", "tests.kuhn", "--seed", "1", "--seeds", "0-4"])
+    done = run("train", "tests.kuhn", "--seed", "1", "--seeds", "0-4")
     assert done.exit_code == 2
     assert "Give --seed or --seeds, not both." in done.output

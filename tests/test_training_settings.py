@@ -14,10 +14,10 @@ import torch
 from click.testing import CliRunner
 
 from backalley.cli import main
-from backalley.training import config
-from backalley.training.budget import TrainingError
-from backalley.training.checkpoint import CheckpointError
-from backalley.training.config import ConfigError
+from backalley.training.config import config
+from backalley.training.config.config import ConfigError
+from backalley.training.run.budget import TrainingError
+from backalley.training.shared.checkpoint import CheckpointError
 from backalley.training.train import train
 from tests import kuhn
 from tests.tiny_runs import GAME, ROLLOUT, TINY, die, files, stopped_after, tiny, weights
@@ -138,12 +138,7 @@ def test_a_gpu_that_is_not_there(tmp_path: Path) -> None:
 def test_what_cannot_be_resumed(whole: Path, tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match=r"There is no run in .*nowhere: it has no run\.json"):
         train(GAME, resume=tmp_path / "nowhere")
-    for kept in (
-        {"config": "any.yaml"},
-        {"seed": 7},
-        {"out": tmp_path},
-        {"device": "cpu"},
-    ):
+    for kept in ({"config": "any.yaml"}, {"seed": 7}, {"out": tmp_path}, {"device": "cpu"}):
         with pytest.raises(TrainingError, match="A resumed run keeps its seed, options, settings, folder and device"):
             train(GAME, resume=whole, **kept)
     with pytest.raises(TrainingError, match=r"keeps its options .*; leave the options out, or begin a new run\."):
@@ -172,7 +167,7 @@ def test_what_cannot_be_resumed(whole: Path, tmp_path: Path) -> None:
 def test_changed_settings_do_not_take_an_old_checkpoint(tmp_path: Path) -> None:
     run = stopped_after(2, tmp_path / "run")
     before = files(run)
-    for change in ({"network.width": 32}, {"run.phases": "playouts"}):
+    for change in ({"network.width": 32}, {"run.phases": "rollouts"}):
         with pytest.raises(CheckpointError, match="does not fit this run"):
             train(GAME, resume=run, config_overrides=change)
         assert files(run) == before
@@ -229,24 +224,24 @@ def test_settings_changed_on_the_way_are_told_and_noted(tmp_path: Path) -> None:
     run = stopped_after(3, tmp_path / "run")
     edited(run, ("learning_rate: 0.002", "learning_rate: 0.02"))
     said: list[str] = []
-    change = {"ppo.learning_rate": 0.02, "run.log_every": 1, "run.phases": "ppo,playouts"}
-    train(resume=run, config_overrides=change, decisions=[5 * ROLLOUT, ROLLOUT], say=said.append)
+    change = {"ppo.learning_rate": 0.02, "run.log_every": 1, "run.phases": "ppo,rollouts"}
+    train(resume=run, config_overrides=change, decisions=[5 * ROLLOUT, ROLLOUT], log=said.append)
     assert (
-        "From here on ppo.learning_rate is 0.02 instead of 0.002; run.phases is ppo,playouts instead of ppo; "
+        "From here on ppo.learning_rate is 0.02 instead of 0.002; run.phases is ppo,rollouts instead of ppo; "
         "run.log_every is 1 instead of 2."
     ) in said
-    result = train(resume=run, config_overrides={"playouts.batch_size": 32}, decisions=[5 * ROLLOUT, 40 * ROLLOUT])
+    result = train(resume=run, config_overrides={"rollouts.batch_size": 32}, decisions=[5 * ROLLOUT, 40 * ROLLOUT])
     first, second, third = result.command.split(" && ")
     assert first.endswith(f"--set run.phases=ppo --seed 7 --decisions {3 * ROLLOUT} --out {run}-again")
     learned = f"--decisions {5 * ROLLOUT},"
     resumed = f"backalley train tests.kuhn --resume {run}-again --set"
-    assert second.startswith(f"{resumed} ppo.learning_rate=0.02 --set run.phases=ppo,playouts {learned}")
-    assert third.startswith(f"{resumed} playouts.batch_size=32 {learned}")
+    assert second.startswith(f"{resumed} ppo.learning_rate=0.02 --set run.phases=ppo,rollouts {learned}")
+    assert third.startswith(f"{resumed} rollouts.batch_size=32 {learned}")
     for line in (first, second, third):
         done = CliRunner().invoke(main, shlex.split(line)[1:], catch_exceptions=False)
         assert done.exit_code == 0, done.output
     again = Path(f"{run}-again")
-    for phase in ("1-ppo", "2-playouts"):
+    for phase in ("1-ppo", "2-rollouts"):
         assert weights(again / "phases" / phase) == weights(run / "phases" / phase)
     assert config.read(again / "config.yaml") == config.read(run / "config.yaml")
 

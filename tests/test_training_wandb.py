@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from backalley.training.budget import TrainingError
-from backalley.training.config import ConfigError
+from backalley.training.config.config import ConfigError
+from backalley.training.run.budget import TrainingError
 from backalley.training.train import train
 from tests.tiny_runs import GAME, ROLLOUT, TINY, log_of, stopped_after, weights
 

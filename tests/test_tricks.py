@@ -11,9 +11,9 @@ import numba
 import numpy as np
 import pytest
 
-from backalley.envs.core import cards, record, rng, trick_hand, tricks
-from backalley.envs.core.catalogue import game
-from backalley.envs.core.options import OptionError
+from backalley.envs.core.game.catalogue import game
+from backalley.envs.core.rules import cards, record, rng, trick_hand, tricks
+from backalley.envs.core.rules.options import OptionError
 
 
 def card_set(names: str) -> int:

@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.benchmarks.option_sets import allowed, alternatives
-from backalley.envs import typed
-from backalley.envs.core import docs
-from backalley.envs.core import options as option_rules
-from backalley.envs.core.base import Game
+from backalley.benchmarks.speed.option_sets import allowed, alternatives
+from backalley.envs.core.api.registry import EnvSettings
+from backalley.envs.core.files import docs, typed
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import options as option_rules
 from tests.cases import GAMES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,7 +38,7 @@ def module_of(game: Game) -> Any:
 
 
 def test_what_is_generated_is_fresh() -> None:
-    assert not docs.stale(typed.files()), "run python -m backalley.envs.typed"
+    assert not docs.stale(typed.files()), "run backalley dev types"
 
 
 def test_the_module_of_a_game_that_is_no_more_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,9 +50,7 @@ def test_the_module_of_a_game_that_is_no_more_is_deleted(tmp_path: Path, monkeyp
     former.write_text((tmp_path / f"{typed.module_name(OWN[0].type)}.py").read_text("utf-8"), "utf-8")
     own.write_text("written by hand\n", "utf-8")
     assert docs.stale(typed.files()) == [former]
-    with pytest.raises(SystemExit):
-        docs.main(typed.files(), "this", check=True)
-    docs.main(typed.files(), "this", check=False)
+    assert list(docs.write(typed.files())) == [f"deleted {former}"]
     assert not former.exists()
     assert own.exists()
     assert not docs.stale(typed.files())
@@ -65,6 +63,8 @@ def test_a_games_module_names_every_option(game: Game) -> None:
     assert set(module.GivenOptions.__annotations__) == options
     named = inspect.signature(module.env).parameters
     assert options == set(named) - set(inspect.signature(backalley.make).parameters)
+    assert set(named) - options == set(EnvSettings.__annotations__)
+    assert set(EnvSettings.__annotations__) == set(inspect.signature(backalley.make).parameters) - {"id", "options"}
     assert {name: named[name].default for name in game.option_values} == game.option_values
     assert module.env(render_mode="ansi").render_mode == "ansi"
 

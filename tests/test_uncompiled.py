@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backalley.envs.core.kernel import COMPILED
+from backalley.envs.core.compile.kernel import COMPILED
 from tests.uncompiled import Beside
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -127,7 +127,7 @@ def test_a_mark_is_enough() -> None:
 def test_a_marked_test_that_fails_is_counted_as_failed(tmp_path: Path) -> None:
     """From the mark to pytest's last line."""
     (tmp_path / "test_doomed.py").write_text(
-        "import pytest\nfrom backalley.envs.core.kernel import COMPILED\n\n"
+        "import pytest\nfrom backalley.envs.core.compile.kernel import COMPILED\n\n"
         "@pytest.mark.uncompiled\n@pytest.mark.parametrize('wanted', [True, False])\n"
         "def test_it(wanted):\n    assert COMPILED == wanted, 'so it is'\n"
     )

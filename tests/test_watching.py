@@ -4,38 +4,43 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import backalley
-from backalley.agents.base import Agent
-from backalley.agents.human import play
+from backalley.agents.base.agent import Agent
+from backalley.agents.people.human import play
+from backalley.agents.people.terminal import LeftTable, shown
+from backalley.agents.people.watching import Turn, told, turns
 from backalley.agents.registry import agent
-from backalley.agents.terminal import LeftTable, shown
-from backalley.agents.watching import Turn, told, turns
-from backalley.cli import main
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import Game
-from backalley.envs.core.catalogue import game as game_of
-from backalley.envs.core.parts import OVER
-from backalley.envs.core.playthrough import recorded, replay, save
-from tests.cases import GAMES, random_action, worlds_of
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.files.playthrough import recorded, replay, save
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.game import Game
+from backalley.testing.play import random_action
+from tests.cases import GAMES, determinizations_of, marks
+from tests.commands import run
 from tests.kuhn import GAME as KUHN_TYPE
 from tests.test_human import Screen
 
 KUHN = backalley.game(KUHN_TYPE)
 TOLD = [one for one in GAMES if one.num_seats > 1]
-TOLD += [game_of("poker_duel", discards_public=True), game_of("baccarat", num_bettors=3, banker="rotating")]
-TOLD += [game_of("baccarat", num_bettors=3, bets_public=True)]
+TOLD += [
+    pytest.param(one, marks=marks(one, one.changed_options))
+    for one in (
+        game_of("baccarat", num_bettors=3, banker="rotating"),
+        game_of("baccarat", num_bettors=3, bets_public=True),
+    )
+]
+TOLD.append(pytest.param(game_of("poker_duel", discards_public=True), marks=pytest.mark.slow))
 
 
 @pytest.mark.parametrize("game", TOLD, ids=lambda game: game.spec)
 def test_what_others_are_told_of_an_action_they_could_see_anyway(game: Game) -> None:
-    """In worlds that look the same to a seat, whatever another plays that leaves it seeing the same is told alike. (A
-    new deal clears the table, and with it what was played openly.)"""
+    """In determinizations that look the same to a seat, whatever another plays that leaves it seeing the same is told
+    alike. (A new deal clears the table, and with it what was played openly.)"""
     env, random, compared = AECEnv(game), np.random.default_rng(5), 0
     for seed in range(3):
         env.reset(seed=seed)
@@ -44,10 +49,10 @@ def test_what_others_are_told_of_an_action_they_could_see_anyway(game: Game) -> 
             seat = (acting + 1) % game.num_seats
             truth, mask = env.snapshot(), env.engine.batch.mask[0].copy()
             views: dict[bytes, set[str]] = {}
-            for world in [env.engine.batch.state[0].copy(), *worlds_of(env, seat, 3)]:
+            for determinization in [env.engine.batch.state[0].copy(), *determinizations_of(env, seat, 3)]:
                 for other in np.flatnonzero(mask):
                     env.restore(truth)
-                    env.engine.batch.state[0] = world
+                    env.engine.batch.state[0] = determinization
                     env.engine.show_one()
                     if env.engine.batch.mask[0, other]:
                         env.step(int(other))
@@ -171,10 +176,6 @@ def test_red_suits_are_red_where_colours_are_wanted(
 
 
 # The commands ---------------------------------------------------------------------------------------------------------
-
-
-def run(*words: str, **rest: Any) -> Result:
-    return CliRunner().invoke(main, words, catch_exceptions=False, **rest)
 
 
 def test_record_and_replay(tmp_path: Path) -> None:

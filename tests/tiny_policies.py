@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.agents.fingerprint import fingerprint
-from backalley.agents.players import Corrections, NetworkPlayer, Player
-from backalley.agents.policy_file import save_policy
-from backalley.envs.core import catalogue
-from backalley.envs.core.base import Game
+from backalley.agents.policies.behaviour_digest import behaviour_digest
+from backalley.agents.policies.policy_file import save_policy
+from backalley.agents.policies.policy_kinds import NetworkPlayer, Player, Residual
+from backalley.envs.core.game import catalogue
+from backalley.envs.core.game.game import Game
 
 MADE = {"command": "backalley train some_game --seed 0 --decisions 1", "commit": "0123abc"}
 SOURCE = """
@@ -45,5 +45,5 @@ def made(folder: Path, game: Game, seed: int = 0, player: Player | None = None, 
     return folder
 
 
-def corrections(game: Game, margin: float | None = 0.1) -> Corrections:
-    return Corrections(8, 1, "random", fingerprint(game, "random"), margin)
+def residual(game: Game, margin: float | None = 0.1) -> Residual:
+    return Residual(8, 1, "random", behaviour_digest(game, "random"), margin)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from backalley.training.course import Course
+from backalley.training.run.loop import TrainingLoop
 from backalley.training.train import Stopped, train
 from tests import kuhn
 
@@ -52,9 +52,9 @@ def log_of(run: Path) -> list[dict[str, str]]:
 
 def stopped_after(steps: int, out: Path, how: Callable[[], None] | None = None, make: Any = None) -> Path:
     """A run with seed 7, made by `make` or `tiny`, that Ctrl-C, or `how`, ends in the midst of an update."""
-    step, done = Course.step, 0
+    step, done = TrainingLoop.step, 0
 
-    def interrupted(self: Course) -> None:
+    def interrupted(self: TrainingLoop) -> None:
         nonlocal done
         done += 1
         if done == steps:
@@ -62,7 +62,7 @@ def stopped_after(steps: int, out: Path, how: Callable[[], None] | None = None, 
         step(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Course, "step", interrupted)
+        patch.setattr(TrainingLoop, "step", interrupted)
         with pytest.raises((Stopped, Killed)) as caught:
             (make or tiny)(out, seed=7)
     if caught.type is Stopped:

@@ -10,12 +10,12 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.base import GameType
-from backalley.envs.core.kernel import kernel
-from backalley.envs.core.options import option
-from backalley.envs.core.parts import CHANCE, OVER, Enumeration, Kernels
-from backalley.envs.core.record import field
-from backalley.envs.core.table import Table
+from backalley.envs.core.compile.interfaces import CHANCE, OVER, Enumeration, Kernels
+from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.game.game import GameType
+from backalley.envs.core.rules.options import option
+from backalley.envs.core.rules.record import field
+from backalley.envs.core.rules.table import Table
 
 PACK = (1, 1, 2, 3, 3, 5)
 """Values of the six cards."""
@@ -115,6 +115,7 @@ def key(options: Options, state: State) -> int:
 
 
 TOY = GameType(
+    module=__name__,
     name="toy",
     version=0,
     title="Toy",

@@ -11,8 +11,8 @@ import numpy as np
 import backalley
 import backalley.missouri_city_v0
 from backalley import Game, GameType, poker_duel_v0
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.vector import BatchEnv
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.killer_bridge.state import Options as BridgeOptions
 from backalley.envs.missouri_city.state import Options, Stalemate
 from tests.kuhn import GAME as KUHN

@@ -3,7 +3,7 @@ The § marks are README.md's paragraphs."""
 
 from __future__ import annotations
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .bets import unit_net
 from .coup import banker_draws, banker_is_free
 from .observation import Observation

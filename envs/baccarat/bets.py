@@ -3,7 +3,12 @@ paragraphs."""
 
 from __future__ import annotations
 
-from ..core.kernel import kernel
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core.compile.kernel import kernel
 from .coup import total
 from .state import (
     BANK,
@@ -22,6 +27,7 @@ from .state import (
 )
 
 ODDS_SCALE = 9  # rewards are units over nine times the largest stake (§3)
+NO_LIMIT = 1 << 62  # units, where there are no purses
 DUST = 1e-5  # what sums of commissions may be out by; no money that a purse holds is less
 
 
@@ -108,6 +114,12 @@ def money(options: Options, state: State, seat: int) -> float:
 
 
 @kernel
+def whole_units(options: Options, state: State, seat: int) -> int:
+    """§2.3: what a seat has as far as stakes can use it, which are whole units."""
+    return math.floor(money(options, state, seat) + DUST)
+
+
+@kernel
 def richest(options: Options) -> int:
     """§1.2: the seat with the largest purse, the lowest of equals."""
     best = 0
@@ -124,18 +136,25 @@ def bank_settles(options: Options, state: State) -> bool:
 
 
 @kernel
-def may_bet(options: Options, state: State, seat: int, bet: int) -> bool:
-    """§2.3, §2.5: a stake that the table has and the seat's money covers, and that the bank, if a seat's, could pay
-    were it the only one: so what is legal tells nothing of bets that are hidden."""
-    stake = stake_of(options, bet)
-    if stake == 0:
-        return False
-    if not has_purses(options):
-        return True
-    owed = stake * options.tie_pays if side_of(bet) == TIE else stake
-    if bank_settles(options, state) and owed > money(options, state, int(state.banker)) + DUST:
-        return False
-    return stake <= money(options, state, seat) + DUST
+def legal_bets(options: Options, state: State, seat: int, mask: npt.NDArray[np.int8]) -> int:
+    """§2.3, §2.5: stakes that the table has and the seat's money covers, and that the bank, if a seat's, could pay were
+    each the only one: so what is legal tells nothing of bets that are hidden. Gives their number."""
+    own, bank = NO_LIMIT, NO_LIMIT
+    if has_purses(options):
+        own = whole_units(options, state, seat)
+        if bank_settles(options, state):
+            bank = whole_units(options, state, int(state.banker))
+    bets = 0
+    for level in range(NUM_LEVELS):
+        stake = options.stakes[level]
+        covered = 0 < stake <= own
+        even = int(covered and stake <= bank)
+        tie = int(covered and stake * options.tie_pays <= bank)
+        mask[bet_on(level, PLAYER)] = even
+        mask[bet_on(level, BANK)] = even
+        mask[bet_on(level, TIE)] = tie
+        bets += 2 * even + tie
+    return bets
 
 
 @kernel

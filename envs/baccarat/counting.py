@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from . import rules
 from .answers import FIVE
 from .bets import bet_on

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from ..core.kernel import kernel
-from .state import (
-    PLAYER,
-    STOOD,
-    BankerPolicy,
-    BankerRule,
-    HandsDeclared,
-    Mode,
-    Options,
-    State,
-)
+from ..core.compile.kernel import kernel
+from .state import PLAYER, STOOD, BankerPolicy, BankerRule, HandsDeclared, Mode, Options, State
 
 VALUES = (2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0, 1)  # §1.1: by rank, 2 to ace
 

@@ -7,14 +7,16 @@ hands against each other. The rules are README.md.
 
 from __future__ import annotations
 
-from ..core.base import GameType, Preset
-from ..core.parts import Kernels
+from ..core.compile.interfaces import Kernels
+from ..core.game.declaration import Preset
+from ..core.game.game import GameType
 from . import VERSION, bets, coup, observation, rules, text
 from .bot import BOTS
 from .observation import Observation
 from .state import NUM_ACTIONS, Options, State, check, pack_size, shoe_size
 
 GAME = GameType(
+    module=__name__,
     name="baccarat",
     version=VERSION,
     title="Baccarat",
@@ -43,7 +45,7 @@ GAME = GameType(
     consistent=observation.consistent,
     # *Measured* over 4,209 decisions of chemin de fer: what search:96 gains by one, for 1, 2 and 3, in thousandths of a
     # return: -2.6 ± 6.5, -2.6 ± 4.9, +0.5 ± 0.7. Its bots play best, or nearly so.
-    caution=3.0,
+    z_threshold=3.0,
     presets={
         "letter": Preset(
             {"decks": "home", "banker_rule": "total"},
@@ -56,4 +58,5 @@ GAME = GameType(
     card_name=text.card_name,
     card_number=text.card_number,
     card_kind=coup.value,
+    speed_floor=8_000_000,
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core import rng
-from ..core.kernel import kernel
-from ..core.marks import marks, one_marked
-from ..core.record import field
-from .bets import DUST, has_purses, level_of, may_bet, money, side_of, stake_of
+from ..core.compile.kernel import kernel
+from ..core.rules import rng
+from ..core.rules.marks import marks, one_marked
+from ..core.rules.record import field
+from .bets import DUST, has_purses, legal_bets, level_of, money, side_of, stake_of
 from .coup import banker_is_free, cards_used, hands_are_declared, place_value, two_cards
 from .state import (
     BANK,
@@ -19,6 +19,7 @@ from .state import (
     DRAW,
     NATURAL,
     NO_BET,
+    NUM_ACTIONS,
     NUM_LEVELS,
     NUM_SIDES,
     PLAYER,
@@ -256,18 +257,17 @@ def gather_unseen(options: Options, state: State, seen: int, unseen: npt.NDArray
 @kernel
 def redraw_bets(options: Options, state: State, seat: int, key: np.uint64) -> np.uint64:
     """Bets placed unseen become any that were legal, each as likely."""
+    bets = np.zeros(NUM_ACTIONS, np.int8)
     for who in range(options.num_bettors):
         if who != seat and who < state.seat:
-            count = 0
-            for bet in range(1, STAND):
-                count += int(may_bet(options, state, who, bet))
+            count = legal_bets(options, state, who, bets)
             sits_out = int(options.allow_no_bet or count == 0)
             key, number = rng.below(key, count + sits_out)
             number += 1 - sits_out  # 0 is no bet, and the bets follow from 1
             bet = NO_BET
             while number > 0:
                 bet += 1
-                number -= int(may_bet(options, state, who, bet))
+                number -= int(bets[bet])
             state.bets[who] = bet
     return key
 

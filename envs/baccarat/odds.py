@@ -1,7 +1,7 @@
 """Exact odds of baccarat: of bets, of a five whose choice is made with both hands open, of chemin de fer's two choices.
 
-    python -m backalley.envs.baccarat.odds decks=8
-    python -m backalley.envs.baccarat.odds mode=chemin decks=inf banker_sees=total
+    backalley dev odds baccarat decks=8
+    backalley dev odds baccarat mode=chemin decks=inf banker_sees=total
 
 They follow from the coups that `counting.py` deals.
 """
@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-import click
 import numpy as np
 import numpy.typing as npt
 
-from ..core.base import Game
+from backalley.console.errors import InvalidValue
+
+from ..core.game.game import Game
 from .answers import gains_of
 from .counting import (
     DRAWING,
@@ -33,21 +34,7 @@ from .counting import (
     count_fives,
 )
 from .coup import hands_are_declared
-from .game import GAME
-from .state import (
-    BANK,
-    DRAW,
-    NATURAL,
-    PLAYER,
-    STAND,
-    TIE,
-    Bank,
-    BankerPolicy,
-    BankerSees,
-    Mode,
-    Options,
-    Reshuffle,
-)
+from .state import BANK, DRAW, NATURAL, PLAYER, STAND, TIE, Bank, BankerPolicy, BankerSees, Mode, Options, Reshuffle
 from .text import SIDE_NAMES
 
 
@@ -93,7 +80,7 @@ def odds(game: Game, five: int = DRAW, counts: Sequence[int] | None = None) -> O
     chemin de fer, which has no bets.
     """
     if game.options.mode == Mode.CHEMIN:
-        raise ValueError('There are no bets in mode "chemin": ask for odds.chemin, or for a game in another mode.')
+        raise InvalidValue('There are no bets in mode "chemin": ask for odds.chemin, or for a game in another mode.')
     one = _alone(game)
     tally = np.zeros(PATTERNS, np.int64)
     given = full_counts(game) if counts is None else np.asarray(counts, np.int64)
@@ -159,7 +146,7 @@ def fives(game: Game) -> Fives:
     """Both answers to a five against each of the Banker's totals, at a betting table. Raises ValueError for chemin de
     fer."""
     if game.options.mode != Mode.TABLE:
-        raise ValueError('A five is answered with both hands open in mode "table": ask for a game in that mode.')
+        raise InvalidValue('A five is answered with both hands open in mode "table": ask for a game in that mode.')
     one, tally = _alone(game), np.zeros((NATURAL, 2, 3), np.int64)
     total = count_fives(one.options, *_table(one), full_counts(game), tally)
     return Fives(tally, total)
@@ -309,16 +296,6 @@ def _chemin_text(game: Game) -> str:
     return "\n".join(lines)
 
 
-@click.command()
-@click.argument("given", nargs=-1, metavar="[NAME=VALUE]...")
-def main(given: tuple[str, ...]) -> None:
-    """Print the exact odds under the options given, of bets, or with mode=chemin of the two hands' choices."""
-    try:
-        game = GAME.bind(dict(item.partition("=")[::2] for item in given))
-    except ValueError as error:
-        raise click.ClickException(str(error)) from None
-    click.echo(_chemin_text(game) if game.options.mode == Mode.CHEMIN else _betting_text(game))
-
-
-if __name__ == "__main__":
-    main()
+def text(game: Game) -> str:
+    """The exact odds under a game's options: of bets, or with mode=chemin of the two hands' choices."""
+    return _chemin_text(game) if game.options.mode == Mode.CHEMIN else _betting_text(game)

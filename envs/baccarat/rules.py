@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core.kernel import kernel
-from ..core.parts import CHANCE, OVER
-from .bets import bet_on, may_bet, participant_of, richest, settle
+from ..core.compile.interfaces import CHANCE, OVER
+from ..core.compile.kernel import kernel
+from .bets import legal_bets, participant_of, richest, settle
 from .coup import banker_draws, banker_is_free, cards_used, place_value, player_choice, total, two_cards
 from .state import (
     BANK,
@@ -19,8 +19,6 @@ from .state import (
     DRAW,
     NATURAL,
     NO_BET,
-    NUM_LEVELS,
-    NUM_SIDES,
     PLAYER,
     PLAYER_TURN,
     SHOWN,
@@ -73,12 +71,7 @@ def begin_coup(options: Options, state: State) -> bool:
 def legal(options: Options, state: State, mask: npt.NDArray[np.int8]) -> None:
     """§3: bets; stand or draw; and standing alone where nothing is left but to turn up the cards."""
     if state.phase == BETTING:
-        bets = 0
-        for level in range(NUM_LEVELS):
-            for side in range(NUM_SIDES):
-                bet = bet_on(level, side)
-                mask[bet] = int(may_bet(options, state, int(state.seat), bet))
-                bets += int(mask[bet])
+        bets = legal_bets(options, state, int(state.seat), mask)
         # Whoever can bet nothing makes no bet, even where betting is compulsory (§2.5).
         mask[NO_BET] = int(options.allow_no_bet or bets == 0)
         return

@@ -8,8 +8,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core.options import OptionError, option
-from ..core.record import field
+from ..core.rules.options import OptionError, option
+from ..core.rules.record import field
 
 COUP = 6  # cards that a coup can use (§1.3)
 NATURAL = 8  # a two-card total from here on ends the drawing (§1.3)

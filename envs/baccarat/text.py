@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ..core import cards
-from ..core.table import FACE_DOWN, Pile, Place, Table, laid_out, pile, place
+from backalley.console.errors import InvalidValue
+
+from ..core.rules import cards
+from ..core.rules.table import FACE_DOWN, Pile, Place, Table, laid_out, pile, place
 from .bets import has_purses, level_of, money, side_of
 from .coup import two_cards, value
 from .observation import bet_shows, hand_of, seen_places
@@ -37,7 +39,7 @@ def card_number(name: str) -> int:
     """The number of a card's name. Raises ValueError in a sentence."""
     face, dot, pack = name.strip().partition(".")
     if dot and not (pack.isdigit() and int(pack) > 0):
-        raise ValueError(f"There is no card {name!r}; after the dot stands the number of its pack, such as 9C.2.")
+        raise InvalidValue(f"There is no card {name!r}; after the dot stands the number of its pack, such as 9C.2.")
     return cards.card_number(face) + 52 * (int(pack) - 1 if dot else 0)
 
 

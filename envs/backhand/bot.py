@@ -8,8 +8,8 @@ import numpy.typing as npt
 from ..backhand_series import counting, players
 from ..backhand_series.counting import Stakes
 from ..backhand_series.state import SHOW_CARDS
-from ..core.kernel import kernel
-from ..core.parts import Bot
+from ..core.compile.interfaces import Bot
+from ..core.compile.kernel import kernel
 from .observation import Observation
 from .state import Options
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from ..backhand_series import enumeration
 from ..backhand_series.state import NUM_ACTIONS, PACK
-from ..core.base import GameType, Preset
-from ..core.parts import Kernels
+from ..core.compile.interfaces import Kernels
+from ..core.game.declaration import Preset
+from ..core.game.game import GameType
 from . import VERSION, observation, rules, text
 from .bot import BOTS
 from .observation import Observation
 from .state import Options, State
 
 GAME = GameType(
+    module=__name__,
     name="backhand",
     version=VERSION,
     title="Backhand",
@@ -41,8 +43,9 @@ GAME = GameType(
     bots=BOTS,
     # *Measured* over 9,697 decisions: what search:96 gains by one, for 1, 2 and 3, in thousandths of a return:
     # -2.9 ± 5.5, -0.8 ± 3.8, -0.8 ± 1.4. `planner` plays best.
-    caution=3.0,
+    z_threshold=3.0,
     seat_names=text.SEAT_NAMES,
     consistent=observation.consistent,
     enumeration=enumeration.ENUMERATION,
+    speed_floor=9_000_000,
 )

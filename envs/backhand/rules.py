@@ -9,7 +9,7 @@ import numpy.typing as npt
 from ..backhand_series import rules as series
 from ..backhand_series.state import Method, Verdict
 from ..backhand_series.stub import open_deck
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .state import Options, State
 
 start = series.start_one_seat

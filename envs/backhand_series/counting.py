@@ -15,22 +15,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .dealer import dealer_total
 from .observation import DealerObservation, HandObservation
-from .state import (
-    ACE,
-    LIMIT,
-    MAX_DRAWS,
-    PLAY_FROM,
-    PUSH_FROM,
-    SHOW_CARDS,
-    TEN,
-    AceRule,
-    HandOptions,
-    HandType,
-    Method,
-)
+from .state import ACE, LIMIT, MAX_DRAWS, PLAY_FROM, PUSH_FROM, SHOW_CARDS, TEN, AceRule, HandOptions, HandType, Method
 
 Counts = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core.kernel import kernel
-from ..core.parts import Enumeration
+from ..core.compile.interfaces import Enumeration
+from ..core.compile.kernel import kernel
 from .rules import is_push_hand
 from .state import ACE, LIMIT, MAX_DRAWS, SHOW_CARDS, TEN, DealerState, HandOptions, HandState, Method, Verdict
 from .stub import value

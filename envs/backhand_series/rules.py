@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core.kernel import kernel
-from ..core.parts import CHANCE, OVER
+from ..core.compile.interfaces import CHANCE, OVER
+from ..core.compile.kernel import kernel
 from .state import (
     ACE,
     BACKHAND,

@@ -9,8 +9,8 @@ from typing import Annotated, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..core.options import option
-from ..core.record import field
+from ..core.rules.options import option
+from ..core.rules.record import field
 
 PACK = 52  # §1.1
 ACE, TEN = 1, 10  # values, §1.1

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .state import ACE, PACK, TEN, HandState
 
 

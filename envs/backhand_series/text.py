@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from ..core import cards
-from ..core.table import Pile, Table, laid_out, pile, place
+from ..core.rules import cards
+from ..core.rules.table import Pile, Table, laid_out, pile, place
 from .state import ACTION_NAMES, DealerState, HandOptions, HandState, HandType, Method, Verdict
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core.cards import count_bits
-from ..core.kernel import kernel
-from ..core.parts import Bot
+from ..core.compile.interfaces import Bot
+from ..core.compile.kernel import kernel
+from ..core.rules.cards import count_bits
 from . import endgame
 from .groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES, points
 from .observation import Observation

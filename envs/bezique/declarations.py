@@ -6,8 +6,8 @@ in which it has scored, so it is 0 for a card in the closed hand.
 
 from __future__ import annotations
 
-from ..core.cards import count_bits
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
+from ..core.rules.cards import count_bits
 from .drawing import held_types
 from .groups import (
     BEZIQUE_TYPES,

@@ -3,7 +3,7 @@ seat knows of the other's, and of the stock (§1.3, §4)."""
 
 from __future__ import annotations
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .state import DRAWING, NONE, STOCK, Options, State, TurnUp
 
 

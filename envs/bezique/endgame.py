@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core.cards import count_bits
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
+from ..core.rules.cards import count_bits
 from .observation import Observation
 from .pack import beats
 from .prospects import NOTHING, shown, trump_of

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core import rng
-from ..core.kernel import kernel
-from ..core.marks import marks, one_marked
-from ..core.record import field
+from ..core.compile.kernel import kernel
+from ..core.rules import rng
+from ..core.rules.marks import marks, one_marked
+from ..core.rules.record import field
 from .declarations import declared, entry, may_declare, with_copies_exchanged
 from .drawing import drop, in_last_eight, take, top_shown
 from .groups import most_points
@@ -30,7 +30,8 @@ from .state import (
     State,
 )
 
-# Where a seat sees a card, in the order by which copies are numbered anew; at last, that a redrawn world has placed it
+# Where a seat sees a card, in the order by which copies are numbered anew; at last, that a redrawn determinization has
+# placed it
 _MINE, _LED, _TAKEN, _PILES, _TURN_UP, _TOP, _LAID, _HIDDEN, _DRAWN = 0, 1, 2, 4, 6, 7, 8, 9, 10
 _MOST_TRIES = 1 << 24
 """Hands drawn until one agrees with who was asked to declare. Few are needed, and the rarest declaration that may have
@@ -139,7 +140,8 @@ def show_mine(state: State, seat: int, out: Observation) -> None:
         kind = card >> 1
         slot = int(kind == previous)
         out.hand[kind, slot] = 1
-        show_kinds(out.scored[kind, slot], int(state.scored[card]))
+        if int(state.scored[card]):
+            show_kinds(out.scored[kind, slot], int(state.scored[card]))
         previous = kind
 
 
@@ -152,22 +154,22 @@ def show_other(options: Options, state: State, other: int, out: Observation) -> 
     face_up = int(options.melds_face_up)
     previous = NONE
     for index in range(int(state.held[other])):
-        # Without branches, which would be taken at random: a closed card adds nothing.
         card = int(state.hand[other, index])
         kind, scored = card >> 1, int(state.scored[card])
         laid = int(scored != 0)
         out.opponent_hand[kind] += everything | (laid & ~face_up & 1)
-        slot = laid & int(kind == previous) & face_up
-        out.opponent_laid[kind, slot] |= laid & face_up
-        show_kinds(out.opponent_scored[kind, slot], scored * face_up)
-        previous = kind if laid else NONE
+        if laid & face_up:
+            slot = int(kind == previous)
+            out.opponent_laid[kind, slot] = 1
+            show_kinds(out.opponent_scored[kind, slot], scored)
+            previous = kind
 
 
 @kernel
 def show_kinds(out: npt.NDArray[np.uint8], scored: int) -> None:
-    """Add the bits of `scored` as numbers."""
+    """Write the bits of `scored` as numbers."""
     for column in range(NUM_KINDS):
-        out[column] |= scored >> column & 1
+        out[column] = scored >> column & 1
 
 
 @kernel
@@ -178,9 +180,9 @@ def mark(out: npt.NDArray[np.uint8], card: int) -> None:
 
 @kernel
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
-    """A world drawn evenly from all that agree with what `seat` knows: its own cards, every card played, laid down,
-    turned up or drawn openly, whether the winner of the latest trick was asked to declare, and in the last eight tricks
-    therefore everything. §4
+    """A determinization drawn evenly from all that agree with what `seat` knows: its own cards, every card played, laid
+    down, turned up or drawn openly, whether the winner of the latest trick was asked to declare, and in the last eight
+    tricks therefore everything. §4
 
     Nobody can tell the copies of a card apart, so those that are not the seat's own are numbered anew, by where they
     lie.

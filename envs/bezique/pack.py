@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .state import SEVEN, TEN, Endgame
 
 

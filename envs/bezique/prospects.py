@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core.cards import count_bits
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
+from ..core.rules.cards import count_bits
 from . import groups
 from .declarations import eligible
 from .groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core.kernel import kernel
-from ..core.parts import CHANCE, OVER
+from ..core.compile.interfaces import CHANCE, OVER
+from ..core.compile.kernel import kernel
 from .declarations import copies, entry, may_declare, same_partners
 from .drawing import draw_stock, draw_turn_up, drop, held_types, in_last_eight, reveal, take, take_openly, top_type
 from .groups import kind_of, member, members, most_points, points

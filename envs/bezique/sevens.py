@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .state import DECLARE_SEVEN, EXCHANGE_SEVEN, IN_SEVEN, NONE, Options, SevenRule, State
 
 

@@ -12,8 +12,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core.options import option
-from ..core.record import field
+from ..core.rules.options import option
+from ..core.rules.record import field
 
 # Cards (§1.1)
 NUM_CARDS, NUM_TYPES = 64, 32

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..core.table import FACE_DOWN, Pile, Place, Table, laid_out, pile, place
+from backalley.console.errors import InvalidValue
+
+from ..core.rules.table import FACE_DOWN, Pile, Place, Table, laid_out, pile, place
 from .drawing import in_last_eight, top_shown
 from .state import (
     BEZIQUE,
@@ -48,7 +50,7 @@ def card_number(name: str) -> int:
     try:
         return NUMBERS[name.strip().lower()]
     except KeyError:
-        raise ValueError(
+        raise InvalidValue(
             f"There is no card {name!r}; a card is a rank of {RANKS}, a "
             f"suit of {SUITS} and its copy, a or b, such as QSa or 7Cb."
         ) from None

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from ..backhand_series import counting, players
 from ..backhand_series.counting import Stakes
-from ..core.kernel import kernel
-from ..core.parts import Bot
+from ..core.compile.interfaces import Bot
+from ..core.compile.kernel import kernel
 from .observation import Observation
 from .state import Options
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ..backhand_series import observation as series
 from ..backhand_series.state import STAND
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .state import Options, State
 
 

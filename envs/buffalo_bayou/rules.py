@@ -10,7 +10,7 @@ from ..backhand_series import dealer
 from ..backhand_series import rules as series
 from ..backhand_series.state import PUSH
 from ..backhand_series.stub import open_deck
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .state import Options, State
 
 start = series.start_one_seat

@@ -1,1 +1,1 @@
-"""What every game is built from; nothing in here names a game."""
+"""The base of every game; nothing in here names a game."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core import cards, tricks
-from ..core.cards import BIG_JOKER
-from ..core.kernel import kernel
-from ..core.parts import Bot
-from ..core.tricks import JOKERS_HIGH
+from ..core.compile.interfaces import Bot
+from ..core.compile.kernel import kernel
+from ..core.rules import cards, tricks
+from ..core.rules.cards import BIG_JOKER
+from ..core.rules.tricks import JOKERS_HIGH
 from .observation import Observation, card_shown
 from .reading import Table, above, nearest_bid, needed, seen_table
 from .state import BOARD, PACK, PACK_SIZE, PLAY, RAINBOW, Options

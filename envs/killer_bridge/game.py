@@ -7,10 +7,11 @@ everybody's highest trump. The rules are README.md.
 
 from __future__ import annotations
 
-from ..core import trick_hand
-from ..core.base import GameType, Preset
-from ..core.parts import Kernels
-from ..core.symmetry import Suits
+from ..core.compile.interfaces import Kernels
+from ..core.game.declaration import Preset
+from ..core.game.game import GameType
+from ..core.rules import trick_hand
+from ..core.rules.symmetry import Suits
 from . import VERSION, observation, rules, text
 from .bot import BOTS
 from .observation import Observation, named_suits
@@ -19,6 +20,7 @@ from .scoring import reward_range
 from .state import NUM_ACTIONS, PACK_SIZE, PLAY, Options, State, check, pays_points
 
 GAME = GameType(
+    module=__name__,
     name="killer_bridge",
     version=VERSION,
     title="Killer Back Alley Bridge Substitute",
@@ -60,4 +62,5 @@ GAME = GameType(
     open_info=rules.open_info,
     leaf_value=rules.leaf_value,
     suits=Suits(named_suits, actions=((PLAY, PACK_SIZE),)),
+    speed_floor=6_000_000,
 )

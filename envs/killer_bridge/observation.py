@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core import cards, trick_hand, tricks
-from ..core.kernel import kernel
-from ..core.marks import marks, my_turn, one_marked
-from ..core.record import field
-from ..core.trick_hand import (
+from ..core.compile.kernel import kernel
+from ..core.rules import cards, trick_hand, tricks
+from ..core.rules.marks import marks, my_turn, one_marked
+from ..core.rules.record import field
+from ..core.rules.trick_hand import (
     LEAST_SCORE,
     SCORE_UNIT,
     left_of,

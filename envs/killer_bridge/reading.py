@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core import cards, tricks
-from ..core.kernel import kernel
-from ..core.trick_hand import marked_cards, marked_place
+from ..core.compile.kernel import kernel
+from ..core.rules import cards, tricks
+from ..core.rules.trick_hand import marked_cards, marked_place
 from .observation import Observation, card_shown, played_by
 from .state import PACK, Options
 

@@ -8,28 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core import cards, trick_hand, tricks
-from ..core.cards import BIG_JOKER, LITTLE_JOKER
-from ..core.kernel import kernel
-from ..core.parts import CHANCE, OVER
-from ..core.trick_hand import left_of
-from ..core.tricks import NO_TRUMP
+from ..core.compile.interfaces import CHANCE, OVER
+from ..core.compile.kernel import kernel
+from ..core.rules import cards, trick_hand, tricks
+from ..core.rules.cards import BIG_JOKER, LITTLE_JOKER
+from ..core.rules.trick_hand import left_of
+from ..core.rules.tricks import NO_TRUMP
 from .schedule import size_of_hand
 from .scorecard import scorecard, write_line
 from .scoring import bid_value, hand_points, paid, sips_of, total_score, winners
-from .state import (
-    BOARD,
-    NO_BID,
-    NO_CARD,
-    PACK,
-    PACK_SIZE,
-    PLAY,
-    RAINBOW,
-    Options,
-    State,
-    num_hands,
-    pays_points,
-)
+from .state import BOARD, NO_BID, NO_CARD, PACK, PACK_SIZE, PLAY, RAINBOW, Options, State, num_hands, pays_points
 
 
 @kernel

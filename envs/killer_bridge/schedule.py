@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .state import LARGEST_HAND, PACK_SIZE, Length, Options, largest_hand, num_hands
 
 

@@ -9,7 +9,7 @@ import functools
 import operator
 from typing import NamedTuple
 
-from ..core.kernel import kernel, uncompiled
+from ..core.compile.kernel import kernel, uncompiled
 from .schedule import size_of_hand
 from .scoring import hand_points, sips_of
 from .state import Options, State

@@ -5,7 +5,7 @@ The § marks are README.md's paragraphs.
 
 from __future__ import annotations
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .schedule import hand_sizes
 from .state import BOARD, RAINBOW, Length, LinearPenalty, Options, Scoring, SipRule, State, pays_points
 

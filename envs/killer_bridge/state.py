@@ -11,11 +11,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core import trick_hand
-from ..core.kernel import kernel, uncompiled
-from ..core.options import OptionError, option
-from ..core.record import field
-from ..core.trick_hand import RANDOM_DEALER, TrickHand, per_seat
+from ..core.compile.kernel import kernel, uncompiled
+from ..core.rules import trick_hand
+from ..core.rules.options import OptionError, option
+from ..core.rules.record import field
+from ..core.rules.trick_hand import RANDOM_DEALER, TrickHand, per_seat
 
 PACK_SIZE = 54  # 52 cards and two jokers (§1.1)
 PACK = (1 << PACK_SIZE) - 1  # all of them as a set

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core.kernel import kernel
-from ..core.trick_hand import SCORE_UNIT
+from ..core.compile.kernel import kernel
+from ..core.rules.trick_hand import SCORE_UNIT
 from .observation import Observation
 from .reading import MARGIN, Table, seen_table
 from .schedule import size_of_hand

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..core import cards
-from ..core.cards import BIG_JOKER, LITTLE_JOKER, list_set
-from ..core.table import Pile, Place, Table, laid_out, pile, place
-from ..core.tricks import NO_TRUMP
+from ..core.rules import cards
+from ..core.rules.cards import BIG_JOKER, LITTLE_JOKER, list_set
+from ..core.rules.table import Pile, Place, Table, laid_out, pile, place
+from ..core.rules.tricks import NO_TRUMP
 from .scorecard import ScorecardLine, scorecard
 from .state import BOARD, NO_BID, NO_CARD, PACK_SIZE, PLAY, RAINBOW, Options, State, num_hands
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core import cards, tricks
-from ..core.kernel import kernel
-from ..core.tricks import JOKERS_HIGH
+from ..core.compile.kernel import kernel
+from ..core.rules import cards, tricks
+from ..core.rules.tricks import JOKERS_HIGH
 from .observation import Observation, card_shown
 from .reading import MARGIN, Table, above, needed, seen_table
 from .scoring import BOARD_BONUS, MADE_POINTS, RAINBOW_BONUS, bid_value

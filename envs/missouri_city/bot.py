@@ -10,8 +10,8 @@ import numpy.typing as npt
 from ..backhand_series import counting, players
 from ..backhand_series.counting import Numbers, Stakes
 from ..backhand_series.state import ACE, BACKHAND, HIT, LIMIT, PUSH, STAND, TEN, Method, Verdict
-from ..core.kernel import kernel
-from ..core.parts import Bot
+from ..core.compile.interfaces import Bot
+from ..core.compile.kernel import kernel
 from .match import is_replayed, match_value
 from .observation import Observation
 from .state import Options

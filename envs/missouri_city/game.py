@@ -7,8 +7,9 @@ The rules are README.md, §3, on top of Backhand's and Buffalo Bayou's; what the
 from __future__ import annotations
 
 from ..backhand_series.state import NUM_ACTIONS, PACK
-from ..core.base import GameType, Preset
-from ..core.parts import Kernels
+from ..core.compile.interfaces import Kernels
+from ..core.game.declaration import Preset
+from ..core.game.game import GameType
 from . import VERSION, observation, rules, text
 from .bot import BOTS
 from .observation import Observation
@@ -16,6 +17,7 @@ from .positions import ENUMERATION
 from .state import DealtFirst, Options, State
 
 GAME = GameType(
+    module=__name__,
     name="missouri_city",
     version=VERSION,
     title="Missouri City Backhand",
@@ -46,11 +48,12 @@ GAME = GameType(
     bots=BOTS,
     # *Measured* over 9,859 decisions: what search:96 gains by one, for 1, 2 and 3, in thousandths of a return:
     # -1.9 ± 2.1, -1.5 ± 1.6, -0.3 ± 0.5. `planner` counts the stub to the end.
-    caution=3.0,
+    z_threshold=3.0,
     num_start_outcomes=lambda options: 2 if options.dealt_first == DealtFirst.RANDOM else 1,
     seat_names=text.SEAT_NAMES,
     leaf_value=rules.leaf_value,
     enumeration=ENUMERATION,
     enumeration_split=None,
     consistent=observation.consistent,
+    speed_floor=9_000_000,
 )

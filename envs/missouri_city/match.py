@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .state import MOST_DEALS, Options, Stalemate
 
 DECIDED = 0.66

@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from ..backhand_series import observation as series
 from ..backhand_series.state import STAND, per_seat
-from ..core.kernel import kernel
-from ..core.marks import one_marked
-from ..core.record import field
+from ..core.compile.kernel import kernel
+from ..core.rules.marks import one_marked
+from ..core.rules.record import field
 from .state import MOST_DEALS, Options, State
 
 

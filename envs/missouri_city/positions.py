@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..backhand_series import enumeration as series
-from ..core.kernel import kernel
-from ..core.parts import Enumeration
+from ..core.compile.interfaces import Enumeration
+from ..core.compile.kernel import kernel
 from .state import Options, State
 
 

@@ -12,8 +12,8 @@ from ..backhand_series import dealer
 from ..backhand_series import rules as series
 from ..backhand_series.state import PUSH, STAND, Method, Verdict
 from ..backhand_series.stub import open_deck
-from ..core.kernel import kernel
-from ..core.parts import CHANCE, OVER
+from ..core.compile.interfaces import CHANCE, OVER
+from ..core.compile.kernel import kernel
 from .match import is_replayed, match_value
 from .state import NOBODY, UNSUCCESSFUL, DealtFirst, Options, State
 

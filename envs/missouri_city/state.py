@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backhand_series import state as series
-from ..core.options import option
-from ..core.record import field
+from ..core.rules.options import option
+from ..core.rules.record import field
 
 NOBODY = -1
 MOST_DEALS = 100  # of one game; the hundredth stalemate is a draw, §3.6

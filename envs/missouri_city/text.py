@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from ..backhand_series import text as series
-from ..core.parts import CHANCE
-from ..core.table import Table
+from ..core.compile.interfaces import CHANCE
+from ..core.rules.table import Table
 from .state import Options, State
 
 SEAT_NAMES = ("green", "red")

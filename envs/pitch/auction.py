@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .state import LEAST_BID, AllPass, Joker, Options
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core import tricks
-from ..core.cards import count_bits
-from ..core.kernel import kernel
-from ..core.parts import Bot
-from ..core.trick_hand import SCORE_UNIT, marked_cards, marked_place
-from ..core.tricks import NO_TRUMP
+from ..core.compile.interfaces import Bot
+from ..core.compile.kernel import kernel
+from ..core.rules import tricks
+from ..core.rules.cards import count_bits
+from ..core.rules.trick_hand import SCORE_UNIT, marked_cards, marked_place
+from ..core.rules.tricks import NO_TRUMP
 from .auction import top_bid
 from .observation import Observation
 from .points import jack_of, joker_strength, low_card, pips, wins_by_auction

@@ -6,16 +6,18 @@ The partnership bidding version to 21; alone from three to seven players, and wi
 
 from __future__ import annotations
 
-from ..core import trick_hand
-from ..core.base import GameType, Preset
-from ..core.parts import Kernels
-from ..core.symmetry import Suits
+from ..core.compile.interfaces import Kernels
+from ..core.game.declaration import Preset
+from ..core.game.game import GameType
+from ..core.rules import trick_hand
+from ..core.rules.symmetry import Suits
 from . import VERSION, observation, rules, text
 from .bot import BOTS
 from .observation import Observation
 from .state import HAND, NAME, NUM_ACTIONS, NUM_CARDS, PLAY, Options, State, check, pack_size, side_of
 
 GAME = GameType(
+    module=__name__,
     name="pitch",
     version=VERSION,
     title="Pitch",
@@ -55,4 +57,5 @@ GAME = GameType(
     info=rules.info,
     leaf_value=rules.leaf_value,
     suits=Suits(rules.named_suits, actions=((PLAY, NUM_CARDS), (NAME, 4))),
+    speed_floor=8_000_000,
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core import cards, trick_hand, tricks
-from ..core.kernel import kernel
-from ..core.marks import marks, my_turn, one_marked
-from ..core.record import field
-from ..core.trick_hand import (
+from ..core.compile.kernel import kernel
+from ..core.rules import cards, trick_hand, tricks
+from ..core.rules.marks import marks, my_turn, one_marked
+from ..core.rules.record import field
+from ..core.rules.trick_hand import (
     SCORE_UNIT,
     left_of,
     mark_cards,
@@ -20,7 +20,7 @@ from ..core.trick_hand import (
     per_seat,
     trick_agrees,
 )
-from ..core.tricks import NO_TRUMP
+from ..core.rules.tricks import NO_TRUMP
 from .auction import may_bid, may_pass, top_bid
 from .points import MOST_PIPS
 from .state import (

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core import tricks
-from ..core.cards import count_bits
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
+from ..core.rules import tricks
+from ..core.rules.cards import count_bits
 from .auction import top_bid
 from .state import JOKER, NOBODY, GameEnd, GameTie, Joker, Mode, Options
 

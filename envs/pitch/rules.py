@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core import trick_hand, tricks
-from ..core.kernel import kernel
-from ..core.parts import CHANCE, OVER
-from ..core.trick_hand import left_of
-from ..core.tricks import NO_TRUMP
+from ..core.compile.interfaces import CHANCE, OVER
+from ..core.compile.kernel import kernel
+from ..core.rules import trick_hand, tricks
+from ..core.rules.trick_hand import left_of
+from ..core.rules.tricks import NO_TRUMP
 from .auction import is_asked, may_bid, may_pass, top_bid
 from .points import (
     chance_to_win,

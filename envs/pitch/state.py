@@ -11,12 +11,12 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core import trick_hand
-from ..core.cards import LITTLE_JOKER
-from ..core.kernel import kernel
-from ..core.options import OptionError, option
-from ..core.record import field
-from ..core.trick_hand import RANDOM_DEALER, TrickHand, per_seat
+from ..core.compile.kernel import kernel
+from ..core.rules import trick_hand
+from ..core.rules.cards import LITTLE_JOKER
+from ..core.rules.options import OptionError, option
+from ..core.rules.record import field
+from ..core.rules.trick_hand import RANDOM_DEALER, TrickHand, per_seat
 
 MOST_PLAYERS = 7  # alone (§2)
 HAND = 6  # cards dealt to each player, and tricks of a hand (§1.1)

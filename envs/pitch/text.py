@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from ..core import cards
-from ..core.cards import list_set
-from ..core.table import Place, Table, laid_out, pile, place
-from ..core.tricks import NO_TRUMP
+from ..core.rules import cards
+from ..core.rules.cards import list_set
+from ..core.rules.table import Place, Table, laid_out, pile, place
+from ..core.rules.tricks import NO_TRUMP
 from .points import pips
-from .state import (
-    BID,
-    BIDDING,
-    JOKER,
-    LEAST_BID,
-    NAME,
-    NOBODY,
-    PASS,
-    PLAY,
-    Mode,
-    Options,
-    State,
-    Teams,
-    pack_size,
-)
+from .state import BID, BIDDING, JOKER, LEAST_BID, NAME, NOBODY, PASS, PLAY, Mode, Options, State, Teams, pack_size
 
 SUITS = ("clubs", "diamonds", "hearts", "spades")
 POINTS = ("High", "Low", "Jack", "Game", "Joker")

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core import rng
-from ..core.kernel import kernel
-from ..core.parts import Bot
-from ..core.pokerhands import SUIT
-from .around import low_around, ordered_around, strong_around
+from ..core.compile.interfaces import Bot
+from ..core.compile.kernel import kernel
+from ..core.rules import rng
+from ..core.rules.pokerhands import SUIT
+from .bots.around import low_around, ordered_around, strong_around
+from .bots.chances import CHANCES
+from .bots.exchanges import low_discard, misere_discard, simple_discard, strong_discard
+from .bots.misere_chances import MISERE_CHANCES
+from .bots.splits import Split
 from .card_sets import TOP_RANK, held
-from .chances import CHANCES
-from .exchanges import low_discard, misere_discard, simple_discard, strong_discard
-from .misere_chances import MISERE_CHANCES
 from .observation import Observation
-from .splits import Split
 from .state import ASSIGN, PACK, SLOTS, STAND, Options
 
 

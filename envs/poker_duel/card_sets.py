@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core.cards import count_bits
-from ..core.kernel import kernel
-from ..core.pokerhands import SUIT
+from ..core.compile.kernel import kernel
+from ..core.rules.cards import count_bits
+from ..core.rules.pokerhands import SUIT
 
 TOP_RANK = np.array([max(0, ranks.bit_length() - 1) for ranks in range(SUIT + 1)], np.int64)
 """The highest rank of each set of ranks."""

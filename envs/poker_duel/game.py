@@ -7,15 +7,19 @@ are README.md.
 
 from __future__ import annotations
 
-from ..core.base import GameType, Preset
-from ..core.parts import Kernels, Plans
-from ..core.symmetry import Suits, no_suits
-from . import VERSION, classes, imagining, observation, planning, rules, slots, text
+from ..core.compile.interfaces import Kernels, Plans
+from ..core.game.declaration import Preset
+from ..core.game.game import GameType
+from ..core.rules.symmetry import Suits, no_suits
+from . import VERSION, observation, rules, slots, text
 from .bot import BOTS
+from .bots import imagining
 from .observation import Observation
+from .plans import features, planning
 from .state import HAND, NUM_ACTIONS, SLOTS, FirstDealer, Options, State, check
 
 GAME = GameType(
+    module=__name__,
     name="poker_duel",
     version=VERSION,
     title="Poker Duel",
@@ -53,19 +57,20 @@ GAME = GameType(
     suits=Suits(no_suits, actions=((0, 52),)),
     leaf_value=rules.leaf_value,
     imagine=imagining.imagine,
-    # Of exchanges; splits have the caution of plans. *Measured*, mean return of search:96 against `strong` over the
-    # same 400 deals: +0.125 with a caution of 1 in exchanges, +0.142 with one of 3, by which they are left to `strong`
-    # (+0.018 ± 0.020 apart). In misère nothing is planned, and 1 and 2 came to -0.018 ± 0.038 and 0.000 ± 0.037 against
-    # `misere`.
-    caution=3.0,
+    # Of exchanges; splits have the z_threshold of plans. *Measured*, mean return of search:96 against `strong` over the
+    # same 400 deals: +0.125 with a z_threshold of 1 in exchanges, +0.142 with one of 3, by which they are left to
+    # `strong` (+0.018 ± 0.020 apart). In misère nothing is planned, and 1 and 2 came to -0.018 ± 0.038 and 0.000 ±
+    # 0.037 against `misere`.
+    z_threshold=3.0,
     plans=Plans(
         parts=SLOTS,
         steps=HAND,
         act=planning.act,
         candidates=planning.candidates,
         restart=slots.restart,
-        look=classes.look,
-        values=classes.bot_values,
-        refuses=classes.refuses,
+        look=features.look,
+        values=features.bot_values,
+        refuses=features.refuses,
     ),
+    speed_floor=8_000_000,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .game_chances import GAME_CHANCES
 from .state import Options
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core import pokerhands, rng
-from ..core.kernel import kernel
-from ..core.marks import marks, one_marked
-from ..core.record import field
+from ..core.compile.kernel import kernel
+from ..core.rules import pokerhands, rng
+from ..core.rules.marks import marks, one_marked
+from ..core.rules.record import field
 from .card_sets import held
 from .slots import discarded, fought, offer_cards, placed, slot_cards, slot_strength, stock_left
 from .state import ARRANGE, ASSIGN, HAND, PACK, SLOT, SLOTS, STAND, STOCK, SUDDEN_STOCK, Options, State

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core import pokerhands
-from ..core.kernel import kernel
-from ..core.parts import CHANCE, OVER
+from ..core.compile.interfaces import CHANCE, OVER
+from ..core.compile.kernel import kernel
+from ..core.rules import pokerhands
 from .match import game_points, match_value
 from .slots import discarded, offer_cards, placed, slot_strength, stock_left
 from .state import (

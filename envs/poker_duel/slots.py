@@ -5,8 +5,8 @@ The § marks are README.md's paragraphs.
 
 from __future__ import annotations
 
-from ..core import pokerhands
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
+from ..core.rules import pokerhands
 from .state import ARRANGE, HAND, SLOTS, STOCK, SUDDEN_STOCK, Options, State
 
 

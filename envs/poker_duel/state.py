@@ -8,8 +8,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core.options import OptionError, option
-from ..core.record import field
+from ..core.rules.options import OptionError, option
+from ..core.rules.record import field
 
 HAND = 15  # cards dealt to each player (§1.3)
 SLOT = 5  # cards in a poker hand, and in a sudden-death hand (§1.4)

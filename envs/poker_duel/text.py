@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..core import cards, pokerhands
-from ..core.table import Pile, Place, Table, laid_out, pile, place
+from ..core.rules import cards, pokerhands
+from ..core.rules.table import Pile, Place, Table, laid_out, pile, place
 from .slots import discarded, fought, placed, slot_strength, stock_left
 from .state import ARRANGE, ASSIGN, HAND, SLOT, SLOTS, STAND, Episode, Options, State
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from ..core.kernel import kernel
-from ..core.parts import CHANCE, OVER
+from ..core.compile.interfaces import CHANCE, OVER
+from ..core.compile.kernel import kernel
 from .bets import credit, limit
 from .state import (
     BROKEN,

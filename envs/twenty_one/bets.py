@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .state import BET_HALF, BET_MIN, BET_POT, BET_QUARTER, LARGEST_MONEY, WHOLE, Options, State
 
 

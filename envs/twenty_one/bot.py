@@ -7,8 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from ..core.kernel import kernel
-from ..core.parts import Bot
+from ..core.compile.interfaces import Bot
+from ..core.compile.kernel import kernel
 from . import odds
 from .observation import Observation, money, money_scale
 from .state import (

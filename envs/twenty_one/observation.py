@@ -7,10 +7,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from ..core import rng
-from ..core.kernel import kernel
-from ..core.marks import marks, one_marked
-from ..core.record import field
+from ..core.compile.kernel import kernel
+from ..core.rules import rng
+from ..core.rules.marks import marks, one_marked
+from ..core.rules.record import field
 from .bank import ends_bank, round_cap
 from .bets import limit
 from .state import (
@@ -40,18 +40,19 @@ from .state import (
     State,
 )
 from .stock import sees
-from .trades import first_card_trades, is_fifteen, is_five_figures
-from .valuation import best_total, is_royal, low_total, must_stop_at_21, royal_counts
+from .trades import counts_fifteen, first_card_trades, is_five_figures
+from .valuation import best_of, best_total, counted, is_royal, low_total, must_stop_at_21, royal_counts
 
 LOGARITHMS = np.array([math.log1p(coins) for coins in range(4096)])
 """Of everyday amounts; a table is several times as fast as the function."""
 
 TRIES = 64
-"""Worlds drawn until one agrees with all that is known; beyond that the last is mended by exchanging cards."""
+"""Determinizations drawn until one agrees with all that is known; beyond that the last is mended by exchanging
+cards."""
 MIXING = 128
-"""Exchanges made in a mended world, so that it does not betray how it was mended."""
+"""Exchanges made in a mended determinization, so that it does not betray how it was mended."""
 MOST_EXCHANGES = 1_000_000
-"""A world that takes more to mend contradicts the rules: an error here."""
+"""A determinization that takes more to mend contradicts the rules: an error here."""
 WORSENING = 16
 """While mending, one exchange in so many is kept although it makes things worse, so that no position is a dead end."""
 
@@ -162,22 +163,21 @@ def observe_cards(options: Options, state: State, seat: int, out: Observation) -
         out.hand[hand[index]] = 1
     for index in range(int(state.count[banker])):
         card = int(state.cards[banker, index])
-        if int(state.known[card]) == EVERYBODY:
-            out.banker_cards[card] = 1
+        out.banker_cards[card] = int(int(state.known[card]) == EVERYBODY)
     for index in range(int(state.discarded)):
         card = int(state.discards[index])
-        if sees(state, seat, card):
-            out.discards[card] = 1
+        out.discards[card] = int(sees(state, seat, card))
     if count == 0:
         return
     out.first_card[hand[0]] = 1
-    out.total[0] = low_total(options, hand, count) / TARGET
-    out.total[1] = best_total(options, hand, count) / TARGET
+    low, has_chantal = counted(options, hand, count)
+    out.total[0] = low / TARGET
+    out.total[1] = best_of(low, has_chantal) / TARGET
     if count == 1:
         out.trades[0] = int(first_card_trades(options, int(hand[0]), int(state.after_seven[seat]) == 1))
     else:
         out.trades[1] = int(options.trade_five_figures and is_five_figures(hand, count))
-        out.trades[2] = int(options.trade_fifteen and is_fifteen(options, hand, count))
+        out.trades[2] = int(options.trade_fifteen and counts_fifteen(options, low, has_chantal))
 
 
 # Hidden cards. A place is a number: `seat * MOST_CARDS + index` in a hand, from DISCARDS on in the discards, from STOCK
@@ -191,21 +191,21 @@ STOCK = DISCARDS + NUM_CARDS
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
     """§2: deal all cards that `seat` cannot place anew to the places that are hidden from it.
 
-    Every world that agrees with what the seat knows is equally likely. That is: the cards it has seen; discards that it
-    saw before they were shuffled lie in no place filled before that; a hand that was played on was no royal, not bust,
-    and not 21 where that ends a turn; the banker's silence. A chosen stand and the one on 21 are announced alike.
-    Should TRIES worlds contradict that, the last of them is mended, and the worlds are nearly equally likely. Not kept:
-    what silence said of a card shuffled since.
+    Every determinization that agrees with what the seat knows is equally likely. That is: the cards it has seen;
+    discards that it saw before they were shuffled lie in no place filled before that; a hand that was played on was no
+    royal, not bust, and not 21 where that ends a turn; the banker's silence. A chosen stand and the one on 21 are
+    announced alike. Should TRIES determinizations contradict that, the last of them is mended, and the determinizations
+    are nearly equally likely. Not kept: what silence said of a card shuffled since.
     """
     places = np.empty(NUM_CARDS, np.int64)
     unseen = np.empty(NUM_CARDS, np.int64)
     origins = np.empty(NUM_CARDS, np.int64)
     marks = np.empty(NUM_CARDS, np.int64)
     size = hidden_places(options, state, seat, places, unseen, origins, marks)
-    key = draw_world(state, seat, key, places, unseen, origins, size)
+    key = draw_determinization(state, seat, key, places, unseen, origins, size)
     tries = 1
     while contradictions(options, state, seat, places, marks, size) > 0 and tries < TRIES:
-        key = draw_world(state, seat, key, places, unseen, origins, size)
+        key = draw_determinization(state, seat, key, places, unseen, origins, size)
         tries += 1
     mend(options, state, seat, key, places, origins, marks, size)
     for index in range(size):
@@ -290,7 +290,7 @@ def put(state: State, place: int, card: int) -> None:
 
 
 @kernel
-def draw_world(
+def draw_determinization(
     state: State,
     seat: int,
     key: np.uint64,
@@ -322,7 +322,7 @@ def draw_world(
 def contradictions(
     options: Options, state: State, seat: int, places: npt.NDArray[np.int64], marks: npt.NDArray[np.int64], size: int
 ) -> int:
-    """How far the world is from agreeing with the course of the round; 0 where it agrees."""
+    """How far the determinization is from agreeing with the course of the round; 0 where it agrees."""
     found = 0
     for owner in range(options.num_players):
         if owner != seat and (state.status[owner] == ACT or state.status[owner] == STOOD):

@@ -5,7 +5,7 @@ Heads-up, from a whole pack, for one coin that is bet before the first card is k
 composition: how many they hold of each of seven kinds of cards. 254 compositions are not bust. Without trades all is
 exact; with them, the cards traded away are taken to be in the pack still.
 
-    python -m backalley.envs.twenty_one.odds
+    backalley dev odds twenty_one
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from backalley.console.errors import InvalidValue
+
+from ..core.game.game import Game
 from .state import BUST, CHANTAL, CHANTAL_EXTRA, FIFTEEN, FIGURES_TRADED, NUM_CARDS, POINTS, TARGET
 
 Numbers = npt.NDArray[np.float64]
@@ -176,21 +179,21 @@ def first_cards(found: Answer) -> dict[str, float]:
     return {kind: float(found.value[ALL.next[0, number]]) for number, kind in enumerate(KINDS)}
 
 
-def _main() -> None:
+def text(game: Game) -> str:
+    """All of it in lines. Raises ValueError in a sentence for other options than the default ones."""
+    if game.changed_options:
+        raise InvalidValue("The odds of Twenty-One are those under its default options; leave the options out.")
     ends = draw_until(16)[0]
     named = {"bust": BUST_END, **{str(total): total for total in range(TARGET, 15, -1)}, "royal": ROYAL_END}
-    print("drawing to 16:", ", ".join(f"{name} {ends[end]:.6f}" for name, end in named.items()))
+    lines = [f"drawing to 16: {', '.join(f'{name} {ends[end]:.6f}' for name, end in named.items())}"]
     for threshold in range(13, 18):
         worth = ", ".join(f"{answer(banker, threshold).value[0]:+.6f}" for banker in range(14, 19))
-        print(f"punter draws to {threshold}, banker to 14..18: {worth}")
+        lines.append(f"punter draws to {threshold}, banker to 14..18: {worth}")
     for name, best in (
         ("without trades", answer(16)),
         ("with trades", answer(16, trades=True)),
         ("with trades, an eight announced", answer(16, banker_card=EIGHT_KIND, trades=True)),
     ):
         worth = ", ".join(f"{kind} {value:+.4f}" for kind, value in first_cards(best).items())
-        print(f"best answer to a banker who draws to 16, {name}: {best.value[0]:+.6f}; first cards: {worth}")
-
-
-if __name__ == "__main__":
-    _main()
+        lines.append(f"best answer to a banker who draws to 16, {name}: {best.value[0]:+.6f}; first cards: {worth}")
+    return "\n".join(lines)

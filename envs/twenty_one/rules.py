@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core.kernel import kernel
-from ..core.parts import CHANCE
+from ..core.compile.interfaces import CHANCE
+from ..core.compile.kernel import kernel
 from .bank import (
     answer,
     end_by_king,
@@ -60,7 +60,7 @@ from .state import (
 )
 from .stock import clear_round, discard_hand, give, lay_pack, restock, stack_eight
 from .trades import may_trade
-from .valuation import best_total, is_royal, low_total, must_stop_at_21, royal_counts
+from .valuation import best_of, counted, is_royal, must_stop_at_21, royal_counts
 
 # The course of the game (§1.4)
 
@@ -269,11 +269,12 @@ def judge(options: Options, state: State, seat: int) -> None:
     if count < 2:
         return
     hand = state.cards[seat]
+    low, has_chantal = counted(options, hand, count)
     if is_royal(options, hand, count) and royal_counts(options, state, seat):
         finish_hand(options, state, seat, ROYAL)
-    elif low_total(options, hand, count) > TARGET:
+    elif low > TARGET:
         finish_hand(options, state, seat, BUSTED)
-    elif best_total(options, hand, count) == TARGET and must_stop_at_21(options, state, seat):
+    elif best_of(low, has_chantal) == TARGET and must_stop_at_21(options, state, seat):
         state.status[seat] = STOOD
         end_turn(state)
 

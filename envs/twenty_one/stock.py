@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .state import EIGHT, EVERYBODY, NUM_CARDS, WAIT, Options, State
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..core.parts import OVER
-from ..core.table import FACE_DOWN, Place, Table, laid_out, pile, place
+from backalley.console.errors import InvalidValue
+
+from ..core.compile.interfaces import OVER
+from ..core.rules.table import FACE_DOWN, Place, Table, laid_out, pile, place
 from .state import DEPOSIT, MOST_SEATS, NEW_BANKER, RANKS, SUITS, Options, State
 from .stock import sees
 from .valuation import totals
@@ -40,7 +42,7 @@ def card_number(name: str) -> int:
     """The number of a card's name, in either case. Raises ValueError in a sentence when there is no such card."""
     text = name.strip().upper()
     if len(text) != 2 or text[0] not in RANKS or text[1] not in SUITS:
-        raise ValueError(
+        raise InvalidValue(
             f"There is no card {name!r}; a card is a rank of {RANKS} and a suit of {SUITS}, such as QS or TD."
         )
     return SUITS.index(text[1]) * 8 + RANKS.index(text[0])

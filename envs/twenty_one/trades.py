@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .state import EIGHT, FIFTEEN, FIGURES_TRADED, JACK, KING, SEVEN, Cards, FifteenTest, Options, State
-from .valuation import best_total, can_count
+from .valuation import best_of, counted, may_be
 
 
 @kernel
@@ -19,18 +19,27 @@ def first_card_trades(options: Options, card: int, after_seven: bool) -> bool:
 @kernel
 def is_five_figures(hand: Cards, count: int) -> bool:
     """Exactly five cards, all of them figures. §1.5"""
+    if count != FIGURES_TRADED:
+        return False
     figures = 0
-    for index in range(count):
+    for index in range(FIGURES_TRADED):
         figures += int(JACK <= int(hand[index]) & 7 <= KING)
-    return count == FIGURES_TRADED and figures == FIGURES_TRADED
+    return figures == FIGURES_TRADED
+
+
+@kernel
+def counts_fifteen(options: Options, low: int, has_chantal: bool) -> bool:
+    """Whether a hand, as `counted` gives it, counts as a fifteen. §1.5"""
+    if options.fifteen_test == FifteenTest.BEST_ONLY:
+        return best_of(low, has_chantal) == FIFTEEN
+    return may_be(FIFTEEN, low, has_chantal)
 
 
 @kernel
 def is_fifteen(options: Options, hand: Cards, count: int) -> bool:
     """Whether the hand counts as a fifteen. §1.5"""
-    if options.fifteen_test == FifteenTest.BEST_ONLY:
-        return best_total(options, hand, count) == FIFTEEN
-    return can_count(options, hand, count, FIFTEEN)
+    low, has_chantal = counted(options, hand, count)
+    return counts_fifteen(options, low, has_chantal)
 
 
 @kernel

@@ -2,53 +2,60 @@
 
 from __future__ import annotations
 
-from ..core.kernel import kernel
+from ..core.compile.kernel import kernel
 from .state import ACE, BUST, CHANTAL, CHANTAL_EXTRA, POINTS, TARGET, Cards, Options, State
 
 
 @kernel
-def holds_chantal(options: Options, hand: Cards, count: int) -> bool:
-    """Whether the hand has a card that counts as its owner likes. §1.2"""
-    held = 0
+def counted(options: Options, hand: Cards, count: int) -> tuple[int, bool]:
+    """What all totals of a hand follow from: the least of them, in which Chantal counts 1, and whether it has a card
+    that counts as its owner likes. §1.2"""
+    total, has_chantal = 0, False
     for index in range(count):
-        held += int(int(hand[index]) == CHANTAL)
-    return held > 0 and options.chantal
+        card = int(hand[index])
+        likes = card == CHANTAL and options.chantal
+        total += 1 if likes else int(POINTS[card & 7])
+        has_chantal = has_chantal or likes
+    return total, has_chantal
+
+
+@kernel
+def best_of(low: int, has_chantal: bool) -> int:
+    """The greatest possible total that is 21 or less, or BUST. §1.2"""
+    if low > TARGET:
+        return BUST
+    if has_chantal:
+        for extra in CHANTAL_EXTRA:
+            if low + extra <= TARGET:
+                return low + extra
+    return low
+
+
+@kernel
+def may_be(total: int, low: int, has_chantal: bool) -> bool:
+    """Whether `total` is one of the possible totals. §1.2"""
+    extra = total - low
+    return extra == 0 or (extra in CHANTAL_EXTRA and has_chantal)
 
 
 @kernel
 def low_total(options: Options, hand: Cards, count: int) -> int:
     """The least possible total: Chantal counts 1. §1.2"""
-    total = 0
-    for index in range(count):
-        card = int(hand[index])
-        total += 1 if card == CHANTAL and options.chantal else int(POINTS[card & 7])
-    return total
+    low, _ = counted(options, hand, count)
+    return low
 
 
 @kernel
 def best_total(options: Options, hand: Cards, count: int) -> int:
     """The greatest possible total that is 21 or less, or BUST. §1.2"""
-    total = low_total(options, hand, count)
-    if total > TARGET:
-        return BUST
-    if holds_chantal(options, hand, count):
-        for extra in CHANTAL_EXTRA:
-            if total + extra <= TARGET:
-                return total + extra
-    return total
-
-
-@kernel
-def can_count(options: Options, hand: Cards, count: int, total: int) -> bool:
-    """Whether `total` is one of the hand's possible totals. §1.2"""
-    extra = total - low_total(options, hand, count)
-    return extra == 0 or (extra in CHANTAL_EXTRA and holds_chantal(options, hand, count))
+    low, has_chantal = counted(options, hand, count)
+    return best_of(low, has_chantal)
 
 
 def totals(options: Options, hand: Cards, count: int) -> list[int]:
     """All possible totals, rising. §1.2"""
-    low = low_total(options, hand, count)
-    extra = sorted(CHANTAL_EXTRA) if holds_chantal(options, hand, count) else []
+    low, has_chantal = counted(options, hand, count)
+    extra = sorted(CHANTAL_EXTRA) if has_chantal else []
     return [low, *(low + more for more in extra)]
 
 

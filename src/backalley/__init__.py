@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-import backalley.interrupts as _interrupts  # noqa: F401  # before all that takes long
+import backalley.console.interrupts as _interrupts  # noqa: F401  # before all that takes long
 
 # isort: split
 import importlib as _importlib
@@ -18,78 +18,93 @@ from pathlib import Path as _Path
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-__version__ = "0.1.0"
+from backalley.version import __version__
 
 if not (_Path(__file__).parent / "envs").is_dir():
     # A checkout on a system without symbolic links: the four folders lie at the repository's root.
     __path__.append(str(_Path(__file__).resolve().parents[2]))
 
-from backalley.envs.core.base import Game, GameType
-from backalley.envs.core.catalogue import UnknownGame, game_names, game_type, games
-from backalley.envs.core.engine import IllegalAction
-from backalley.envs.core.options import OptionError
-from backalley.envs.core.vector import BatchEnv, TimeStep
-from backalley.envs.registry import register_game, register_gymnasium, register_pettingzoo
+from backalley.console.errors import BackAlleyError
+from backalley.envs.core.api.registry import register_game, register_gymnasium, register_pettingzoo
+from backalley.envs.core.api.states import States
+from backalley.envs.core.api.vector import BatchEnv, TimeStep
+from backalley.envs.core.engine.batch_play import Played
+from backalley.envs.core.engine.engine import IllegalAction
+from backalley.envs.core.game.catalogue import UnknownGame, game_names, game_type, games
+from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.rules.options import OptionError
 
 if TYPE_CHECKING:
     from backalley._by_name import *  # noqa: F403  # the modules of the games: poker_duel_v0
     from backalley._by_name import game, make, make_vec
-    from backalley.agents.judging import judge
-    from backalley.agents.learned import load_policy
-    from backalley.agents.registry import agent
-    from backalley.benchmarks.evaluate import evaluate
-    from backalley.benchmarks.tournament import tournament
+    from backalley.agents.analysis import analyse
+    from backalley.agents.policies.learned import load_policy
+    from backalley.agents.registry import agent, register_agent
+    from backalley.benchmarks.matches.evaluate import evaluate
+    from backalley.benchmarks.matches.tournament import tournament
+    from backalley.training.config.phases import register_phase
     from backalley.training.train import train
 else:
-    from backalley.envs.core.catalogue import game
-    from backalley.envs.registry import make, make_vec
+    from backalley.envs.core.api.registry import make, make_vec
+    from backalley.envs.core.game.catalogue import game
 
 __all__ = [
+    "BackAlleyError",
     "BatchEnv",
     "Game",
     "GameType",
     "IllegalAction",
     "OptionError",
+    "Played",
+    "States",
     "TimeStep",
     "UnknownGame",
     "__version__",
     "agent",
+    "analyse",
     "evaluate",
     "game",
     "game_names",
     "game_type",
     "games",
-    "judge",
     "load_policy",
     "make",
     "make_vec",
+    "register_agent",
     "register_game",
     "register_gymnasium",
     "register_pettingzoo",
+    "register_phase",
     "tournament",
     "train",
 ]
 
 _ON_FIRST_USE = {
     "agent": "agents.registry",
-    "evaluate": "benchmarks.evaluate",
-    "judge": "agents.judging",
-    "load_policy": "agents.learned",
-    "tournament": "benchmarks.tournament",
+    "evaluate": "benchmarks.matches.evaluate",
+    "analyse": "agents.analysis",
+    "load_policy": "agents.policies.learned",
+    "register_agent": "agents.registry",
+    "register_phase": "training.config.phases",
+    "tournament": "benchmarks.matches.tournament",
     "train": "training.train",
 }
-"""What is imported when it is first asked for, since it takes long or needs an extra."""
+"""Names that are imported on first use, since they take long or need an extra."""
+_ONCE_NAMED = {"judge": "analyse"}
+"""Names of earlier versions."""
 
 
 def _modules() -> list[str]:
-    """The modules of the games, as PettingZoo names its environments; `envs/typed.py` writes them."""
+    """The modules of the games, as PettingZoo names its environments; `envs/core/files/typed.py` writes them."""
     return [file.stem for file in _Path(__file__).parent.glob("*_v[0-9]*.py")]
 
 
 if not TYPE_CHECKING:  # a checker knows all names, and refuses others
 
     def __getattr__(name: str) -> _Any:
-        if name in _ON_FIRST_USE:
+        if name in _ONCE_NAMED:
+            found = __getattr__(_ONCE_NAMED[name])
+        elif name in _ON_FIRST_USE:
             found = getattr(_importlib.import_module(f"{__name__}.{_ON_FIRST_USE[name]}"), name)
         elif name in _modules():
             found = _importlib.import_module(f"{__name__}.{name}")

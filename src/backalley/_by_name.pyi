@@ -1,6 +1,6 @@
 """What `backalley.make`, `make_vec` and `game` take by a game's name, for type checkers and editors.
 
-Written by `python -m backalley.envs.typed` from the game's Options and the functions of `registry`; not edited by hand.
+Written by `backalley dev types` from the game's Options and the functions of `registry`; not edited by hand.
 """
 
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ from .envs.baccarat.state import Options as _baccarat
 from .envs.backhand.state import Options as _backhand
 from .envs.bezique.state import Options as _bezique
 from .envs.buffalo_bayou.state import Options as _buffalo_bayou
-from .envs.core.aec import AECEnv
-from .envs.core.base import Game, GameType
-from .envs.core.vector import BatchEnv
+from .envs.core.api.aec import AECEnv
+from .envs.core.api.vector import BatchEnv
+from .envs.core.game.game import Game, GameType
 from .envs.killer_bridge.state import Options as _killer_bridge
 from .envs.missouri_city.state import Options as _missouri_city
 from .envs.pitch.state import Options as _pitch
@@ -62,7 +62,7 @@ def make(
     observation: str = "dict",
     **options: Unpack[baccarat_v0.GivenOptions],
 ) -> AECEnv:
-    """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
+    """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
 
 @overload
 def make(
@@ -74,7 +74,7 @@ def make(
     observation: str = "dict",
     **options: Unpack[backhand_v0.GivenOptions],
 ) -> AECEnv:
-    """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
+    """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
 
 @overload
 def make(
@@ -86,7 +86,7 @@ def make(
     observation: str = "dict",
     **options: Unpack[bezique_v0.GivenOptions],
 ) -> AECEnv:
-    """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
+    """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
 
 @overload
 def make(
@@ -98,7 +98,7 @@ def make(
     observation: str = "dict",
     **options: Unpack[buffalo_bayou_v0.GivenOptions],
 ) -> AECEnv:
-    """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
+    """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
 
 @overload
 def make(
@@ -110,7 +110,7 @@ def make(
     observation: str = "dict",
     **options: Unpack[killer_bridge_v0.GivenOptions],
 ) -> AECEnv:
-    """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
+    """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
 
 @overload
 def make(
@@ -122,7 +122,7 @@ def make(
     observation: str = "dict",
     **options: Unpack[missouri_city_v0.GivenOptions],
 ) -> AECEnv:
-    """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
+    """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
 
 @overload
 def make(
@@ -134,7 +134,7 @@ def make(
     observation: str = "dict",
     **options: Unpack[pitch_v0.GivenOptions],
 ) -> AECEnv:
-    """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
+    """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
 
 @overload
 def make(
@@ -146,7 +146,7 @@ def make(
     observation: str = "dict",
     **options: Unpack[poker_duel_v0.GivenOptions],
 ) -> AECEnv:
-    """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
+    """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
 
 @overload
 def make(
@@ -158,7 +158,7 @@ def make(
     observation: str = "dict",
     **options: Unpack[twenty_one_v0.GivenOptions],
 ) -> AECEnv:
-    """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
+    """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
 
 @overload
 def make(
@@ -170,7 +170,7 @@ def make(
     observation: str = "dict",
     **options: Any,
 ) -> AECEnv:
-    """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
+    """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
 
 @overload
 def make(
@@ -182,7 +182,7 @@ def make(
     observation: str = "dict",
     **options: NoSuchOptionOrValue,
 ) -> AECEnv:
-    """A PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
+    """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
 
 @overload
 def make_vec(
@@ -192,9 +192,11 @@ def make_vec(
     seed: int | Sequence[int | None] | None = None,
     num_threads: int = 1,
     autoreset: bool = True,
+    delayed_rewards: bool = False,
     **options: Unpack[baccarat_v0.GivenOptions],
 ) -> BatchEnv:
-    """`num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0, num_threads=2)`."""
+    """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
+    num_threads=2)`."""
 
 @overload
 def make_vec(
@@ -204,9 +206,11 @@ def make_vec(
     seed: int | Sequence[int | None] | None = None,
     num_threads: int = 1,
     autoreset: bool = True,
+    delayed_rewards: bool = False,
     **options: Unpack[backhand_v0.GivenOptions],
 ) -> BatchEnv:
-    """`num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0, num_threads=2)`."""
+    """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
+    num_threads=2)`."""
 
 @overload
 def make_vec(
@@ -216,9 +220,11 @@ def make_vec(
     seed: int | Sequence[int | None] | None = None,
     num_threads: int = 1,
     autoreset: bool = True,
+    delayed_rewards: bool = False,
     **options: Unpack[bezique_v0.GivenOptions],
 ) -> BatchEnv:
-    """`num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0, num_threads=2)`."""
+    """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
+    num_threads=2)`."""
 
 @overload
 def make_vec(
@@ -228,9 +234,11 @@ def make_vec(
     seed: int | Sequence[int | None] | None = None,
     num_threads: int = 1,
     autoreset: bool = True,
+    delayed_rewards: bool = False,
     **options: Unpack[buffalo_bayou_v0.GivenOptions],
 ) -> BatchEnv:
-    """`num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0, num_threads=2)`."""
+    """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
+    num_threads=2)`."""
 
 @overload
 def make_vec(
@@ -240,9 +248,11 @@ def make_vec(
     seed: int | Sequence[int | None] | None = None,
     num_threads: int = 1,
     autoreset: bool = True,
+    delayed_rewards: bool = False,
     **options: Unpack[killer_bridge_v0.GivenOptions],
 ) -> BatchEnv:
-    """`num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0, num_threads=2)`."""
+    """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
+    num_threads=2)`."""
 
 @overload
 def make_vec(
@@ -252,9 +262,11 @@ def make_vec(
     seed: int | Sequence[int | None] | None = None,
     num_threads: int = 1,
     autoreset: bool = True,
+    delayed_rewards: bool = False,
     **options: Unpack[missouri_city_v0.GivenOptions],
 ) -> BatchEnv:
-    """`num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0, num_threads=2)`."""
+    """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
+    num_threads=2)`."""
 
 @overload
 def make_vec(
@@ -264,9 +276,11 @@ def make_vec(
     seed: int | Sequence[int | None] | None = None,
     num_threads: int = 1,
     autoreset: bool = True,
+    delayed_rewards: bool = False,
     **options: Unpack[pitch_v0.GivenOptions],
 ) -> BatchEnv:
-    """`num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0, num_threads=2)`."""
+    """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
+    num_threads=2)`."""
 
 @overload
 def make_vec(
@@ -276,9 +290,11 @@ def make_vec(
     seed: int | Sequence[int | None] | None = None,
     num_threads: int = 1,
     autoreset: bool = True,
+    delayed_rewards: bool = False,
     **options: Unpack[poker_duel_v0.GivenOptions],
 ) -> BatchEnv:
-    """`num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0, num_threads=2)`."""
+    """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
+    num_threads=2)`."""
 
 @overload
 def make_vec(
@@ -288,9 +304,11 @@ def make_vec(
     seed: int | Sequence[int | None] | None = None,
     num_threads: int = 1,
     autoreset: bool = True,
+    delayed_rewards: bool = False,
     **options: Unpack[twenty_one_v0.GivenOptions],
 ) -> BatchEnv:
-    """`num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0, num_threads=2)`."""
+    """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
+    num_threads=2)`."""
 
 @overload
 def make_vec(
@@ -300,9 +318,11 @@ def make_vec(
     seed: int | Sequence[int | None] | None = None,
     num_threads: int = 1,
     autoreset: bool = True,
+    delayed_rewards: bool = False,
     **options: Any,
 ) -> BatchEnv:
-    """`num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0, num_threads=2)`."""
+    """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
+    num_threads=2)`."""
 
 @overload
 def make_vec(
@@ -312,9 +332,11 @@ def make_vec(
     seed: int | Sequence[int | None] | None = None,
     num_threads: int = 1,
     autoreset: bool = True,
+    delayed_rewards: bool = False,
     **options: NoSuchOptionOrValue,
 ) -> BatchEnv:
-    """`num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0, num_threads=2)`."""
+    """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
+    num_threads=2)`."""
 
 @overload
 def game(
@@ -322,8 +344,8 @@ def game(
     /,
     **options: Unpack[baccarat_v0.GivenOptions],
 ) -> Game[_baccarat]:
-    """The game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game gets
-    those options changed. Raises UnknownGame or OptionError in a sentence."""
+    """Return the game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game
+    gets those options changed. Raises UnknownGame or OptionError."""
 
 @overload
 def game(
@@ -331,8 +353,8 @@ def game(
     /,
     **options: Unpack[backhand_v0.GivenOptions],
 ) -> Game[_backhand]:
-    """The game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game gets
-    those options changed. Raises UnknownGame or OptionError in a sentence."""
+    """Return the game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game
+    gets those options changed. Raises UnknownGame or OptionError."""
 
 @overload
 def game(
@@ -340,8 +362,8 @@ def game(
     /,
     **options: Unpack[bezique_v0.GivenOptions],
 ) -> Game[_bezique]:
-    """The game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game gets
-    those options changed. Raises UnknownGame or OptionError in a sentence."""
+    """Return the game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game
+    gets those options changed. Raises UnknownGame or OptionError."""
 
 @overload
 def game(
@@ -349,8 +371,8 @@ def game(
     /,
     **options: Unpack[buffalo_bayou_v0.GivenOptions],
 ) -> Game[_buffalo_bayou]:
-    """The game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game gets
-    those options changed. Raises UnknownGame or OptionError in a sentence."""
+    """Return the game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game
+    gets those options changed. Raises UnknownGame or OptionError."""
 
 @overload
 def game(
@@ -358,8 +380,8 @@ def game(
     /,
     **options: Unpack[killer_bridge_v0.GivenOptions],
 ) -> Game[_killer_bridge]:
-    """The game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game gets
-    those options changed. Raises UnknownGame or OptionError in a sentence."""
+    """Return the game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game
+    gets those options changed. Raises UnknownGame or OptionError."""
 
 @overload
 def game(
@@ -367,8 +389,8 @@ def game(
     /,
     **options: Unpack[missouri_city_v0.GivenOptions],
 ) -> Game[_missouri_city]:
-    """The game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game gets
-    those options changed. Raises UnknownGame or OptionError in a sentence."""
+    """Return the game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game
+    gets those options changed. Raises UnknownGame or OptionError."""
 
 @overload
 def game(
@@ -376,8 +398,8 @@ def game(
     /,
     **options: Unpack[pitch_v0.GivenOptions],
 ) -> Game[_pitch]:
-    """The game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game gets
-    those options changed. Raises UnknownGame or OptionError in a sentence."""
+    """Return the game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game
+    gets those options changed. Raises UnknownGame or OptionError."""
 
 @overload
 def game(
@@ -385,8 +407,8 @@ def game(
     /,
     **options: Unpack[poker_duel_v0.GivenOptions],
 ) -> Game[_poker_duel]:
-    """The game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game gets
-    those options changed. Raises UnknownGame or OptionError in a sentence."""
+    """Return the game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game
+    gets those options changed. Raises UnknownGame or OptionError."""
 
 @overload
 def game(
@@ -394,8 +416,8 @@ def game(
     /,
     **options: Unpack[twenty_one_v0.GivenOptions],
 ) -> Game[_twenty_one]:
-    """The game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game gets
-    those options changed. Raises UnknownGame or OptionError in a sentence."""
+    """Return the game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game
+    gets those options changed. Raises UnknownGame or OptionError."""
 
 @overload
 def game(
@@ -403,8 +425,8 @@ def game(
     /,
     **options: Any,
 ) -> Game[_OptionsT]:
-    """The game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game gets
-    those options changed. Raises UnknownGame or OptionError in a sentence."""
+    """Return the game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game
+    gets those options changed. Raises UnknownGame or OptionError."""
 
 @overload
 def game(
@@ -412,5 +434,5 @@ def game(
     /,
     **options: NoSuchOptionOrValue,
 ) -> Game:
-    """The game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game gets
-    those options changed. Raises UnknownGame or OptionError in a sentence."""
+    """Return the game of that name under options: `game("pitch", joker="low_trump")`. A GameType is bound, and a Game
+    gets those options changed. Raises UnknownGame or OptionError."""

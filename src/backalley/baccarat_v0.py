@@ -1,6 +1,6 @@
 """Baccarat, as PettingZoo names its environments: `from backalley import baccarat_v0`.
 
-Written by `python -m backalley.envs.typed` from the game's Options; not edited by hand.
+Written by `backalley dev types` from the game's Options; not edited by hand.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Literal, SupportsIndex, TypedDict, Unpack
 
 from backalley.envs.baccarat.game import GAME as game
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.registry import make, with_options_of
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.registry import EnvSettings, make, with_options_of
 
-__all__ = ["GivenOptions", "env", "game", "raw_env"]
+__all__ = ["EnvOptions", "GivenOptions", "env", "game", "raw_env"]
 
 
 class GivenOptions(TypedDict, total=False):
@@ -63,24 +63,14 @@ class GivenOptions(TypedDict, total=False):
     """a bettor may sit a coup out (default: True)"""
 
 
+class EnvOptions(EnvSettings, GivenOptions, total=False):
+    """The same, and what else `backalley.make` takes."""
+
+
 @with_options_of(game)
-def env(
-    *,
-    render_mode: str | None = None,
-    render_seat: int | None = None,
-    on_illegal: str = "raise",
-    observation: str = "dict",
-    **options: Unpack[GivenOptions],
-) -> AECEnv:
+def env(**given: Unpack[EnvOptions]) -> AECEnv:
     """A PettingZoo AEC environment of Baccarat. What it takes beside the options: see `backalley.make`."""
-    return make(
-        game,
-        render_mode=render_mode,
-        render_seat=render_seat,
-        on_illegal=on_illegal,
-        observation=observation,
-        **options,
-    )
+    return make(game, **given)
 
 
 raw_env = env

@@ -1,6 +1,6 @@
 """Buffalo Bayou Backhand, as PettingZoo names its environments: `from backalley import buffalo_bayou_v0`.
 
-Written by `python -m backalley.envs.typed` from the game's Options; not edited by hand.
+Written by `backalley dev types` from the game's Options; not edited by hand.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Literal, SupportsIndex, TypedDict, Unpack
 
 from backalley.envs.buffalo_bayou.game import GAME as game
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.registry import make, with_options_of
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.registry import EnvSettings, make, with_options_of
 
-__all__ = ["GivenOptions", "env", "game", "raw_env"]
+__all__ = ["EnvOptions", "GivenOptions", "env", "game", "raw_env"]
 
 
 class GivenOptions(TypedDict, total=False):
@@ -27,25 +27,15 @@ class GivenOptions(TypedDict, total=False):
     """an ace drawn against a shown ace: true makes the dealer total 12, false 22 (default: True)"""
 
 
+class EnvOptions(EnvSettings, GivenOptions, total=False):
+    """The same, and what else `backalley.make` takes."""
+
+
 @with_options_of(game)
-def env(
-    *,
-    render_mode: str | None = None,
-    render_seat: int | None = None,
-    on_illegal: str = "raise",
-    observation: str = "dict",
-    **options: Unpack[GivenOptions],
-) -> AECEnv:
+def env(**given: Unpack[EnvOptions]) -> AECEnv:
     """A PettingZoo AEC environment of Buffalo Bayou Backhand. What it takes beside the options: see
     `backalley.make`."""
-    return make(
-        game,
-        render_mode=render_mode,
-        render_seat=render_seat,
-        on_illegal=on_illegal,
-        observation=observation,
-        **options,
-    )
+    return make(game, **given)
 
 
 raw_env = env

@@ -1,17 +1,17 @@
 """Killer Back Alley Bridge Substitute, as PettingZoo names its environments: `from backalley import killer_bridge_v0`.
 
-Written by `python -m backalley.envs.typed` from the game's Options; not edited by hand.
+Written by `backalley dev types` from the game's Options; not edited by hand.
 """
 
 from __future__ import annotations
 
 from typing import Literal, SupportsIndex, TypedDict, Unpack
 
-from backalley.envs.core.aec import AECEnv
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.registry import EnvSettings, make, with_options_of
 from backalley.envs.killer_bridge.game import GAME as game
-from backalley.envs.registry import make, with_options_of
 
-__all__ = ["GivenOptions", "env", "game", "raw_env"]
+__all__ = ["EnvOptions", "GivenOptions", "env", "game", "raw_env"]
 
 
 class GivenOptions(TypedDict, total=False):
@@ -57,25 +57,15 @@ class GivenOptions(TypedDict, total=False):
     """points are paid hand by hand; otherwise when the game ends (default: False)"""
 
 
+class EnvOptions(EnvSettings, GivenOptions, total=False):
+    """The same, and what else `backalley.make` takes."""
+
+
 @with_options_of(game)
-def env(
-    *,
-    render_mode: str | None = None,
-    render_seat: int | None = None,
-    on_illegal: str = "raise",
-    observation: str = "dict",
-    **options: Unpack[GivenOptions],
-) -> AECEnv:
+def env(**given: Unpack[EnvOptions]) -> AECEnv:
     """A PettingZoo AEC environment of Killer Back Alley Bridge Substitute. What it takes beside the options: see
     `backalley.make`."""
-    return make(
-        game,
-        render_mode=render_mode,
-        render_seat=render_seat,
-        on_illegal=on_illegal,
-        observation=observation,
-        **options,
-    )
+    return make(game, **given)
 
 
 raw_env = env

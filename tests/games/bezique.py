@@ -7,18 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from backalley.envs.bezique.state import (
-    BEZIQUE,
-    DOUBLE_BEZIQUE,
-    FOUR,
-    MARRIAGE,
-    NO_DECLARATION,
-    SEQUENCE,
-    Reuse,
-)
+from backalley.envs.bezique.state import BEZIQUE, DOUBLE_BEZIQUE, FOUR, MARRIAGE, NO_DECLARATION, SEQUENCE, Reuse
 from backalley.envs.bezique.text import card_name
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.catalogue import game as game_of
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.game.catalogue import game as game_of
 
 GAME = game_of("bezique")
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import backalley
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.parts import OVER
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.pitch.state import (
     BID,
     JOKER,
@@ -265,8 +265,3 @@ def opened(seed: int = 3, **given: Any) -> AECEnv:
     env: AECEnv = backalley.make("pitch-v0", **given)
     env.reset(seed=seed)
     return env
-
-
-def observation(env: AECEnv, seat: int) -> Any:
-    flat = env.engine.observe(np.zeros(1, np.int64), np.array([seat]))
-    return env.game.records(flat)[0]

@@ -10,21 +10,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import backalley
+from backalley.agents.base.rule_based import BotAgent
 from backalley.agents.match import play_out
-from backalley.agents.rule_based import BotAgent
 from backalley.envs.baccarat import bets, bot, coup, odds, text
 from backalley.envs.baccarat.state import BANK, BANKER_TURN, DRAW, NATURAL, PLAYER, STAND, STOOD, TIE, BankerRule
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import Game
-from backalley.envs.core.catalogue import game_type
-from backalley.envs.core.kernel import COMPILED
-from backalley.envs.core.options import OptionError
-from backalley.envs.core.parts import OVER
-from tests.cases import label, marks, own_shape
-from tests.test_rules import check_returns, play
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game.catalogue import game_type
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules.options import OptionError
+from backalley.testing import check_play
+from backalley.testing.play import Table, walk
+from tests.cases import determinizations_of, label, marks, own_shape
+from tests.commands import run
 
 GAME = game_type("baccarat").bind()
 
@@ -252,11 +253,11 @@ SETS += [pytest.param(given, id=label(given), marks=[pytest.mark.slow, *marks(GA
 @pytest.mark.parametrize("given", SETS)
 def test_options_together_keep_every_promise(given: dict[str, Any]) -> None:
     game = GAME.bind(given)
-    env, random = AECEnv(game), np.random.default_rng(5)
+    check_play(game, episodes=6, positions=15 if game.options.num_coups else 4)
+    env = AECEnv(game)
     for episode in range(6):
-        env.reset(seed=episode)
-        returns = play(env, random, 60 if episode == 0 and game.options.num_coups else 4)
-        check_returns(game, returns)
+        table = Table(env, episode)
+        walk(table, ())
         assert env.infos["player_0"]["units"] == pytest.approx(float(env.engine.batch.state["units"][0, 0]), abs=1e-3)
 
 
@@ -310,9 +311,7 @@ def test_worlds_redrawn_at_a_five_are_even_over_what_is_possible() -> None:
             exact[one, two] = left[one] * (left[two] - (one == two))
     trials = 40_000 if COMPILED else 500
     found = np.zeros((10, 10))
-    states = np.repeat(env.engine.batch.state, trials)
-    keys = np.random.default_rng(0).integers(2**63, size=trials).astype(np.uint64)
-    env.engine.determinize(states, np.zeros(trials, np.int64), keys)
+    states = determinizations_of(env, 0, trials)
     values = np.array([coup.value(card) for card in range(52)])
     np.add.at(found, (values[states["shoe"][:, 1]], values[states["shoe"][:, 3]]), 1)
     assert not found[exact == 0].any()
@@ -324,18 +323,14 @@ def test_worlds_redrawn_at_a_five_are_even_over_what_is_possible() -> None:
     )
 
 
-def imagined(env: AECEnv, viewer: int, number: int = 300) -> Any:
-    """Worlds that a seat may imagine [number]."""
-    states = np.repeat(env.engine.batch.state, number)
-    keys = np.random.default_rng(1).integers(2**63, size=number).astype(np.uint64)
-    env.engine.determinize(states, np.full(number, viewer), keys)
-    return states
-
-
-def totals_of(worlds: Any, hand: int) -> set[int]:
-    """Two-card totals that a hand has over the worlds."""
+def totals_of(determinizations: Any, hand: int) -> set[int]:
+    """Two-card totals that a hand has over the determinizations."""
     values = np.array([coup.value(card) for card in range(52)])
-    return set(((values[worlds["shoe"][:, hand] % 52] + values[worlds["shoe"][:, hand + 2] % 52]) % 10).tolist())
+    return set(
+        (
+            (values[determinizations["shoe"][:, hand] % 52] + values[determinizations["shoe"][:, hand + 2] % 52]) % 10
+        ).tolist()
+    )
 
 
 @pytest.mark.uncompiled
@@ -358,13 +353,13 @@ def test_the_banker_infers_the_players_total_from_what_he_did(
         env.step(STAND)
     state = env.engine.batch.state[0]
     assert (state["phase"], state["seat"]) == (BANKER_TURN, BANK)
-    worlds = imagined(env, BANK)
-    assert totals_of(worlds, PLAYER) == player
-    assert totals_of(worlds, BANK) == {6}
-    own = worlds["shoe"][:, [1, 3]]
+    determinizations = determinizations_of(env, BANK, 300)
+    assert totals_of(determinizations, PLAYER) == player
+    assert totals_of(determinizations, BANK) == {6}
+    own = determinizations["shoe"][:, [1, 3]]
     assert (len(np.unique(own, axis=0)) == 1) == ("banker_sees" not in given)
     if state["player_drew"]:
-        assert set(worlds["shoe"][:, 4].tolist()) == {text.card_number("9S")}
+        assert set(determinizations["shoe"][:, 4].tolist()) == {text.card_number("9S")}
 
 
 @pytest.mark.uncompiled
@@ -372,19 +367,19 @@ def test_bystanders_know_the_five_and_bets_not_their_own_are_hidden_until_all_ar
     env = AECEnv(GAME.bind({"num_bettors": 3, "hands_declared": "off", "participant": "player_backer"}))
     env.reset(seed=0, options={"decks": [["2C", "2D", "3C", "4C"]]})
     for seat, bet in enumerate(("bank 5", "player 2", "tie 1")):
-        worlds = imagined(env, seat)
+        determinizations = determinizations_of(env, seat, 300)
         for other in range(3):
-            assert len(set(worlds["bets"][:, other].tolist())) == (13 if other < seat else 1)
+            assert len(set(determinizations["bets"][:, other].tolist())) == (13 if other < seat else 1)
         if seat > 0:
-            assert set(imagined(env, 0)["bets"][:, 0].tolist()) == {GAME.action_number("bank 5")}
+            assert set(determinizations_of(env, 0, 300)["bets"][:, 0].tolist()) == {GAME.action_number("bank 5")}
         env.step(GAME.action_number(bet))
     assert env.engine.batch.seat[0] == 1
     for viewer in range(3):
-        worlds = imagined(env, viewer)
-        assert len(np.unique(worlds["bets"], axis=0)) == 1
-        assert totals_of(worlds, PLAYER) == {5}
-        assert totals_of(worlds, BANK) == set(range(8))
-        assert (len(set(worlds["shoe"][:, 0].tolist())) == 1) == (viewer == 1)
+        determinizations = determinizations_of(env, viewer, 300)
+        assert len(np.unique(determinizations["bets"], axis=0)) == 1
+        assert totals_of(determinizations, PLAYER) == {5}
+        assert totals_of(determinizations, BANK) == set(range(8))
+        assert (len(set(determinizations["shoe"][:, 0].tolist())) == 1) == (viewer == 1)
 
 
 @pytest.mark.uncompiled
@@ -396,10 +391,10 @@ def test_cards_of_earlier_coups_stay_where_they_lie_and_never_come_again() -> No
     state = env.engine.batch.state[0]
     first = int(state["first"])
     assert first > 12
-    worlds = imagined(env, 0)
-    assert (worlds["shoe"][:, :first] == state["shoe"][:first]).all()
-    assert all(sorted(world) == list(range(52)) for world in worlds["shoe"].tolist())
-    assert len(np.unique(worlds["shoe"], axis=0)) == len(worlds)
+    determinizations = determinizations_of(env, 0, 300)
+    assert (determinizations["shoe"][:, :first] == state["shoe"][:first]).all()
+    assert all(sorted(determinization) == list(range(52)) for determinization in determinizations["shoe"].tolist())
+    assert len(np.unique(determinizations["shoe"], axis=0)) == len(determinizations)
 
 
 def returns_of(name: str, episodes: int, **given: Any) -> Any:
@@ -452,8 +447,8 @@ def test_odds_ask_for_the_right_game_in_a_sentence() -> None:
         odds.odds(GAME.bind(mode="chemin"))
     with pytest.raises(OptionError, match="leave them out"):
         odds.chemin(GAME.bind(num_bettors=2))
-    told = CliRunner().invoke(odds.main, ["packs=8"])
-    assert (told.exit_code, "no option 'packs'" in told.output) == (1, True), told.output
+    told = run("dev", "odds", "baccarat", "packs=8")
+    assert (told.exit_code, "no option 'packs'" in told.output) == (2, True), told.output
 
 
 @pytest.mark.parametrize(

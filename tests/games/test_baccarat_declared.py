@@ -1,5 +1,5 @@
 """Baccarat with both hands open while a choice is: exact answers to a five by the Banker's total, against an
-enumeration that shares no code with the game's, and what seats, worlds and bots make of them."""
+enumeration that shares no code with the game's, and what seats, determinizations and bots make of them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from backalley.envs.baccarat import answers, bot, odds, text
 from backalley.envs.baccarat.state import BANK, BANKER_TURN, DRAW, PLAYER, PLAYER_TURN, STAND, TIE
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.catalogue import game_type
-from backalley.envs.core.kernel import COMPILED
-from backalley.envs.core.parts import OVER
-from tests.games.test_baccarat import imagined
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game.catalogue import game_type
+from tests.cases import determinizations_of, observed
+from tests.commands import run
 
 GAME = game_type("baccarat").bind()
 SIDES = (PLAYER, BANK, TIE)
@@ -157,10 +157,10 @@ def test_the_pages_figures_of_a_declared_five(decks: Any) -> None:
 
 @enumerates
 def test_odds_print_the_table_by_the_bankers_total() -> None:
-    told = CliRunner().invoke(odds.main, ["decks=inf"])
+    told = run("dev", "odds", "baccarat", "decks=inf")
     assert told.exit_code == 0, told.output
     assert "4       +0.307692  +0.307692    -0.323077  -0.322189    -0.230769  +0.124260\n" in told.output
-    assert "Banker's total" not in CliRunner().invoke(odds.main, ["hands_declared=off"]).output
+    assert "Banker's total" not in run("dev", "odds", "baccarat", "hands_declared=off").output
 
 
 def test_only_a_betting_table_has_fives_to_declare() -> None:
@@ -308,21 +308,21 @@ def test_both_hands_lie_open_to_everybody_while_a_choice_is_open() -> None:
     env.reset(seed=0, options={"decks": [["2C", "2D", "3C", "4C", "KC", "KD"]]})
     for bet in ("bank 5", "player 2", "tie 1"):
         for viewer in range(3):
-            shown = env.game.records(env.engine.observe(np.zeros(1, np.int64), np.array([viewer])))[0]
+            shown = observed(env, viewer)
             assert not shown["hand"].any()
             assert not shown["total"].any()
         env.step(env.game.action_number(bet))
     assert env.engine.batch.seat[0] == 0
     for viewer in range(3):
-        shown = env.game.records(env.engine.observe(np.zeros(1, np.int64), np.array([viewer])))[0]
+        shown = observed(env, viewer)
         assert shown["hand"].argmax(2).tolist() == [[2, 3], [2, 4]]
         assert shown["total"].argmax(1).tolist() == [5, 6]
         assert shown["my_seat"].argmax() == viewer
         assert shown["remaining"].tolist() == [128, 32, 30, 31, 31, 32, 32, 32, 32, 32]
         assert "Banker  2D 4C  = 6" in env.game.table_str(env.engine.batch.state[0], viewer)
-        worlds = imagined(env, viewer)
-        assert len(np.unique(worlds["shoe"][:, :4], axis=0)) == 1
-        assert len(np.unique(worlds["shoe"][:, 4:], axis=0)) > 200
+        determinizations = determinizations_of(env, viewer, 300)
+        assert len(np.unique(determinizations["shoe"][:, :4], axis=0)) == 1
+        assert len(np.unique(determinizations["shoe"][:, 4:], axis=0)) > 200
     env.step(STAND)
     assert not env.engine.batch.observation[0]["hand"].any()
 
@@ -338,7 +338,7 @@ def test_chemin_de_fer_declares_if_agreed(declared: str, seen: bool) -> None:
     assert shown["third"][0] == 1
     assert shown["hand"].any(axis=(1, 2)).tolist() == [seen, seen]
     assert shown["total"].any(axis=1).tolist() == [seen, True]
-    firsts = imagined(env, BANK)["shoe"]
+    firsts = determinizations_of(env, BANK, 300)["shoe"]
     assert (len(np.unique(firsts[:, :4], axis=0)) == 1) == seen
     assert set(firsts[:, 4].tolist()) == {text.card_number("KC")}
 

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from backalley.envs.baccarat import bot
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.catalogue import game_type
-from backalley.envs.core.kernel import COMPILED
-from backalley.envs.core.parts import OVER
-from tests.cases import label, marks
-from tests.games.test_baccarat import imagined
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game.catalogue import game_type
+from tests.cases import determinizations_of, label, marks, observed
 
 GAME = game_type("baccarat").bind()
 
@@ -45,6 +44,7 @@ def gain(bet: str, won: str) -> Fraction:
     return Fraction(0) if won == "tie" else Fraction(-stake)
 
 
+@pytest.mark.slow
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("settles", ["bank", "house"])
 def test_what_is_legal_beside_a_reckoning_in_fractions(settles: str) -> None:
@@ -96,9 +96,9 @@ def test_hidden_bets_of_a_world_are_any_that_were_legal() -> None:
     for _ in range(3):
         legal.append(set(np.flatnonzero(env.engine.batch.mask[0]).tolist()))
         env.step(GAME.action_number("tie 1"))
-    worlds = imagined(env, 3, 2000)
+    determinizations = determinizations_of(env, 3, 2000)
     for seat in range(3):
-        found, times = np.unique(worlds["bets"][:, seat], return_counts=True)
+        found, times = np.unique(determinizations["bets"][:, seat], return_counts=True)
         assert set(found.tolist()) == legal[seat]
         assert times.min() > 0.6 * times.mean()
     assert [len(bets) for bets in legal] == [1 + 6, 1 + 8, 1 + 11 - 1]  # the bank's 20 covers a TIE of two, not of five
@@ -110,7 +110,7 @@ def test_money_is_shown_in_whole_units_and_debts_as_such() -> None:
     env.reset(seed=0, options={"decks": [["4C", "3C", "4D", "6C"], ["8C", "5C", "TC", "3C"]]})
 
     def shown(viewer: int) -> tuple[list[int], list[int]]:
-        row = env.game.records(env.engine.observe(np.zeros(1, np.int64), np.array([viewer])))[0]
+        row = observed(env, viewer)
         return (row["money"] @ 256 ** np.arange(4)[::-1]).tolist(), row["in_debt"].tolist()
 
     assert shown(0) == ([1000, 70_000, 95], [0, 0, 0])

@@ -13,11 +13,11 @@ import pytest
 
 import backalley
 from backalley.agents.registry import agent
-from backalley.benchmarks.evaluate import evaluate
-from backalley.envs.core.catalogue import game_names, games_root
-from backalley.envs.core.engine import Engine
-from backalley.envs.core.kernel import COMPILED
-from backalley.envs.core.parts import OVER
+from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.engine.engine import Engine
+from backalley.envs.core.game.catalogue import game_names, games_root
 
 DEALS = 1_000_000 if COMPILED else 2_000
 SERIES = ["backhand", "buffalo_bayou", "missouri_city"]
@@ -76,7 +76,7 @@ def test_the_deck_never_runs_out(name: str, ace_rule: str) -> None:
         while engine.batch.state[0].seat != OVER:
             mask = engine.batch.mask[0]
             action = 2 if mask[2] else int(dice.choice(np.flatnonzero(mask)))
-            engine.play_one(action, engine.fresh_deck())
+            engine.move_one(action, engine.fresh_deck())
         state = engine.batch.state[0]
         most, pushes = max(most, int(state.next_card)), max(pushes, int(state.pushes.sum()))
         assert int(state.left.sum()) == 52 - int(state.next_card)

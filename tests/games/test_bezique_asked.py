@@ -1,5 +1,5 @@
 """What a seat at Bezique concludes from whether the opponent was asked to declare after the latest trick, and that the
-worlds drawn for it agree (§4)."""
+determinizations drawn for it agree (§4)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest
 
 from backalley.envs.bezique.declarations import may_declare
 from backalley.envs.bezique.state import DECLARE_SEVEN, EXCHANGE_SEVEN, NO_DECLARATION, NONE, STOCK, SevenRule
-from backalley.envs.core.kernel import COMPILED
-from backalley.envs.core.parts import OVER
-from tests.cases import random_action
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.testing.play import random_action
 from tests.games.bezique import Reading, redrawn, table
 
 OPTIONS: list[dict[str, Any]] = [
@@ -150,18 +150,20 @@ def watched(given: dict[str, Any], seeds: range) -> Iterator[Watcher]:
 
 @pytest.mark.parametrize("given", OPTIONS)
 def test_worlds_agree_with_who_was_asked_to_declare(given: dict[str, Any]) -> None:
-    """In every world the opponent could declare with the cards held before drawing if they were asked, and could not if
-    they were not."""
+    """In every determinization the opponent could declare with the cards held before drawing if they were asked, and
+    could not if they were not."""
     seen: Counter[Any] = Counter()
     for number, watcher in enumerate(watched(given, range(12))):
         if number % 4 and not watcher.asked:
             continue  # most are not
         state, winner = watcher.env.engine.batch.state.copy(), int(watcher.state.leader)
         keys = np.arange(5) + 10 * number
-        worlds = redrawn(watcher.env, state, 1 - winner, keys)
-        assert redrawn(watcher.env, worlds[:1], 1 - winner, keys).tobytes() == worlds.tobytes(), "a trace of the truth"
-        for world in worlds:
-            held = watcher.before_drawing(closed_types(world, winner))
+        determinizations = redrawn(watcher.env, state, 1 - winner, keys)
+        assert redrawn(watcher.env, determinizations[:1], 1 - winner, keys).tobytes() == determinizations.tobytes(), (
+            "a trace of the truth"
+        )
+        for determinization in determinizations:
+            held = watcher.before_drawing(closed_types(determinization, winner))
             assert watcher.asked in map(watcher.could_declare, held)
         seen[watcher.asked, bool(watcher.state.declaring), int(watcher.state.led) != NONE] += 1
     assert len(seen) == 5, f"positions of some kind did not come up: {seen}"
@@ -186,8 +188,10 @@ def test_worlds_are_even_over_all_that_the_asking_leaves_possible(given: dict[st
         drew_unseen = int(state.led) != NONE and watcher.drew == NONE and not watcher.asked
         if drew_unseen and not hangs_on_the_lead(watcher, weights, known, len(unknown), pool):
             continue
-        worlds = redrawn(watcher.env, watcher.env.engine.batch.state, 1 - winner, np.arange(number))
-        counts = Counter(shape(world, winner, bool(watcher.options.stock_top_open)) for world in worlds)
+        determinizations = redrawn(watcher.env, watcher.env.engine.batch.state, 1 - winner, np.arange(number))
+        counts = Counter(
+            shape(determinization, winner, bool(watcher.options.stock_top_open)) for determinization in determinizations
+        )
         assert not set(counts) - set(weights)
         expected = np.array(list(weights.values())) * number / sum(weights.values())
         found = np.array([counts[key] for key in weights])
@@ -202,7 +206,7 @@ def test_worlds_are_even_over_all_that_the_asking_leaves_possible(given: dict[st
 
 
 def hangs_on_the_lead(watcher: Watcher, weights: Counter[Any], known: list[int], count: int, pool: list[int]) -> bool:
-    """Whether it matters much to the worlds that the card led may be the one drawn unseen."""
+    """Whether it matters much to the determinizations that the card led may be the one drawn unseen."""
     if not watcher.led_unknown:
         return False
     watcher.led_unknown = False
@@ -212,10 +216,12 @@ def hangs_on_the_lead(watcher: Watcher, weights: Counter[Any], known: list[int],
     return sum(apart) > 0.1
 
 
-def shape(world: Any, winner: int, top_open: bool) -> tuple[tuple[int, ...], int]:
+def shape(determinization: Any, winner: int, top_open: bool) -> tuple[tuple[int, ...], int]:
     """The types of the winner's closed cards, and that of the first card of the stock that nobody sees."""
-    first = STOCK - int(world["stock_left"]) + int(top_open)
-    return tuple(closed_types(world, winner)), int(world["stock"][first]) >> 1 if first < STOCK else NONE
+    first = STOCK - int(determinization["stock_left"]) + int(top_open)
+    return tuple(closed_types(determinization, winner)), int(
+        determinization["stock"][first]
+    ) >> 1 if first < STOCK else NONE
 
 
 def unplaced(watcher: Watcher) -> tuple[list[int], list[int], list[int]]:
@@ -230,7 +236,7 @@ def unplaced(watcher: Watcher) -> tuple[list[int], list[int], list[int]]:
 
 def ways(watcher: Watcher, known: list[int], count: int, pool: list[int]) -> tuple[Counter[Any], int]:
     """In how many ways the cards that the loser cannot place, `count` of them in the winner's hand, make each shape of
-    a world; and how many hands more there would be had they not seen who was asked."""
+    a determinization; and how many hands more there would be had they not seen who was asked."""
     weights, impossible = Counter[Any](), 0
     for places in itertools.combinations(range(len(pool)), count):
         hand = sorted(known + [pool[place] for place in places])
@@ -288,9 +294,9 @@ class Unasked:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not COMPILED, reason="a dozen deals with many worlds each")
+@pytest.mark.skipif(not COMPILED, reason="a dozen deals with many determinizations each")
 def test_few_worlds_contradict_an_earlier_trick_after_which_nobody_was_asked() -> None:
-    """The page says how many: of the worlds drawn in play of `planner` where there is such a trick (§4)."""
+    """The page says how many: of the determinizations drawn in play of `planner` where there is such a trick (§4)."""
     env, random, contradicting = table(), np.random.default_rng(3), list[bool]()
     batch, planner = env.engine.batch, env.game.bots["planner"]
     for seed in range(12):
@@ -300,8 +306,8 @@ def test_few_worlds_contradict_an_earlier_trick_after_which_nobody_was_asked() -
             before, seat = batch.state[0].copy(), int(batch.seat[0])
             earlier = [one for one in unasked[1 - seat] if int(one.after.trick) < int(before.trick)]
             if earlier and random.random() < 0.25:
-                for world in redrawn(env, batch.state.copy(), seat, random.integers(2**63, size=8)):
-                    hand = Counter((world.hand[1 - seat][: world.held[1 - seat]] >> 1).tolist())
+                for determinization in redrawn(env, batch.state.copy(), seat, random.integers(2**63, size=8)):
+                    hand = Counter((determinization.hand[1 - seat][: determinization.held[1 - seat]] >> 1).tolist())
                     contradicting.append(any(one.contradicts(hand, random) for one in earlier))
             action = int(planner.act(env.game.options, batch.observation[0], batch.mask[0], np.uint64(0)))
             env.step(action)

@@ -8,16 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backalley.agents.rule_based import BotAgent, RandomAgent
-from backalley.benchmarks.evaluate import evaluate
-from backalley.envs.bezique.state import (
-    BEZIQUE,
-    DOUBLE_BEZIQUE,
-    EXCHANGE_SEVEN,
-    IN_BEZIQUE,
-    MARRIAGE,
-    SEQUENCE,
-)
+from backalley.agents.base.rule_based import BotAgent, RandomAgent
+from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.envs.bezique.state import BEZIQUE, DOUBLE_BEZIQUE, EXCHANGE_SEVEN, IN_BEZIQUE, MARRIAGE, SEQUENCE
 from backalley.envs.bezique.text import card_number
 from tests.games.bezique import GAME, holding
 
@@ -47,7 +40,7 @@ def test_each_bot_beats_the_weaker() -> None:
 
 
 def test_search_plays_out_with_the_strongest_fast_bot() -> None:
-    assert GAME.playout_bot.name == "planner"
+    assert GAME.rollout_bot.name == "planner"
 
 
 @pytest.mark.slow

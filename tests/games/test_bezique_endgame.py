@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backalley.agents.base import view_of
-from backalley.agents.race import RaceAgent
-from backalley.agents.rule_based import BotAgent
+from backalley.agents.base.agent import view_of
+from backalley.agents.base.rule_based import BotAgent
+from backalley.agents.search.racing import RacingAgent
 from backalley.envs.bezique import endgame
 from backalley.envs.bezique.pack import beats
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.parts import OVER
-from backalley.envs.core.vector import BatchEnv
-from tests.cases import random_action
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.testing.play import random_action
 from tests.games.bezique import GAME, table
 
 
@@ -146,8 +146,8 @@ def test_playing_by_the_solver_wins_what_it_promises() -> None:
 
 
 def test_a_search_leaves_the_last_eight_tricks_to_the_solver() -> None:
-    """Playouts by rule of thumb mislead it there. *Measured* with 24 worlds against `strong`: they cost it 2.4 ± 0.9
-    points a hand."""
+    """Rollouts by rule of thumb mislead it there. *Measured* with 24 determinizations against `strong`: they cost it
+    2.4 ± 0.9 points a hand."""
     tables = BatchEnv(GAME, 2, seed=4)
     step, dice = tables.reset(), np.random.default_rng(4)
     while tables.engine.batch.state[0]["trick"] < 24:
@@ -155,6 +155,6 @@ def test_a_search_leaves_the_last_eight_tricks_to_the_solver() -> None:
     rows = np.flatnonzero(tables.engine.batch.state["trick"] >= 24)
     view = view_of(tables.engine, rows, np.zeros(2, np.uint64))
     for player in (None, BotAgent(GAME, "greedy")):
-        search = RaceAgent(GAME, 12, num_threads=1, player=player)
+        search = RacingAgent(GAME, 12, num_threads=1, player=player)
         assert (search.act(view) == BotAgent(GAME).act(view)).all()
-        assert search.playouts == 0
+        assert search.rollouts == 0

@@ -1,4 +1,4 @@
-"""What a seat at Bezique knows, and the worlds that are drawn from it."""
+"""What a seat at Bezique knows, and the determinizations that are drawn from it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backalley.envs.bezique.state import (
-    STOCK,
-)
-from backalley.envs.core.parts import OVER
-from tests.cases import random_action
+from backalley.envs.bezique.state import STOCK
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.testing.play import random_action
+from tests.cases import observed
 from tests.games.bezique import redrawn, table
 
 
@@ -30,7 +29,7 @@ def exchange_copies(state: Any, kind: int) -> None:
 
 @pytest.mark.parametrize("given", [{}, {"reuse": "free"}, {"seven_rule": "both"}])
 def test_copies_of_cards_elsewhere_cannot_be_told_apart(given: dict[str, Any]) -> None:
-    """Whatever numbers they have, a seat sees the same, and the same worlds are drawn for it."""
+    """Whatever numbers they have, a seat sees the same, and the same determinizations are drawn for it."""
     env = table(**given)
     random = np.random.default_rng(6)
     exchanged = 0
@@ -73,7 +72,7 @@ def test_redrawn_hands_are_drawn_evenly() -> None:
     seat, number = 0, 20_000
     known = state["known"][0, 1].astype(int)
     assert known.sum() > 0
-    worlds = redrawn(env, state, seat, random.integers(2**63, size=number))
+    determinizations = redrawn(env, state, seat, random.integers(2**63, size=number))
     before = state["hand"][0, 1, : state["held"][0, 1]]
     laid = [int(card) for card in before if state["scored"][0, card]]
     closed = len(before) - len(laid)
@@ -82,8 +81,12 @@ def test_redrawn_hands_are_drawn_evenly() -> None:
     below = state["stock"][0, STOCK - state["stock_left"][0] + 1 :].tolist()
     for card in [*before.tolist(), *below]:
         hidden[card >> 1] += card not in laid
-    for world in worlds:
-        kinds = [int(card) >> 1 for card in world["hand"][1, : world["held"][1]] if not world["scored"][card]]
+    for determinization in determinizations:
+        kinds = [
+            int(card) >> 1
+            for card in determinization["hand"][1, : determinization["held"][1]]
+            if not determinization["scored"][card]
+        ]
         assert len(kinds) == closed
         counts += np.bincount(kinds, minlength=32)
     pool = hidden - known
@@ -103,12 +106,10 @@ def test_in_the_last_eight_tricks_nothing_is_hidden() -> None:
             state = env.engine.batch.state.copy()
             if int(state["trick"][0]) >= 24 and not state["declaring"][0]:
                 for seat in range(2):
-                    world = redrawn(env, state, seat, [int(random.integers(2**63))])
+                    determinization = redrawn(env, state, seat, [int(random.integers(2**63))])
                     for owner in range(2):
-                        assert np.array_equal(world["hand"][0, owner] >> 1, state["hand"][0, owner] >> 1)
-                    shown = env.engine.observe(np.zeros(1, np.int64), np.array([seat])).view(
-                        env.engine.batch.observation.dtype
-                    )[0, 0]
+                        assert np.array_equal(determinization["hand"][0, owner] >> 1, state["hand"][0, owner] >> 1)
+                    shown = observed(env, seat)
                     held = state["hand"][0, 1 - seat, : state["held"][0, 1 - seat]] >> 1
                     assert np.array_equal(shown["opponent_hand"], np.bincount(held, minlength=32))
             env.step(random_action(env, random))
@@ -148,15 +149,19 @@ def test_what_lies_open_stays_in_every_world(given: dict[str, Any]) -> None:
             known_cards += int(known.sum())
             laid = [int(card) for card in true["hand"][other, : true["held"][other]] if true["scored"][card]]
             laid_cards += len(laid)
-            for world in redrawn(env, state, seat, random.integers(2**63, size=3)):
-                assert (known <= closed_types(world, other)).all()
-                now = [int(card) for card in world["hand"][other, : world["held"][other]] if world["scored"][card]]
+            for determinization in redrawn(env, state, seat, random.integers(2**63, size=3)):
+                assert (known <= closed_types(determinization, other)).all()
+                now = [
+                    int(card)
+                    for card in determinization["hand"][other, : determinization["held"][other]]
+                    if determinization["scored"][card]
+                ]
                 kinds = sorted((card >> 1, int(true["scored"][card])) for card in laid)
-                assert sorted((card >> 1, int(world["scored"][card])) for card in now) == kinds
-                assert world["turn_up"] >> 1 == true["turn_up"] >> 1
-                assert np.array_equal(world["hand"][seat], true["hand"][seat])
+                assert sorted((card >> 1, int(determinization["scored"][card])) for card in now) == kinds
+                assert determinization["turn_up"] >> 1 == true["turn_up"] >> 1
+                assert np.array_equal(determinization["hand"][seat], true["hand"][seat])
                 if env.game.options.stock_top_open and true["stock_left"] == 1:
-                    assert np.array_equal(world["hand"] >> 1, true["hand"] >> 1)
+                    assert np.array_equal(determinization["hand"] >> 1, true["hand"] >> 1)
                     ends += 1
     assert known_cards > 50 or not env.game.options.stock_top_open
     assert laid_cards > 20
@@ -173,12 +178,7 @@ def test_melds_laid_face_down_are_known_but_not_shown() -> None:
         closed_env.reset(seed=seed)
         while open_env.engine.batch.seat[0] != OVER:
             for seat in range(2):
-                views = [
-                    env.engine.observe(np.zeros(1, np.int64), np.array([seat])).view(
-                        env.engine.batch.observation.dtype
-                    )[0, 0]
-                    for env in (open_env, closed_env)
-                ]
+                views = [observed(env, seat) for env in (open_env, closed_env)]
                 assert not views[1]["opponent_laid"].any()
                 assert not views[1]["opponent_scored"].any()
                 laid += int(views[0]["opponent_laid"].sum())

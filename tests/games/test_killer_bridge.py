@@ -9,65 +9,42 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pettingzoo.test import api_test
 
 import backalley
-from backalley.envs.core import cards, trick_hand, tricks
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import Game
-from backalley.envs.core.catalogue import game
-from backalley.envs.core.options import OptionError
-from backalley.envs.core.parts import OVER
-from backalley.envs.core.vector import BatchEnv
+from backalley import testing
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.game.catalogue import game
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import cards, trick_hand, tricks
+from backalley.envs.core.rules.options import OptionError
 from backalley.envs.killer_bridge import reading, rules, schedule, scoring
 from backalley.envs.killer_bridge.state import NO_BID, PACK, PLAY, largest_hand
-from tests import test_batch, test_rules
-from tests.cases import label, marks, random_action
+from backalley.testing.play import LOOKS, Table, random_action, walk
+from tests.cases import determinizations_of, label, marks, observed
 
 GAME: Game = game("killer_bridge")
-PLAYERS = (1, 2, 3, 4, 7, 37, 54)
 SAMPLES: list[dict[str, Any]] = [
-    *({"num_players": players} for players in PLAYERS),
+    {"num_players": 7},
+    {"num_players": 37, "length": "down"},
     {"num_players": 2, "length": "single", "hand_size": 8, "history": "last_trick"},
     {"num_players": 11, "history": "last_trick", "drinking": True},
     {"num_players": 3, "length": "up", "per_hand_rewards": True, "sip_rule": "difference", "drinking": True},
 ]
 
 
-@pytest.mark.uncompiled
-@pytest.mark.parametrize("players", PLAYERS)
-@pytest.mark.filterwarnings("ignore")
-def test_pettingzoo_at_tables_of_every_size(players: int) -> None:
-    api_test(backalley.make("killer_bridge-v0", num_players=players), num_cycles=20)
-
-
 @pytest.mark.slow
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("given", SAMPLES, ids=str)
-def test_tables_of_every_size_keep_the_generic_promises(given: dict[str, Any]) -> None:
-    """What `test_rules.py` asks of every option, at so many positions that small and large tables take about as
-    long."""
+def test_tables_of_other_sizes_keep_the_generic_promises(given: dict[str, Any]) -> None:
+    """What `test_rules.py` asks of the least, the usual and the largest number of players, at so many positions that
+    small and large tables take about as long."""
     game = GAME.bind(given)
-    env, random = AECEnv(game), np.random.default_rng(7)
-    decisions = sum(game.options.num_players * (size + 1) for size in schedule.hand_sizes(game.options))
-    checks = 1 + test_rules.MANY // game.options.num_players
-    env.reset(seed=0)
-    test_rules.check_position(env, random)
-    returns = test_rules.play(env, random, checks)
-    test_rules.check_returns(game, returns)
-    assert all(env.terminations.values())
-    assert env.engine.batch.decisions[0] == decisions
-    for episode in (1, 2):
-        env.reset(seed=episode)
-        for _ in range(int(random.integers(1, decisions))):
-            env.step(random_action(env, random))
-        viewer = np.array([random.integers(game.options.num_players)])
-        env.engine.determinize(env.engine.batch.state, viewer, np.array([random.integers(2**63)], np.uint64))
-        env.engine.show_one()
-        test_rules.check_returns(game, test_rules.play(env, random, 1))
-    test_rules.test_redrawn_worlds_are_spread_evenly(game)
-    test_rules.test_a_deal_uses_no_card_that_chance_has_not_drawn(game)
-    test_batch.test_row_i_equals_the_aec_environment_with_that_rows_seed(game)
+    walk(Table(AECEnv(game), 0), LOOKS, 1 + 12 // game.options.num_players)
+    testing.check_redraws(game, episodes=2, positions=1)
+    testing.check_deal(game)
+    testing.check_batch(game)
 
 
 # --- §1.2
@@ -287,18 +264,6 @@ def test_infos_tell_points_and_winners_and_sips_only_where_they_are_drunk() -> N
 # --- §2
 
 
-def seated_world(env: AECEnv, viewer: int, number: int) -> np.ndarray[Any, Any]:
-    states = np.repeat(env.engine.batch.state, number)
-    keys = np.random.default_rng(0).integers(2**63, size=number).astype(np.uint64)
-    env.engine.determinize(states, np.full(number, viewer), keys)
-    return states
-
-
-def observed(env: AECEnv, seat: int) -> Any:
-    """What a seat is shown, by field."""
-    return env.game.records(env.engine.observe(np.zeros(1, np.int64), np.array([seat])))[0]
-
-
 def deal_to(env: AECEnv, dealt: list[str], turned: str) -> None:
     """Seat 0 leads; `dealt[s]` are seat `s`'s cards."""
     order = [hand.split()[index] for index in range(len(dealt[0].split())) for hand in dealt]
@@ -311,15 +276,15 @@ def play_names(env: AECEnv, names: str) -> None:
 
 
 def test_redrawn_hands_keep_what_the_play_has_shown() -> None:
-    """A trump given to the big joker, a trump refused to it, a suit refused; over 2,000 worlds."""
+    """A trump given to the big joker, a trump refused to it, a suit refused; over 2,000 determinizations."""
     env = AECEnv(GAME.bind({"length": "single", "hand_size": 4}))
     deal_to(env, ["BJ AH 2C 3C", "9S 2D 3D 4D", "2H 3H 4H 5H", "4S 3S AS LJ"], "6S")
     play_names(env, "bid 0, bid 0, bid 0, bid 0, play BJ, play 9S, play 5H, play LJ, play 2C, play 2D")
-    worlds = seated_world(env, 0, 2000)
+    determinizations = determinizations_of(env, 0, 2000)
     above_nine = sum(1 << cards.card_number(name) for name in ("TS", "JS", "QS", "KS", "AS", "LJ", "BJ"))
     spades, clubs = tricks.suit_set(3, 3), tricks.suit_set(0, 3)
-    held = worlds["hand"]
-    assert (held[:, 0] == worlds["hand"][0, 0]).all()
+    held = determinizations["hand"]
+    assert (held[:, 0] == determinizations["hand"][0, 0]).all()
     assert not (held[:, 1] & (above_nine | clubs)).any()
     assert not (held[:, 2] & spades).any()
     assert (held[:, 1] & spades).any()
@@ -351,9 +316,9 @@ def test_redrawn_hands_keep_a_rainbow_bids_distribution() -> None:
         if played:
             play_names(env, played)
         for viewer in (1, 2, 3):
-            for hand in seated_world(env, viewer, 200)["hand"][:, 0].tolist():
+            for hand in determinizations_of(env, viewer, 200)["hand"][:, 0].tolist():
                 assert [(hand & tricks.suit_set(suit, 3)).bit_count() for suit in range(4)] == left
-    others = seated_world(env, 1, 200)["hand"][:, 3].tolist()
+    others = determinizations_of(env, 1, 200)["hand"][:, 3].tolist()
     assert len({(hand & tricks.suit_set(2, 3)).bit_count() for hand in others}) > 2
 
 

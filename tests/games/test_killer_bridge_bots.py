@@ -10,15 +10,15 @@ import pytest
 
 from backalley.agents.match import play_out
 from backalley.agents.registry import agent
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import Game
-from backalley.envs.core.catalogue import game
-from backalley.envs.core.parts import OVER
-from backalley.envs.core.playthrough import load, record
-from backalley.envs.core.vector import BatchEnv
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.files.playthrough import load, record
+from backalley.envs.core.game.catalogue import game
+from backalley.envs.core.game.game import Game
 from backalley.envs.killer_bridge import scoring, steering
 from backalley.envs.killer_bridge.state import BOARD
-from tests.cases import random_action
+from backalley.testing.play import random_action
 
 GAME: Game = game("killer_bridge")
 ULTIMATE = GAME.bind(ultimate=True)

@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import Game
-from backalley.envs.core.catalogue import game
-from backalley.envs.core.options import OptionError
-from backalley.envs.core.parts import OVER
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.game.catalogue import game
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules.options import OptionError
 from backalley.envs.killer_bridge import scoring
 from backalley.envs.killer_bridge.scorecard import ScorecardLine, scorecard
+from backalley.testing.play import random_action
 from tests import kuhn
-from tests.cases import random_action
+from tests.cases import observed
 
 GAME: Game = game("killer_bridge")
 DRINKING = GAME.bind(length="up", drinking=True, sips_per_miss=3, history="last_trick")
@@ -177,7 +178,7 @@ def test_an_observation_may_hold_the_whole_card(history: str) -> None:
 
 
 def check_shown(env: AECEnv, seat: int, card: tuple[ScorecardLine, ...]) -> None:
-    shown = env.game.records(env.engine.observe(np.zeros(1, np.int64), np.array([seat])))[0]
+    shown = observed(env, seat)
 
     def turned(numbers: tuple[int, ...]) -> list[int]:
         return [*numbers[seat:], *numbers[:seat]]

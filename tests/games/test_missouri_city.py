@@ -10,17 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import backalley
-from backalley.agents.base import view_of
+from backalley.agents.base.agent import view_of
 from backalley.agents.registry import agent
-from backalley.benchmarks.best_play import BestPlay
-from backalley.cli import main
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.kernel import COMPILED
+from backalley.benchmarks.exact.best_play import BestPlay
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.missouri_city import bot as bots
 from backalley.envs.missouri_city import rules
+from tests.commands import run
 
 GAME = backalley.game("missouri_city")
 
@@ -238,7 +237,7 @@ DEAL = "TC 6S 2H 5D TH 6H KD"
         (["--deck", DEAL, "--start-outcome", "1", "--objective", "win"], "solved for the reward, and not for win"),
         (["--moves", "hit"], "go with --deck"),
         (["--decisions", "1"], "goes with --from"),
-        (["--from", "GAME", "--deck", DEAL], "--from says deal and options by itself"),
+        (["--from", "GAME", "--deck", DEAL], "--from has deal and options already"),
         (["--from", "GAME"], "is over by then; --decisions takes fewer."),
         (["--from", "GAME", "--decisions", "999"], "999 were asked for"),
         (["--from", "nowhere.json"], "cannot be read as a playthrough"),
@@ -246,7 +245,7 @@ DEAL = "TC 6S 2H 5D TH 6H KD"
 )
 def test_positions_that_cannot_be_solved_are_refused_in_a_sentence(words: list[str], sentence: str) -> None:
     recorded = next((GAME.type.folder / "playthroughs").glob("*.json"))
-    done = CliRunner().invoke(main, ["solve", "missouri_city", *(str(recorded) if w == "GAME" else w for w in words)])
+    done = run("solve", "missouri_city", *(str(recorded) if w == "GAME" else w for w in words))
     assert done.exit_code in (1, 2)
     assert sentence in " ".join(done.output.split())
     assert "Traceback" not in done.output
@@ -257,7 +256,7 @@ def test_a_position_of_a_recorded_game_is_solved_from_the_command_line(tmp_path:
     recorded = GAME.type.folder / "playthroughs" / "planner_seed-21.json"
     moves, path = json.loads(recorded.read_bytes())["moves"], tmp_path / "found.json"
     words = ["solve", "missouri_city", "--from", str(recorded), "--decisions", str(len(moves) - 1), "--json", str(path)]
-    done = CliRunner().invoke(main, words)
+    done = run(*words)
     assert done.exit_code == 0, done.output
     found = json.loads(path.read_bytes())
     values = [one["value"] for one in found["actions"]]

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.kernel import COMPILED
-from backalley.envs.core.parts import OVER
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.pitch.state import JOKER
-from tests.cases import worlds_of
-from tests.games.pitch import PIPS, Referee, cards_of, observation, opened
+from tests.cases import determinizations_of, observed
+from tests.games.pitch import PIPS, Referee, cards_of, opened
 
 
 def rows(marked: npt.NDArray[Any]) -> list[set[int]]:
@@ -49,7 +49,7 @@ def test_a_seat_sees_its_hand_and_all_that_has_been_laid_open(given: dict[str, A
             pips = [sum(PIPS.get(card % 13, 0) for card in pile if card != JOKER) for pile in referee.taken]
             points = referee.points() if any(referee.taken) else [None] * 5
             for seat in range(4):
-                shown = observation(env, seat)
+                shown = observed(env, seat)
                 around = [(seat + offset) % 4 for offset in range(4)]
                 assert rows(shown.hand[None]) == [referee.hands[seat]]
                 assert rows(shown.played) == [referee.dealt[who] - referee.hands[who] for who in around]
@@ -89,8 +89,8 @@ def test_imagined_hands_hold_nothing_that_a_seat_has_shown_to_lack(given: dict[s
             seat = number % 4
             laid = [referee.dealt[who] - referee.hands[who] for who in range(4)]
             unseen = pack - referee.hands[seat] - set().union(*laid)
-            for world in worlds_of(env, seat, 8):
-                imagined = [cards_of(held) for held in world.hand]
+            for determinization in determinizations_of(env, seat, 8):
+                imagined = [cards_of(held) for held in determinization.hand]
                 assert imagined[seat] == referee.hands[seat]
                 others = [imagined[who] for who in range(4) if who != seat]
                 assert set().union(*others) <= unseen
@@ -117,10 +117,10 @@ def test_unseen_cards_are_as_likely_in_every_place_that_may_hold_them(given: dic
             unseen = set(range(52)) - referee.hands[0] - laid
             who = void[0] if void else 1
             may_hold = sorted(card for card in unseen if not void or referee.suit(card) not in referee.lacks[who])
-            worlds, room = worlds_of(env, 0, count), len(referee.hands[who])
+            determinizations, room = determinizations_of(env, 0, count), len(referee.hands[who])
             share = room / len(may_hold)
             for card in may_hold:
-                found = int(((worlds["hand"][:, who] >> card) & 1).sum())
+                found = int(((determinizations["hand"][:, who] >> card) & 1).sum())
                 assert abs(found - count * share) < 5 * math.sqrt(count * share * (1 - share)), (
                     f"seed {seed}, seat {who}"
                 )

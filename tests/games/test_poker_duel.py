@@ -14,20 +14,21 @@ import pytest
 
 import backalley
 from backalley.agents.registry import agent
-from backalley.benchmarks.evaluate import evaluate
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.catalogue import game_type
-from backalley.envs.core.kernel import COMPILED
-from backalley.envs.core.options import OptionError
-from backalley.envs.core.parts import OVER
-from backalley.envs.core.pokerhands import strengths
-from backalley.envs.poker_duel import bot, chances, misere_chances, splits, tune
-from backalley.envs.poker_duel.chances import CHANCES
-from backalley.envs.poker_duel.grading import GRADES, MISERE_GRADES, misere_grade
-from backalley.envs.poker_duel.misere_chances import MISERE_CHANCES
+from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game.catalogue import game_type
+from backalley.envs.core.rules.options import OptionError
+from backalley.envs.core.rules.pokerhands import strengths
+from backalley.envs.poker_duel import bot
+from backalley.envs.poker_duel.bots import chances, misere_chances, splits, tune
+from backalley.envs.poker_duel.bots.chances import CHANCES
+from backalley.envs.poker_duel.bots.grading import GRADES, MISERE_GRADES, misere_grade
+from backalley.envs.poker_duel.bots.misere_chances import MISERE_CHANCES
 from backalley.envs.poker_duel.slots import stock_left
 from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, EXCHANGE, HAND, SLOT, SLOTS, STAND
-from tests.cases import marks, worlds_of
+from tests.cases import determinizations_of, marks, observed
 
 GAME = game_type("poker_duel").bind()
 
@@ -60,11 +61,6 @@ def play_until(env: AECEnv, done: Callable[[], bool], choose: Chooser) -> list[n
 
 def card_set(cards: Any) -> int:
     return sum(1 << int(card) for card in np.ravel(cards))
-
-
-def observation(env: AECEnv, seat: int) -> Any:
-    flat = env.engine.observe(np.zeros(1, np.int64), np.array([seat]))
-    return env.game.records(flat)[0]
 
 
 @pytest.mark.parametrize("skip_forced", [False, True])
@@ -103,7 +99,7 @@ def test_cards_go_where_they_are_assigned_in_order_of_rank_and_suit() -> None:
     dice = np.random.default_rng(1)
     chosen: list[int] = []
     for card in cards:
-        assert np.flatnonzero(observation(env, seat).next_card).tolist() == [card]
+        assert np.flatnonzero(observed(env, seat).next_card).tolist() == [card]
         chosen.append(int(dice.choice(legal_actions(env))) - ASSIGN)
         env.step(ASSIGN + chosen[-1])
     for slot in range(SLOTS):
@@ -148,7 +144,7 @@ def test_a_seat_sees_its_own_cards_and_what_has_been_laid_open(public: bool) -> 
     while env.engine.batch.seat[0] != OVER:
         state = table(env)
         for seat in range(2):
-            shown, other = observation(env, seat), 1 - seat
+            shown, other = observed(env, seat), 1 - seat
             for slot in range(SLOTS):
                 mine = state.slots[seat, slot, : state.filled[seat, slot]]
                 theirs = state.slots[other, slot] if slot < state.round_index else []
@@ -172,14 +168,14 @@ def test_unseen_cards_are_equally_likely_in_every_hidden_place() -> None:
     play_until(env, lambda: bool(table(env).round_index == 1), lambda legal: int(legal[0]))
     state, seat, count = table(env), 0, 4_000 if COMPILED else 400
     assert state.exchanges[1].tolist() == [2, 0, 0]
-    worlds = worlds_of(env, seat, count)
-    assert all(np.array_equal(np.sort(hand), np.sort(state.slots[1, 0])) for hand in worlds["slots"][:, 1, 0])
+    determinizations = determinizations_of(env, seat, count)
+    assert all(np.array_equal(np.sort(hand), np.sort(state.slots[1, 0])) for hand in determinizations["slots"][:, 1, 0])
     places = {
-        "slot 2": worlds["slots"][:, 1, 1],
-        "slot 3": worlds["slots"][:, 1, 2],
-        "discards": worlds["discards"][:, 1, :2],
+        "slot 2": determinizations["slots"][:, 1, 1],
+        "slot 3": determinizations["slots"][:, 1, 2],
+        "discards": determinizations["discards"][:, 1, :2],
     }
-    places["deck"] = worlds["stock"][:, state.drawn : state.drawn + stock_left(state)]
+    places["deck"] = determinizations["stock"][:, state.drawn : state.drawn + stock_left(state)]
     unseen = sorted(np.concatenate([cards[0] for cards in places.values()]).tolist())
     assert len(unseen) == 5 + 5 + 2 + stock_left(state)
     for name, cards in places.items():
@@ -196,11 +192,11 @@ def test_how_far_an_opponent_has_come_with_his_split_is_hidden(placed: int) -> N
     dice = np.random.default_rng(6)
     first = int(env.engine.batch.seat[0])
     play_until(env, lambda: bool(table(env).filled[first].sum() == placed), lambda legal: int(dice.choice(legal)))
-    before = observation(opened(), 1 - first)
-    assert observation(env, 1 - first).tobytes() == before.tobytes()
-    for world in worlds_of(env, 1 - first, 20):
-        assert (world.phase, world.seat, world.filled[first].sum()) == (ARRANGE, first, 0)
-        cards = world.offer[first].tolist()
+    before = observed(opened(), 1 - first)
+    assert observed(env, 1 - first).tobytes() == before.tobytes()
+    for determinization in determinizations_of(env, 1 - first, 20):
+        assert (determinization.phase, determinization.seat, determinization.filled[first].sum()) == (ARRANGE, first, 0)
+        cards = determinization.offer[first].tolist()
         assert cards == sorted(set(cards), key=lambda card: (card % 13, card // 13))
         assert len(cards) == HAND
 
@@ -218,7 +214,7 @@ def test_a_bot_carries_out_one_split_over_its_fifteen_decisions(name: str, optio
         while table(env).phase == ARRANGE:
             seat = int(env.engine.batch.seat[0])
             key = np.uint64(dice.integers(2**63))
-            env.step(int(act(env.game.options, observation(env, seat), env.engine.batch.mask[0], key)))
+            env.step(int(act(env.game.options, observed(env, seat), env.engine.batch.mask[0], key)))
         for seat in range(2):
             cards = card_set(hands[seat])
             made = [card_set(table(env).slots[seat, slot]) for slot in range(SLOTS)]
@@ -344,7 +340,7 @@ def test_a_drill_of_sudden_death_alone_is_one_hand_or_as_many_as_tie() -> None:
         assert table(env).phase == EXCHANGE
         assert stock_left(table(env)) == 42
         for seat in range(2):
-            assert observation(env, seat).phase.tolist() == [0, 0, 1]
+            assert observed(env, seat).phase.tolist() == [0, 0, 1]
         dealer = int(table(env).dealer)
         assert env.engine.batch.seat[0] == 1 - dealer
         rewards = play_until(env, lambda: False, lambda legal: int(dice.choice(legal)))
@@ -353,6 +349,7 @@ def test_a_drill_of_sudden_death_alone_is_one_hand_or_as_many_as_tie() -> None:
         assert table(env).points.tolist() == [0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="thousands of deals")
 def test_the_table_of_chances_can_be_measured_again() -> None:
     """A short fictitious play gives a table that plays nearly as the long one's: it beats greedy splits against the

@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.agents.base import view_of
+from backalley.agents.base.agent import view_of
 from backalley.agents.registry import agent
-from backalley.envs.core.catalogue import game_type
-from backalley.envs.core.kernel import COMPILED
-from backalley.envs.core.pokerhands import set_strength
-from backalley.envs.core.vector import BatchEnv
-from backalley.envs.poker_duel import around, splits
-from backalley.envs.poker_duel.chances import CHANCES
-from backalley.envs.poker_duel.grading import grade, misere_grade
-from backalley.envs.poker_duel.misere_chances import MISERE_CHANCES
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game.catalogue import game_type
+from backalley.envs.core.rules.pokerhands import set_strength
+from backalley.envs.poker_duel.bots import around, splits
+from backalley.envs.poker_duel.bots.chances import CHANCES
+from backalley.envs.poker_duel.bots.grading import grade, misere_grade
+from backalley.envs.poker_duel.bots.misere_chances import MISERE_CHANCES
 from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, HAND, SLOT, SLOTS
 
 GAME = game_type("poker_duel").bind()

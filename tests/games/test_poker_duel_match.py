@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backalley.agents.base import view_of
+from backalley.agents.base.agent import view_of
 from backalley.agents.registry import agent
-from backalley.agents.worlds import Worlds
-from backalley.envs.core.catalogue import game_type
-from backalley.envs.core.kernel import COMPILED
-from backalley.envs.core.vector import BatchEnv
-from backalley.envs.poker_duel import game_chances, rules, tune_match
+from backalley.agents.search.determinizations import Determinizations
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game.catalogue import game_type
+from backalley.envs.poker_duel import game_chances, rules
+from backalley.envs.poker_duel.bots import tune_match
 from backalley.envs.poker_duel.game_chances import GAME_CHANCES
 from backalley.envs.poker_duel.match import match_value
 
@@ -108,6 +109,7 @@ def test_after_a_game_the_leaf_value_is_what_comes_of_the_lead(given: dict[str, 
             assert abs(paid[which].mean() - hoped[which].mean()) < 4 * error, f"{hoped[which].mean()}"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="thousands of games")
 @pytest.mark.parametrize("misere", [False, True])
 def test_the_chances_of_a_game_can_be_measured_again(misere: bool) -> None:
@@ -125,13 +127,13 @@ def test_the_chances_of_a_game_can_be_measured_again(misere: bool) -> None:
 
 @pytest.mark.parametrize("reward", ["match", "points"])
 def test_a_search_stops_at_the_end_of_a_game(reward: str) -> None:
-    """What a playout of a match's first game gains is what some lead is worth; a match played out would be won, lost,
+    """What a rollout of a match's first game gains is what some lead is worth; a match played out would be won, lost,
     or have other leads."""
     game = GAME.bind(num_games=4, reward=reward)
     batch = BatchEnv(game, 2, seed=6)
     batch.reset()
     view = view_of(batch.engine, np.arange(2), np.arange(2, dtype=np.uint64))
-    gained = Worlds(game, 1).play(view, np.arange(2), view.action_mask, 0, 8)[:, :, view.action_mask[0] == 1]
+    gained = Determinizations(game, 1).play(view, np.arange(2), view.action_mask, 0, 8)[:, :, view.action_mask[0] == 1]
     leads = {
         round(float(rules.leaf_value(game.options, between_games(game, (max(lead, 0), max(-lead, 0))), 0)), 5)
         for lead in range(-6, 7)

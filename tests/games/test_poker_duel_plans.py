@@ -9,22 +9,22 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.agents.planner import planner as planner_of
+from backalley.agents.policies.planner import planner as planner_of
 from backalley.agents.registry import agent
-from backalley.envs.core.catalogue import game_type
-from backalley.envs.core.kernel import COMPILED
-from backalley.envs.core.pokerhands import set_strength
-from backalley.envs.core.vector import BatchEnv
-from backalley.envs.poker_duel import classes, planning, whole_splits
-from backalley.envs.poker_duel.chances import CHANCES
-from backalley.envs.poker_duel.grading import grade
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game.catalogue import game_type
+from backalley.envs.core.rules.pokerhands import set_strength
+from backalley.envs.poker_duel.bots.chances import CHANCES
+from backalley.envs.poker_duel.bots.grading import grade
 from backalley.envs.poker_duel.match import match_value
+from backalley.envs.poker_duel.plans import features, planning, whole_splits
 from backalley.envs.poker_duel.state import ASSIGN, HAND, SLOT, SLOTS
 from tests.games.test_poker_duel_around import at_random, card_set, finished, members, offered, shown_to
 
 TYPE = game_type("poker_duel")
 GAME = TYPE.bind()
-OWN = classes.bot_values(GAME.options)
+OWN = features.bot_values(GAME.options)
 DEALS = 40 if COMPILED else 2
 Hands = tuple[int, int, int]
 
@@ -35,7 +35,7 @@ def searching(shown: Any, values: npt.NDArray[np.float32] = OWN, game: Any = GAM
 
 def worth(search: whole_splits.Search, split: Hands) -> float:
     chances = [
-        float(search.values[search.bases[slot] + classes.kind_of(split[slot], search.left, True)])
+        float(search.values[search.bases[slot] + features.kind_of(split[slot], search.left, True)])
         for slot in range(SLOTS)
     ]
     return float(whole_splits.worth_of(search.worth, *chances))
@@ -51,15 +51,15 @@ def random_hands(dice: np.random.Generator, count: int) -> list[int]:
 def test_kinds_rank_hands_as_showdowns_do() -> None:
     dice = np.random.default_rng(1)
     hands = random_hands(dice, 3000 if COMPILED else 200)
-    found = sorted((int(classes.kind_of(hand, 0, True)), int(set_strength(hand, True))) for hand in hands)
-    assert 0 <= found[0][0] < found[-1][0] < classes.KINDS
+    found = sorted((int(features.kind_of(hand, 0, True)), int(set_strength(hand, True))) for hand in hands)
+    assert 0 <= found[0][0] < found[-1][0] < features.KINDS
     for (kind, strength), (later, stronger) in itertools.pairwise(found):
         assert kind == later or strength < stronger
 
 
 def test_hands_that_may_be_exchanged_are_told_apart_by_what_they_may_become() -> None:
     def kind(*names: str) -> int:
-        return int(classes.kind_of(card_set([GAME.card_number(name) for name in names]), 1, True))
+        return int(features.kind_of(card_set([GAME.card_number(name) for name in names]), 1, True))
 
     plain = kind("AC", "QD", "9H", "5S", "3C")
     assert kind("AC", "QC", "9H", "5C", "3C") - plain == 3, "four of a suit"
@@ -67,29 +67,29 @@ def test_hands_that_may_be_exchanged_are_told_apart_by_what_they_may_become() ->
     assert kind("AC", "QH", "4H", "3S", "2C") - plain == 1, "a five is missing"
     assert kind("9C", "8D", "7H", "6S", "2C") - kind("9C", "8D", "5H", "3S", "2C") == 2, "a ten or a five"
     no_low_ace = card_set([GAME.card_number(name) for name in ("AC", "QH", "4H", "3S", "2C")])
-    assert classes.kind_of(no_low_ace, 1, False) == plain
+    assert features.kind_of(no_low_ace, 1, False) == plain
     made = {kind("AC", "KC", "QC", "JC", "TC"), kind("AC", "KC", "QC", "JC", "9C"), kind("AC", "AD", "AH", "AS", "9C")}
     assert len(made) == 3
-    assert max(made) == classes.OPEN_KINDS - 1
+    assert max(made) == features.OPEN_KINDS - 1
 
 
 def test_no_two_places_share_a_class() -> None:
-    places = itertools.product(range(SLOTS + 1), range(3), range(classes.NEWS))
+    places = itertools.product(range(SLOTS + 1), range(3), range(features.NEWS))
     runs = [
-        (int(classes.first_class(row, left, news)), classes.OPEN_KINDS if left else classes.KINDS)
+        (int(features.first_class(row, left, news)), features.OPEN_KINDS if left else features.KINDS)
         for row, left, news in places
     ]
     end = 0
     for first, length in sorted(runs):
         assert first == end
         end = first + length
-    assert end == classes.CLASSES == len(OWN)
+    assert end == features.CLASSES == len(OWN)
 
 
 def test_the_values_at_the_beginning_are_the_strong_bots_chances() -> None:
     for hand in random_hands(np.random.default_rng(2), 100):
         for row, left, news in [(0, 0, 0), (1, 1, 2), (2, 2, 4), (3, 0, 1)]:
-            place = classes.first_class(row, left, news) + classes.kind_of(hand, left, True)
+            place = features.first_class(row, left, news) + features.kind_of(hand, left, True)
             assert OWN[place] == np.float32(CHANCES[left, row, grade(hand, True)])
 
 
@@ -103,7 +103,7 @@ def test_classes_and_outcomes_are_told_as_a_match_goes_on() -> None:
         tables.step(dice.choice(np.flatnonzero(inner.mask[0]), 1))
         flat = tables.observe(np.array([0]), np.array([0]))
         shown = GAME.records(flat)[0]
-        classes.look(GAME.options, shown, found, outcomes)
+        features.look(GAME.options, shown, found, outcomes)
         sudden = int(shown["sudden_death"]) > 0
         for slot in range(SLOTS):
             mine, theirs = (card_set(np.flatnonzero(shown[name][slot])) for name in ("slots", "exposed"))
@@ -112,9 +112,9 @@ def test_classes_and_outcomes_are_told_as_a_match_goes_on() -> None:
                 assert np.isnan(outcomes[slot])
                 continue
             left = 0 if theirs else int(shown["turns_left"][0]) if shown["current_slot"][slot] else 2
-            news = classes.news_of(shown, slot)
-            first = classes.first_class(SLOTS if sudden else slot, left, news)
-            assert found[slot] == first + classes.kind_of(mine, left, True)
+            news = features.news_of(shown, slot)
+            first = features.first_class(SLOTS if sudden else slot, left, news)
+            assert found[slot] == first + features.kind_of(mine, left, True)
             if theirs:
                 shown_down += 1
                 lead = set_strength(mine, True) - set_strength(theirs, True)
@@ -195,10 +195,10 @@ def test_renaming_the_suits_leaves_the_worth_of_a_plan() -> None:
     for number in range(DEALS):
         cards = offered(dice)
         new = GAME.symmetries[1 + number % 23].cards
-        renamed = sorted((int(new[card]) for card in cards), key=lambda card: (card % 13, card // 13))
+        permuted = sorted((int(new[card]) for card in cards), key=lambda card: (card % 13, card // 13))
         pair = [
             whole_splits.best_splits(searching(shown_to(each, [])), card_set(each), 1).worth[0]
-            for each in (cards, renamed)
+            for each in (cards, permuted)
         ]
         assert pair[0] == pytest.approx(pair[1], abs=0.02)
         same += int(pair[0] == pytest.approx(pair[1], abs=1e-9))
@@ -261,6 +261,7 @@ def test_exploring_alters_some_plans_and_every_plan_as_a_whole() -> None:
     assert not COMPILED or 0.2 * DEALS < altered < 0.6 * DEALS
 
 
+@pytest.mark.slow
 def test_under_misere_nothing_is_planned() -> None:
     with pytest.raises(ValueError, match="cannot be planned under these options: with misere the lower hand wins"):
         agent("plans", GAME.bind(misere=True))

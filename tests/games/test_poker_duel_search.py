@@ -8,25 +8,26 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.agents.base import view_of
-from backalley.agents.plan_worlds import digest_of
-from backalley.agents.planner import PlannerAgent
-from backalley.agents.race import RaceAgent
+from backalley.agents.base.agent import view_of
+from backalley.agents.policies.planner import PlannerAgent
 from backalley.agents.registry import agent
-from backalley.benchmarks.evaluate import evaluate
-from backalley.envs.core.catalogue import game_type
-from backalley.envs.core.kernel import COMPILED
-from backalley.envs.core.vector import BatchEnv
-from backalley.envs.poker_duel import imagining, slots
-from backalley.envs.poker_duel.splits import greedy_split
+from backalley.agents.search.plan_worlds import digest_of
+from backalley.agents.search.racing import RacingAgent
+from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game.catalogue import game_type
+from backalley.envs.poker_duel import slots
+from backalley.envs.poker_duel.bots import imagining
+from backalley.envs.poker_duel.bots.splits import greedy_split
 from backalley.envs.poker_duel.state import ARRANGE, HAND, SLOTS
 from tests.games.test_poker_duel_around import card_set
 
 GAME = game_type("poker_duel").bind()
-WORLDS = 12
+DETERMINIZATIONS = 12
 
 
-def split_by(search: RaceAgent, tables: BatchEnv, forgets: bool) -> list[npt.NDArray[np.int64]]:
+def split_by(search: RacingAgent, tables: BatchEnv, forgets: bool) -> list[npt.NDArray[np.int64]]:
     """The fifteen actions that a search assigns each table's first hand by."""
     made = []
     for step in range(HAND):
@@ -45,12 +46,13 @@ def test_all_steps_of_a_split_choose_the_same_with_no_memory_of_each_other() -> 
     for forgets in (False, True):
         tables = BatchEnv(GAME, 2, seed=8)
         tables.reset()
-        search = RaceAgent(GAME, WORLDS, num_threads=1)
+        search = RacingAgent(GAME, DETERMINIZATIONS, num_threads=1)
         found.append(np.array(split_by(search, tables, forgets)))
-        assert (search.playouts > 2 * WORLDS * SLOTS) == forgets or not forgets
+        assert (search.rollouts > 2 * DETERMINIZATIONS * SLOTS) == forgets or not forgets
     assert (found[0] == found[1]).all()
 
 
+@pytest.mark.slow
 def test_what_is_remembered_is_of_the_same_decision() -> None:
     """The bots' dice follow from how many decisions were made: the same cards later in a match are another question."""
     tables = BatchEnv(GAME, 2, seed=8)
@@ -59,14 +61,18 @@ def test_what_is_remembered_is_of_the_same_decision() -> None:
     engine.batch.state[1] = engine.batch.state[0]
     engine.batch.flat[1] = engine.batch.flat[0]
     engine.batch.decisions[1] += 36
-    together = RaceAgent(GAME, WORLDS, num_threads=1).judge(view_of(engine, np.arange(2), np.zeros(2, np.uint64)))
+    together = RacingAgent(GAME, DETERMINIZATIONS, num_threads=1).analyse(
+        view_of(engine, np.arange(2), np.zeros(2, np.uint64))
+    )
     assert (together.value[0] != together.value[1]).any()
     for k in range(2):
-        alone = RaceAgent(GAME, WORLDS, num_threads=1).judge(view_of(engine, np.array([k]), np.zeros(2, np.uint64)))
+        alone = RacingAgent(GAME, DETERMINIZATIONS, num_threads=1).analyse(
+            view_of(engine, np.array([k]), np.zeros(2, np.uint64))
+        )
         np.testing.assert_array_equal(alone.value[0], together.value[k])
-    sent = pickle.loads(pickle.dumps(RaceAgent(GAME, WORLDS, num_threads=1)))
+    sent = pickle.loads(pickle.dumps(RacingAgent(GAME, DETERMINIZATIONS, num_threads=1)))
     np.testing.assert_array_equal(
-        sent.judge(view_of(engine, np.arange(2), np.zeros(2, np.uint64))).value, together.value
+        sent.analyse(view_of(engine, np.arange(2), np.zeros(2, np.uint64))).value, together.value
     )
 
 
@@ -82,37 +88,39 @@ def test_a_split_that_was_begun_otherwise_is_gone_on_with() -> None:
     for _ in range(7):
         step = tables.step(np.array([int(dice.choice(np.flatnonzero(mask))) for mask in step.action_mask]))
     view = view_of(tables.engine, np.arange(4), np.arange(4, dtype=np.uint64))
-    found = RaceAgent(GAME, WORLDS, num_threads=1).judge(view)
+    found = RacingAgent(GAME, DETERMINIZATIONS, num_threads=1).analyse(view)
     assert (found.action == PlannerAgent(GAME).act(view)).all(), "around other cards the planner knows one split only"
     assert not np.isfinite(found.value).any()
 
 
+@pytest.mark.slow
 def test_the_best_bot_plays_on_where_splits_are_compared() -> None:
     """What takes it long is to draw up a split, and here splits are laid down as they are."""
     tables = BatchEnv(GAME, 2, seed=8)
     tables.reset()
     view = view_of(tables.engine, np.arange(2), np.zeros(2, np.uint64))
     found, strong, greedy = (
-        RaceAgent(GAME, WORLDS, num_threads=1, player=player).judge(view).value
+        RacingAgent(GAME, DETERMINIZATIONS, num_threads=1, player=player).analyse(view).value
         for player in (None, agent("bot:strong", GAME), agent("bot:greedy", GAME))
     )
     np.testing.assert_array_equal(found, strong)
     assert (found != greedy).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of_plans", [False, True])
 def test_splits_and_exchanges_each_have_a_caution_of_their_own(of_plans: bool) -> None:
     """Who is bold in one alone departs there alone: from the planner in splits, from the bot in exchanges."""
     tables, bot, planner = BatchEnv(GAME, 8, seed=8), agent("bot", GAME), PlannerAgent(GAME)
-    search = RaceAgent(GAME, WORLDS, num_threads=1)
-    search.caution, search.plans_caution = (np.inf, 0.0) if of_plans else (0.0, np.inf)
+    search = RacingAgent(GAME, DETERMINIZATIONS, num_threads=1)
+    search.z_threshold, search.plans_caution = (np.inf, 0.0) if of_plans else (0.0, np.inf)
     tables.reset()
     departed = {True: 0, False: 0}
     for number in range(2 * HAND + 8):
         view = view_of(tables.engine, np.arange(8), np.full(8, number, np.uint64))
         splits = tables.engine.batch.state["phase"] == ARRANGE
         if number in (0, HAND) or not splits.any():
-            found = search.judge(view).action
+            found = search.analyse(view).action
             usual = np.where(splits, planner.act(view), bot.act(view))
             for kind in (True, False):
                 departed[kind] += int((found != usual)[splits == kind].sum())
@@ -148,16 +156,16 @@ def test_an_imagined_split_is_of_the_same_cards_and_shows_the_seat_the_same(mise
         rows = np.arange(16)
         if number % 6 == 0:
             for row in rows:
-                worlds = tables.engine.batch.state[[row]].copy()
-                seat = int(worlds[0].seat)
+                determinizations = tables.engine.batch.state[[row]].copy()
+                seat = int(determinizations[0].seat)
                 before = tables.engine.observe(np.array([row]), np.array([seat])).tobytes()
-                closed = np.sort(worlds[0].slots[1 - seat], axis=None).tolist()
-                was = worlds[0].slots[1 - seat].tobytes()
-                imagining.imagine(game.options, worlds[0], seat, np.uint64(number))
-                assert np.sort(worlds[0].slots[1 - seat], axis=None).tolist() == closed
-                changed += worlds[0].slots[1 - seat].tobytes() != was
+                closed = np.sort(determinizations[0].slots[1 - seat], axis=None).tolist()
+                was = determinizations[0].slots[1 - seat].tobytes()
+                imagining.imagine(game.options, determinizations[0], seat, np.uint64(number))
+                assert np.sort(determinizations[0].slots[1 - seat], axis=None).tolist() == closed
+                changed += determinizations[0].slots[1 - seat].tobytes() != was
                 kept = tables.engine.batch.state[row].copy()
-                tables.engine.batch.state[row] = worlds[0]
+                tables.engine.batch.state[row] = determinizations[0]
                 assert tables.engine.observe(np.array([row]), np.array([seat])).tobytes() == before
                 tables.engine.batch.state[row] = kept
         step = tables.step(np.array([int(dice.choice(np.flatnonzero(mask))) for mask in step.action_mask]))
@@ -165,17 +173,17 @@ def test_an_imagined_split_is_of_the_same_cards_and_shows_the_seat_the_same(mise
 
 
 def test_an_opponent_is_taken_for_one_who_splits_as_the_bots_do() -> None:
-    """Before anything lies open: half of the worlds hold the simple split of their fifteen cards."""
+    """Before anything lies open: half of the determinizations hold the simple split of their fifteen cards."""
     tables = BatchEnv(GAME, 1, seed=12)
     step = tables.reset()
     for _ in range(HAND):
         step = tables.step(step.action_mask.argmax(1))
     seat, simple, count = int(tables.engine.batch.seat[0]), 0, 200 if COMPILED else 8
-    worlds = np.repeat(tables.engine.batch.state, count)
-    tables.engine.determinize(worlds, np.full(count, seat), np.arange(count, dtype=np.uint64))
+    determinizations = np.repeat(tables.engine.batch.state, count)
+    tables.engine.determinize(determinizations, np.full(count, seat), np.arange(count, dtype=np.uint64))
     for number in range(count):
-        imagining.imagine(GAME.options, worlds[number], seat, np.uint64(number))
-        made = tuple(card_set(worlds[number].slots[1 - seat, slot]) for slot in range(SLOTS))
+        imagining.imagine(GAME.options, determinizations[number], seat, np.uint64(number))
+        made = tuple(card_set(determinizations[number].slots[1 - seat, slot]) for slot in range(SLOTS))
         simple += made == greedy_split(GAME.options, made[0] | made[1] | made[2])
     assert 0.4 * count < simple or not COMPILED
     assert simple < 0.9 * count or not COMPILED

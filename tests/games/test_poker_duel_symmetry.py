@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from backalley.envs.core.catalogue import game
-from backalley.envs.core.parts import OVER
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.game.catalogue import game
 from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, HAND, SLOT, SLOTS
 from tests.test_symmetry import Tables
 
@@ -13,7 +13,7 @@ GAME = game("poker_duel", num_games=1)
 
 
 def test_the_order_in_which_cards_of_a_rank_are_offered_matters_to_no_split() -> None:
-    """§3: it is that of the suits, so renamed tables are offered another; who gives each card its slot all the same
+    """§3: it is that of the suits, so permuted tables are offered another; who gives each card its slot all the same
     comes to the same table."""
     orders = set()
     for seed, symmetry in enumerate(GAME.symmetries):
@@ -31,9 +31,7 @@ def test_the_order_in_which_cards_of_a_rank_are_offered_matters_to_no_split() ->
             for row in range(2):
                 seat = int(state["seat"][row])
                 card = int(state["offer"][row, seat, state["filled"][row, seat].sum()])
-                engine.play_one(
-                    ASSIGN + wanted[card if row == 0 else int(back[card])], tables.deck, stacked=True, row=row
-                )
+                engine.apply_one(ASSIGN + wanted[card if row == 0 else int(back[card])], row)
                 engine.finish_one(row)
         assert (state["phase"] != ARRANGE).all()
         tables.compare()

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.envs.core.kernel import COMPILED, kernel
-from backalley.envs.core.pokerhands import CATEGORY_SHIFT, Category, category, compare, strength, strengths
+from backalley.envs.core.compile.kernel import COMPILED, kernel
+from backalley.envs.core.rules.pokerhands import CATEGORY_SHIFT, Category, category, compare, strength, strengths
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="2,598,960 hands line by line take minutes")
 

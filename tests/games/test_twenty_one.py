@@ -15,15 +15,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import backalley
-from backalley.agents.base import view_of
+from backalley.agents.base.agent import view_of
 from backalley.agents.match import play_out
 from backalley.agents.registry import agent
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.base import Game
-from backalley.envs.core.catalogue import game
-from backalley.envs.core.kernel import COMPILED
-from backalley.envs.core.parts import OVER
-from backalley.envs.core.vector import BatchEnv
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game.catalogue import game
+from backalley.envs.core.game.game import Game
 from backalley.envs.twenty_one import odds, trades, valuation
 from backalley.envs.twenty_one.bank import BANKER_SHARE, BANKER_SHARE_IN_BACK_PASSING, ends_bank
 from backalley.envs.twenty_one.bets import share
@@ -43,7 +43,7 @@ from backalley.envs.twenty_one.state import (
     STAND,
     STOOD,
 )
-from tests.cases import random_action
+from backalley.testing.play import random_action
 
 GAME = game("twenty_one")
 MANY = 20_000 if COMPILED else 200
@@ -249,6 +249,7 @@ def test_banks_end_by_the_king_once_for_four_eights() -> None:
     assert abs(rounds - 6.4) < 5 * math.sqrt((27 / 32) / (5 / 32) ** 2 / MANY)
 
 
+@pytest.mark.slow
 def test_a_final_round_is_dealt_from_any_pack_with_an_eight_for_the_banker() -> None:
     """All pairs of the banker's eight and another card for the punter are equally likely."""
     tables = BatchEnv(GAME.bind({"num_players": 2, "episode": "final_round"}), MANY, seed=4)
@@ -262,6 +263,7 @@ def test_a_final_round_is_dealt_from_any_pack_with_an_eight_for_the_banker() -> 
     assert squares < degrees + 5 * math.sqrt(2 * degrees)
 
 
+@pytest.mark.slow
 def test_the_rules_play_out_as_the_odds_say() -> None:
     """Two seats that draw to 15 and 16 in the game itself, without trades, lose and win what the exact calculation
     says."""
@@ -322,6 +324,7 @@ def test_a_share_that_is_no_number_of_thousandths_is_refused(refused: Any) -> No
         GAME.bind(bet_fractions=[refused, 0.5, 1.0])
 
 
+@pytest.mark.slow
 @pytest.mark.uncompiled
 def test_an_endless_evening_is_truncated() -> None:
     endless = {
@@ -350,11 +353,7 @@ def test_a_search_takes_the_banker_to_keep_what_dp_bots_leave_it(earliest: int, 
     if not COMPILED:
         pytest.skip("The rules are the same uncompiled, and thousands of banks take long.")
     game = GAME.bind({"back_pass_earliest_round": earliest})
-    tables, dp, banks = (
-        BatchEnv(game, 5000, seed=3, autoreset=False),
-        agent("bot:dp", game),
-        np.arange(5000),
-    )
+    tables, dp, banks = (BatchEnv(game, 5000, seed=3, autoreset=False), agent("bot:dp", game), np.arange(5000))
     tables.reset()
     state, rows, keys = tables.engine.batch.state, banks, banks.astype(np.uint64)
     asked = np.zeros(len(banks), np.int64)  # the latest round that was looked at

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backalley.agents.base import view_of
+from backalley.agents.base.agent import view_of
 from backalley.agents.match import play_out
 from backalley.agents.registry import agent
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.catalogue import game
-from backalley.envs.core.kernel import COMPILED
-from backalley.envs.core.parts import OVER
-from backalley.envs.core.vector import BatchEnv
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game.catalogue import game
 from backalley.envs.twenty_one.state import (
     BACK_PASS,
     BET_POT,
@@ -28,7 +28,8 @@ from backalley.envs.twenty_one.state import (
     SHUFFLE,
     TAKE_BANK,
 )
-from tests.cases import random_action
+from backalley.testing.play import random_action
+from tests.cases import observed
 
 GAME = game("twenty_one")
 BOTS = list(GAME.bots)
@@ -44,11 +45,6 @@ def broken(**options: Any) -> AECEnv:
     return env
 
 
-def shown(env: AECEnv, seat: int) -> Any:
-    flat = env.engine.observe(np.zeros(1, np.int64), np.array([seat]))
-    return env.game.records(flat)[0]
-
-
 def answer(name: str, env: AECEnv) -> int:
     batch = env.engine.batch
     return int(env.game.bots[name].act(env.engine.options, batch.observation[0], batch.mask[0], np.uint64(1)))
@@ -58,31 +54,31 @@ def test_seats_see_who_was_asked_and_where_they_pass_by_number_their_own() -> No
     env = broken()
     env.step(PASS_BANK + 3)
     for seat in range(4):
-        seen = shown(env, seat)
+        seen = observed(env, seat)
         assert np.flatnonzero(seen["my_number"]).tolist() == [seat]
         assert np.flatnonzero(seen["asked"]).tolist() == [(1 - seat) % 4]
     env.step(TAKE_BANK)
-    assert not shown(env, 0)["asked"].any()
-    assert not shown(env, 0)["my_number"].any()
+    assert not observed(env, 0)["asked"].any()
+    assert not observed(env, 0)["my_number"].any()
     clockwise = broken(pass_bank="clockwise")
     clockwise.step(DECLINE_BANK)
-    assert shown(clockwise, 1)["asked"].tolist() == [1, 0, 0, 0]
-    assert not shown(clockwise, 1)["my_number"].any()
+    assert observed(clockwise, 1)["asked"].tolist() == [1, 0, 0, 0]
+    assert not observed(clockwise, 1)["my_number"].any()
 
 
 def test_the_deposit_is_public_and_stays_while_the_pot_changes() -> None:
     env = AECEnv(GAME.bind(deposit="chosen"))
     env.reset(options={"decks": [["TS"]]})
-    assert shown(env, 1)["phase"][DEPOSIT] == 1
-    assert shown(env, 1)["deposit"] == 0
+    assert observed(env, 1)["phase"][DEPOSIT] == 1
+    assert observed(env, 1)["deposit"] == 0
     assert "bank 1, round 1, pot 0, seat 0 chooses the deposit" in env.game.table_str(env.engine.batch.state[0], 1)
     env.step(PUT_DEPOSIT + 1)
-    before = shown(env, 1)["deposit"]
-    assert before == shown(env, 1)["pot"] == pytest.approx(math.log1p(40) / math.log1p(400))
+    before = observed(env, 1)["deposit"]
+    assert before == observed(env, 1)["pot"] == pytest.approx(math.log1p(40) / math.log1p(400))
     env.step(DEAL)
     env.step(BET_POT)
-    assert shown(env, 2)["pot"] == 0
-    assert shown(env, 2)["deposit"] == before
+    assert observed(env, 2)["pot"] == 0
+    assert observed(env, 2)["deposit"] == before
 
 
 def test_nobody_knows_a_card_while_the_deposit_of_a_later_bank_is_chosen() -> None:
@@ -96,7 +92,7 @@ def test_nobody_knows_a_card_while_the_deposit_of_a_later_bank_is_chosen() -> No
     assert "bank 2, round 1, pot 0, seat 1 chooses" in env.game.table_str(state, 0)
     assert env.game.piles(state)["stock"] == list(range(32))
     assert not state["known"].any()
-    assert not shown(env, 0)["discards"].any()
+    assert not observed(env, 0)["discards"].any()
 
 
 # Players
@@ -117,8 +113,7 @@ def test_a_bot_takes_a_bank_or_passes_it_to_the_largest_purse(name: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "purse", "times"),
-    [("cautious", 100, 1), ("shark", 100, 2), ("shark", 39, 1), ("dp", 100, 1)],
+    ("name", "purse", "times"), [("cautious", 100, 1), ("shark", 100, 2), ("shark", 39, 1), ("dp", 100, 1)]
 )
 def test_what_a_bot_deposits(name: str, purse: int, times: int) -> None:
     env = AECEnv(GAME.bind(deposit="chosen", bankroll=purse))

@@ -1,4 +1,4 @@
-"""What a seat of Twenty-One cannot see, and the worlds redrawn from what it knows (§2)."""
+"""What a seat of Twenty-One cannot see, and the determinizations redrawn from what it knows (§2)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.envs.core.aec import AECEnv
-from backalley.envs.core.catalogue import game
-from backalley.envs.core.kernel import COMPILED, kernel
-from backalley.envs.core.parts import OVER
-from backalley.envs.core.vector import BatchEnv
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.compile.kernel import COMPILED, kernel
+from backalley.envs.core.game.catalogue import game
 from backalley.envs.twenty_one import observation
 from backalley.envs.twenty_one.bank import ends_bank
 from backalley.envs.twenty_one.state import (
@@ -35,18 +35,11 @@ from backalley.envs.twenty_one.state import (
 )
 from backalley.envs.twenty_one.text import card_number
 from backalley.envs.twenty_one.valuation import best_total, is_royal, low_total
-from tests.cases import label, own_shape, random_action
+from backalley.testing.play import random_action
+from tests.cases import determinizations_of, label, own_shape
 
 GAME = game("twenty_one")
 MANY = 20_000 if COMPILED else 200
-
-
-def worlds(env: AECEnv, viewer: int, count: int, seed: int) -> npt.NDArray[Any]:
-    """Many redrawn worlds of one table."""
-    states = np.repeat(env.engine.batch.state[:1], count)
-    keys = np.random.default_rng(seed).integers(2**63, size=count).astype(np.uint64)
-    env.engine.determinize(states, np.full(count, viewer), keys)
-    return states
 
 
 def chi_squared(found: Counter[Any], expected: float, kinds: int) -> float:
@@ -61,9 +54,10 @@ def opened(decks: list[list[str]], actions: list[int], **options: Any) -> AECEnv
     return env
 
 
+@pytest.mark.slow
 def test_a_silent_banker_has_any_card_that_ends_no_bank() -> None:
     env = opened([["TS", "9C"]], [BACK_PASS])
-    drawn = worlds(env, 1, MANY, 1)
+    drawn = determinizations_of(env, 1, MANY, 1)
     found = Counter(drawn["cards"][:, 0, 0].tolist())
     assert set(found) == {card for card in range(32) if not ends_bank(card)} - {card_number("TS")}
     # 26 kinds: with 25 degrees of freedom 67 is passed once in 100,000 fair runs
@@ -72,18 +66,20 @@ def test_a_silent_banker_has_any_card_that_ends_no_bank() -> None:
 
 def test_in_a_final_round_the_eight_is_known_and_all_else_is_any_card() -> None:
     env = opened([["TS", "8C"]], [], episode="final_round")
-    drawn = worlds(env, 1, MANY, 1)
+    drawn = determinizations_of(env, 1, MANY, 1)
     assert (drawn["cards"][:, 0, 0] == card_number("8C")).all()
     found = Counter(drawn["stock"][:, 2].tolist())
     assert set(found) <= set(range(32)) - {card_number("8C"), card_number("TS")}
     # with 29 degrees of freedom 73 is passed once in 100,000 fair runs
     assert chi_squared(found, MANY / 30, 30) < 73
-    assert set(worlds(env, 0, max(MANY, 2000), 1)["cards"][:, 1, 0].tolist()) == set(range(32)) - {card_number("8C")}
+    assert set(determinizations_of(env, 0, max(MANY, 2000), 1)["cards"][:, 1, 0].tolist()) == set(range(32)) - {
+        card_number("8C")
+    }
 
 
 def test_before_back_passing_the_banker_has_any_card() -> None:
     env = opened([["TS", "9C"]], [DEAL])
-    assert len(set(worlds(env, 1, max(MANY, 2000), 1)["cards"][:, 0, 0].tolist())) == 31
+    assert len(set(determinizations_of(env, 1, max(MANY, 2000), 1)["cards"][:, 0, 0].tolist())) == 31
 
 
 def test_closed_hands_are_any_that_the_course_of_the_round_allows() -> None:
@@ -96,7 +92,7 @@ def test_closed_hands_are_any_that_the_course_of_the_round_allows() -> None:
         cards = np.array(hand, np.uint8)
         if best_total(options, cards, 2) not in (21, BUST) and low_total(options, cards, 3) <= 21:
             allowed.add(hand)
-    drawn = worlds(env, 0, MANY, 2)
+    drawn = determinizations_of(env, 0, MANY, 2)
     found = Counter(map(tuple, drawn["cards"][:, 1, :3].tolist()))
     assert set(found) <= allowed
     assert (drawn["cards"][:, 0, 0] == mine).all()
@@ -122,8 +118,8 @@ def test_cards_seen_in_the_discards_before_a_shuffle_lie_in_no_older_hand() -> N
         env.step(action)
     state = env.engine.batch.state[0]
     assert (state["shuffles"], state["stock_size"]) == (1, 3)
-    assert set(worlds(env, 1, 200, 3)["cards"][:, 0, 0].tolist()) == {card_number("9C")}
-    orders = Counter(map(tuple, worlds(env, 1, 200, 3)["stock"][:, 1:3].tolist()))
+    assert set(determinizations_of(env, 1, 200, 3)["cards"][:, 0, 0].tolist()) == {card_number("9C")}
+    orders = Counter(map(tuple, determinizations_of(env, 1, 200, 3)["stock"][:, 1:3].tolist()))
     assert len(orders) == 2
 
 
@@ -131,7 +127,7 @@ def test_who_stood_before_the_king_of_hearts_may_hold_21() -> None:
     """The bank is offered to a seat whose closed hand stood by itself: nobody has seen whether on 21."""
     env = opened([["TS", "9C", "AS", "KH"]], [BACK_PASS, BET_MIN, HIT], back_pass_trigger="any_card", episode="session")
     assert env.engine.batch.state[0]["result"] == ENDED_BY_KING
-    drawn = worlds(env, 0, 500, 4)
+    drawn = determinizations_of(env, 0, 500, 4)
     best = {int(best_total(env.game.options, hand, 2)) for hand in drawn["cards"][:, 1, :2].copy()}
     assert 21 in best
     assert len(best) > 5
@@ -201,7 +197,7 @@ def test_a_true_position_never_contradicts_what_seats_are_held_to_know(options: 
 )
 def test_redrawn_worlds_never_contradict_the_round(options: dict[str, Any]) -> None:
     """Eight seats that take cards whenever they can within 20: large closed hands, and shuffles in mid-round. At one
-    decision in twelve, since a world for each of eight seats takes long."""
+    decision in twelve, since a determinization for each of eight seats takes long."""
     env = AECEnv(GAME.bind({"num_players": 8, "trade_five_figures": False, **options}))
     random, batch = np.random.default_rng(4), env.engine.batch
     largest = shuffles = 0
@@ -210,9 +206,11 @@ def test_redrawn_worlds_never_contradict_the_round(options: dict[str, Any]) -> N
         while batch.seat[0] != OVER:
             state, mask = batch.state[0], batch.mask[0]
             for viewer in range(8) if random.random() < 1 / 12 else ():
-                for world in worlds(env, viewer, 2, seed):
-                    assert sorted(card for pile in env.game.piles(world).values() for card in pile) == list(range(32))
-                    check_closed_hands(env.game.options, world, viewer)
+                for determinization in determinizations_of(env, viewer, 2, seed):
+                    assert sorted(card for pile in env.game.piles(determinization).values() for card in pile) == list(
+                        range(32)
+                    )
+                    check_closed_hands(env.game.options, determinization, viewer)
             largest = max(largest, int(state["count"].max()))
             shuffles = max(shuffles, int(state["shuffles"]))
             seat = int(batch.seat[0])

@@ -1,5 +1,5 @@
-"""The command line: one program, thin verbs. Each calls one function of the folder that owns its work, and says how to
-run it again."""
+"""The command line: one program with short commands. Each calls one function of another room, and says how to run it
+again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import click
 
 import backalley
 
-from . import about, figures, learn, matches, reports, tables
+from . import about, dev, figures, learn, matches, reports, tables
 from .program import Program
 from .shared import command_line
 
@@ -19,11 +19,12 @@ __all__ = ["command_line", "main"]
 def main() -> None:
     """Card games for reinforcement learning.
 
-    Agents are named random, human, bot (a game's best), bot:NAME, policy (the one that comes with a game), policy:NAME,
-    plans (a game's planner, untrained), search[:WORLDS[:MILLISECONDS]] (a search with so many redrawn worlds at most,
-    and so much time, for each decision), search+AGENT[:WORLDS[:MILLISECONDS]] (the same, played on by policy, a bot or
-    the folder of a policy), mc:WORLDS[:MILLISECONDS] (a plainer one), by the folder of a trained policy, or, for one's
-    own, module:Class, file.py:Class or sb3:model.zip.
+    Agents are named random, human, bot (a game's best), bot:NAME, policy (the pretrained one of the game), policy:NAME,
+    plans (a game's planner, untrained), search[:DETERMINIZATIONS[:MILLISECONDS]] (a search with at most that many
+    determinizations and that much time for each decision), search+AGENT[:DETERMINIZATIONS[:MILLISECONDS]] (the same,
+    with rollouts by policy, a bot or the folder of a policy), mc:DETERMINIZATIONS[:MILLISECONDS] (a simpler search), by
+    the folder of a trained policy, or, for your own, module:Class, file.py:Class (also with numbers for it,
+    file.py:Class:96) or sb3:model.zip.
     """
 
 
@@ -31,6 +32,7 @@ for _verb in (
     about.games,
     about.rules,
     about.new_game,
+    about.check,
     about.compile_,
     learn.train,
     matches.evaluate,
@@ -45,5 +47,6 @@ for _verb in (
     tables.picture,
     reports.plot,
     reports.report,
+    dev.dev,
 ):
     main.add_command(_verb)

@@ -1,4 +1,4 @@
-"""What there is: the games, their pages, a game of one's own, and compiling ahead."""
+"""Commands about games: the list, their pages, a game of your own, its checks, and compiling ahead of time."""
 
 from __future__ import annotations
 
@@ -8,30 +8,27 @@ from pathlib import Path
 import click
 
 import backalley
-from backalley.command import CommandError
+from backalley.console.command import CommandError
+from backalley.console.progress import progress_bar
 
-from .shared import (
-    again,
-    command_line,
-    threads_option,
-)
+from .shared import Amount, again, command_line, game_of, option_option, seed_option, threads_option
 
 
 @click.command()
 def games() -> None:
     """List the games. Seats, actions and observation size are those of the default options."""
-    from backalley.agents import shipped
-    from backalley.benchmarks import tabular
+    from backalley.agents.policies import pretrained
+    from backalley.benchmarks.figures import tabular
 
     rows, troubles = [], []
     for name in backalley.game_names():
         try:
             game = backalley.game(name)
             numbers = (game.num_seats, game.num_actions, game.observation_size)
-        except Exception as error:  # a game that is being written must not stand in the others' way
+        except Exception as error:  # a game in development must not block the others
             troubles.append(f"{name} cannot be loaded: {type(error).__name__}: {error}")
             continue
-        players = (", ".join(names) or "none" for names in (game.bots, shipped.names(game)))
+        players = (", ".join(names) or "none" for names in (game.bots, pretrained.names(game)))
         rows.append([game.id, game.title, *players, *map(str, numbers)])
         if not (game.type.folder / "README.md").is_file():
             troubles.append(f"{name} has no README.md, the page of its rules.")
@@ -63,21 +60,53 @@ def rules(game: str) -> None:
 @click.command("new-game")
 @click.argument("name")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
-def new_game(name: str, folder: Path) -> None:
-    """Begin a game of your own. Writes a small whole game, the package NAME in FOLDER, by default the working one."""
-    from backalley.new_game import new_game as run
+@click.option("--trick", is_flag=True, help="Begin with a trick game.")
+def new_game(name: str, folder: Path, trick: bool) -> None:
+    """Begin a game of your own. Writes a small complete game, the package NAME in FOLDER, by default the working
+    folder."""
+    from backalley.cli.new_game import new_game as run
 
-    place = run(name, folder)
+    place = run(name, folder, "trick" if trick else "small")
     click.echo(f"Written: {place}, a game to change. Read game.py first; README.md has the rules.")
     click.echo(f"Play it from {folder}: {command_line('evaluate', f'{name}.game', 'bot', 'random')}")
+    click.echo(f"Check it from there: {command_line('check', f'{name}.game')}")
+
+
+@click.command()
+@click.argument("game")
+@option_option
+@seed_option(0, "Seed of the first episode of each check.")
+@click.option("--episodes", type=click.IntRange(1), default=4, show_default=True, help="Random episodes of a check.")
+@click.option("--seconds", type=Amount(0), help="Repeat the checks with other seeds for this long.")
+@click.option("--sets", type=click.IntRange(1), help="Check it under at least this many sets of random options, too.")
+def check(game: str, given: dict[str, str], seed: int, episodes: int, seconds: float | None, sets: int | None) -> None:
+    """Check GAME, one of your own or any other: masks, leaks, copies, seeds and everything else that games promise.
+
+    Prints what was tried and what failed. The exit code is 1 if something failed.
+    """
+    from backalley.benchmarks.speed.option_sets import mixtures
+    from backalley.testing import check_game
+
+    first = game_of(game, given)
+    drawn = mixtures(first, sets, seed) if sets else []
+    games = dict.fromkeys([first, *map(first.type.bind, drawn)])
+    kept = True
+    for one in games:
+        with progress_bar(f"check {one.name}") as progress:
+            report = check_game(one, seed=seed, episodes=episodes, seconds=seconds, progress=progress)
+        click.echo(str(report))
+        kept &= report.ok
+    again(command_line("check", game, given=given, seed=seed, episodes=episodes, seconds=seconds, sets=sets))
+    if not kept:
+        sys.exit(1)
 
 
 @click.command("compile")
 @click.argument("games", nargs=-1)
 @threads_option
 def compile_(games: tuple[str, ...], threads: int) -> None:
-    """Compile GAMES ahead of time, by default all. It is done once for each version; nobody waits later."""
-    from backalley.compiling import compile_games
+    """Compile GAMES ahead of time, by default all. Needed once for each version; nobody waits later."""
+    from backalley.cli.compiling import compile_games
 
     names = [backalley.game(name).name for name in games] if games else backalley.game_names()
     failed = []

@@ -1,33 +1,34 @@
-"""What is measured, solved and played again."""
+"""Commands that measure, solve and replay."""
 
 from __future__ import annotations
 
-import dataclasses
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 import backalley
-from backalley.command import INTERRUPTED
-from backalley.progress import progress_bar
+from backalley.console.command import INTERRUPTED
+from backalley.console.progress import progress_bar
 
 from .shared import (
     Amount,
     again,
     agents_of,
     check_place,
+    cluster_option,
     command_line,
+    finish,
     game_of,
     json_option,
     option_option,
     threads_option,
-    write,
 )
 
 if TYPE_CHECKING:
-    from backalley.benchmarks.agent_values import AgentValues
-    from backalley.benchmarks.exact import Solution
+    from backalley.benchmarks.exact.agent_values import AgentValues
+    from backalley.benchmarks.exact.exact import Solution
 
 
 @click.command()
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 @click.option(
     "--repeats", type=click.IntRange(1), default=5, show_default=True, help="Repetitions of each measurement."
 )
+@click.option("--agent", "agents", multiple=True, metavar="AGENT", help="Time a decision of this agent, too.")
 @json_option
 def speed(
     games: tuple[str, ...],
@@ -56,26 +58,25 @@ def speed(
     tables: tuple[int, ...],
     seconds: float,
     repeats: int,
+    agents: tuple[str, ...],
     path: Path | None,
 ) -> None:
     """Measure the speed of GAMES, by default all. Decisions a second of random play, and the wait before the first."""
-    from backalley.benchmarks.speed import TABLES
-    from backalley.benchmarks.speed import speed as run
+    from backalley.benchmarks.speed.speed import TABLES
+    from backalley.benchmarks.speed.speed import speed as run
 
     if given and len(games) != 1:
         raise click.UsageError("--option goes with one game.")
     chosen = [game_of(name, given) for name in games or backalley.game_names()]
     check_place(path)
     with progress_bar("games") as progress:
-        speeds = run(chosen, tables=tables or TABLES, seconds=seconds, repeats=repeats, progress=progress, keep=path)
+        settings = {"tables": tables or TABLES, "seconds": seconds, "repeats": repeats, "agents": agents}
+        speeds = run(chosen, **settings, progress=progress, keep=path)  # type: ignore[arg-type]  # as declared above
     line = command_line(
         "speed", *(game.spec for game in chosen), given=given, seconds=seconds, repeats=repeats, json=path
     )
-    line += "".join(f" --tables {size}" for size in tables)
-    speeds = dataclasses.replace(speeds, command=line)
-    click.echo(speeds.table())
-    write(path, speeds.to_json())
-    again(line)
+    line += "".join(f" --tables {size}" for size in tables) + "".join(f" --agent {shlex.quote(one)}" for one in agents)
+    finish(speeds, line, path)
     if not speeds.complete:
         click.echo(f"Stopped by Ctrl-C after {len(speeds.games)} of {speeds.planned} games.", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
@@ -89,42 +90,43 @@ def speed(
     "agents",
     multiple=True,
     metavar="AGENT",
-    help="An agent to work out the value of, too; may be repeated.",
+    help="An agent whose exact value is computed, too; may be repeated.",
 )
 @click.option(
     "--best",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="With --agent: take best and random play from the file of an earlier solution, instead of solving anew.",
+    help="With --agent: take optimal and random play from the file of an earlier solution, instead of solving anew.",
 )
 @click.option(
     "--least",
     type=Amount(0, 1),
     default=0.0,
     show_default=True,
-    help="With --agent: positions rarer than this after their opening are followed by lot; 0 follows all.",
+    help="With --agent: positions rarer than this after their opening are sampled; 0 follows all.",
 )
 @click.option(
     "--objective",
     type=click.Choice(["reward", "win", "win_or_tie"]),
     default="reward",
     show_default=True,
-    help="What is played for, in a game of one seat: the mean return, or how often it wins, or does not lose.",
+    help="The objective, in a game of one seat: the mean return, or how often it wins, or does not lose.",
 )
 @click.option(
     "--from",
     "recorded",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Solve the position in this recorded game, which says the options: what every action is worth there.",
+    help="Solve the position in this recorded game, which also has the options: the value of every action there.",
 )
-@click.option("--decisions", type=click.IntRange(0), help="With --from: after so many decisions; by default after all.")
+@click.option("--decisions", type=click.IntRange(0), help="With --from: after this many decisions; by default all.")
 @click.option(
     "--deck", metavar="CARDS", help="Solve the position after this deal: cards in the order of dealing, as in '4S TH'."
 )
 @click.option("--moves", metavar="ACTIONS", help="With --deck: and after these actions.")
 @click.option("--start-outcome", type=click.IntRange(0), help="With --deck: what chance decided before the deal.")
 @threads_option
+@cluster_option
 @json_option
 def solve(
     game: str,
@@ -139,6 +141,7 @@ def solve(
     moves: str | None,
     start_outcome: int | None,
     threads: int,
+    cluster: str | None,
     path: Path | None,
 ) -> None:
     """Solve GAME exactly. Only games that hide nothing but the order of the stub: from the beginning or, by --from or
@@ -148,17 +151,19 @@ def solve(
     if agents and objective != "reward":
         raise click.UsageError("--agent goes with the objective reward alone.")
     if recorded is not None and (deck is not None or given):
-        raise click.UsageError("--from says deal and options by itself; leave --deck and --option out.")
+        raise click.UsageError("--from has deal and options already; leave --deck and --option out.")
     if decisions is not None and recorded is None:
         raise click.UsageError("--decisions goes with --from.")
     if deck is None and (moves is not None or start_outcome is not None):
         raise click.UsageError("--moves and --start-outcome go with --deck.")
+    if cluster is not None and (recorded is not None or deck is not None):
+        raise click.UsageError("--cluster is for whole games; a position is solved on this machine.")
     found = game_of(game, given)
     check_place(path)
     if recorded is not None or deck is not None:
         if agents:
             raise click.UsageError("--agent is for whole games; at a position every action has its value.")
-        from backalley.benchmarks.best_play import dealt_table, position_values, recorded_table
+        from backalley.benchmarks.exact.best_play import dealt_table, position_values, recorded_table
 
         if recorded is not None:
             env = recorded_table(found, recorded, decisions)
@@ -171,33 +176,31 @@ def solve(
             "solve", found.spec, given=given, **settings, start_outcome=start_outcome,
             objective=objective if objective != "reward" else None, json=path,
         )  # fmt: skip
-        position = dataclasses.replace(position, command=line)
-        click.echo(position.table())
-        write(path, position.to_json())
-        again(line)
+        finish(position, line, path)
         return
-    from backalley.benchmarks.agent_values import agent_values, read_solution
-    from backalley.benchmarks.exact import solve as run
+    from backalley.benchmarks.exact.agent_values import agent_values, read_solution
+    from backalley.benchmarks.exact.exact import solve as run
 
     players = agents_of(found, agents)
     if best is None:
         with progress_bar("openings") as progress:
-            solution = run(found, objective=objective, num_threads=threads, progress=progress, keep=path)
+            solution = run(
+                found, objective=objective, num_threads=threads, progress=progress, keep=path, cluster=cluster
+            )
     else:
         solution = read_solution(best, found)
     report: Solution | AgentValues = solution
     if players:
         with progress_bar("openings") as progress:
-            report = agent_values(found, players, solution, least=least, num_threads=threads, progress=progress)
+            report = agent_values(
+                found, players, solution, least=least, num_threads=threads, progress=progress, cluster=cluster
+            )
     words = [found.spec] + [word for agent in agents for word in ("--agent", agent)]
     line = command_line(
         "solve", *words, given=given, best=best, least=least or None,
         objective=objective if objective != "reward" else None, json=path,
     )  # fmt: skip
-    report = dataclasses.replace(report, command=line)
-    click.echo(report.table())
-    write(path, report.to_json())
-    again(line)
+    finish(report, line, path)
 
 
 @click.command()
@@ -206,24 +209,21 @@ def solve(
 @option_option
 @json_option
 def exploit(game: str, agents: tuple[str, ...], given: dict[str, str], path: Path | None) -> None:
-    """Work out what AGENTS lose to opponents who know them. Exactly, in games of two seats that are small enough."""
-    from backalley.benchmarks.exploit import exploitability
+    """Compute what AGENTS lose to best responses. Exactly, in games of two seats that are small enough."""
+    from backalley.benchmarks.exact.exploit import exploitability
 
     found = game_of(game, given)
     check_place(path)
     report = exploitability(found, agents_of(found, agents))
     line = command_line("exploit", found.spec, *agents, given=given, json=path)
-    report = dataclasses.replace(report, command=line)
-    click.echo(report.table())
-    write(path, report.to_json())
-    again(line)
+    finish(report, line, path)
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 def replay(file: Path) -> None:
     """Replay the game in FILE. Turn by turn, with a check that the rules still give what was recorded."""
-    from backalley.envs.core.playthrough import replay as run
+    from backalley.envs.core.files.playthrough import replay as run
 
     for turn in run(file):
         click.echo(f"{turn}\n")

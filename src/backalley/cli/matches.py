@@ -1,29 +1,29 @@
-"""Who plays whom: evaluations, tournaments, and people at the terminal."""
+"""Commands that play matches: evaluations, tournaments, and people at the terminal."""
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 from pathlib import Path
 
 import click
 
-from backalley.command import INTERRUPTED
-from backalley.printable import one_line
-from backalley.progress import progress_bar
+from backalley.console.command import INTERRUPTED
+from backalley.console.printable import one_line
+from backalley.console.progress import progress_bar
 
 from .shared import (
     again,
     agents_of,
     check_place,
+    cluster_option,
     command_line,
+    finish,
     game_of,
     json_option,
     option_option,
     returns_of,
     seed_option,
     threads_option,
-    write,
 )
 
 
@@ -39,6 +39,7 @@ from .shared import (
 @seed_option(0, "Decides decks and the agents' own randomness.")
 @option_option
 @threads_option
+@cluster_option
 @json_option
 def evaluate(
     game: str,
@@ -48,18 +49,19 @@ def evaluate(
     seed: int,
     given: dict[str, str],
     threads: int,
+    cluster: str | None,
     path: Path | None,
 ) -> None:
     """Play AGENTS against each other. Every deck is played in every seating.
 
     Two agents, or one for each seat; in a game of one seat any number, each on the same decks by itself. With two
-    agents and more than two seats the first sits alone against a field of the second.
+    agents and more than two seats the first plays alone against copies of the second.
     """
-    from backalley.benchmarks.evaluate import evaluate as run
+    from backalley.benchmarks.matches.evaluate import evaluate as run
 
     found = game_of(game, given)
     check_place(path)
-    players = agents_of(found, agents, threads)
+    players = agents_of(found, agents, 1 if cluster else threads)
     with progress_bar("deals") as progress:
         report = run(
             found,
@@ -70,12 +72,10 @@ def evaluate(
             num_threads=threads,
             progress=progress,
             keep=path,
+            cluster=cluster,
         )
     line = command_line("evaluate", found.spec, *agents, given=given, deals=report.planned, seed=seed, json=path)
-    report = dataclasses.replace(report, command=line)
-    click.echo(report.table())
-    write(path, report.to_json())
-    again(line)
+    finish(report, line, path)
     if not report.complete:
         kept = (
             "the same line goes on from here"
@@ -93,23 +93,30 @@ def evaluate(
 @seed_option(0, "Decides decks and the agents' own randomness.")
 @option_option
 @threads_option
+@cluster_option
 @json_option
 def tournament(
-    game: str, agents: tuple[str, ...], deals: int, seed: int, given: dict[str, str], threads: int, path: Path | None
+    game: str,
+    agents: tuple[str, ...],
+    deals: int,
+    seed: int,
+    given: dict[str, str],
+    threads: int,
+    cluster: str | None,
+    path: Path | None,
 ) -> None:
     """Rate AGENTS, all against all. Every pairing plays the same decks."""
-    from backalley.benchmarks.tournament import tournament as run
+    from backalley.benchmarks.matches.tournament import tournament as run
 
     found = game_of(game, given)
-    players = agents_of(found, agents, threads)
+    players = agents_of(found, agents, 1 if cluster else threads)
     check_place(path)
     with progress_bar("deals") as progress:
-        table = run(found, players, deals=deals, seed=seed, num_threads=threads, progress=progress, keep=path)
+        table = run(
+            found, players, deals=deals, seed=seed, num_threads=threads, progress=progress, keep=path, cluster=cluster
+        )
     line = command_line("tournament", found.spec, *agents, given=given, deals=deals, seed=seed, json=path)
-    table = dataclasses.replace(table, command=line)
-    click.echo(table.table())
-    write(path, table.to_json())
-    again(line)
+    finish(table, line, path)
 
 
 @click.command()
@@ -124,8 +131,7 @@ def tournament(
 @click.option(
     "--hint",
     "adviser",
-    help="Whom you ask for advice by typing hint, any agent; a search, which is the default, says what each action is "
-    "worth.",
+    help="The agent that gives hints; a search, which is the default, says what each action is worth.",
 )
 @click.option("--shared", is_flag=True, help="Do not clear the screen between people: you play all their seats.")
 @click.option(
@@ -135,7 +141,7 @@ def tournament(
     metavar="FILE",
     help="Write the game to this file at its end, for replay.",
 )
-@seed_option(None, "Decides the deal; drawn anew by default.")
+@seed_option(None, "Decides the deal; random by default.")
 @option_option
 def play(
     game: str,
@@ -147,10 +153,10 @@ def play(
     seed: int | None,
     given: dict[str, str],
 ) -> None:
-    """Play GAME at the terminal. One episode; you sit in --seat. Type ? for the legal actions, hint for advice, undo to
+    """Play GAME at the terminal. One episode; you play --seat. Type ? for the legal actions, hint for advice, undo to
     take your last action back."""
-    from backalley.agents.human import play as run
-    from backalley.agents.terminal import LeftTable, Terminal, shown
+    from backalley.agents.people.human import play as run
+    from backalley.agents.people.terminal import LeftTable, Terminal, shown
 
     check_place(path)
     found = game_of(game, given)

@@ -1,32 +1,31 @@
-"""The program around the verbs."""
+"""The program and its commands."""
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 import click
 
-from backalley import interrupts
-from backalley.command import CommandError, Commands
+from backalley.console import interrupts
+from backalley.console.command import CommandError, Commands
+from backalley.console.errors import did_you_mean
 
 
 class Program(Commands):
-    """The verbs; for a wrong one, the nearest."""
+    """The commands; for a wrong name, the error suggests the nearest."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb, which from now on is told of Ctrl-C."""
+        """Run the command; from now on Ctrl-C raises KeyboardInterrupt."""
         interrupts.allow()
         return super().invoke(ctx)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The verb that was typed; for a wrong one, the nearest."""
+        """Return the command that was typed; for a wrong name, suggest the nearest."""
         typed = args[0]
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
-            near = difflib.get_close_matches(typed, list(self.commands), 1)
-            meant = f" Did you mean {near[0]}?" if near else f" There are: {', '.join(self.commands)}."
+            meant = did_you_mean(typed, self.commands) or f" There are: {', '.join(self.commands)}."
             raise CommandError(f"There is no command {typed!r}.{meant}") from None

@@ -1,4 +1,4 @@
-"""What was measured, as pictures and pages."""
+"""Commands that show results as pictures and pages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from backalley.printable import one_line
+from backalley.console.printable import one_line
 
 from .shared import (
     again,
@@ -28,15 +28,16 @@ _PLACES = click.argument("paths", nargs=-1, required=True, type=click.Path(path_
 @picture_option
 @click.option("--measure", type=str, help="win_share, mean_return or lead; by default wins, and the lead of one seat.")
 @click.option("--across", default="seconds", show_default=True, help="seconds, processor_seconds, decisions, samples.")
-@click.option("--log", is_flag=True, help="Powers of time or experience at equal distances.")
+@click.option("--log", is_flag=True, help="A logarithmic axis of time or experience.")
 @dark_option
 @zoom_option
 def plot(
     paths: tuple[Path, ...], path: Path, measure: str | None, across: str, log: bool, dark: bool, zoom: float
 ) -> None:
     """Plot learning curves of runs and policies, and files of results. A chart for each game, options and opponent."""
-    from backalley.benchmarks import charts, plots
-    from backalley.benchmarks.sources import all_sources
+    from backalley.benchmarks.figures import charts
+    from backalley.benchmarks.publish import plots
+    from backalley.benchmarks.publish.sources import all_sources
 
     check_picture(path)
     given = all_sources(paths, evaluations=False)
@@ -58,10 +59,10 @@ def plot(
 @click.option("--title", "heading", default="Results", show_default=True, help="The page's heading.")
 @dark_option
 def report(paths: tuple[Path, ...], path: Path, heading: str, dark: bool) -> None:
-    """Put runs and results on one page. Tables drawn, learning curves, charts, figures with their intervals."""
-    from backalley.benchmarks import html_report
-    from backalley.benchmarks.sources import all_sources
-    from backalley.envs.core.durable import write_file
+    """Put runs and results on one page. Pictures of tables, learning curves, charts, results with their intervals."""
+    from backalley.benchmarks.publish import html_report
+    from backalley.benchmarks.publish.sources import all_sources
+    from backalley.envs.core.files.durable import write_file
 
     if path.suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"A report is .html, and {path.name!r} is not.")

@@ -1,7 +1,8 @@
-"""What the verbs share: options, what they name, and the line that runs a verb again."""
+"""Shared by the commands: options, their values, and the line that runs a command again."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -11,22 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import backalley
-from backalley.envs.core.base import Game
-from backalley.envs.core.workers import MOST_THREADS, cores
-from backalley.printable import one_line
+from backalley.console.command import pairs
+from backalley.console.printable import one_line
+from backalley.envs.core.engine.workers import MOST_THREADS, cores
+from backalley.envs.core.game.game import Game
 
 if TYPE_CHECKING:
-    from backalley.agents.base import Agent
-
-
-def pairs(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    found = {}
-    for item in given:
-        name, sign, value = item.partition("=")
-        if not sign or not name:
-            raise click.BadParameter(f"{item!r} is not of the form NAME=VALUE.", ctx, parameter)
-        found[name.strip()] = value.strip()
-    return found
+    from backalley.agents.base.agent import Agent
 
 
 def threads_given(ctx: click.Context, parameter: click.Parameter, given: int | None) -> int:
@@ -34,7 +26,7 @@ def threads_given(ctx: click.Context, parameter: click.Parameter, given: int | N
 
 
 class Amount(click.FloatRange):
-    """A number of a range; what is no number (nan) is in none."""
+    """A number in a range; nan is in none."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number."""
@@ -49,7 +41,7 @@ option_option = click.option(
     "given",
     multiple=True,
     metavar="NAME=VALUE",
-    callback=pairs,
+    callback=pairs(),
     help="An option of the game; may be repeated.",
 )
 json_option = click.option(
@@ -60,6 +52,11 @@ threads_option = click.option(
     type=click.IntRange(1, MOST_THREADS),
     callback=threads_given,
     help="Threads; every core by default. Results do not depend on it.",
+)
+cluster_option = click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="A Ray cluster that does the work: auto, or its head's HOST:PORT. Results do not depend on it.",
 )
 
 picture_option = click.option(
@@ -94,20 +91,20 @@ def agents_of(game: Game, specs: Sequence[str], threads: int = 0) -> list[Agent]
 
 
 def returns_of(game: Game, returns: Sequence[float], you: int | None = None) -> str:
-    """What every seat has gained, in words."""
+    """Return what every seat has gained, in words."""
     names = ("you" if who == you else game.seat_name(who) for who in range(game.num_seats))
     return ", ".join(f"{name} {value:+g}" for name, value in zip(names, returns, strict=True))
 
 
 def check_place(path: Path | None) -> None:
-    from backalley.benchmarks import results
+    from backalley.benchmarks.figures import results
 
     if path is not None:
         results.check_place(path)
 
 
 def write(path: Path | None, payload: Mapping[str, Any]) -> None:
-    from backalley.benchmarks import results
+    from backalley.benchmarks.figures import results
 
     if path is not None:
         results.write(path, payload)
@@ -115,24 +112,24 @@ def write(path: Path | None, payload: Mapping[str, Any]) -> None:
 
 
 def check_picture(path: Path) -> None:
-    """Refuse a place where no picture could be written, before any work."""
+    """Raise before any work if no picture could be written here."""
     if path.suffix.lower() not in (".svg", ".png"):
         raise click.UsageError(f"A picture is .svg or .png, and {path.name!r} is neither.")
     check_place(path)
 
 
 def write_picture(path: Path, svg: str, zoom: float) -> None:
-    """Write a picture as what its name says."""
-    from backalley.envs.core.durable import write_file
-    from backalley.envs.core.pictures.pixels import png
+    """Write a picture in the format of its name."""
+    from backalley.envs.core.drawing.pictures.pixels import png
+    from backalley.envs.core.files.durable import write_file
 
     write_file(path, png(svg, zoom) if path.suffix.lower() == ".png" else svg.encode())
     click.echo(f"Written to {one_line(str(path))}.")
 
 
 def command_line(verb: str, *words: str, given: Mapping[str, str] | None = None, **settings: Any) -> str:
-    """The line that runs a verb again: words, the game's options, and settings, of which those that are None or False
-    are left out."""
+    """Return the line that runs a command again: words, the game's options, and settings, without those that are None
+    or False."""
     line = ["backalley", verb, *words]
     for name, value in (given or {}).items():
         line += ["--option", f"{name}={value}"]
@@ -148,7 +145,7 @@ def command_line(verb: str, *words: str, given: Mapping[str, str] | None = None,
 
 
 def _quoted(word: str) -> str:
-    """A word as a shell takes it; control characters, and what is no text, as escapes (`$'\x1b'`)."""
+    """A word as a shell takes it; control characters, and what is not text, as escapes (`$'\x1b'`)."""
     if one_line(word) == word:
         return shlex.quote(word)
     kept = {byte: chr(byte) for byte in range(32, 127) if chr(byte) not in "'\\"}
@@ -158,3 +155,11 @@ def _quoted(word: str) -> str:
 
 def again(line: str) -> None:
     click.echo(f"\nAgain: {line}")
+
+
+def finish(report: Any, line: str, path: Path | None) -> None:
+    """Show what a verb found, write it where `--json` says, with the line that finds it again, and say that line."""
+    found = dataclasses.replace(report, command=line)
+    click.echo(found.table())
+    write(path, found.to_json())
+    again(line)

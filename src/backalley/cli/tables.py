@@ -1,4 +1,4 @@
-"""One table to look at: drawn, recorded, watched."""
+"""Commands for one table: draw, record, watch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from backalley.printable import one_line
+from backalley.console.printable import one_line
 
 from .shared import (
     Amount,
@@ -34,9 +34,9 @@ from .shared import (
 @seed_option(0, "Decides the deal and the agents' own randomness.")
 @click.option("--seat", type=int, help="Whose view; by default of the seat to act.")
 @click.option(
-    "--decisions", type=click.IntRange(0, 10**9), default=0, show_default=True, help="Made before the picture."
+    "--decisions", type=click.IntRange(0, 10**9), default=0, show_default=True, help="Decisions before the picture."
 )
-@click.option("--agent", help="Who makes them; the game's best bot by default.")
+@click.option("--agent", help="The agent that makes them; the game's best bot by default.")
 @dark_option
 @click.option("--four-colours", is_flag=True, help="Clubs green, diamonds blue.")
 @zoom_option
@@ -54,7 +54,7 @@ def picture(
     given: dict[str, str],
 ) -> None:
     """Draw a table of GAME. As one seat sees it, at the beginning or some decisions later."""
-    from backalley.agents.watching import picture as drawn_by
+    from backalley.agents.people.watching import picture as drawn_by
 
     check_picture(path)
     found = game_of(game, given)
@@ -79,9 +79,9 @@ def picture(
 @option_option
 def record(game: str, agents: tuple[str, ...], path: Path, seed: int, given: dict[str, str]) -> None:
     """Record a GAME that AGENTS play. One for every seat, or one for each; `backalley replay` plays the file again."""
-    from backalley.agents.watching import turns
-    from backalley.envs.core import playthrough
-    from backalley.envs.core.aec import AECEnv
+    from backalley.agents.people.watching import turns
+    from backalley.envs.core.api.aec import AECEnv
+    from backalley.envs.core.files import playthrough
 
     check_place(path)
     found = game_of(game, given)
@@ -97,15 +97,15 @@ def record(game: str, agents: tuple[str, ...], path: Path, seed: int, given: dic
 @click.command()
 @click.argument("game")
 @click.argument("agents", nargs=-1, required=True)
-@click.option("--seat", type=int, help="Whose view; by default all cards lie open.")
+@click.option("--seat", type=int, help="Whose view; by default all cards are face up.")
 @click.option("--pause", type=Amount(0, 3600), default=0.0, show_default=True, help="Seconds after each table.")
 @seed_option(0, "Decides the deal and the agents' own randomness.")
 @option_option
 def watch(game: str, agents: tuple[str, ...], seat: int | None, pause: float, seed: int, given: dict[str, str]) -> None:
     """Watch AGENTS play a GAME. One for every seat, or one for each."""
-    from backalley.agents.terminal import shown
-    from backalley.agents.watching import check_seat, told, turns
-    from backalley.envs.core.aec import AECEnv
+    from backalley.agents.people.terminal import shown
+    from backalley.agents.people.watching import check_seat, told, turns
+    from backalley.envs.core.api.aec import AECEnv
 
     found = game_of(game, given)
     if seat is not None:

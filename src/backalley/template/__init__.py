@@ -1,4 +1,1 @@
-"""Template. `game.py` declares the game: read it first."""
-
-VERSION = 0
-"""Goes up when a change of rules alters what is played."""
+"""The templates of `backalley new-game`: `small`, any game, and `trick`, a trick game."""

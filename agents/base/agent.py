@@ -1,0 +1,385 @@
+"""The interface of an agent: given the views of many tables at once, it returns an action for each.
+
+An agent sees `View`s: observations, masks, seats and a random key per table. It never sees a state. A search may ask
+the view for determinized states, which depend on nothing that the seat could not know.
+
+Any object with `act(view)` can be used as an agent; `as_agent` makes an `Agent` of it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.console.errors import InvalidType, InvalidValue, MissingMethod
+from backalley.console.printable import NAME, is_name
+from backalley.envs.core.api.states import States, redrawn
+from backalley.envs.core.compile.kernel import Bound, wrapping
+from backalley.envs.core.compile.templates import specialise, template, unbound
+from backalley.envs.core.drawing.render import table_text
+from backalley.envs.core.engine.engine import Engine, IllegalAction
+from backalley.envs.core.engine.validation import first_outside, given_number, whole_numbers
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import rng
+
+
+class View:
+    """What n tables show to the seats that are to act there.
+
+    observation [n, O], action_mask [n, A] int8, seat [n] int64, decisions [n] int32 made so far in the episode, key [n]
+    uint64: each table's own randomness for this decision. Equal views get equal actions, whatever else is in the batch.
+    """
+
+    def __init__(self, engine: Engine, rows: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> None:
+        self.game: Game = engine.game
+        self.options: Any = engine.options
+        self.observation: npt.NDArray[Any] = engine.batch.flat[rows]
+        self.action_mask: npt.NDArray[np.int8] = engine.batch.mask[rows]
+        self.seat: npt.NDArray[np.int64] = engine.batch.seat[rows].astype(np.int64)
+        self.decisions: npt.NDArray[np.int32] = engine.batch.decisions[rows]
+        self.key = keys
+        self._engine, self._rows = engine, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def only(self, k: int) -> View:
+        """Return the view of table k alone."""
+        mine = View(self._engine, self._rows[k : k + 1], self.key[k : k + 1])
+        mine.observation, mine.action_mask = self.observation[k : k + 1], self.action_mask[k : k + 1]
+        return mine
+
+    def determinize(self, which: npt.ArrayLike, keys: npt.ArrayLike) -> States:
+        """Return, for each k, a state of table `which[k]` of this view with all that its seat cannot see redrawn by
+        `keys[k]`; a search plays it in a batch of its own (`BatchEnv.from_states`). It depends only on what the seat
+        knows and on the key. Raises TypeError or ValueError for what is not a table of the view."""
+        records = self.redrawn(which, keys)
+        rows = self._rows[whole_numbers(which, "Tables of a view")]
+        return redrawn(self.game, records, records["seat"], self._engine.batch.decisions[rows])
+
+    def redrawn(self, which: npt.ArrayLike, keys: npt.ArrayLike) -> npt.NDArray[Any]:
+        """Return the same as State records [n], which kernels may write to."""
+        places = whole_numbers(which, "Tables of a view")
+        keys = np.ascontiguousarray(keys, np.uint64)
+        if places.ndim != 1 or places.shape != keys.shape:
+            raise InvalidValue(
+                f"Tables of a view have shape {places.shape} and keys {keys.shape}; both have shape (n,), a key for "
+                "each determinization."
+            )
+        bad = first_outside(places, len(self))
+        if bad >= 0:
+            raise InvalidValue(f"Table {places[bad]} of a view was asked for; it shows {len(self)}.")
+        rows = self._rows[places]
+        seats = self._engine.batch.seat[rows].astype(np.int64)
+        if (seats < 0).any():
+            raise InvalidValue(
+                "A table of this view is over: nobody is to act there, and no determinization can be drawn."
+            )
+        states = self._engine.batch.state[rows]
+        self._engine.determinize(states, seats, keys)
+        return states
+
+    def table_text(self, k: int) -> str:
+        """Return table k as text, as the seat to act there may see it: the same as render mode "ansi"."""
+        return table_text(self._engine, int(self._rows[k]), None)
+
+    def first_illegal(self, actions: npt.NDArray[np.int64]) -> int:
+        """Return the first k whose action is not legal at its table, or -1: by the tables themselves, not by
+        `action_mask`, which the agent may have written to."""
+        return self._engine.first_illegal(self._rows, actions)
+
+    def refuse(self, k: int, action: int) -> IllegalAction:
+        """Return the error for an illegal action of row k."""
+        return self._engine.refuse(int(self._rows[k]), action)
+
+
+class Agent:
+    """A player. Only `act` has to be defined; the rest has defaults.
+
+    A user's class need not derive from this one: see `as_agent`.
+    """
+
+    name: str = ""
+    """Its name in tables and messages."""
+    kernel: Callable[..., int] | None = None
+    """`kernel(by, observation, mask, key) -> action`, compiled, if it has one: whole matches then run in machine code.
+    `by` is the value of `plays_by`; the observation is the game's record."""
+    reads: str = "record"
+    """What its kernel reads: the "record", the flat "vector" [O], or "both" as a pair."""
+    chances: Callable[..., None] | None = None
+    """`chances(by, observation, mask, out)`, compiled, if it has a kernel that draws: writes to `out` [A] the
+    probability of each action. Exact computations need it of an agent that uses its key."""
+    identity: Any = None
+    """What distinguishes it from others of its name, as JSON can hold it (the digest of its weights, say): unfinished
+    work is only resumed by the same agents."""
+    one_table: bool = False
+    """Whether matches let it finish a table before it sees another, as a person would."""
+    note: str = ""
+    """A sentence that a reader of its results should know."""
+
+    def act(self, view: View) -> npt.NDArray[np.int64]:
+        """Return one legal action for each table of the view: whole numbers [n]. Equal views get equal actions,
+        whatever else is in the batch: random draws must use `view.key`."""
+        raise MissingMethod(f"{type(self).__name__} has to say how it plays, in act(view).")
+
+    def plays_by(self) -> Any:
+        """Return the first argument of its kernel, new for each thread: for a network its weights and buffers. None
+        means the options of the game that is played."""
+        return None
+
+    def close(self) -> None:
+        """Release what it holds open, such as threads."""
+
+    def __repr__(self) -> str:
+        game = getattr(self, "game", None)
+        return f"<{type(self).__name__} {name_of(self)!r}{'' if game is None else f' of {game!r}'}>"
+
+
+class Rows(NamedTuple):
+    """Observations without a table, with the field names of a Batch."""
+
+    observation: npt.NDArray[Any]
+    """Records [n]."""
+    flat: npt.NDArray[Any]
+    """The same memory as vectors [n, O]."""
+
+
+CONSISTENT = unbound
+"""`GameType.consistent` in `first_contradiction`."""
+
+
+@template
+def first_contradiction(options: Any, rows: Rows, mask: npt.NDArray[np.int8]) -> int:
+    """Return the first row whose numbers contradict each other or the mask, or -1."""
+    for k in range(mask.shape[0]):
+        if not CONSISTENT(options, rows.observation[k], mask[k]):
+            return k
+    return -1
+
+
+@functools.lru_cache(maxsize=64)
+def _contradiction_in(game: Game) -> Callable[..., int] | None:
+    """`first_contradiction` for a game; None for a game without `consistent`."""
+    if game.type.consistent is None:
+        return None
+    made = specialise([first_contradiction], {"CONSISTENT": game.type.consistent})["first_contradiction"]
+    return Bound(lambda: made, at_once=False)
+
+
+class DirectAgent(Agent):
+    """An agent that needs only observation and mask, so that it also works in a user's own loop:
+
+    action = agent.act(observation, action_mask)
+    """
+
+    game: Game | None = None
+    """The game whose observations it reads; arguments from a user's loop are checked against it. None for an agent that
+    looks at the mask alone."""
+
+    def choose(
+        self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.int64]:
+        """Return one legal action for each row: observations [n, O], masks [n, A], keys [n] for random draws."""
+        raise MissingMethod(f"{type(self).__name__} has to say how it plays, in choose().")
+
+    def act(self, view: Any, action_mask: npt.ArrayLike | None = None, *, key: npt.ArrayLike | None = None) -> Any:
+        """Return one legal action for each table of a View, int64 [n].
+
+        In a user's own loop, it takes an observation [O] and its mask [A], or rows of them [n, O] and [n, A], from AEC
+        environments, batches or Gymnasium environments (the AEC dictionary can be passed alone), and returns an int, or
+        int64 [n]. Random draws use `key`, a whole number or one for each row; None takes a new one each time. Raises
+        ValueError or TypeError for another shape, type or range than the game's, and for an observation and a mask that
+        contradict each other or themselves (`GameType.consistent`), such as those of two tables. The action is legal in
+        the mask given.
+        """
+        if isinstance(view, View):
+            return self.choose(view.observation, view.action_mask, view.key)
+        if isinstance(view, Mapping):
+            view, action_mask = view["observation"], view["action_mask"] if action_mask is None else action_mask
+        if action_mask is None:
+            raise InvalidType(f"{self.name} was given no action_mask; call act(observation, action_mask).")
+        shown, mask = self._observations(view), np.asarray(action_mask)
+        single = mask.ndim == 1
+        alike = shown.ndim == mask.ndim and (single or len(shown) == len(mask))
+        if mask.dtype.kind not in "biuf" or mask.ndim not in (1, 2) or not alike:
+            raise InvalidValue(
+                f"{self.name} was given observations of shape {shown.shape} and masks of shape {mask.shape}; it takes "
+                "[O] and [A], or [n, O] and [n, A]."
+            )
+        if self.game is not None and mask.shape[-1] != self.game.num_actions:
+            raise InvalidValue(
+                f"{self.name} was given masks of {mask.shape[-1]} actions; its game has {self.game.num_actions}."
+            )
+        rows = np.ascontiguousarray(np.atleast_2d(mask) != 0, np.int8)
+        if not np.array_equal(rows, np.atleast_2d(mask)):
+            raise InvalidValue(f"{self.name} was given a mask with other numbers than 1, legal, and 0, not legal.")
+        if not rows.any(1).all():
+            raise InvalidValue(f"{self.name} was given a mask without a legal action; nobody is to act there.")
+        actions = self._answers(np.ascontiguousarray(np.atleast_2d(shown)), rows, _keys(key, len(rows)))
+        return int(actions[0]) if single else actions
+
+    def _answers(
+        self, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.int64]:
+        """A legal action for each row from outside, which may not come from any table."""
+        contradiction = None if self.game is None else _contradiction_in(self.game)
+        if self.game is not None and contradiction is not None:
+            bad = contradiction(self.game.options, Rows(self.game.records(shown), shown), mask)
+            if bad >= 0:
+                raise InvalidValue(self._do_not_belong(mask, bad, "no position of its game shows both"))
+        try:
+            actions = self.choose(shown, mask, key)
+        except (ArithmeticError, IndexError, AssertionError) as error:
+            if self.kernel is None:
+                raise
+            raise InvalidValue(self._do_not_belong(mask, -1, f"it cannot reckon with them ({error})")) from error
+        answered = whole_numbers(actions, f"The actions of {self.name}")
+        if answered.shape != (len(mask),):
+            raise InvalidValue(
+                f"{self.name} answered with an array of shape {answered.shape}; {len(mask)} rows take one action each."
+            )
+        within = np.clip(answered, 0, mask.shape[1] - 1)
+        legal = (answered == within) & (mask[np.arange(len(mask)), within] != 0)
+        if not legal.all():
+            row = int(np.argmin(legal))
+            raise InvalidValue(self._do_not_belong(mask, row, "what it would play there is not legal in the mask"))
+        return answered
+
+    def _do_not_belong(self, mask: npt.NDArray[np.int8], row: int, why: str) -> str:
+        where = f" (row {row})" if row >= 0 and len(mask) > 1 else ""
+        return (
+            f"{self.name} was given an observation and a mask that do not belong together{where}: {why}. Take both "
+            "from one table at one time, and the game and its options from there, too."
+        )
+
+    def _observations(self, given: Any) -> npt.NDArray[Any]:
+        """What was given as an array of the game's own type, whatever number type it had."""
+        shown = np.asarray(given)
+        if self.game is None:
+            return shown
+        if not shown.ndim or shown.shape[-1] != self.game.observation_size:
+            raise InvalidValue(
+                f"{self.name} was given an observation of shape {shown.shape}; its game shows "
+                f"{self.game.observation_size} numbers."
+            )
+        low, high = self.game.observation_bounds
+        # Compiled bots trust what they are shown, and may use a number as an index.
+        fits = shown.dtype.kind in "biuf" and bool(((shown >= low) & (shown <= high)).all())
+        found = shown.astype(self.game.observation_base) if fits else shown
+        if not fits or not np.array_equal(found, shown):
+            raise InvalidValue(f"{self.name} was given numbers that no observation of its game holds ({shown.dtype}).")
+        return found
+
+
+class _Guest(Agent):
+    """A user's object that has `act(view)`, under a name."""
+
+    def __init__(self, player: Any, name: str) -> None:
+        self.player, self.name = player, name
+
+    def act(self, view: View) -> npt.NDArray[np.int64]:
+        """Return the object's actions."""
+        found: npt.NDArray[np.int64] = self.player.act(view)
+        return found
+
+
+def as_agent(player: Any) -> Agent:
+    """Return an Agent for any object with `act(view)`, named by its `name` or its class. Raises TypeError for anything
+    else."""
+    if isinstance(player, Agent):
+        _check_name(player)
+        return player
+    if isinstance(player, type):
+        raise InvalidType(
+            f"An agent is an object, and the class {player.__name__} was given; call it: {player.__name__}()."
+        )
+    if not callable(getattr(player, "act", None)):
+        raise InvalidType(
+            f"{_shortly(player)} is no agent: it has no method act(view). An agent is a name such as 'random', 'bot' "
+            "or 'mc:20', the folder of a policy, or an object that can act."
+        )
+    _check_name(player)
+    return _Guest(player, name_of(player))
+
+
+def _check_name(player: Any) -> None:
+    """Raise ValueError for a name that tables cannot show; an agent without a name has that of its class."""
+    name = getattr(player, "name", "")
+    if (isinstance(name, str) or isinstance(player, Agent)) and name != "" and not is_name(name):
+        raise InvalidValue(
+            f"The agent {type(player).__name__} has the name {_shortly(name)}; a name is one line of up to {NAME} "
+            "characters, without control characters."
+        )
+
+
+def _keys(given: npt.ArrayLike | None, count: int) -> npt.NDArray[np.uint64]:
+    if given is None:
+        return np.random.default_rng().integers(2**64, size=count, dtype=np.uint64)
+    keys = np.asarray(given)
+    if keys.dtype.kind not in "iu" or keys.shape not in ((), (count,)):
+        raise InvalidValue(f"key is {given!r}; it takes a whole number, or {count} of them.")
+    with np.errstate(over="ignore"):
+        whole = np.ascontiguousarray(np.broadcast_to(keys, (count,))).astype(np.uint64)
+        return np.array([rng.fork(key, row) for row, key in enumerate(whole)], np.uint64) if keys.shape == () else whole
+
+
+def name_of(agent: Any) -> str:
+    """Return an agent's name, or that of its class if it has none."""
+    name = getattr(agent, "name", None)
+    return name if isinstance(name, str) and name else type(agent).__name__
+
+
+def answer(agent: Agent, view: View) -> npt.NDArray[np.int64]:
+    """Return an agent's actions for a view, validated: one legal whole number for each table, as a new int64 [n].
+
+    Raises TypeError, ValueError or IllegalAction with the agent's name.
+    """
+    given = agent.act(view)
+    try:
+        actions = whole_numbers(given, "Its actions")
+    except TypeError as error:
+        raise InvalidType(f"The agent {name_of(agent)} answered {_shortly(given)}. {error}") from None
+    if actions.shape != (len(view),):
+        raise InvalidValue(
+            f"The agent {name_of(agent)} answered with an array of shape {actions.shape}; it was shown {len(view)} "
+            f"tables, which take shape ({len(view)},), one action each."
+        )
+    bad = view.first_illegal(actions)
+    if bad >= 0:
+        raise IllegalAction(f"The agent {name_of(agent)}: {view.refuse(bad, given_number(given, bad))}")
+    return actions
+
+
+def _shortly(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+_AGENT_KEYS = 1
+"""Number by which the agents' randomness is forked off a table's."""
+
+
+def agent_keys(streams: npt.ArrayLike) -> npt.NDArray[np.uint64]:
+    """Return the keys of tables that begin with these streams [n]: agents draw by them."""
+    with np.errstate(over="ignore"):
+        return np.array([rng.fork(stream, _AGENT_KEYS) for stream in np.asarray(streams, np.uint64)], np.uint64)
+
+
+@wrapping
+def decision_keys(table: npt.NDArray[np.uint64], decisions: npt.NDArray[np.int32], out: npt.NDArray[np.uint64]) -> None:
+    """Write a separate key for every decision of every table: `out[k]` from the table's key and the number of decisions
+    made there."""
+    for k in range(out.shape[0]):
+        out[k] = rng.fork(table[k], int(decisions[k]))
+
+
+def view_of(engine: Engine, rows: npt.NDArray[np.int64], table_keys: npt.NDArray[np.uint64]) -> View:
+    """Return the view of the tables `rows` of an engine, keyed by each table's own key (`table_keys[row]`) and its
+    number of decisions."""
+    keys = np.empty(len(rows), np.uint64)
+    decision_keys(table_keys[rows], engine.batch.decisions[rows], keys)
+    return View(engine, rows, keys)

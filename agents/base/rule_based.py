@@ -1,0 +1,169 @@
+"""The random player, and players that are one compiled function each, such as the bots in every game's `bot.py`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.envs.core.compile.kernel import Bound, inlined, kernel, passing
+from backalley.envs.core.compile.templates import specialise, template, unbound
+from backalley.envs.core.engine.batch_play import bot_of, random_act, random_legal
+from backalley.envs.core.game.game import Game
+
+from .agent import Agent, DirectAgent, Rows, View
+
+
+@kernel
+def random_rows(mask: npt.NDArray[np.int8], keys: npt.NDArray[np.uint64], out: npt.NDArray[np.int64]) -> None:
+    """Write to `out[k]` a uniformly drawn legal action of row k, or -1 where there is none."""
+    for k in range(out.shape[0]):
+        out[k] = random_legal(mask[k], keys[k])
+
+
+@passing
+def random_chances(options: Any, observation: Any, mask: npt.NDArray[np.int8], out: npt.NDArray[np.float64]) -> None:
+    """Give every legal action the same probability."""
+    count = 0
+    for action in range(mask.shape[0]):
+        count += int(mask[action])
+    for action in range(mask.shape[0]):
+        out[action] = int(mask[action]) / max(1, count)
+
+
+@passing
+def seen_record(batch: Any, row: int) -> Any:
+    """Return the record, which most kernels read."""
+    return batch.observation[row]
+
+
+@passing
+def seen_vector(batch: Any, row: int) -> Any:
+    """Return the flat vector."""
+    return batch.flat[row]
+
+
+@inlined
+def seen_both(batch: Any, row: int) -> Any:
+    """Return both, for a kernel that calls a bot and reads the vector."""
+    return batch.observation[row], batch.flat[row]
+
+
+_SEEN = {"record": seen_record, "vector": seen_vector, "both": seen_both}
+
+
+def seen_by(agent: Any) -> Callable[..., Any]:
+    """Return one of these three for an agent that has a kernel."""
+    return _SEEN[getattr(agent, "reads", "record")]
+
+
+def played_by(agent: Agent, game: Game) -> Any:
+    """Return the first argument of an agent's kernel, for one thread."""
+    by = agent.plays_by() if isinstance(agent, Agent) else None
+    return game.options if by is None else by
+
+
+ACT = SEEN = unbound
+"""The agent's kernel in `kernel_rows`, and its view of a table."""
+
+
+@template
+def kernel_rows(
+    by: Any,
+    rows: Rows,
+    mask: npt.NDArray[np.int8],
+    keys: npt.NDArray[np.uint64],
+    out: npt.NDArray[np.int64],
+) -> None:
+    """Write the kernel's action for row k to `out[k]`."""
+    for k in range(out.shape[0]):
+        out[k] = ACT(by, SEEN(rows, k), mask[k], keys[k])
+
+
+@functools.cache
+def _rows_kernel(kernel: Callable[..., int], seen: Callable[..., Any]) -> Callable[..., None]:
+    """`kernel_rows` for one kernel."""
+    return specialise([kernel_rows], {"ACT": kernel, "SEEN": seen})["kernel_rows"]
+
+
+class RandomAgent(DirectAgent):
+    """Every legal action is equally likely."""
+
+    name = "random"
+    kernel = staticmethod(random_act)
+    chances = staticmethod(random_chances)
+
+    def choose(
+        self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.int64]:
+        """Return uniformly drawn legal actions [n]."""
+        out = np.empty(len(action_mask), np.int64)
+        random_rows(action_mask, key, out)
+        return out
+
+
+class KernelAgent(DirectAgent):
+    """Plays by `kernel(options, observation, mask, key) -> action`, a compiled function that sees an Observation
+    record; or by another kernel, see `Agent.plays_by` and `Agent.reads`.
+
+    If every agent of a match is of this kind, `match.Match` runs whole games in machine code.
+    """
+
+    game: Game
+
+    def __init__(self, name: str, kernel: Callable[..., int], game: Game) -> None:
+        self.name, self.kernel, self.game = name, kernel, game
+
+    @functools.cached_property
+    def _rows(self) -> Bound[None]:
+        """`kernel_rows` for its kernel."""
+        return Bound(functools.partial(_rows_kernel, self.kernel, seen_by(self)), at_once=False)
+
+    def choose(
+        self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.int64]:
+        """Return the kernel's actions [n]."""
+        out = np.empty(len(action_mask), np.int64)
+        rows = Rows(self.game.records(observation), observation)
+        self._rows(played_by(self, self.game), rows, action_mask, key, out)
+        return out
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Machine code stays in its process; it is bound anew where the agent arrives.
+        return {name: value for name, value in self.__dict__.items() if name != "_rows"}
+
+
+SOLVES = unbound
+"""`Bot.solves` in `tells_solved`."""
+
+
+@template
+def tells_solved(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """Return 1 where a bot plays exactly, in the form of a bot's kernel."""
+    return int(SOLVES(options, observation))
+
+
+class BotAgent(KernelAgent):
+    """A rule-based player of a game's `bot.py`."""
+
+    def __init__(self, game: Game, bot: str | None = None) -> None:
+        """`bot` is one of `game.bots`; by default the last, which is the game's best. Raises ValueError."""
+        self.bot = bot_of(game, bot)
+        super().__init__(f"bot:{self.bot.name}", self.bot.act, game)
+        self._solver: KernelAgent | None = None
+
+    def solved(self, view: View) -> npt.NDArray[np.bool_]:
+        """Return at which tables of a view the bot plays exactly, so that no search improves on it [n]."""
+        if self.bot.solves is None:
+            return np.zeros(len(view), np.bool_)
+        if self._solver is None:
+            tells = specialise([tells_solved], {"SOLVES": self.bot.solves})["tells_solved"]
+            self._solver = KernelAgent(self.name, tells, self.game)
+        found: npt.NDArray[np.bool_] = self._solver.act(view) == 1
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BotAgent, (self.game, self.bot.name)  # by name: a kernel pickled whole would be compiled anew

@@ -1,0 +1,183 @@
+"""Policies from disk, played by compiled code (`inference.py`), without any of the training libraries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.console.errors import InvalidType, InvalidValue
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.game import Game, GameType
+
+from ..base.rule_based import KernelAgent
+from .behaviour_digest import behaviour_digest
+from .inference import act, chances, logits_rows, net_of, own_room
+from .planner import PlannerAgent, classes_digest, plans_of
+from .policy_file import PolicyFileError, game_of_policy, observation_bound, player_of, read_policy
+from .policy_kinds import Arrays, NetworkPlayer, PlansPlayer, Player, Residual
+from .residual import Corrected, corrected
+
+
+class Play(NamedTuple):
+    """How a player plays."""
+
+    kernel: Callable[..., int]
+    reads: str
+    by: Callable[[], Any]
+    """The kernel's first argument, new for each thread."""
+    chances: Callable[..., None] | None = None
+    """The probability of each action, if it draws."""
+
+
+class PolicyAgent(KernelAgent):
+    """A policy from disk, in the form of a bot: matches run it in machine code.
+
+    `metadata` is its JSON: what it plays and how it was made; `player` says how it is played; `note` says which bot it
+    corrects, if any, and whether it was trained under other options than it plays under.
+    """
+
+    def __init__(
+        self, folder: str | Path, game: str | Game | GameType | None = None, *, greedy: bool | None = None
+    ) -> None:
+        """`folder` is a policy's folder or that of a whole training run; the game is the one it was trained for, under
+        its options, and `greedy` is as the policy says, unless given.
+
+        Raises PolicyFileError, UnknownGame or OptionError.
+        """
+        if not isinstance(folder, (str, Path)) or not str(folder):
+            raise PolicyFileError(f"A policy is the path of a folder, and {folder!r} was given.")
+        self.game = game_of_policy(Path(folder)) if game is None else game_of(game)
+        arrays, self.metadata = read_policy(Path(folder), self.game)
+        self.player = _asked(Path(folder), player_of(self.metadata), greedy)
+        self.arrays = arrays
+        """Its arrays by name, in single precision."""
+        trained = self.game.type.bind(self.metadata["options"])
+        if isinstance(self.player, Residual):
+            check_bot(f"The policy in {folder}", self.player, trained)
+        elif isinstance(self.player, PlansPlayer):
+            check_plans(f"The policy in {folder}", self.player, trained.option_values, self.game)
+        self._play = play_of(self.player, arrays, self.game)
+        super().__init__(self.metadata["name"], self._play.kernel, self.game)
+        self.reads, self.chances = self._play.reads, self._play.chances
+        self.identity = self.metadata["weights"]["sha256"]
+        self.note = " ".join(
+            sentence
+            for sentence in (_kind(self.player), _note(trained.option_values, self.game.option_values))
+            if sentence
+        )
+
+    @property
+    def greedy(self) -> bool:
+        """Whether equal observations always get equal actions; otherwise it draws."""
+        return self.player.greedy if isinstance(self.player, NetworkPlayer) else True
+
+    def plays_by(self) -> Any:
+        """Return the first argument of its kernel, with buffers for one thread."""
+        return self._play.by()
+
+    def logits(self, observation: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        """Return the logits of every action, legal or not, for observations [n, O]: float32 [n, A]. Raises TypeError
+        for a policy that is not a plain network, and ValueError for observations of another shape."""
+        if not isinstance(self.player, NetworkPlayer):
+            raise InvalidType(f"{self.name} has no logits: it is no network that plays by itself.")
+        shown = np.ascontiguousarray(self._observations(observation))
+        if shown.ndim != 2:
+            raise InvalidValue(f"{self.name} was given observations of shape {shown.shape}; logits take [n, O].")
+        out = np.empty((len(shown), self.game.num_actions), np.float32)
+        logits_rows(self.plays_by(), shown, out)
+        return out
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_play": None, "kernel": None, "chances": None}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        self._play = play_of(self.player, self.arrays, self.game)
+        self.kernel, self.chances = self._play.kernel, self._play.chances
+
+
+def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
+    """Return how `player` plays `game` with its arrays."""
+    if isinstance(player, PlansPlayer):
+        return Play(plans_of(game).act, "record", PlannerAgent(game, arrays["values"]).plays_by)
+    bound = observation_bound(game)
+    if isinstance(player, NetworkPlayer):
+        net = net_of(arrays, bound, greedy=player.greedy)
+        return Play(act, "vector", lambda: own_room(net), chances)
+    net = net_of(arrays, np.concatenate([bound, np.ones(game.num_actions)]), greedy=True)
+    margin = math.inf if player.margin is None else player.margin
+    kernel = corrected(game.bots[player.bot])
+    return Play(kernel, "both", lambda: Corrected(game.options, own_room(net), margin))
+
+
+def check_bot(who: str, player: Residual, trained: Game) -> None:
+    """Raise PolicyFileError if the corrected bot is missing, or plays differently now."""
+    if player.bot not in trained.bots:
+        raise PolicyFileError(f"{who} corrects bot:{player.bot}, and {trained.name} has no such bot; train it anew.")
+    if behaviour_digest(trained, player.bot) != player.behaviour_digest:
+        raise PolicyFileError(
+            f"{who} corrects bot:{player.bot} as it played when the policy was trained, and it plays otherwise now; "
+            "train it anew."
+        )
+
+
+def check_plans(who: str, player: PlansPlayer, trained: Mapping[str, Any], game: Game) -> None:
+    """Raise PolicyFileError if plans cannot be used under the game's options, or if the classes, under the options of
+    its training, have changed."""
+    try:
+        classes = len(plans_of(game).values(game.options))
+        digest = classes_digest(game.type.bind(trained))
+    except ValueError as error:
+        raise PolicyFileError(f"{who} plays by plans, and {error}") from None
+    if (player.classes, player.digest) != (classes, digest):
+        raise PolicyFileError(
+            f"{who} holds the values of other classes than the plans of {game.name} have now; train it anew."
+        )
+
+
+def _asked(folder: Path, player: Player, greedy: bool | None) -> Player:
+    """The player, with `greedy` as requested."""
+    if greedy is not None and not isinstance(greedy, bool):
+        raise PolicyFileError(f"greedy is {type(greedy).__name__}; it takes True, False or None.")
+    if greedy is None or (greedy and not isinstance(player, NetworkPlayer)):
+        return player
+    if not isinstance(player, NetworkPlayer):
+        raise PolicyFileError(f"The policy in {folder} has no probabilities to draw by; leave `greedy` out.")
+    return player._replace(greedy=greedy)
+
+
+def load_policy(
+    folder: str | Path, game: str | Game | GameType | None = None, *, greedy: bool | None = None
+) -> PolicyAgent:
+    """Return the policy in a folder, ready to play: `policy.act(observation, action_mask)` in a user's own loop, or as
+    an agent wherever one is needed.
+
+    `folder` is a policy's folder or that of a whole training run. Game and options are those it was trained for unless
+    given; `greedy` says whether it plays its most likely action or draws, by default as it was saved. Raises
+    PolicyFileError, UnknownGame or OptionError.
+
+    >>> from backalley.agents.policies.pretrained import pretrained
+    >>> from backalley.envs.core.game.catalogue import game
+    >>> load_policy(pretrained(game("missouri_city"))[0].folder).name
+    'policy:learned'
+    """
+    return PolicyAgent(folder, game, greedy=greedy)
+
+
+def _kind(player: Player) -> str:
+    """What is no player of its own says so."""
+    return f"It is {player.meaning}." if isinstance(player, Residual) else ""
+
+
+def _note(trained: Mapping[str, Any], played: Mapping[str, Any]) -> str:
+    """A sentence if a policy plays under other options than it was trained under; else empty."""
+    others = [option for option in played if trained.get(option) != played[option]]
+    if not others:
+        return ""
+    then, now = (", ".join(f"{option}={options.get(option)}" for option in others) for options in (trained, played))
+    return f"It was trained under {then}, and plays under {now} here."

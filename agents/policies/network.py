@@ -1,0 +1,122 @@
+"""The network of every learned policy: one shared trunk, and a head with action logits and a value.
+
+It is in agents, not in training, because playing a trained policy needs nothing of the trainer.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .inference import scale_of
+from .policy_kinds import network_size
+
+LOG_ZERO = -1e9
+"""Logit of an illegal action: its probability is exactly 0, and `0 * LOG_ZERO` is 0 where minus infinity would give
+NaN."""
+
+FLOAT32, BFLOAT16 = "float32", "bfloat16"
+
+
+def best_precision(device: torch.device) -> str:
+    """Return `"bfloat16"` where the processor multiplies it in hardware (there it is twice as fast, *measured*), else
+    `"float32"`."""
+    if device.type == "cuda":
+        return BFLOAT16 if torch.cuda.is_bf16_supported() else FLOAT32
+    # torch names these checks with an underscore and offers no other; other versions without them compute in float32.
+    checks = (getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"))
+    return BFLOAT16 if device.type == "cpu" and any(check is not None and check() for check in checks) else FLOAT32
+
+
+class PolicyNetwork(nn.Module):
+    """Observations [n, O] to logits [n, A] and values [n], both float32.
+
+    The trunk is `layers` fully connected layers of `width` units with ReLU. Every number of the observation is divided
+    by its declared bound, so the network sees -1..1; the division is folded into the first layer's weights. `precision`
+    is the number format of matrix products; the weights themselves are float32.
+    """
+
+    scale: torch.Tensor
+
+    def __init__(
+        self, bound: npt.NDArray[Any], num_actions: int, *, width: int = 256, layers: int = 2, precision: str = FLOAT32
+    ) -> None:
+        """`bound` [O]: the greatest absolute value of each number of the observation; a number without a bound is not
+        scaled."""
+        super().__init__()
+        bound = np.asarray(bound, np.float64)
+        self.register_buffer("scale", torch.from_numpy(scale_of(bound)))
+        sizes = [len(bound)] + [width] * layers
+        self.trunk = nn.ModuleList(nn.Linear(*pair) for pair in itertools.pairwise(sizes))
+        self.head = nn.Linear(width, num_actions + 1)
+        """The last output is the value: one matrix product instead of two."""
+        self.width, self.layers, self.num_actions, self.precision = width, layers, num_actions, precision
+        self._frozen: list[tuple[torch.Tensor, torch.Tensor]] | None = None
+
+    def initialise(self, generator: torch.Generator) -> None:
+        """PPO's usual initialisation: orthogonal weights (gain sqrt 2 for the trunk, 1 for the value, 0.01 for the
+        policy, so that play begins nearly uniform) and no bias."""
+        for layer in self.trunk:
+            assert isinstance(layer, nn.Linear)
+            nn.init.orthogonal_(layer.weight, 2**0.5, generator=generator)
+            nn.init.zeros_(layer.bias)
+        nn.init.orthogonal_(self.head.weight[: self.num_actions], 0.01, generator=generator)
+        nn.init.orthogonal_(self.head.weight[self.num_actions :], 1.0, generator=generator)
+        nn.init.zeros_(self.head.bias)
+
+    @property
+    def _kind(self) -> torch.dtype:
+        return torch.bfloat16 if self.precision == BFLOAT16 else torch.float32
+
+    def matrices(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Weights and biases, layer by layer, as they are multiplied."""
+        layers = [*self.trunk, self.head]
+        weights = [layer.weight * self.scale if number == 0 else layer.weight for number, layer in enumerate(layers)]
+        return [
+            (weight.to(self._kind), layer.bias.to(self._kind)) for weight, layer in zip(weights, layers, strict=True)
+        ]
+
+    def freeze(self, on: bool = True) -> PolicyNetwork:
+        """While frozen, play by the present weights: they are scaled and rounded once, not at every pass. Return the
+        network."""
+        with torch.no_grad():
+            self._frozen = self.matrices() if on else None
+        return self
+
+    def forward(self, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return logits and values of observations of any number type."""
+        *trunk, head = self.matrices() if self._frozen is None else self._frozen
+        x = observation.to(self._kind)
+        for weight, bias in trunk:
+            x = F.relu(F.linear(x, weight, bias))
+        out = F.linear(x, *head).float()
+        return out[:, : self.num_actions], out[:, self.num_actions]
+
+
+def weights_of(network: PolicyNetwork) -> dict[str, npt.NDArray[Any]]:
+    """Return the network's arrays by name, as copies on the processor."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
+
+
+def network_of(
+    weights: Mapping[str, npt.NDArray[np.float32]], metadata: Mapping[str, Any], bound: npt.NDArray[np.float64]
+) -> PolicyNetwork:
+    """Return the network of a policy's weights and JSON (`policy_file.read_policy`); `bound` as in PolicyNetwork."""
+    width, layers = network_size(weights)
+    network = PolicyNetwork(bound, metadata["actions"], width=width, layers=layers)
+    tensors = {name: torch.from_numpy(array) for name, array in weights.items()}
+    network.load_state_dict(tensors | {"scale": network.scale})
+    return network
+
+
+def masked(logits: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Return the logits [n, A] with LOG_ZERO where the bool `mask` is False: log-softmax makes it LOG_ZERO, softmax
+    exactly 0."""
+    return logits.masked_fill(~mask, LOG_ZERO)

@@ -1,0 +1,126 @@
+"""Number formats of tables on pages."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from backalley.envs.core.game.catalogue import game_names, game_type
+from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.rules.options import OptionError, typed
+
+from .stats import Estimate
+
+Found = Mapping[str, Any]
+"""A file of results."""
+Line = dict[str, str]
+"""A table's row: columns by name. A column that is empty in every row is left out of the table."""
+_ROUNDING = 1e-9
+"""A half-width that counts as 0: an agent that always plays as another gains the same, except for the order of sums."""
+
+
+def known(found: Found) -> GameType | None:
+    """Return the game of a file, if it is one of this package's or registered: a file from somebody else must not
+    choose what Python imports."""
+    name = found["game"].partition("-v")[0]
+    return game_type(name) if name in game_names() else None
+
+
+def bound(found: Found) -> Game | None:
+    """Return the game of a file under the options there; None where either is unknown here."""
+    game = known(found)
+    try:
+        return game.bind(found.get("options", {})) if game else None
+    except (OptionError, TypeError):  # unknown options, or no options at all
+        return None
+
+
+def title(found: Found) -> str:
+    """Return the game's title; its id if the game is unknown here."""
+    game = known(found)
+    return game.title if game else str(found["game"])
+
+
+def given_options(found: Found) -> list[str]:
+    """Return the game's options as they were typed."""
+    return [given for option, given in pairwise(shlex.split(found["command"])) if option == "--option"]
+
+
+def options(found: Found) -> str:
+    """The same for a page."""
+    return " ".join(f"`{given}`" for given in given_options(found))
+
+
+def changed(values: Mapping[str, Any]) -> str:
+    """Options by name and value, for a page."""
+    return " ".join(f"`{name}={typed(value)}`" for name, value in values.items())
+
+
+def agent(one: Found) -> str:
+    """An agent's name."""
+    return f"`{one['name']}`"
+
+
+def signed(value: float, digits: int) -> str:
+    """Return a number with its sign; a value that is only rounding is 0."""
+    return f"{round(value, 9) + 0.0:+.{digits}f}"
+
+
+def mean(estimate: Mapping[str, float]) -> str:
+    """Return the mean, with as many digits as its interval justifies."""
+    return signed(estimate["mean"], _digits(estimate))
+
+
+def interval(estimate: Mapping[str, float]) -> str:
+    """The ends of the interval."""
+    digits = _digits(estimate)
+    return f"{signed(estimate['low'], digits)} to {signed(estimate['high'], digits)}"
+
+
+def _digits(estimate: Mapping[str, float]) -> int:
+    return decimals([Estimate(**estimate)])
+
+
+def percent(share: Mapping[str, float]) -> str:
+    """The ends of a share's interval, in hundredths."""
+    return f"{100 * share['low']:.2f} to {100 * share['high']:.2f}"
+
+
+def options_text(options: Mapping[str, Any]) -> str:
+    """Return options in brackets, for the head of a table; empty where all are at their defaults."""
+    return f" ({', '.join(f'{name}={value}' for name, value in options.items())})" if options else ""
+
+
+def decimals(estimates: Sequence[Estimate]) -> int:
+    """Return the decimals that show two digits of the narrowest interval that is more than rounding."""
+    widths = [one.half_width for one in estimates if one.half_width > _ROUNDING]
+    return int(np.clip(1 - math.floor(math.log10(min(widths))), 2, 8)) if widths else 3
+
+
+def strength(one: Found) -> Line:
+    """Return an agent's mean return and win share, each with its interval; "" where it was not played."""
+    played = "mean_return" in one
+    return {
+        "mean return": mean(one["mean_return"]) if played else "",
+        "95 % interval": interval(one["mean_return"]) if played else "",
+        "wins": f"{100 * one['win_share']['mean']:.2f} %" if played else "",
+        "interval": percent(one["win_share"]) if played else "",
+    }
+
+
+def with_options(found: Found) -> str:
+    """The game of a file, with the options that differ from their defaults in brackets."""
+    game = bound(found)
+    return title(found) + (options_text(game.changed_options) if game else "")
+
+
+def span(numbers: Iterable[int]) -> str:
+    """Return numbers of deals, in words."""
+    found = sorted(numbers)
+    least, most = found[0], found[-1]
+    return f"{least:,} to {most:,} deals" if least < most else f"{least:,} deals"

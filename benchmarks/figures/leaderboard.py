@@ -1,0 +1,86 @@
+"""Agents in tables: their labels and how they were made; and the pretrained policies of a game."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from backalley.agents.policies.policy_file import player_of
+from backalley.agents.policies.policy_kinds import Residual
+from backalley.agents.policies.pretrained import Pretrained, pretrained
+from backalley.envs.core.game.game import Game
+
+from .formatting import Found, changed
+from .tabular import markdown
+
+MET = "†"
+"""The mark of a policy that met this bot in training."""
+
+
+def label(row: Found) -> str:
+    """Return an agent's label: its name as one types it, or its own label."""
+    return f"`{row['label']}`" if "made" not in row or row["label"].startswith("policy:") else row["label"]
+
+
+def met(row: Found, against: str) -> bool:
+    """Return whether the policy of a row met a bot in training."""
+    return against.removeprefix("bot:") in row.get("met", ())
+
+
+def notes(files: Sequence[Found]) -> list[str]:
+    """Return what a reader of a ladder or a cross table should know of its agents, in sentences."""
+    rows = [row for found in files for row in _rows(found)]
+    said = [f"{label(row)}: {row['note']}" for row in rows if row.get("note")]
+    if any(map(_has_marks, files)):
+        said.append(f"{MET} The policy of this row met that bot in training.")
+    return list(dict.fromkeys(said))
+
+
+def _has_marks(found: Found) -> bool:
+    """Whether a policy of a table met somebody there in training."""
+    if "tables" in found:
+        return any(met(row, table["against"]) for table in found["tables"] for row in table["rows"])
+    labels = [row["label"] for row in found["agents"]]
+    return any(met(row, label) for row in found["agents"] for label in labels)
+
+
+def makers(files: Sequence[Found]) -> list[str]:
+    """Return the commands that made the policies of these tables."""
+    return [row["made"] for found in files for row in _rows(found) if "made" in row]
+
+
+def _rows(found: Found) -> Iterable[Found]:
+    if "tables" in found:
+        return (row for table in found["tables"] for row in table["rows"])
+    rows: Iterable[Found] = found["agents"]
+    return rows
+
+
+def policies(game: Game) -> str:
+    """Return the pretrained policies of a game: what each is, its options, and the command that makes it again."""
+    found = pretrained(game)
+    if not found:
+        return "No policy comes with this game yet."
+    rows = [[f"`{one.spec}`", what(one), _trained(game, one), _served(one), _minutes(one)] for one in found]
+    table = markdown(["agent", "what it is", "made for", "serves as well", "minutes of training"], rows, left=4)
+    return "\n".join([table, "", "```sh", *(one.metadata["made"]["command"] for one in found), "```"])
+
+
+def what(one: Pretrained) -> str:
+    """Return what a policy is, and how it learned, in a few words."""
+    player, how = player_of(one.metadata), one.metadata["made"].get("algorithm", "")
+    kind = player.meaning if isinstance(player, Residual) else "learned play"
+    return f"{kind} ({how})" if how else kind
+
+
+def _trained(game: Game, one: Pretrained) -> str:
+    return changed(game.type.bind(one.metadata["options"]).changed_options) or "the default options"
+
+
+def _served(one: Pretrained) -> str:
+    served = one.metadata["serves"].items()
+    return " ".join(changed({option: value}) for option, values in served for value in values)
+
+
+def _minutes(one: Pretrained) -> str:
+    seconds = one.metadata["made"].get("seconds")
+    return f"{seconds / 60:.1f}" if isinstance(seconds, int | float) else ""

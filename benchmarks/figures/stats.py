@@ -1,0 +1,290 @@
+"""Means with valid intervals, on NumPy and the standard library alone.
+
+The unit is the deal: one deck played in every seating. Deals are independent of each other, the games of one deal are
+not, so every interval is over deals.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.console.errors import InvalidValue
+
+Floats = npt.NDArray[np.float64]
+
+COVERAGE = 0.95
+_MANY = 200
+"""Degrees of freedom from which the expansion of Student's t around the normal distribution is exact to eight
+digits."""
+FEW = 40
+"""From this number of events on, Student's t has its stated coverage, however skewed they are."""
+_LIMIT = 10**9
+"""Degrees of freedom at which Student's t is the normal distribution."""
+_TIED = 1e-6
+"""Returns closer than this are a tie: they are sums of 32-bit numbers."""
+
+
+class Estimate(NamedTuple):
+    """A mean and the ends of its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """Half the length of the interval."""
+        return (self.high - self.low) / 2
+
+    def spread(self, digits: int, sign: str = "") -> str:
+        """Return the interval to print after the mean: "± 0.02", or "(0.91 to 0.94)" if it is not symmetric."""
+        reaches = {f"{abs(end - self.mean):.{digits}f}" for end in (self.low, self.high)}
+        if len(reaches) == 1:
+            return f"± {self.half_width:.{digits}f}"
+        return f"({self.low:{sign}.{digits}f} to {self.high:{sign}.{digits}f})"
+
+    @property
+    def percent(self) -> Estimate:
+        """A share in hundredths."""
+        return Estimate(*(100 * value for value in self))
+
+    def to_json(self) -> dict[str, float]:
+        """`mean`, `low`, `high`."""
+        return self._asdict()
+
+    def columns(self, name: str) -> dict[str, float]:
+        """`name`, `name_low`, `name_high`, for a row of a data frame."""
+        return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
+
+
+@functools.lru_cache(maxsize=1024)
+def t_critical(freedom: int, coverage: float = COVERAGE) -> float:
+    """Return the t with P(-t < T < t) = `coverage` for Student's T with `freedom` >= 1 degrees of freedom.
+
+    Exact series for few degrees, an expansion for many: Abramowitz and Stegun, "Handbook of Mathematical Functions",
+    26.7.3-26.7.5.
+    """
+    if freedom < 1:
+        raise InvalidValue(f"Student's t needs 1 degree of freedom or more; there are {freedom}.")
+    if freedom >= _MANY:
+        return _t_expansion(NormalDist().inv_cdf((1 + coverage) / 2), freedom)
+    low, high = 0.0, math.pi / 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _t_central(middle, freedom) < coverage else (low, middle)
+    return math.sqrt(freedom) * math.tan(low)
+
+
+def _t_central(angle: float, freedom: int) -> float:
+    """P(|T| < sqrt(freedom) * tan(angle)) (26.7.3 for odd, 26.7.4 for even degrees of freedom)."""
+    odd = freedom % 2 == 1
+    term = math.cos(angle) if odd else 1.0
+    total = term if freedom > 1 else 0.0
+    for number in range(3 if odd else 2, freedom - 1, 2):
+        term *= math.cos(angle) ** 2 * (number - 1) / number
+        total += term
+    series = math.sin(angle) * total
+    return 2 / math.pi * (angle + series) if odd else series
+
+
+def _t_expansion(x: float, n: int) -> float:
+    """26.7.5: the quantile of t from that of the normal distribution."""
+    terms = (
+        (x**3 + x) / 4,
+        (5 * x**5 + 16 * x**3 + 3 * x) / 96,
+        (3 * x**7 + 19 * x**5 + 17 * x**3 - 15 * x) / 384,
+        (79 * x**9 + 776 * x**7 + 1482 * x**5 - 1920 * x**3 - 945 * x) / 92160,
+    )
+    return x + sum(term / float(n) ** power for power, term in enumerate(terms, start=1))
+
+
+def mean_interval(deals: Floats, bounds: tuple[float, float] | None = None) -> Estimate:
+    """Return the mean of the deals [D] with its 95 % interval, which stays within the `bounds` of a single deal's
+    value.
+
+    It is mean ± t(D - 1) * sd / sqrt(D), unless bounds are given and the mean depends on a few deals: those that differ
+    from the most frequent value are worth fewer than FEW independent events. What is above that value and what is below
+    then have an interval each (`rare_interval`), and the two are combined by the distances of their ends (Zou and
+    Donner 2008). If all deals agree, the interval reaches as far as 1 - 0.025 ** (1 / D) of deals at the bounds would
+    move the mean: that many would have been seen in 97.5 % of samples. Raises ValueError for fewer than two deals.
+    """
+    count = len(deals)
+    if count < 2:
+        raise InvalidValue(f"An interval needs 2 deals or more; there are {count}.")
+    mean = float(deals.mean())
+    reach = t_critical(count - 1) * float(deals.std(ddof=1)) / math.sqrt(count)
+    if bounds is None:
+        return Estimate(mean, mean - reach, mean + reach)
+    least, most = bounds
+    usual = _usual(deals, least, most)
+    apart = np.where(np.abs(deals - usual) <= _TIED * (most - least), 0.0, deals - usual)
+    above, below = (np.maximum(apart, 0.0), most - usual), (np.maximum(-apart, 0.0), usual - least)
+    if sum(_events(values, room)[0] for values, room in (above, below)) >= FEW:
+        return Estimate(mean, max(least, mean - reach), min(most, mean + reach))
+    up, down = rare_interval(*above), rare_interval(*below)
+    low = mean - math.hypot(up.mean - up.low, down.high - down.mean)
+    high = mean + math.hypot(up.high - up.mean, down.mean - down.low)
+    return Estimate(mean, max(least, low), min(most, high))
+
+
+def share_interval(deals: Floats) -> Estimate:
+    """Return `mean_interval` for shares, which are in 0..1."""
+    return mean_interval(deals, (0.0, 1.0))
+
+
+def lead_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
+    """Return the bounds of the difference of two returns, each of which is between `bounds`."""
+    low, high = bounds
+    return low - high, high - low
+
+
+def _usual(deals: Floats, least: float, most: float) -> float:
+    """The value of more than half of the deals; `least` where they have none in common."""
+    for value in (least, most, float(np.median(deals))):
+        if np.count_nonzero(np.abs(deals - value) <= _TIED * (most - least)) > len(deals) / 2:
+            return value
+    return least
+
+
+def _events(values: Floats, room: float) -> tuple[float, float]:
+    """The number of events and of independent trials that have the mean and the spread of values [D] in 0..`room`.
+
+    Deals are played in several seatings, which are not independent, and ties count in parts: by mean and spread a deal
+    is worth between less than one trial and as many as it has seatings (Korn and Graubard 1998).
+    """
+    count = len(values)
+    share = float(values.mean()) / room if room > 0 else 0.0
+    spread = float(values.var(ddof=1)) / room**2 if room > 0 else 0.0
+    if share == 0 or spread == 0:
+        return 0.0, float(count)
+    wider = (t_critical(count - 1) / t_critical(_LIMIT)) ** 2
+    trials = count * share * (1 - share) / (spread * wider)
+    return share * trials, trials
+
+
+def rare_interval(values: Floats, room: float) -> Estimate:
+    """Return the mean of values [D] in 0..`room`, most of which are 0, with its 95 % interval: that of Clopper and
+    Pearson (1934) for the effective number of events and trials."""
+    events, trials = _events(values, room)
+    low, high = clopper_pearson(events, trials)
+    return Estimate(float(values.mean()), room * low, room * high)
+
+
+@functools.lru_cache(maxsize=4096)
+def clopper_pearson(events: float, trials: float) -> tuple[float, float]:
+    """Return the Clopper-Pearson interval of a probability after `events` (not always whole) in `trials`, 2.5 % on each
+    side: quantiles of two beta distributions."""
+    tail = (1 - COVERAGE) / 2
+    low = _beta_quantile(tail, events, trials - events + 1) if events > 0 else 0.0
+    high = _beta_quantile(1 - tail, events + 1, trials - events) if events < trials else 1.0
+    return low, high
+
+
+def _beta_quantile(probability: float, a: float, b: float) -> float:
+    """The x with I_x(a, b) = `probability`, by bisection."""
+    if a == 1:
+        return -math.expm1(math.log1p(-probability) / b)
+    low, high = 0.0, 1.0
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _beta(middle, a, b) < probability else (low, middle)
+    return high
+
+
+def _beta(x: float, a: float, b: float) -> float:
+    """The regularized incomplete beta function I_x(a, b), by the continued fraction of Abramowitz and Stegun 26.5.8
+    (Lentz's method)."""
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta(1 - x, b, a)
+    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    fraction, above, below = 1.0, 1.0, 0.0
+    for step in range(1, 10_000):
+        half, odd = divmod(step, 2)
+        if odd:
+            term = -(a + half) * (a + b + half) * x / ((a + 2 * half) * (a + 2 * half + 1))
+        else:
+            term = half * (b - half) * x / ((a + 2 * half - 1) * (a + 2 * half))
+        below = 1 / (1 + term * below)
+        above = 1 + term / above
+        fraction *= above * below
+        if abs(above * below - 1) < 1e-14:
+            break
+    return math.exp(scale) / (a * fraction)
+
+
+def win_shares(returns: Floats, sides: Sequence[int] | None = None) -> Floats:
+    """Return each seat's share of the win [..., N]: 1 for the greatest return, split among ties.
+
+    Partners, seats of one number in `sides`, win together: each gets their side's share, which depends on their mean
+    return. A seat that plays alone wins where its return is positive, and half where it is 0.
+    """
+    if sides is not None and len(set(sides)) < len(sides):
+        held = np.array(sides)[:, None] == np.arange(max(sides) + 1)
+        return win_shares(returns @ (held / held.sum(0)))[..., np.array(sides)]
+    if returns.shape[-1] == 1:
+        return np.where(returns > _TIED, 1.0, np.where(returns < -_TIED, 0.0, 0.5))
+    best = returns >= returns.max(-1, keepdims=True) - _TIED
+    shares: Floats = best / best.sum(-1, keepdims=True)
+    return shares
+
+
+def duplicate_gain(returns: Floats) -> float | None:
+    """Return how many times more games on independent decks would give an interval as narrow: returns [D, R] of one
+    agent, by deal and seating.
+
+    It is the variance of the mean of D * R independent games, R seatings each equally often, over the variance of the
+    mean of D deals. Below 1 the same decks do harm. None if all deals give the same.
+    """
+    seatings = returns.shape[1]
+    return _ratio(float(returns.var(0, ddof=1).sum()) / seatings**2, float(returns.mean(1).var(ddof=1)))
+
+
+def pairing_gain(first: Floats, second: Floats) -> float | None:
+    """Return the same for the difference of two agents that play the same decks [D] each by itself."""
+    return _ratio(float(first.var(ddof=1) + second.var(ddof=1)), float((second - first).var(ddof=1)))
+
+
+def _ratio(independent: float, by_deals: float) -> float | None:
+    """None where the denominator is only rounding."""
+    return independent / by_deals if by_deals > 1e-12 * max(independent, 1e-12) else None
+
+
+def deals_for(precision: float, pilot: Floats) -> int:
+    """Return the number of deals after which a 95 % interval should reach ± `precision`, by a pilot [n] (Stein's
+    two-stage rule, 1945)."""
+    return math.ceil((t_critical(len(pilot) - 1) * float(pilot.std(ddof=1)) / precision) ** 2)
+
+
+def rate(shares: Floats, first: npt.NDArray[Any], second: npt.NDArray[Any], chance: float, anchor: int) -> Floats:
+    """Return strengths [B, K] in natural units, with `anchor`'s as 0, by maximum likelihood from win shares [B, M] of M
+    pairings.
+
+    In pairing m agent `first[m]` plays alone against `second[m]` in all other seats, and wins with the odds
+    exp(difference of strengths) times its odds by chance: Bradley and Terry (1952) for two seats, Plackett and Luce's
+    first place for more. B samples at once.
+    """
+    agents = int(max(first.max(), second.max())) + 1
+    design = np.zeros((len(first), agents))
+    design[np.arange(len(first)), first] += 1
+    design[np.arange(len(first)), second] -= 1
+    free = np.arange(agents) != anchor
+    design, offset = design[:, free], math.log(chance / (1 - chance))
+    strength = np.zeros((len(shares), agents - 1))
+    for _ in range(100):
+        expected = 1 / (1 + np.exp(-(strength @ design.T + offset)))
+        slope = (shares - expected) @ design
+        curve = np.einsum("bm,mi,mj->bij", expected * (1 - expected), design, design)
+        move = np.clip(np.linalg.solve(curve, slope[..., None])[..., 0], -2, 2)
+        strength += move
+        if np.abs(move).max() < 1e-9:
+            break
+    rated = np.zeros((len(shares), agents))
+    rated[:, free] = strength
+    return rated

@@ -1,0 +1,158 @@
+"""Evaluate agents: they play the same decks in every seating, and the means have intervals over the deals.
+
+A report depends only on the game, the agents, the seed and the number of deals, not on batches or threads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from backalley.agents.base.agent import Agent
+from backalley.agents.registry import agent as agent_of
+from backalley.cluster.machines import machines
+from backalley.console.errors import InvalidType, InvalidValue
+from backalley.envs.core.engine.validation import count
+from backalley.envs.core.engine.workers import threads_of
+from backalley.envs.core.files.durable import Unfinished
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.game import Game, GameType
+
+from ..figures import stats
+from ..figures.result_kinds import of_game
+from ..figures.stats import Floats
+from .report import PILOT, Report, report
+from .sample import Deals, LineUp, Sample, play
+from .seating import seatings
+from .seeding import Space, roots
+
+Progress = Callable[[int, int], None]
+"""Called with the deals played and the deals planned."""
+
+DEALS = 4096
+MOST_DEALS = 10_000_000
+
+
+def evaluate(
+    game: str | GameType | Game,
+    agents: Sequence[Agent | str | Path | Any],
+    *,
+    deals: int | None = None,
+    precision: float | None = None,
+    seed: int = 0,
+    num_threads: int = 1,
+    progress: Progress | None = None,
+    keep: Path | None = None,
+    space: Space = Space.EVALUATION,
+    cluster: str | None = None,
+) -> Report:
+    """Play every deck in every seating (`seatings`) and report each agent's mean return and win share.
+
+    A game is given by name or bound to its options, an agent as an object, by name (`bot`, `mc:20`) or by the folder of
+    its policy. Give `deals` (4,096 by default), or `precision`, the half-width wanted for the widest interval of a mean
+    return: a pilot of 256 deals, which count, then decides how many are played. `num_threads=0` takes every core; the
+    numbers do not depend on it. `cluster` is the address of a Ray cluster that plays instead, `auto` or that of its
+    head: a task for each range of deals, on one core; the numbers are the same. Ctrl-C ends the play and returns the
+    report of the finished deals (`complete` is
+    False). With `keep`, the file of the report (`results.write`), unfinished work is saved beside it until it is
+    written, and the next call for the same game, agents and seed continues from there. Each key `space` (`seeding.py`)
+    has other decks for a seed. Raises ValueError for a line-up or numbers that cannot be played, and if unfinished work
+    of another task is beside `keep`; ClusterError or NotInstalled where there is no cluster.
+
+    >>> report = evaluate("missouri_city", ["bot", "random"], deals=1000)
+    >>> report.agents[0].name, report.agents[0].mean_return.low > 0.3
+    ('bot:planner', True)
+    """
+    game = game_of(game)
+    planned = _planned(deals, precision)
+    check_seed(seed)
+    num_threads = threads_of(num_threads) if cluster is None else 1
+    players = line_up(game, agents, num_threads)
+    seated = seatings(game, len(players))
+    about = of_game(game, __file__)
+    task = {"evaluation of": game.id, "options": game.option_values, "agents": identities(players), "seed": seed}
+    task |= {} if space == Space.EVALUATION else {"space": space.name}
+    unfinished = Unfinished(keep, task, about["stamp"]["sources"])
+    sample = Sample.from_arrays(seated, unfinished.load())
+    if sample.deals > planned and precision is None:
+        sample = Sample(seated)
+    work = Deals([LineUp(game, players, seated, roots(space, seed))], num_threads)
+
+    def on_batch(part: int) -> None:
+        unfinished.save_at_times(sample.to_arrays)
+        if progress:
+            progress(sample.deals, planned)
+
+    try:
+        with machines(cluster) as spread:
+            play(work, [sample], [planned], on_batch, spread)
+            if precision is not None:
+                wanted = max(stats.deals_for(precision, returns) for returns in _pilot(sample, len(players)))
+                planned = max(PILOT, wanted, sample.deals)
+                if planned > MOST_DEALS:
+                    most = f"{MOST_DEALS:,} are the most, so give a larger one"
+                    raise InvalidValue(f"A half-width of {precision:g} would take {planned:,} deals; {most}.")
+                play(work, [sample], [planned], on_batch, spread)
+    except KeyboardInterrupt:
+        unfinished.save(sample.to_arrays())
+        if sample.deals < 2:
+            raise
+    finally:
+        dismiss(players, agents)
+    return report(game, players, sample, planned=planned, seed=seed, precision=precision, about=about)
+
+
+def _planned(deals: int | None, precision: float | None) -> int:
+    if deals is not None and precision is not None:
+        raise InvalidValue("Give deals or precision, not both: precision decides how many deals are played.")
+    if precision is not None:
+        if not isinstance(precision, Real) or isinstance(precision, bool):
+            raise InvalidType(f"precision is {precision!r}; it is a half-width of a mean return, greater than 0.")
+        if not 0 < precision < math.inf:
+            raise InvalidValue(f"precision is {precision:g}; it is a half-width of a mean return, greater than 0.")
+        return PILOT
+    deals = DEALS if deals is None else deals
+    check_deals(deals)
+    return deals
+
+
+def _pilot(sample: Sample, num_agents: int) -> list[Floats]:
+    """Each agent's returns by deal in the first 256 deals, even if an earlier run has played more of them."""
+    return [sample.of_agent(agent, sample.returns[:PILOT]).mean(1) for agent in range(num_agents)]
+
+
+def check_deals(deals: int) -> None:
+    """Raise ValueError for a number of deals that is too small for an interval, or too large to finish."""
+    if isinstance(deals, bool) or not isinstance(deals, int) or not 2 <= deals <= MOST_DEALS:
+        raise InvalidValue(f"deals is {deals!r}; an interval needs 2 or more, and {MOST_DEALS:,} are the most.")
+
+
+def check_seed(seed: int) -> None:
+    """Raise ValueError for an invalid seed."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InvalidValue(f"The seed is {seed!r}; it must be a whole number of 0 or more.")
+
+
+def line_up(game: Game, agents: Sequence[Any], num_threads: int) -> list[Agent]:
+    """Return the agents of objects, names and folders, ready to play `game`."""
+    if isinstance(agents, (str, Path)):
+        raise InvalidValue(f"agents is {str(agents)!r}; give a list of agents, such as ['bot', 'random'].")
+    if not isinstance(agents, Iterable):
+        raise InvalidType(f"agents is {agents!r}; give a list of agents, such as ['bot', 'random'].")
+    num_threads = count(num_threads, "num_threads", 0)
+    return [agent_of(spec, game, num_threads=num_threads) for spec in agents]
+
+
+def dismiss(players: Sequence[Agent], agents: Sequence[Any]) -> None:
+    """Close the agents that `line_up` made; the caller's own stay open."""
+    for player, given in zip(players, agents, strict=True):
+        if isinstance(given, (str, Path)):
+            player.close()
+
+
+def identities(players: Sequence[Agent]) -> list[Any]:
+    """Return the agents' identities, as JSON can hold them: their names, and what distinguishes agents of one name."""
+    return [[player.name, player.identity] for player in players]

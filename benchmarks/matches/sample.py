@@ -1,0 +1,183 @@
+"""Deals played in every seating.
+
+The unit is the deal. Deal d has one random stream, used in all its seatings, so the packs are the same in each of them;
+the streams come from a key space (`seeding.py`) that training never draws from. The agents' own randomness is keyed by
+(d, seating, decision). So the play depends only on the game, the agents, the keys and the number of deals, not on
+batches or threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.agents.base.agent import Agent, name_of
+from backalley.agents.match import Match
+from backalley.cluster.work import HERE, Found, Sizes, Spread
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import rng
+
+from ..figures import stats
+from ..figures.stats import Floats
+from .seeding import Roots
+
+_BATCH_SECONDS, _VIEWS_SECONDS = 0.5, 5.0
+"""The length of a batch in seconds, compiled or through views. Through views every decision costs milliseconds even for
+few tables: episodes of hundreds of decisions are only fast in large batches."""
+
+
+@kernel
+def deal_keys(
+    chance: np.uint64, own: np.uint64, first: int, streams: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]
+) -> None:
+    """Return the streams [D] of deals `first`, `first + 1`, ..., and the agents' keys [D, R] in each of their
+    seatings."""
+    for number in range(streams.shape[0]):
+        streams[number] = rng.fork(chance, first + number)
+        deal = rng.fork(own, first + number)
+        for seating in range(keys.shape[1]):
+            keys[number, seating] = rng.fork(deal, seating)
+
+
+@dataclass
+class Sample:
+    """Deals played so far: `returns` [D, R, N] by deal, seating and seat."""
+
+    seatings: npt.NDArray[np.int64]
+    """[R, N] the number of the agent in each seat."""
+    parts: list[Floats] = field(default_factory=list)
+    deals: int = 0
+    decisions: int = 0
+    seconds: float = 0.0
+
+    @property
+    def returns(self) -> Floats:
+        """[D, R, N]"""
+        self.parts = [np.concatenate(self.parts)] if self.parts else [np.zeros((0, *self.seatings.shape))]
+        return self.parts[0]
+
+    def add(self, returns: Floats, decisions: int, seconds: float) -> None:
+        """Add more deals."""
+        self.parts.append(returns)
+        self.deals, self.decisions, self.seconds = (
+            self.deals + len(returns),
+            self.decisions + decisions,
+            self.seconds + seconds,
+        )
+
+    def of_agent(self, agent: int, values: Floats) -> Floats:
+        """Return `values` [D, R, N] averaged over the seats that an agent holds, in the seatings where it plays [D,
+        R']."""
+        held = self.seatings == agent
+        there = held.any(1)
+        mine: Floats = (values * held).sum(2)[:, there] / held.sum(1)[there]
+        return mine
+
+    def gains(self) -> Floats:
+        """Return what the first agent gains [D], deal by deal."""
+        gained: Floats = self.of_agent(0, self.returns).mean(1)
+        return gained
+
+    def strength(self, game: Game) -> dict[str, Any]:
+        """Return the first agent's mean return and win share with their intervals, in the form of files of results."""
+        won = self.of_agent(0, stats.win_shares(self.returns, game.sides)).mean(1)
+        return {
+            "deals": self.deals,
+            "mean_return": stats.mean_interval(self.gains(), game.reward_range).to_json(),
+            "win_share": stats.share_interval(won).to_json(),
+        }
+
+    def lead(self, other: Sample, game: Game) -> dict[str, float]:
+        """Return the lead of the first agent over another sample's first agent, on the decks that both played."""
+        both = min(self.deals, other.deals)
+        leads = self.gains()[:both] - other.gains()[:both]
+        return stats.mean_interval(leads, stats.lead_bounds(game.reward_range)).to_json()
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """For `durable.Unfinished`."""
+        return {"returns": self.returns, "decisions": np.array(self.decisions), "seconds": np.array(self.seconds)}
+
+    @classmethod
+    def from_arrays(cls, seatings: npt.NDArray[np.int64], arrays: Mapping[str, npt.NDArray[Any]]) -> Sample:
+        """Return the sample of `to_arrays`; an empty sample from no arrays."""
+        sample = cls(seatings)
+        if arrays:
+            sample.add(arrays["returns"], int(arrays["decisions"]), float(arrays["seconds"]))
+        return sample
+
+
+class LineUp(NamedTuple):
+    """Agents in the seats of a match, and the keys of its deals."""
+
+    game: Game
+    agents: Sequence[Agent]
+    seatings: npt.NDArray[np.int64]
+    keys: Roots
+
+
+class Deals:
+    """The deals of several line-ups, by their numbers: see `cluster.work.Work`."""
+
+    sizes = Sizes(1 << 17)
+
+    def __init__(self, line_ups: Sequence[LineUp], num_threads: int = 1) -> None:
+        self.line_ups, self.num_threads = list(line_ups), num_threads
+        self._part, self._match = -1, None
+
+    _match: Match | None
+
+    def begin(self, part: int) -> float:
+        """Seat the agents of a line-up and link their match. A batch takes half a second, or a few through views."""
+        if self._match is None or self._part != part:
+            self.close()
+            game, agents, seated, _ = self.line_ups[part]
+            self._part, self._match = part, Match(game, agents, seated, num_threads=self.num_threads)
+            self._match.link()
+        return _BATCH_SECONDS if self._match.compiled else _VIEWS_SECONDS
+
+    def do(self, part: int, low: int, high: int) -> Found:
+        """Play deals; return returns [D, R, N] and the number of decisions."""
+        assert self._match is not None
+        one = self.line_ups[part]
+        streams, agents = np.empty(high - low, np.uint64), np.empty((high - low, len(one.seatings)), np.uint64)
+        deal_keys(*one.keys, low, streams, agents)
+        returns, decisions = self._match.play(streams, agents)
+        return returns, decisions.sum(keepdims=True)
+
+    def close(self) -> None:
+        """End the match."""
+        if self._match is not None:
+            self._match.close()
+        self._match = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        for agent in (agent for line_up in self.line_ups for agent in line_up.agents):
+            if agent.one_table:
+                raise InvalidValue(f"{name_of(agent)} plays one table after the other at this machine's terminal")
+        return Deals, (self.line_ups,)  # one thread: a process elsewhere has one core
+
+
+def play(
+    deals: Deals, samples: Sequence[Sample], ends: Sequence[int], on_batch: Callable[[int], None], spread: Spread = HERE
+) -> None:
+    """Play until the samples of the line-ups hold as many deals as `ends` says; `on_batch` is called with the number of
+    a line-up after each batch of it.
+
+    May be interrupted between batches (KeyboardInterrupt): the samples then hold what was finished.
+    """
+    spans = [(sample.deals, end) for sample, end in zip(samples, ends, strict=True)]
+    try:
+        with closing(spread.in_order(deals, spans)) as batches:
+            for done in batches:
+                returns, decisions = done.found
+                samples[done.part].add(returns, int(decisions.sum()), done.seconds)
+                on_batch(done.part)
+    finally:
+        deals.close()

@@ -1,0 +1,305 @@
+"""Tournaments: all against all, a table of mean returns on the same decks, and ratings with intervals.
+
+Every pairing plays the same decks. With two sides (seats, or partnerships) a pairing is A against B in both seatings;
+with more it is A alone against B in all other seats, and then B alone against A.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence, Sized
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from backalley.agents.base.agent import Agent
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.files.durable import Unfinished
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.game import Game, GameType
+
+from ..figures import stats
+from ..figures.charts import Dots, Mark, dots
+from ..figures.formatting import Found, Line, decimals, options_text, with_options
+from ..figures.leaderboard import MET, label, makers, met, notes
+from ..figures.result_kinds import Files, OfGame, of_game
+from ..figures.stats import Estimate, Floats
+from ..figures.tabular import Figures
+from .evaluate import Progress, check_deals, check_seed, dismiss, identities, line_up
+from .pairings import Pairing, play_pairings
+from .seeding import Space
+
+DEALS = 2048
+ANCHOR_RATING = 1000.0
+_POINTS = 400 / math.log(10)
+"""Elo points per unit of natural strength: 400 points are odds of ten to one."""
+_RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The results of one agent against another: mean return and win share per seat, with 95 % intervals."""
+
+    agent: int
+    against: int
+    mean_return: Estimate
+    win_share: Estimate
+
+
+def _best_first(found: Found) -> list[int]:
+    return sorted(range(len(found["agents"])), key=lambda number: -found["agents"][number]["rating"]["mean"])
+
+
+def returns_table(files: Files) -> Iterator[Line]:
+    """Mean returns of rows against columns, best first."""
+    for found in files:
+        agents, gains = found["agents"], {(one["agent"], one["against"]): one for one in found["standings"]}
+        digits, order = decimals([Estimate(**one["mean_return"]) for one in found["standings"]]), _best_first(found)
+        for number in order:
+            line = {"agent": label(agents[number]), "Elo": f"{agents[number]['rating']['mean']:.0f}"}
+            for other in order:
+                gain = Estimate(**gains[number, other]["mean_return"]) if number != other else None
+                mark = f" {MET}" if met(agents[number], agents[other]["label"]) and gain else ""
+                line[f"against {label(agents[other])}"] = f"{_cell(gain, digits)}{mark}"
+            yield line
+
+
+def wins_table(files: Files) -> Iterator[Line]:
+    """Win shares of rows against columns, in the same order."""
+    for found in files:
+        agents, wins = found["agents"], {(one["agent"], one["against"]): one for one in found["standings"]}
+        order = _best_first(found)
+        for number in order:
+            rating = Estimate(**agents[number]["rating"])
+            line = {"agent": label(agents[number]), "Elo": f"{rating.mean:.0f} {rating.spread(0)}"}
+            for other in order:
+                share = Estimate(**wins[number, other]["win_share"]).percent if number != other else None
+                line[f"against {label(agents[other])}"] = f"{share.mean:.2f} {share.spread(2)} %" if share else "·"
+            yield line
+
+
+@dataclass(frozen=True)
+class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tournament": returns_table}):
+    """The result of a tournament. Everything but `seconds` and the stamp follows from game, agents, deals and seed."""
+
+    agents: list[str]
+    notes: list[str]
+    """A sentence on each agent that readers should know; mostly empty."""
+    standings: list[Standing]
+    ratings: list[Estimate]
+    """Elo ratings, with the anchor at 1,000."""
+    anchor: int
+    sides: int
+    deals: int
+    seed: int
+    decisions: int
+    seconds: float
+
+    def measured(self) -> dict[str, Any]:
+        """What was found, as its file holds it."""
+        return {
+            "seed": self.seed,
+            "deals": self.deals,
+            "sides": self.sides,
+            "agents": [
+                {"name": name, "rating": rating.to_json()}
+                for name, rating in zip(self.agents, self.ratings, strict=True)
+            ],
+            "anchor": {"agent": self.anchor, "rating": ANCHOR_RATING},
+            "standings": [
+                {
+                    "agent": one.agent,
+                    "against": one.against,
+                    "mean_return": one.mean_return.to_json(),
+                    "win_share": one.win_share.to_json(),
+                }
+                for one in self.standings
+            ],
+            "decisions": self.decisions,
+            "seconds": self.seconds,
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row for each agent against each other: mean return and win share, with the ends of their intervals."""
+        return [
+            {
+                "game": self.game,
+                "deals": self.deals,
+                "seed": self.seed,
+                "agent": self.agents[one.agent],
+                "rating": self.ratings[one.agent].mean,
+                "against": self.agents[one.against],
+                **one.mean_return.columns("mean_return"),
+                **one.win_share.columns("win_share"),
+            }
+            for one in self.standings
+        ]
+
+    @classmethod
+    def read(cls, found: Found) -> Found:
+        """Agents have names here, where those of a cross table have labels."""
+        return {**found, "agents": [{**agent, "label": agent["name"]} for agent in found["agents"]]}
+
+    @classmethod
+    def footnotes(cls, files: Files) -> list[str]:
+        """Return notes on the agents for readers."""
+        return notes(files)
+
+    @classmethod
+    def commands(cls, files: Files) -> list[str]:
+        """Return the commands that trained the policies."""
+        return makers(files)
+
+    @classmethod
+    def charts(cls, files: Files) -> Iterator[Dots]:
+        """The ratings."""
+        for found in files:
+            rows = [
+                (one["label"], Estimate(**one["rating"]))
+                for one in map(found["agents"].__getitem__, _best_first(found))
+            ]
+            about = f"Every pairing on the same {found['deals']:,} deals; lines are 95 % intervals."
+            yield dots(f"{with_options(found)}: Elo", about, "Elo", rows, Mark(found["anchor"]["rating"], "the anchor"))
+
+    def figures(self) -> Figures:
+        """Return ratings, and each row's mean return against each column, best first."""
+        order = sorted(range(len(self.agents)), key=lambda agent: -self.ratings[agent].mean)
+        found = {(one.agent, one.against): one.mean_return for one in self.standings}
+        digits = decimals(list(found.values()))
+        rows = []
+        for place, agent in enumerate(order, start=1):
+            rating = self.ratings[agent]
+            rows.append(
+                [
+                    f"{place}  {self.agents[agent]}",
+                    f"{rating.mean:.0f}",
+                    f"{rating.low:.0f} to {rating.high:.0f}",
+                    *(_cell(found.get((agent, other)), digits) for other in order),
+                ]
+            )
+        alone = (
+            ""
+            if self.sides == 2
+            else f" Each row's agent sits alone, in every seat in turn, against {self.sides - 1} of the column's."
+        )
+        return Figures(
+            f"{self.game}{options_text(self.changed)}: every pairing on the same {self.deals:,} deals, "
+            f"seed {self.seed}",
+            ["agent", "Elo", "95 % interval", *(f"against {place}" for place in range(1, len(order) + 1))],
+            rows,
+            [
+                *(f"{name}: {note}" for name, note in zip(self.agents, self.notes, strict=True) if note),
+                f"Mean returns ± 95 %.{alone} Ratings by maximum likelihood from win shares, "
+                f"{self.agents[self.anchor]} = {ANCHOR_RATING:.0f};",
+                f"their intervals come from {_RESAMPLES:,} resamples of the deals. "
+                f"{self.decisions:,} decisions in {self.seconds:.2f} s.",
+            ],
+        )
+
+
+def _cell(gain: Estimate | None, digits: int) -> str:
+    return "·" if gain is None else f"{gain.mean:+.{digits}f} {gain.spread(digits, '+')}"
+
+
+def tournament(
+    game: str | GameType | Game,
+    agents: Sequence[Agent | str | Path | Any],
+    *,
+    deals: int = DEALS,
+    seed: int = 0,
+    num_threads: int = 1,
+    progress: Progress | None = None,
+    keep: Path | None = None,
+    space: Space = Space.EVALUATION,
+    cluster: str | None = None,
+) -> Ranking:
+    """Play every agent against every other on the same `deals` decks; game, agents and `cluster` are as in
+    `evaluate`.
+
+    The anchor of the ratings is the first rule-based bot among the agents, or the first agent. Ctrl-C raises
+    KeyboardInterrupt; with `keep`, the file of the ranking (`results.write`), finished play is saved beside it until it
+    is written, and the same call continues from there. Raises ValueError.
+
+    >>> ranking = tournament("missouri_city", ["bot", "bot:book", "random"], deals=500)
+    >>> ranking.agents[ranking.anchor], ranking.ratings[ranking.anchor].mean
+    ('bot:planner', 1000.0)
+    """
+    game = game_of(game)
+    sides = game.num_sides
+    if sides == 1:
+        raise InvalidValue(f"{game.name} has one seat, so nobody plays against anybody; compare agents with evaluate.")
+    if isinstance(agents, Sized) and len(agents) < 2:
+        raise InvalidValue(f"A tournament needs 2 agents or more; {len(agents)} was given.")
+    check_deals(deals)
+    check_seed(seed)
+    players = line_up(game, agents, num_threads if cluster is None else 1)
+    pairings = [
+        (one, other)
+        for one in range(len(players))
+        for other in range(len(players))
+        if (one < other if sides == 2 else one != other)
+    ]
+    about = of_game(game, __file__)
+    task = {
+        "tournament of": game.id,
+        "options": game.option_values,
+        "agents": identities(players),
+        "seed": seed,
+        "space": space.name,
+        "deals": deals,
+    }
+    unfinished = Unfinished(keep, task, about["stamp"]["sources"])
+    try:
+        samples = play_pairings(
+            [Pairing(game, [players[one], players[other]], deals) for one, other in pairings],
+            seed,
+            unfinished=unfinished,
+            num_threads=num_threads,
+            told=(lambda done, planned, words: progress(done, planned)) if progress else None,
+            space=space,
+            cluster=cluster,
+        )
+    finally:
+        dismiss(players, agents)
+    anchor = next((number for number, player in enumerate(players) if player.name.startswith("bot:")), 0)
+    standings, shares = [], []
+    for (one, other), sample in zip(pairings, samples, strict=True):
+        won = stats.win_shares(sample.returns, game.sides)
+        shares.append(sample.of_agent(0, won).mean(1))
+        for place, agent, against in [(0, one, other), (1, other, one)][: 2 if sides == 2 else 1]:
+            gain, share = (sample.of_agent(place, values).mean(1) for values in (sample.returns, won))
+            gained = stats.mean_interval(gain, game.reward_range)
+            standings.append(Standing(agent, against, gained, stats.share_interval(share)))
+    return Ranking(
+        **about,
+        agents=[player.name for player in players],
+        notes=[player.note for player in players],
+        standings=standings,
+        ratings=ratings(np.stack(shares, 1), pairings, sides, anchor, seed),
+        anchor=anchor,
+        sides=sides,
+        deals=deals,
+        seed=seed,
+        decisions=sum(sample.decisions for sample in samples),
+        seconds=sum(sample.seconds for sample in samples),
+    )
+
+
+def ratings(shares: Floats, pairings: Sequence[tuple[int, int]], sides: int, anchor: int, seed: int) -> list[Estimate]:
+    """Return Elo ratings from win shares [D, M] of M pairings on the same D deals, with percentile intervals over
+    resampled deals.
+
+    Each pairing counts one additional deal with the result expected by chance, so that an agent that won every deal has
+    a rating too.
+    """
+    deals, chance = len(shares), 1 / sides
+    random = np.random.default_rng(seed)
+    counts = (np.bincount(random.integers(deals, size=deals), minlength=deals) for _ in range(_RESAMPLES))
+    sums = np.stack([shares.sum(0), *(count @ shares for count in counts)])
+    first, second = (np.array(side) for side in zip(*pairings, strict=True))
+    rated = ANCHOR_RATING + _POINTS * stats.rate((sums + chance) / (deals + 1), first, second, chance, anchor)
+    tail = 100 * (1 - stats.COVERAGE) / 2
+    low, high = np.percentile(rated[1:], [tail, 100 - tail], axis=0)
+    return [Estimate(*(float(value) for value in row)) for row in zip(rated[0], low, high, strict=True)]

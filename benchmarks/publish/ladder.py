@@ -1,0 +1,297 @@
+"""The leaderboard ("ladder") of a game: random play, every bot, the pretrained policy, and searches, each against the
+game's best bot on the same decks. `backalley dev ladder` measures it.
+
+Only `publication.toml` and the agents decide what is played. A file of the same agents and sources is left as it is,
+and a stopped measurement continues.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from backalley.agents.base.agent import Agent
+from backalley.agents.registry import agent as agent_of
+from backalley.envs.core.files.durable import Unfinished
+from backalley.envs.core.files.reading import read_json
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.game import Game
+
+from ..figures import leaderboard, results
+from ..figures.charts import EVEN, Dots, Mark, dots
+from ..figures.formatting import (
+    Found,
+    Line,
+    changed,
+    decimals,
+    interval,
+    mean,
+    options_text,
+    signed,
+    span,
+    strength,
+    title,
+)
+from ..figures.leaderboard import MET, makers, met, notes
+from ..figures.result_kinds import Files, Kept
+from ..figures.stats import Estimate
+from ..matches.pairings import Pairing, Told, play_pairings
+from ..matches.sample import Sample
+from ..matches.seeding import Space
+from . import publication
+from .publication import Publication
+
+
+def _ladder(files: Files) -> Iterator[Line]:
+    """One game under each of its published options."""
+    for found in files:
+        for table in found["tables"]:
+            yield from _rungs(table)
+
+
+def _ladders(files: Files) -> Iterator[Line]:
+    """All games under their default options."""
+    for found in files:
+        for line in _rungs(found["tables"][0]):
+            yield {"game": title(found), **line}
+
+
+def _rungs(table: Found) -> Iterator[Line]:
+    alone = table["sides"] == 1
+    for row in table["rows"]:
+        best = row["label"] == table["against"]
+        lead = row.get("lead")
+        mark = MET if met(row, table["against"]) else ""
+        yield {
+            "options": changed(table["options"]),
+            "agent": f"{leaderboard.label(row)}{', the baseline' if best else ''} {mark}".rstrip(),
+            **strength(row),
+            "chance": "" if alone or best else f"{100 / table['sides']:.3g} %",
+            "less the baseline": f"{mean(lead)} ({interval(lead)})" if lead else "",
+            "deals": f"{row['deals']:,}" if "deals" in row else "",
+        }
+
+
+def _strongest(files: Files) -> Iterator[Line]:
+    """The gains of random play, the policy and the last search over the best bot, in every game under its default
+    options."""
+    for found in files:
+        table = found["tables"][0]
+        yield {"game": title(found), "best bot": f"`{table['against']}`"} | {
+            name: f"{signed(gain.mean, decimals([gain]))} {gain.spread(decimals([gain]), '+')}"
+            for name, gain in _gains(table).items()
+        }
+
+
+def _gains(table: Found) -> dict[str, Estimate]:
+    """The mean return against the best bot; where seats play alone, its lead over the best bot's."""
+    what = "lead" if table["sides"] == 1 else "mean_return"
+    shown = {"random": "random play", "policy": "policy", "search": "`search:96`"}
+    rows = {row["label"].partition(":")[0]: row for row in table["rows"] if what in row}
+    return {words: Estimate(**rows[name][what]) for name, words in shown.items() if name in rows}
+
+
+class Ladder(
+    Kept,
+    kind="ladder",
+    heading="Ladder",
+    tables={"ladder": _ladder, "ladders": _ladders, "strongest": _strongest},
+    made_by="backalley dev ladder",
+):
+    """What `ladder` found."""
+
+    in_title = frozenset({"game"})
+
+    brief = frozenset({"strongest"})
+
+    @classmethod
+    def summary(cls, files: Files) -> Dots:
+        """The policy and the search of every game."""
+        rows = [
+            (f"{title(found)}: {name.replace('`', '')}", gain)
+            for found in files
+            for name, gain in _gains(found["tables"][0]).items()
+            if name != "random play"
+        ]
+        about = "Policies that come with the games, and search, on the same decks; lines are 95 % intervals."
+        unit = "mean return against the best bot; of one seat, less that of the best bot"
+        return dots("What policies and search gain on the best bot", about, unit, rows, Mark(0.0, "the best bot"))
+
+    @property
+    def title(self) -> str:
+        """The game."""
+        return str(self.found["game"])
+
+    @classmethod
+    def footnotes(cls, files: Files) -> list[str]:
+        """Return notes on the agents for readers."""
+        return notes(files)
+
+    @classmethod
+    def commands(cls, files: Files) -> list[str]:
+        """Return the commands that trained the policies."""
+        return makers(files)
+
+    @classmethod
+    def charts(cls, files: Files) -> Iterator[Dots]:
+        """Return charts of mean returns against the best bot or, where seats play alone, of leads over its own."""
+        for found in files:
+            for table in found["tables"]:
+                best, what = table["against"], "lead" if table["sides"] == 1 else "mean_return"
+                measured = [row for row in table["rows"] if row.get(what) and row["label"] not in ("random", best)]
+                if not measured:
+                    continue
+                rows = [
+                    (row["label"] + " (met it in training)" * met(row, best), Estimate(**row[what])) for row in measured
+                ]
+                deals = span(row["deals"] for row in measured)
+                about = f"{deals}; lines are 95 % intervals. Random play is left out."
+                unit = f"mean return less that of {best}" if what == "lead" else "mean return"
+                yield dots(f"{title(found)}{options_text(table['options'])}: against {best}", about, unit, rows, EVEN)
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One agent's strength against the best bot: mean return and win share per seat it holds, with 95 % intervals."""
+
+    label: str
+    agent: Agent
+    deals: int
+    against_itself: bool = False
+    """Whether it is that bot itself, which does not play against itself."""
+
+
+def rungs(plan: Publication, others: Mapping[str, str], num_threads: int) -> tuple[list[Rung], dict[str, ValueError]]:
+    """Return the agents of a game's ladder, from random play upwards: its bots, the policy for its options, `others` by
+    their labels, and searches; and why some of `others` cannot play under these options."""
+    game, unfit = plan.game, {}
+
+    def rung(label: str, spec: str, deals: int) -> Rung:
+        return Rung(label, agent_of(spec, game, num_threads=num_threads), deals, spec == plan.against)
+
+    found = [rung("random", "random", plan.deals)]
+    found += [rung(f"bot:{name}", f"bot:{name}", plan.deals) for name in game.bots]
+    if own := publication.policy_of(game):
+        found.append(rung(own, own, plan.deals))
+    for label, spec in others.items():
+        try:
+            found.append(rung(label, spec, plan.deals))
+        except ValueError as error:
+            unfit[label] = error
+    return found + [rung(spec, spec, plan.search_deals) for spec in plan.searches], unfit
+
+
+def ladder(
+    game: str | Game,
+    others: Mapping[str, str] | None = None,
+    *,
+    num_threads: int = 1,
+    progress: Told | None = None,
+    keep: Path | None = None,
+    cluster: str | None = None,
+    command: str = "",
+) -> Ladder:
+    """Measure the ladder of a game under each of the published options.
+
+    `others` are further agents by their labels. With `keep`, the file of the ladder, unfinished work is saved beside
+    it, and a file of the same agents, plan and sources is returned as it is. `cluster` is as in `evaluate`. Raises
+    ValueError.
+    """
+    num_threads = num_threads if cluster is None else 1
+    plans = publication.publications(game_of(game))
+    stands, unfit = zip(*(rungs(plan, others or {}, num_threads) for plan in plans), strict=True)
+    for label in others or {}:
+        if all(label in errors for errors in unfit):
+            raise unfit[0][label]
+    stamp, seed = results.stamp(__file__, plans[0].game), publication.seed()
+    task = {
+        "ladder of": plans[0].game.id,
+        "seed": seed,
+        "tables": [
+            [plan.game.option_values, plan.against, [[one.label, one.agent.identity, one.deals] for one in there]]
+            for plan, there in zip(plans, stands, strict=True)
+        ],
+    }
+    try:
+        if (finished := _finished(keep, task, stamp["sources"])) is not None:
+            return Ladder({**finished, "command": command})
+        pairings = [_pairing(plan, one, there) for plan, there in zip(plans, stands, strict=True) for one in there]
+        played = play_pairings(
+            [pairing for pairing in pairings if pairing.deals],
+            seed,
+            unfinished=Unfinished(keep, task, stamp["sources"]),
+            num_threads=num_threads,
+            told=progress,
+            space=Space.PUBLICATION,
+            cluster=cluster,
+        )
+    finally:
+        for there in stands:
+            for one in there:
+                one.agent.close()
+    samples = iter(played)
+    by_rung = iter([next(samples) if pairing.deals else None for pairing in pairings])
+    tables = [_table(plan, there, [next(by_rung) for _ in there]) for plan, there in zip(plans, stands, strict=True)]
+    decisions = sum(sample.decisions for sample in played)
+    found = {
+        "kind": Ladder.kind,
+        "command": command,
+        "game": plans[0].game.id,
+        "seed": seed,
+        "tables": tables,
+        "task": _digest(task),
+        "decisions": decisions,
+        "seconds": round(sum(sample.seconds for sample in played), 1),
+        **stamp,
+    }
+    return Ladder(found)
+
+
+def _pairing(plan: Publication, one: Rung, there: list[Rung]) -> Pairing:
+    """The agents of a match: one where seats play alone; none for the best bot against itself."""
+    if plan.game.num_sides == 1:
+        return Pairing(plan.game, [one.agent], one.deals, one.label)
+    measure = next(rung.agent for rung in there if rung.against_itself)
+    return Pairing(plan.game, [one.agent, measure], 0 if one.against_itself else one.deals, one.label)
+
+
+def _table(plan: Publication, there: list[Rung], samples: list[Sample | None]) -> dict[str, Any]:
+    measure = next(sample for one, sample in zip(there, samples, strict=True) if one.against_itself)
+    rows = []
+    for one, sample in zip(there, samples, strict=True):
+        row = about(one.label, one.agent)
+        if sample is not None:
+            row |= sample.strength(plan.game)
+            if measure is not None and not one.against_itself:
+                row["lead"] = sample.lead(measure, plan.game)
+        rows.append(row)
+    game = plan.game
+    return {"options": game.changed_options, "against": plan.against, "sides": game.num_sides, "rows": rows}
+
+
+def about(label: str, player: Agent) -> dict[str, Any]:
+    """Return a player's entry in a table, as JSON: its label, its own name, its note, the command that made it, and the
+    bots that it met in training, if it is a policy that says so."""
+    made = getattr(player, "metadata", {}).get("made", {})
+    own_name = player.name if player.name != label else ""
+    found = {"label": label, "own_name": own_name, "note": player.note, "made": made.get("command")}
+    return {key: value for key, value in found.items() if value} | ({"met": made["met"]} if "met" in made else {})
+
+
+def _finished(path: Path | None, task: Mapping[str, Any], sources: str) -> dict[str, Any] | None:
+    """The contents of `path`, if it is the same work of the same sources."""
+    try:
+        found: dict[str, Any] = read_json(path) if path is not None else {}
+    except (OSError, ValueError):
+        return None
+    same = isinstance(found, dict) and (found.get("task"), found.get("sources")) == (_digest(task), sources)
+    return found if same else None
+
+
+def _digest(task: Mapping[str, Any]) -> str:
+    """A digest that identifies a plan with its agents."""
+    return hashlib.sha256(json.dumps(task, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,4 @@
+"""The speed of games, and long runs with checks at every step.
+
+Imports only the rooms before it: figures and matches.
+"""

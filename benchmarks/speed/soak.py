@@ -1,0 +1,164 @@
+"""Millions of random decisions with every invariant of the games checked at each step, under the default options or
+under random options. `backalley dev soak` runs it.
+
+At every decision of every table: a seat is to act and has a legal action, masks hold 0 and 1, and observations are
+within their bounds. At every end: returns are within the game's bounds and sum to 0 where it says so. On a few tables
+after every step: each card of the pack is in one place. A failure is a message with the table's seed and step, from
+which it can be played again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.agents.base.rule_based import random_rows
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.game.game import Game
+
+from ..figures import results
+from ..figures.formatting import Line, title
+from ..figures.result_kinds import Files, Kept
+from .option_sets import mixtures
+
+TABLES = 4096
+MIXED_TABLES = 256
+"""Tables for each of many sets of options: fewer, so that long matches end, too."""
+LOOKED_AT = 4
+"""Tables whose cards are counted after every step, other tables each time."""
+_ROUNDING = 1e-4
+"""Rewards are single floats, and a return is the sum of many."""
+
+
+def _soak(files: Files) -> Iterator[Line]:
+    """What was played with every invariant checked."""
+    for game in (game for found in files for game in found["games"]):
+        yield {
+            "game": title(game),
+            **({"sets of options": f"{len(game['sets'])}"} if "sets" in game else {}),
+            "decisions": f"{game['decisions']:,}",
+            "episodes": f"{game['episodes']:,}",
+            "seconds": f"{game['seconds']:.0f}",
+        }
+
+
+class Soak(Kept, kind="endurance", heading="Played with every promise checked", tables={"endurance": _soak}):
+    """What was played."""
+
+    in_title = frozenset()
+
+    @property
+    def title(self) -> str:
+        """What came of it."""
+        return "Every promise was kept."
+
+
+class BrokenPromise(AssertionError):
+    """A failed check, and where."""
+
+
+def endure(game: Game, decisions: int, seed: int = 0, num_tables: int = TABLES) -> dict[str, Any]:
+    """Play `decisions` random decisions on `num_tables` tables and check each; return what was played. Raises
+    BrokenPromise."""
+    tables = BatchEnv(game, num_tables, seed=seed)
+    low, high = game.observation_bounds
+    streams = np.random.default_rng(seed).integers(2**63, size=num_tables, dtype=np.uint64)
+    actions, returns = np.zeros(num_tables, np.int64), np.zeros((num_tables, tables.num_seats))
+    began, time_step = time.perf_counter(), tables.reset()
+    steps, episodes = -(-decisions // num_tables), 0
+
+    def hold(kept: Any, what: str) -> None:
+        if not kept.all():
+            raise BrokenPromise(f"{_named(game)}, seed {seed}: table {int(kept.argmin())} {what} at step {step}.")
+
+    for step in range(steps + 1):
+        hold((time_step.seat >= 0) & (time_step.seat < tables.num_seats), "waits for nobody")
+        hold(time_step.action_mask.any(1), "has no legal action")
+        hold((time_step.action_mask | 1 == 1).all(1), "has a mask of other numbers than 0 and 1")
+        hold(
+            ((time_step.observation >= low) & (time_step.observation <= high)).all(1),
+            "shows numbers outside their bounds",
+        )
+        for row in range(step * LOOKED_AT, (step + 1) * LOOKED_AT):
+            if not whole_pack(game, tables.engine.batch.state[row % num_tables]):
+                raise BrokenPromise(
+                    f"{_named(game)}, seed {seed}: table {row % num_tables} lacks a card, or has one twice, at "
+                    f"step {step}."
+                )
+        if step == steps:
+            break
+        random_rows(time_step.action_mask, streams + np.uint64(step), actions)
+        time_step = tables.step(actions)
+        returns += time_step.reward
+        ended = np.flatnonzero(time_step.terminated | time_step.truncated)
+        hold_returns(game, returns[ended], f"{_named(game)}, seed {seed}, step {step}")
+        returns[ended] = 0
+        episodes += len(ended)
+    return {
+        "game": game.id,
+        "options": game.option_values,
+        "decisions": steps * num_tables,
+        "episodes": episodes,
+        "seconds": round(time.perf_counter() - began, 1),
+    }
+
+
+def endure_mixtures(game: Game, decisions: int, seed: int, sets: int) -> dict[str, Any]:
+    """Run `endure` under at least `sets` sets of options, an equal share of the decisions each; return the sums, and
+    the sets."""
+    drawn = mixtures(game, sets, seed)
+    found = [endure(game.type.bind(given), -(-decisions // len(drawn)), seed, MIXED_TABLES) for given in drawn]
+    return {
+        "game": game.id,
+        "sets": drawn,
+        "decisions": sum(one["decisions"] for one in found),
+        "episodes": sum(one["episodes"] for one in found),
+        "seconds": round(sum(one["seconds"] for one in found), 1),
+    }
+
+
+def _named(game: Game) -> str:
+    changed = ", ".join(f"{name}={value}" for name, value in game.changed_options.items())
+    return f"{game.id} ({changed})" if changed else game.id
+
+
+def whole_pack(game: Game, state: Any) -> bool:
+    """Return whether the piles hold every card of the pack once, or with replacement as many cards as are drawn."""
+    lying = sorted(card for pile in game.piles(state).values() for card in pile)
+    if game.with_replacement:
+        return len(lying) == game.cards_drawn and set(lying) <= set(range(game.deck_size))
+    return lying == list(range(game.deck_size))
+
+
+def hold_returns(game: Game, returns: npt.NDArray[np.float64], where: str) -> None:
+    """Raise BrokenPromise unless returns [n, N] are within their bounds and, where the game says so, sum to 0."""
+    low, high = game.reward_range
+    if ((returns < low - _ROUNDING) | (returns > high + _ROUNDING)).any():
+        raise BrokenPromise(
+            f"{where}: returns from {returns.min():g} to {returns.max():g} leave the bounds {low:g} to {high:g}."
+        )
+    if game.zero_sum and (np.abs(returns.sum(1)) > _ROUNDING).any():
+        raise BrokenPromise(f"{where}: returns sum to {np.abs(returns.sum(1)).max():g} instead of 0.")
+
+
+def soak(
+    games: Sequence[Game],
+    decisions: int,
+    seed: int = 0,
+    sets: int | None = None,
+    *,
+    progress: Callable[[int, int, str], None] | None = None,
+    command: str = "",
+) -> Soak:
+    """Play `decisions` random decisions of each game and check each; with `sets`, under at least that many sets of
+    options. Raises BrokenPromise."""
+    found = []
+    for number, game in enumerate(games):
+        if progress:
+            progress(number, len(games), game.name)
+        found.append(endure_mixtures(game, decisions, seed, sets) if sets else endure(game, decisions, seed))
+    return Soak({"kind": Soak.kind, "command": command, "games": found, **results.stamp(__file__, *games)})

@@ -1,0 +1,150 @@
+"""`make`, `make_vec`, and the entries in PettingZoo's and Gymnasium's registries."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypedDict, TypeVar
+
+import gymnasium
+
+from ..game import catalogue
+from ..game.catalogue import game, own_games, version_of
+from ..game.game import Game, GameType, gymnasium_id
+from ..rules.options import as_keywords
+from .aec import AECEnv
+from .vector import BatchEnv
+
+_Makes = TypeVar("_Makes", bound=Callable[..., AECEnv])
+
+
+class EnvSettings(TypedDict, total=False):
+    """What `make` takes beside a game's options, for the typed modules of games. What they do: see `AECEnv`."""
+
+    render_mode: str | None
+    render_seat: int | None
+    on_illegal: str
+    observation: str
+
+
+def make(
+    id: str | Game | GameType,
+    *,
+    render_mode: str | None = None,
+    render_seat: int | None = None,
+    on_illegal: str = "raise",
+    observation: str = "dict",
+    **options: Any,
+) -> AECEnv:
+    """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`.
+
+    `id` is a game's name with or without its version, or the game itself; every other keyword is an option of the game.
+    For `render_mode`, `render_seat`, `on_illegal` and `observation` see `AECEnv`. Raises UnknownGame, OptionError or
+    ValueError.
+
+    >>> env = make("missouri_city", stalemate="draw", render_mode="ansi")
+    >>> env.reset(seed=7)
+    >>> observation, reward, terminated, truncated, info = env.last()
+    >>> observation["observation"].shape, observation["action_mask"].tolist()
+    ((72,), [1, 1, 0, 0])
+    """
+    with as_keywords():
+        found = game(id, **options)
+    settings = {"on_illegal": on_illegal, "observation": observation}
+    return AECEnv(found, render_mode=render_mode, render_seat=render_seat, **settings)
+
+
+def make_vec(
+    id: str | Game | GameType,
+    num_envs: int = 1,
+    *,
+    seed: int | Sequence[int | None] | None = None,
+    num_threads: int = 1,
+    autoreset: bool = True,
+    delayed_rewards: bool = False,
+    **options: Any,
+) -> BatchEnv:
+    """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
+    num_threads=2)`.
+
+    `num_threads=0` takes one thread per core; the maximum is 1,024. The results do not depend on it. For `autoreset`
+    and `delayed_rewards` see `BatchEnv`. Raises UnknownGame, OptionError, TypeError or ValueError.
+
+    >>> batch = make_vec("missouri_city", num_envs=4096, seed=0)
+    >>> step = batch.reset()
+    >>> step = batch.step(step.action_mask.argmax(axis=1))
+    >>> step.observation.shape, step.reward.shape
+    ((4096, 72), (4096, 2))
+    """
+    with as_keywords():
+        found = game(id, **options)
+    settings = {"num_threads": num_threads, "autoreset": autoreset, "delayed_rewards": delayed_rewards}
+    return BatchEnv(found, num_envs, seed=seed, **settings)  # type: ignore[arg-type]  # as declared above
+
+
+def with_options_of(declared: GameType) -> Callable[[_Makes], _Makes]:
+    """Decorates a function that takes what `make` does for one game: its signature then names all of it with the
+    defaults, for `help` and for notebooks, which complete what the signature names."""
+
+    preset = {"preset": None} if declared.presets else {}
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in {**preset, **declared.bind().option_values}.items()
+    ]
+
+    def named(function: _Makes) -> _Makes:
+        settings = [each for name, each in inspect.signature(make).parameters.items() if name not in ("id", "options")]
+        both = inspect.signature(function).replace(parameters=[*settings, *options])
+        function.__signature__ = both  # type: ignore[attr-defined]
+        return function
+
+    return named
+
+
+def register_game(declared: GameType | str) -> GameType:
+    """Register a game from outside this package by its name, in PettingZoo's and Gymnasium's registries too; return its
+    type.
+
+    `declared` is its GameType or the import path of the module with its GAME (`my_games.war.game`). Its environments
+    can also be made without this, by its GameType. A module that was edited and imported again replaces its earlier
+    declaration. Raises ValueError for a name that another game has, TypeError or UnknownGame for what is not a game.
+    """
+    found = catalogue.register_game(declared)
+    register_pettingzoo()
+    register_gymnasium()
+    return found
+
+
+def _known() -> Iterator[tuple[str, int, str]]:
+    """Name, version and spec of every game; this package's own are not loaded for it."""
+    yield from ((name, version_of(name), name) for name in own_games())
+    yield from ((found.name, found.version, found.spec) for found in catalogue.registered_games())
+
+
+def register_pettingzoo() -> None:
+    """Enter every game into PettingZoo's own registry (`pettingzoo.make("aec", "backalley/poker_duel-v0")`); older
+    versions have none."""
+    try:
+        from pettingzoo.env_registry import register
+        from pettingzoo.env_registry.registration import aec_registry
+    except ImportError:
+        return
+    for name, version, spec in _known():
+        id = f"backalley/{name}-v{version}"
+        if id not in aec_registry:
+            register("aec", id, entry_point="backalley.envs.core.api.registry:make", kwargs={"id": spec})
+
+
+def register_gymnasium() -> None:
+    """Enter every game into Gymnasium's registry: one seat is yours, the others are agents."""
+    for name, version, spec in _known():
+        id = gymnasium_id(name, version)
+        if id not in gymnasium.registry:
+            gymnasium.register(
+                id,
+                entry_point="backalley.agents.gymnasium.gymnasium_env:make_gymnasium",
+                vector_entry_point="backalley.agents.gymnasium.gymnasium_env:make_gymnasium_vec",
+                kwargs={"game": spec},
+                disable_env_checker=True,
+                order_enforce=False,
+            )

@@ -1,0 +1,152 @@
+"""Gymnasium's spaces of a game: tight bounds, and actions whose `sample()` is legal."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+import weakref
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector.utils import batch_space
+
+from backalley.console.errors import InvalidValue
+
+from ..game.game import Game
+
+OBSERVATIONS = ("flat", "dict")
+"""Forms of an observation: the vector, or `{"observation": vector, "action_mask": mask}`."""
+
+
+def check_observation(given: Any) -> None:
+    """Raise ValueError for a value that is not in OBSERVATIONS."""
+    if not (isinstance(given, str) and given in OBSERVATIONS):
+        raise InvalidValue(f"observation is {given!r}; it takes {', '.join(map(repr, OBSERVATIONS))}.")
+
+
+def vector_space(game: Game, dtype: Any = None) -> gymnasium.spaces.Box:
+    """Return the space of the flat observation [O], in the game's own type of numbers or another (see
+    `number_type`)."""
+    low, high = game.observation_bounds
+    kind = low.dtype if dtype is None else np.dtype(dtype)
+    return gymnasium.spaces.Box(low.astype(kind), high.astype(kind), dtype=kind.type)
+
+
+def dict_space(game: Game, dtype: Any = None) -> gymnasium.spaces.Dict:
+    """`{"observation", "action_mask"}`."""
+    mask = gymnasium.spaces.Box(0, 1, (game.num_actions,), np.int8)
+    return gymnasium.spaces.Dict({"observation": vector_space(game, dtype), "action_mask": mask})
+
+
+def number_type(game: Game, given: Any) -> np.dtype[Any]:
+    """Return a NumPy type (`"float32"`, `np.int64`) for observations; None: the game's own.
+
+    Raises ValueError if it is not a type of numbers, or cannot hold the observation's bounds exactly.
+    """
+    if given is None:
+        return game.observation_base
+    try:
+        kind: np.dtype[Any] = np.dtype(given)
+    except TypeError:
+        kind = np.dtype(object)
+    fits = kind.kind in "iuf"
+    if fits:
+        with np.errstate(all="ignore"):
+            fits = all((bound.astype(kind).astype(np.float64) == bound).all() for bound in game.observation_bounds)
+    if not fits:
+        raise InvalidValue(
+            f"dtype is {given!r}; observations of {game.name} are {game.observation_base}, and can be had in a type of "
+            "numbers that holds their bounds, such as 'float32'."
+        )
+    return kind
+
+
+_numbers = itertools.count()
+_made: weakref.WeakValueDictionary[int, LegalDiscrete] = weakref.WeakValueDictionary()
+"""The spaces of single environments, by the order in which they were made."""
+
+
+class LegalDiscrete(gymnasium.spaces.Discrete):
+    """`Discrete(A)` whose `sample()` without a mask draws one of the actions legal now."""
+
+    legal: npt.NDArray[np.int8] | None = None
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self._number = next(_numbers)
+        _made[self._number] = self
+
+    def sample(self, mask: Any = None, probability: Any = None) -> Any:
+        """A legal action; with `mask` or `probability`, as `Discrete.sample`."""
+        if mask is None and probability is None and self.legal is not None and self.legal.any():
+            mask = self.legal
+        return super().sample(mask=mask, probability=probability)
+
+
+class LegalMultiDiscrete(gymnasium.spaces.MultiDiscrete):
+    """B times `Discrete(A)` whose `sample()` without a mask draws one of the actions legal now at each table."""
+
+    legal: npt.NDArray[np.int8] | None = None
+    """[B, A]; where nothing is legal, any action may be drawn."""
+
+    each: tuple[LegalDiscrete, ...] = ()
+    """The spaces of B single environments, which have the present legal actions."""
+
+    def sample(self, mask: Any = None, probability: Any = None) -> Any:
+        """Legal actions [B]; with `mask` or `probability`, as `MultiDiscrete.sample`."""
+        known = [one.legal for one in self.each if one.legal is not None]
+        legal = np.stack(known) if known and len(known) == len(self.each) else self.legal
+        if mask is not None or probability is not None or legal is None:
+            return super().sample(mask=mask, probability=probability)
+        drawn = 1.0 - self.np_random.random(legal.shape)  # never 0
+        return (drawn * (legal != 0)).argmax(1).astype(self.dtype)
+
+
+@batch_space.register(LegalDiscrete)
+def _batch_legal(space: LegalDiscrete, n: int = 1) -> LegalMultiDiscrete:
+    """Gymnasium's `SyncVectorEnv` makes its n environments one after another and then batches the first one's space n
+    times, without the others. They are assumed to be the n spaces made last if this one is the first of these and no
+    episode has begun with any; otherwise (environments in other processes) no legal actions are known."""
+    batched = LegalMultiDiscrete(np.full(n, space.n), seed=copy.deepcopy(space.np_random))
+    each = tuple(one for number, one in sorted(_made.items()) if number >= space._number)
+    fresh = all(one.legal is None and one.n == space.n for one in each)
+    if len(each) == n and each[0] is space and fresh:
+        batched.each = each
+    return batched
+
+
+class BatchSpaces:
+    """The spaces of `BatchEnv`, as Gymnasium's vector environments name them."""
+
+    game: Game
+    num_envs: int
+    num_actions: int
+    _mask: npt.NDArray[np.int8]
+    """The masks that callers see [B, A]."""
+
+    @functools.cached_property
+    def single_observation_space(self) -> gymnasium.spaces.Box:
+        """The space of one table's observation [O]."""
+        return vector_space(self.game)
+
+    @functools.cached_property
+    def single_action_space(self) -> LegalDiscrete:
+        """The space of one table's action."""
+        return LegalDiscrete(self.num_actions)
+
+    @functools.cached_property
+    def observation_space(self) -> gymnasium.spaces.Box:
+        """The space of `TimeStep.observation` [B, O]."""
+        space = batch_space(self.single_observation_space, self.num_envs)
+        assert isinstance(space, gymnasium.spaces.Box)
+        return space
+
+    @functools.cached_property
+    def action_space(self) -> LegalMultiDiscrete:
+        """The space of all tables' actions [B]; `sample()` draws legal ones."""
+        space = LegalMultiDiscrete(np.full(self.num_envs, self.num_actions))
+        space.legal = self._mask.view()
+        return space

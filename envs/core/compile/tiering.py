@@ -1,0 +1,106 @@
+"""Kernels run as Python first, and as machine code when that pays.
+
+Compiling a game takes seconds, and ten seconds of compiling buy 10,000 decisions in Python (0.4 to 1.2 ms each). So
+where a call is small, a kernel that is not compiled yet runs as the Python that it was written in, until a process has
+spent `BUDGET` seconds that way. Machine code that is on disk is used at once. Large work (many tables, matches, search,
+training) compiles at once: its callers say so (`kernel.bind`, `compile_from_now_on`). Both give the same bytes.
+
+`BACKALLEY_COMPILE=now` compiles every kernel at its first use, `never` runs Python always, `auto` is the default.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import time
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher, OmittedArg
+
+from backalley.console.errors import InvalidValue
+
+BUDGET = 2.0
+"""Seconds of processor time that a process spends in kernels as Python before it compiles."""
+CHOICES = ("auto", "now", "never")
+MODE = os.environ.get("BACKALLEY_COMPILE", "") or "auto"
+if MODE not in CHOICES:
+    raise InvalidValue(f"The environment variable BACKALLEY_COMPILE is {MODE!r}; it takes {', '.join(CHOICES)}.")
+
+_left = 0.0 if MODE == "now" else float("inf") if MODE == "never" else BUDGET
+"""Seconds of the budget that are left."""
+
+
+def runs_as_python() -> bool:
+    """Whether a kernel of which there is no machine code runs as Python now."""
+    return _left > 0
+
+
+def compile_from_now_on() -> None:
+    """Say that large work follows: kernels are compiled at their first use from now on (unless the user said
+    `never`)."""
+    global _left
+    if MODE == "auto":
+        _left = 0.0
+
+
+class Interpreted:
+    """A kernel as the Python that it was written in. A call takes its time from the budget."""
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._function = _python(dispatcher)
+
+    def __call__(self, *args: Any) -> Any:
+        """Call it, without NumPy's warnings where 64-bit arithmetic wraps around."""
+        global _left
+        given = [arg.value if isinstance(arg, OmittedArg) else arg for arg in args]  # Numba's form of a default
+        began = time.thread_time()
+        try:
+            with np.errstate(over="ignore"):
+                return self._function(*given)
+        finally:
+            _left -= time.thread_time() - began
+
+
+_known: dict[Dispatcher, FunctionType] = {}
+_modules: dict[ModuleType, _Module] = {}
+
+
+def _python(dispatcher: Dispatcher) -> FunctionType:
+    """The Python function inside a kernel, with such functions in place of all kernels that it names."""
+    if dispatcher in _known:
+        return _known[dispatcher]
+    inside = dispatcher.py_func
+    cells = tuple(CellType(_replaced(cell.cell_contents)) for cell in inside.__closure__ or ())
+    scope: dict[str, Any] = {"__name__": inside.__module__, "__builtins__": builtins}  # NumPy looks for the latter
+    made = FunctionType(inside.__code__, scope, inside.__name__, inside.__defaults__, cells or None)
+    made.__kwdefaults__ = inside.__kwdefaults__
+    _known[dispatcher] = made  # before its scope is filled: a kernel may name itself
+    scope |= {name: _replaced(inside.__globals__[name]) for name in _names(inside.__code__) & inside.__globals__.keys()}
+    return made
+
+
+def _replaced(value: Any) -> Any:
+    if isinstance(value, Dispatcher):
+        return _python(value)
+    if isinstance(value, ModuleType) and value.__name__ != "numpy":
+        return _modules.setdefault(value, _Module(value))
+    return value
+
+
+def _names(code: CodeType) -> set[str]:
+    """All names that a function's code, and that of functions inside it, reads."""
+    inside = (_names(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*inside)
+
+
+class _Module:
+    """A module whose kernels are Python: `rng` in a kernel that calls `rng.below`."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        found = self.__dict__[name] = _replaced(getattr(self._module, name))
+        return found

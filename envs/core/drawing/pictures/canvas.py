@@ -1,0 +1,68 @@
+"""A drawing surface that becomes SVG."""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape, quoteattr
+
+from backalley.console.printable import printable
+
+from . import letters
+
+
+def number(value: float) -> str:
+    """Return a coordinate, to a hundredth."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") or "0"
+
+
+class Canvas:
+    """Shapes one over the other. Coordinates are pixels, y downwards."""
+
+    def __init__(self) -> None:
+        self._defined: dict[str, str] = {}
+        self._shapes: list[str] = []
+
+    def add(self, name: str, **values: float | str) -> None:
+        """An element; `_` in the names of attributes stands for a hyphen."""
+        written = (
+            f"{key.replace('_', '-')}={quoteattr(value if isinstance(value, str) else number(value))}"
+            for key, value in values.items()
+        )
+        self._shapes.append(f"<{name} {' '.join(written)}/>")
+
+    def box(
+        self, x: float, y: float, width: float, height: float, fill: str, round: float = 0.0, **more: float | str
+    ) -> None:
+        """A filled rectangle with rounded corners."""
+        self.add("rect", x=x, y=y, width=width, height=height, rx=round, fill=fill, **more)
+
+    def mark(self, name: str, outline: str, x: float, y: float, scale: float, fill: str) -> None:
+        """Draw an outline that is used repeatedly, at a place and in a size."""
+        self._defined.setdefault(name, f'<path id="{name}" d="{outline}"/>')
+        self._shapes.append(
+            f'<use href="#{name}" transform="translate({number(x)} {number(y)}) scale({scale:.4f})" fill="{fill}"/>'
+        )
+
+    def text(self, x: float, y: float, text: str, size: float, fill: str, bold: bool = False) -> float:
+        """Draw a line of text with its base line at y; return where it ends."""
+        for sign in text:
+            found = letters.letter(sign, bold)
+            if found.outline:
+                self.mark(f"{'b' if bold else 'r'}{ord(sign)}", found.outline, x, y, size / 1000, fill)
+            x += found.advance * size / 1000
+        return x
+
+    def svg(
+        self, width: float, height: float, title: str, description: str, frame: tuple[int, int] | None = None
+    ) -> str:
+        """Return the picture; title and description are for people who cannot see it. In a `frame` of (width, height)
+        it is as large as possible."""
+        across, down = frame or (width, height)
+        title, description = printable(title), printable(description)  # XML has no control characters
+        size = f'width="{number(across)}" height="{number(down)}" viewBox="0 0 {number(width)} {number(height)}"'
+        defined = "".join(self._defined[name] for name in sorted(self._defined))
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label={quoteattr(title)}>\n'
+            f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>\n<defs>{defined}</defs>\n"
+            + "\n".join(self._shapes)
+            + "\n</svg>\n"
+        )

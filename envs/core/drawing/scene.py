@@ -1,0 +1,60 @@
+"""One table as one seat sees it: the table, whose turn it is, the legal actions. Text and pictures are drawn only from
+this."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compile.interfaces import OVER
+from ..engine.engine import Engine
+from ..rules.table import Table, broken, text_of
+
+_MOST_NAMED = 16
+
+
+class Scene(NamedTuple):
+    """A table, and the text beside it."""
+
+    title: str
+    seen: str
+    """Who sees it."""
+    table: Table
+    viewer: int | None
+    """The seat that sees it; None sees everything."""
+    acting: int | None
+    """Whose turn it is; None where the game is over."""
+    turn: str
+    """That in words."""
+    actions: tuple[str, ...] = ()
+    """The names of the legal actions, where the viewer is to act."""
+
+
+def scene(engine: Engine, row: int, seat: int | None) -> Scene:
+    """Return the table of `row` as `seat` (by default the seat to act) may see it."""
+    game, batch = engine.game, engine.batch
+    acting = int(batch.seat[row])
+    viewer = acting if seat is None else seat
+    made = int(batch.decisions[row])
+    ended = f"{made} decision{'s' * (made != 1)}"
+    over = acting == OVER
+    viewer = max(viewer, 0)
+    names = [] if over or viewer != acting else np.flatnonzero(batch.mask[row]).tolist()
+    return Scene(
+        title=f"{game.title} · {ended}" if over else f"{game.title} · decision {made + 1}",
+        seen=f"seen by {game.seat_name(viewer)} (player_{viewer})",
+        table=game.table(batch.state[row], viewer),
+        viewer=viewer,
+        acting=None if over else acting,
+        turn="The game is over." if over else f"{game.seat_name(acting).capitalize()} to act",
+        actions=tuple(game.action_str(action) for action in names),
+    )
+
+
+def text(shown: Scene) -> str:
+    """Return a head line, the table, and the legal actions, in 80 columns."""
+    named, more = shown.actions[:_MOST_NAMED], len(shown.actions) > _MOST_NAMED
+    tail = shown.turn + (": " + ", ".join(named) if named else "")
+    tail += f" ... ({len(shown.actions)} in all)" if more else ""
+    return "\n".join([*broken(f"{shown.title} · {shown.seen}"), text_of(shown.table), *broken(tail, "  ")])

@@ -1,0 +1,362 @@
+"""`Engine` owns the arrays of B tables and calls a game's batch kernels for `aec.py` (one table) and `vector.py`
+(many)."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
+
+from ..compile.interfaces import CHANCE, OVER
+from ..compile.kernel import bind
+from ..compile.templates import specialise
+from ..compile.tiering import Interpreted, compile_from_now_on
+from ..game.game import Game, GameType
+from ..rules import rng
+from .batch_kernels import NO_LIMIT, STEPS, TEMPLATES, Batch, Deck, first_illegal, shuffle_deck
+from .reset_options import ResetOptions
+from .validation import whole
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class IllegalAction(InvalidValue):
+    """An action that the rules do not allow now; the message names seat, action and legal actions. Nothing was
+    changed."""
+
+
+ON_ILLEGAL = ("raise", "terminate", "random")
+"""What an environment may do at an illegal action: raise IllegalAction and change nothing; end the episode, with the
+lower bound of `reward_range` for that seat and 0 for the others; or play a random legal action instead."""
+
+OTHER_WAYS = "A learner that knows no masks needs an environment made with on_illegal='terminate' or 'random'."
+"""What IllegalAction adds in an environment that could have been made to do something else."""
+
+BUSY = (
+    "Another thread is in the middle of a call on these tables, so nothing was done. One thread at a time plays them: "
+    "give each thread tables of its own, or put a lock of yours around its calls."
+)
+
+LARGE = 256
+"""So many tables are worth compiling their game at once."""
+_ILLEGAL_KEYS = 0x696C6C6567616C
+"""The number by which the random legal action's stream is forked off a table's stream."""
+
+
+def check_on_illegal(given: Any) -> None:
+    """Raise ValueError for a value that is not in ON_ILLEGAL."""
+    if not (isinstance(given, str) and given in ON_ILLEGAL):
+        raise InvalidValue(f"on_illegal is {given!r}; it takes {', '.join(map(repr, ON_ILLEGAL))}.")
+
+
+class _OnTables(Protocol):
+    @property
+    def engine(self) -> Engine: ...
+
+
+Owner = TypeVar("Owner", bound=_OnTables)
+
+
+def one_thread(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
+    """Mark a method that reads or changes the tables of `self.engine`. It raises RuntimeError, without waiting, while
+    another thread is in such a method: kernels run without the interpreter lock, so checked arguments could become
+    wrong before they are played.
+
+    Methods called at each decision (`step`, `last`) do the same without this wrapper, which would take a tenth of the
+    time of a single table's step (*measured*).
+    """
+
+    @functools.wraps(method)
+    def alone(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        lock = self.engine.lock
+        if not lock.acquire(False):
+            raise InvalidCall(BUSY)
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            lock.release()
+
+    return alone
+
+
+def kernel_names(game: GameType) -> dict[str, Callable[..., Any]]:
+    """Return a game's kernels by the names that templates call them."""
+    return {name.upper(): kernel for name, kernel in game.kernels._asdict().items()}
+
+
+@functools.cache
+def batch_kernels(game: GameType) -> dict[str, Callable[..., Any]]:
+    """Return this file's templates for one game."""
+    return specialise(TEMPLATES, kernel_names(game))
+
+
+def table_names(game: GameType) -> dict[str, Callable[..., Any]]:
+    """Return what templates over tables call by name: a game's kernels and the batch kernels of one decision, compiled
+    and cached on disk once for all callers."""
+    return kernel_names(game) | {part.__name__: batch_kernels(game)[part.__name__] for part in STEPS}
+
+
+class Engine:
+    """B tables of one game. Rows are indices of tables. The engine does not validate its arguments; its callers do."""
+
+    def __init__(self, game: Game, size: int) -> None:
+        self.game, self.options, self.size = game, game.options, size
+        self.num_seats, self.num_actions = game.num_seats, game.num_actions
+        self.start_outcomes = game.num_start_outcomes
+        self.limit = NO_LIMIT if game.max_decisions is None else game.max_decisions
+        if size >= LARGE:
+            compile_from_now_on()
+        state = np.zeros(size, game.state_dtype)
+        # Callers get a view of an owner that is used nowhere here: reshaping it, or its base, reshapes nothing that
+        # compiled code uses.
+        flat = np.zeros((size, game.observation_size), game.observation_base)[:]
+        self.batch = Batch(
+            state=state,
+            raw=state.view(np.uint8).reshape(size, -1) if size else np.zeros((0, state.itemsize), np.uint8),
+            stream=np.zeros(size, np.uint64),
+            observation=game.records(flat),
+            flat=flat,
+            mask=np.zeros((size, self.num_actions), np.int8),
+            seat=np.full(size, OVER, np.int8),
+            reward=np.zeros((size, self.num_seats), np.float32)[:],
+            terminated=np.zeros(size, np.bool_)[:],
+            truncated=np.zeros(size, np.bool_)[:],
+            decisions=np.zeros(size, np.int32),
+        )
+        self._one = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        """A row and an action, for kernels over rows that play one."""
+        self._step_one: tuple[Deck | None, Callable[[], None]] = None, lambda: None
+        """`step_rows` for these and a deck, bound: looking it up takes as long as playing (*measured*)."""
+        self.acting: npt.NDArray[np.int8] = state["seat"]
+        """`state.seat` of every table, as a view [B]: a seat, CHANCE or OVER."""
+        self.stacked: dict[int, list[npt.NDArray[np.int64]]] = {}
+        """Packs to deal at a table (by its row) before its stream decides again."""
+        self.other_ways = ""
+        """What the message of IllegalAction adds about other settings of `on_illegal`."""
+        self.lock = threading.RLock()
+        """Held by the thread that is in a method of these tables' environment; see `one_thread`."""
+        self._bound: dict[Any, Callable[..., Any]] = {}
+
+    def call(
+        self,
+        name: str,
+        *args: Any,
+        of: Callable[..., dict[str, Callable[..., Any]]] = batch_kernels,
+        by: tuple[Callable[..., Any], ...] = (),
+    ) -> Any:
+        """Call a batch kernel of the game, bound on first use to the types of these arguments, or run it as Python
+        (`tiering.py`); `of` gives the kernels of a game and, where they take any, of the players `by`."""
+        key = (name, by) if by else name
+        entry = self._bound.get(key)
+        if entry is None:
+            entry = bind(of(self.game.type, *by)[name], *args, at_once=False)
+            if not isinstance(entry, Interpreted):
+                self._bound[key] = entry
+        return entry(*args)
+
+    @staticmethod
+    def bytes_of(game: Game) -> int:
+        """Return the approximate memory of one table: two masks (one for callers), state, observation and the rest."""
+        record, observation = game.state_dtype.itemsize, game.observation_dtype.itemsize
+        return record + observation + 2 * game.num_actions + 4 * game.num_seats + 64
+
+    def fresh_deck(self) -> Deck:
+        """Return a buffer for one pack; every thread needs its own."""
+        size, drawn, repeated = self.game.deck_size, self.game.cards_drawn, self.game.with_replacement
+        return Deck(np.arange(drawn if repeated else size), np.zeros(drawn, np.int64), size, drawn, repeated)
+
+    def open_rows(self, rows: npt.NDArray[np.int64], deck: Deck) -> None:
+        """Begin new episodes, each on its table's stream."""
+        self.call("open_rows", self.options, self.batch, deck, self.start_outcomes, rows)
+
+    def step_rows(
+        self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], deck: Deck, autoreset: bool
+    ) -> None:
+        """Play legal actions."""
+        fixed = self.options, self.batch, deck, self.start_outcomes, self.limit
+        self.call("step_rows", *fixed, autoreset, rows, actions)
+
+    def first_illegal(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
+        """Return the first k whose action is not legal on table `rows[k]`, or -1."""
+        return int(first_illegal(self.batch.mask, rows, actions))
+
+    def open_one(self, opening: ResetOptions | None, deck: Deck, row: int = 0) -> None:
+        """Begin an episode on one table, as `opening` says, up to the first decision."""
+        if opening is None:
+            self.stacked.pop(row, None)
+            self._one[0][0] = row
+            self.open_rows(self._one[0], deck)
+            return
+        decks, start_outcome = opening
+        self.start_one(self.draw_start_outcome(row) if start_outcome is None else int(start_outcome), row)
+        self.stacked[row] = list(decks)
+        self._deal_out_one(deck, row)
+        self.show_one(row)
+
+    def draw_start_outcome(self, row: int = 0) -> int:
+        """Draw what chance decides before the deal, by the table's own stream."""
+        if self.start_outcomes == 1:
+            return 0
+        with np.errstate(over="ignore"):
+            self.batch.stream[row], outcome = rng.below(self.batch.stream[row], self.start_outcomes)
+        return int(outcome)
+
+    def move_one(self, action: int, deck: Deck, row: int = 0) -> None:
+        """Play one legal action on one table, and the deals after it, given packs first."""
+        if row in self.stacked:
+            self.apply_one(action, row)
+            self._deal_out_one(deck, row)
+            self.finish_one(row)
+            return
+        rows, actions = self._one
+        rows[0], actions[0] = row, action
+        its, step = self._step_one
+        if its is deck:
+            step()
+            return
+        self.step_rows(rows, actions, deck, False)
+        if "step_rows" in self._bound:
+            fixed = self.options, self.batch, deck, self.start_outcomes, self.limit
+            self._step_one = deck, functools.partial(self._bound["step_rows"], *fixed, False, rows, actions)
+
+    def _deal_out_one(self, deck: Deck, row: int) -> None:
+        stacked = self.stacked[row]
+        while self.acting[row] == CHANCE:
+            if stacked:
+                self.deal_one(stacked.pop(0), row)
+            else:
+                self.shuffle_one(deck, row)
+                self.deal_one(deck.cards, row)
+        if not stacked:
+            del self.stacked[row]
+
+    def apply_one(self, action: int, row: int = 0) -> None:
+        """Play one legal action on one table; the caller does the deals after it and `finish_one`."""
+        self.call("apply_one", self.options, self.batch, row, action)
+
+    def finish_one(self, row: int = 0) -> None:
+        """Report rewards, mask and observation after `apply_one` and its deals."""
+        self.call("finish_one", self.options, self.batch, self.limit, row)
+
+    def start_one(self, start_outcome: int, row: int = 0) -> None:
+        """Begin a new episode with a given start_outcome, before the deal."""
+        self.call("start_one", self.options, self.batch, row, start_outcome)
+
+    def deal_one(self, cards: npt.NDArray[np.int64], row: int = 0) -> None:
+        """Deal one given pack."""
+        self.call("deal_one", self.options, self.batch, cards, row)
+
+    def shuffle_one(self, deck: Deck, row: int = 0) -> None:
+        """Shuffle the next pack of the table's own stream."""
+        self.batch.stream[row] = shuffle_deck(deck, self.batch.stream[row])
+
+    def show_one(self, row: int = 0) -> None:
+        """Write mask and observation of the seat to act."""
+        self.call("show_one", self.options, self.batch, row)
+
+    def forfeit(self, row: int) -> None:
+        """End a table's episode because of an illegal action: the seat to act gets the lower bound of `reward_range`,
+        the others 0."""
+        batch = self.batch
+        batch.reward[row] = 0
+        batch.reward[row, batch.seat[row]] = self.game.reward_range[0]
+        batch.terminated[row], batch.truncated[row] = True, False
+        batch.seat[row] = OVER
+        batch.mask[row], batch.flat[row] = 0, 0
+
+    def legal_instead(self, row: int) -> int:
+        """Return a random legal action of a table, drawn by a key of its own: the table's stream does not advance."""
+        legal = np.flatnonzero(self.batch.mask[row])
+        with np.errstate(over="ignore"):
+            key = np.uint64(rng.fork(self.batch.stream[row], _ILLEGAL_KEYS))
+            drawn = rng.below(np.uint64(rng.fork(key, int(self.batch.decisions[row]))), len(legal))[1]
+        return int(legal[drawn])
+
+    def observe(
+        self, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.int64], states: npt.NDArray[Any] | None = None
+    ) -> npt.NDArray[Any]:
+        """Return what `seats[k]` may know at table `rows[k]`, as new flat vectors [n, O]."""
+        flat = np.zeros((len(rows), self.batch.flat.shape[1]), self.batch.flat.dtype)
+        records = flat.view(self.batch.observation.dtype).reshape(len(rows))
+        self.observe_into(rows, seats, records, flat, states)
+        return flat
+
+    def observe_into(
+        self,
+        rows: npt.NDArray[np.int64],
+        seats: npt.NDArray[np.int64],
+        records: npt.NDArray[Any],
+        flat: npt.NDArray[Any],
+        states: npt.NDArray[Any] | None = None,
+    ) -> None:
+        """Do that in the caller's memory: `records` [n] and `flat` [n, O] are two views of it."""
+        source = self.batch.state if states is None else states
+        self.call("observe_rows", self.options, source, rows, seats, records, flat)
+
+    def determinize(self, states: npt.NDArray[Any], seats: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> None:
+        """Redraw, in place, what `seats[k]` cannot see of `states[k]`."""
+        self.call("determinize_rows", self.options, states, seats, keys)
+
+    def refuse(self, row: int, action: Any) -> IllegalAction:
+        """Return the error for an action that is not legal on a table."""
+        batch = self.batch
+        if batch.seat[row] < 0:
+            return IllegalAction(f"The game is over, so {action!r} cannot be played; call reset() to begin another.")
+        legal = [self.game.action_str(int(number)) for number in np.flatnonzero(batch.mask[row])]
+        names = ", ".join(
+            f"{number} ({name})" for number, name in zip(np.flatnonzero(batch.mask[row]), legal, strict=True)
+        )
+        shown = f"{action}, which is no action of {self.game.name},"
+        if 0 <= action < self.num_actions:
+            shown = f"{action} ({self.game.action_str(action)})"
+        seat = int(batch.seat[row])
+        said = f"{self.game.seat_name(seat).capitalize()} (player_{seat}) cannot play {shown} now; legal: {names}."
+        return IllegalAction(f"{said} {self.other_ways}".rstrip())
+
+    @property
+    def engine(self) -> Engine:
+        """The engine itself, for `one_thread`."""
+        return self
+
+    @one_thread
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {
+            name: np.array(array) for name, array in self.batch._asdict().items() if name not in ("raw", "observation")
+        }
+        return {"game": self.game, "arrays": kept, "stacked": self.stacked, "other_ways": self.other_ways}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__init__(kept["game"], len(kept["arrays"]["seat"]))  # type: ignore[misc]
+        for name, array in kept["arrays"].items():
+            getattr(self.batch, name)[...] = array
+        self.stacked, self.other_ways = kept["stacked"], kept["other_ways"]
+
+
+def streams_of(seed: Any, size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """Return the rows of `size` tables that get a new stream by a seed, and their streams: table i's by `seed + i`, or
+    by `seed[i]`, where None leaves its stream as it is. None draws a seed from the system. Raises TypeError or
+    ValueError."""
+    if seed is None:
+        seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
+    first = whole(seed)
+    if first is not None:
+        seeds: list[Any] = list(range(first, first + size))
+    elif isinstance(seed, (str, bytes)) or not hasattr(seed, "__len__") or not hasattr(seed, "__iter__"):
+        raise InvalidType(f"The seed is {seed!r}; it takes a whole number of 0 or more, or one for each table.")
+    else:
+        seeds = list(seed)
+    if len(seeds) != size:
+        raise InvalidValue(f"{len(seeds)} seeds were given for {size} tables; give one seed, or one per table.")
+    numbers = [whole(one) for one in seeds]
+    for one, number in zip(seeds, numbers, strict=True):
+        if one is not None and (number is None or number < 0):
+            raise InvalidValue(f"A seed is {one!r}; seeds are whole numbers of 0 or more.")
+    rows = np.array([row for row, number in enumerate(numbers) if number is not None], np.int64)
+    return rows, np.array([rng.stream_of(number) for number in numbers if number is not None], np.uint64)

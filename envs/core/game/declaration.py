@@ -1,0 +1,155 @@
+"""`Declaration`: the fields of a game's declaration, each with its meaning; `GameType` in `game.py` is what folders
+write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+
+from backalley.console.errors import InvalidType
+
+from ..compile.interfaces import Bot, Enumeration, Kernels, Plans, check_state
+from ..rules import cards, record
+from ..rules.symmetry import Suits
+from ..rules.table import Table
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # with a default, which Python's own has from 3.13 on
+
+    OptionsT = TypeVar("OptionsT", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    OptionsT = TypeVar("OptionsT", covariant=True)
+
+
+def _one_start_outcome(options: Any) -> int:
+    return 1
+
+
+def _never(options: Any) -> bool:
+    return False
+
+
+def _no_check(options: Any) -> None:
+    return None
+
+
+class Preset(NamedTuple):
+    """A named set of options."""
+
+    options: Mapping[str, Any]
+    doc: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Declaration(Generic[OptionsT]):
+    """A game, as its folder's `game.py` declares it. Functions of `options` take the game's Options tuple.
+
+    `reward_range` bounds a seat's *return* (the sum of its rewards over one episode).
+    """
+
+    name: str
+    version: int
+    title: str
+    module: str = ""
+    """The module that declares it, `__name__` there; a game is pickled by this import path."""
+
+    # Rules: what is played.
+    Options: type[OptionsT]
+    presets: Mapping[str, Preset] = field(default_factory=dict)
+    """Named sets of options, given as `preset="name"` wherever options are given; further options override it. Every
+    game of this package has one named `letter`: what its text says, without our interpretation."""
+    check: Callable[[Any], None] = _no_check
+    """Raises OptionError where options contradict each other."""
+    State: type
+    kernels: Kernels
+    num_actions: int
+    num_start_outcomes: Callable[[Any], int] = _one_start_outcome
+    """The number of equally likely start outcomes, decided before the first deal."""
+    deck_size: Callable[[Any], int]
+    """How many cards the pack has; they are numbered from 0."""
+    cards_needed: Callable[[Any], int] | None = None
+    """How many cards from the top of the pack a deal can use; the engine shuffles only these. None: all."""
+    with_replacement: Callable[[Any], bool] = _never
+    """Whether each of those cards is drawn from a whole pack of its own: the deck is then that long, and can repeat a
+    card."""
+    card_name: Callable[[int], str] = cards.card_name
+    card_number: Callable[[str], int] = cards.card_number
+    suits: Suits | None = None
+    """Which suits the rules treat alike, and which actions are cards or suits; None: no suit permutation is known to
+    leave the game unchanged."""
+    reward_range: Callable[[Any], tuple[float, float]]
+    zero_sum: Callable[[Any], bool]
+    sides: Callable[[Any], Sequence[int]] | None = None
+    """`sides(options)`: the number of each seat's side; partners have the same. None: every seat is its own side."""
+    max_decisions: Callable[[Any], int] | None = None
+    """Decisions after which an episode is truncated; None where the rules end it."""
+
+    # View: what a seat sees, and what people read.
+    Observation: type
+    consistent: Callable[..., bool] | None = None
+    """A kernel `consistent(options, observation, mask)`: whether some position could show these numbers to its seat to
+    act, each within its bounds, and allow at least the actions of the mask. Agents call it for observations from
+    outside, before bots, which trust their observations, see them. It is True for every reachable position, and False
+    at least where a bot would access wrong memory or not end. None: the game's bots are safe for all numbers within
+    bounds."""
+    action_str: Callable[[Any, int], str]
+    """`action_str(options, action)`: the action's name; no two actions share one."""
+    action_told: Callable[[Any, int], str] | None = None
+    """`action_told(options, action)`: the words that other seats see for an action whose name says more than they may
+    know. None: they see its name."""
+    table: Callable[[Any, Any, int | None], Table]
+    """`table(options, state, seat)`: the table as `seat` may see it; None shows everything. Text and pictures are drawn
+    from it."""
+    piles: Callable[[Any, Any], Mapping[str, Sequence[int]]]
+    """`piles(options, state)`: the place of every card; together they are the pack, each card once. With
+    `with_replacement` they are the cards drawn, `cards_needed` of them."""
+    seat_names: tuple[str, ...] = ()
+    info: Callable[[Any, Any, int], dict[str, Any]] | None = None
+    """`info(options, state, seat)`: additional entries of a seat's `info` in the environments when its episode has
+    ended."""
+    open_info: Callable[[Any, Any], dict[str, Any]] | None = None
+    """`open_info(options, state)`: additional entries of everybody's `info` in the environments at any time. The AEC
+    environment calls it when an episode begins, after each deal and at the end, so nothing in it may change between two
+    deals; batches call it only at the end."""
+
+    # Search: bots, and what searches need.
+    bots: Sequence[Bot] = ()
+    """The rule-based players, weakest first; the last is `bot` without a name."""
+    leaf_value: Callable[..., float] | None = None
+    """A kernel `leaf_value(options, state, seat)`, for episodes of several deals: where a new pack is needed, an
+    estimate of the rewards that `seat` is still to get, from the present points; NaN where the shuffle comes in the
+    middle of a hand. A rollout stops there instead of playing the episode out. None: it plays to the end."""
+    imagine: Callable[..., None] | None = None
+    """A kernel `imagine(options, state, seat, key)`, for searches, after `determinize`: where others have moved cards
+    that `seat` cannot see, redo these moves as a sensible player would. It may use only what the seat knows: its state
+    is redrawn already. None: uniform determinizations are likely enough."""
+    z_threshold: float = 1.0
+    """The z-threshold: standard errors by which an action must lead the best bot's own before a search prefers it;
+    whole plans have `Plans.z_threshold`."""
+
+    # Exact: what solvers need.
+    enumeration: Enumeration | None = None
+    """For exact solution, where everything but the order of the stub is public."""
+    enumeration_split: int | None = 0
+    """How many leading cards of the deal the exact solver fixes, to solve the rest as one problem with its own memory.
+    None: there are too many deals, and it solves only from a position."""
+    card_kind: Callable[[int], int] | None = None
+    """A kernel `card_kind(card)`: a number that is equal for cards that rules and observations treat alike; exact
+    computations then deal each kind once. None: every card is its own kind."""
+
+    # Learning.
+    plans: Plans | None = None
+    """How the game plays macro-actions, by values that can be learned; None: decisions are made one by one."""
+
+    # Speed.
+    speed_floor: int = 3_000_000
+    """Decisions a second of random play that one core reaches with 4,096 tables; `benchmarks/speed/speed.py` marks
+    games below it."""
+
+    def __post_init__(self) -> None:
+        if not self.module:
+            raise InvalidType(f"{self.name}: its declaration names no module; write GameType(module=__name__, ...).")
+        check_state(self.name, {item.name: (item.code, item.shape) for item in record.fields(self.State)})

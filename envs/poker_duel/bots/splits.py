@@ -1,0 +1,242 @@
+"""Splits: fifteen cards into three hands of five, as the bots would make them.
+
+A split is found anew at each of its fifteen decisions and is the same each time, since it depends on the fifteen cards
+alone. Sets of cards and of ranks are those of `card_sets`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.compile.kernel import kernel
+from ...core.rules import rng
+from ...core.rules.pokerhands import CATEGORY_SHIFT, SUIT, WHEEL, Category, rank_counts, set_strength
+from ..card_sets import from_short_suits, highest, is_five, kickers, of_rank, several
+from ..state import SLOTS, Options
+from .grading import grade, misere_grade
+
+FORMS = 17
+"""How many ways `form_hand` knows to take five cards out of a set."""
+NARROW = 12
+"""Forms before this one are complete hands, worth trying for the first hand of a split."""
+SPREAD = 0.2
+"""The strong bot takes each round for worth up to this share more than it is, by an amount drawn from its cards: hard
+to foresee."""
+
+Split = tuple[int, int, int]
+"""The sets of cards of slots 1, 2, 3."""
+
+
+@kernel
+def five_highest(ranks: int) -> int:
+    """The five highest of a set of ranks, or none where it has fewer than five."""
+    chosen = 0
+    for _ in range(5):
+        if ranks == chosen:
+            return 0
+        chosen |= highest(ranks & ~chosen)
+    return chosen
+
+
+@kernel
+def straight_ranks(ranks: int, skipped: int, ace_low_straight: bool) -> int:
+    """The ranks of the highest straight but `skipped`, or none."""
+    tops = ranks & (ranks << 1) & (ranks << 2) & (ranks << 3) & (ranks << 4)
+    while skipped > 0 and tops != 0:
+        tops &= ~highest(tops)
+        skipped -= 1
+    if tops != 0:
+        top = highest(tops)
+        return top | (top >> 1) | (top >> 2) | (top >> 3) | (top >> 4)
+    return WHEEL if ace_low_straight and skipped == 0 and ranks & WHEEL == WHEEL else 0
+
+
+@kernel
+def form_hand(cards: int, form: int, low: bool, ace_low_straight: bool) -> int:
+    """Five cards that make a hand of one form, or none; `low` takes the least useful side cards instead of the best.
+
+    Forms: 0 straight flush, 1 four of a kind, 2-4 full house (smallest pair, largest pair, second three), 5-8 flush of
+    a suit, 9-11 the three highest straights, 12 three of a kind, 13-14 two pair (the two highest, highest and lowest),
+    15 pair, 16 single cards.
+    """
+    once, twice, thrice, four = rank_counts(cards)
+    single = once & ~twice
+    if form == 0:
+        for suit in range(4):
+            straight = straight_ranks((cards >> (13 * suit)) & SUIT, 0, ace_low_straight)
+            if straight != 0:
+                return straight << (13 * suit)
+        return 0
+    if form == 1:
+        rank = highest(four)
+        return of_rank(cards, rank, 4) | kickers(cards, once & ~rank, single, 1, low) if four != 0 else 0
+    if form <= 4:
+        return full_house(cards, form, twice, thrice)
+    if form <= 8:
+        suit = form - 5
+        return five_highest((cards >> (13 * suit)) & SUIT) << (13 * suit)
+    if form <= 11:
+        return from_short_suits(cards, straight_ranks(once, form - 9, ace_low_straight))
+    if form == 12:
+        rank = highest(thrice)
+        return of_rank(cards, rank, 3) | kickers(cards, once & ~rank, single, 2, low) if thrice != 0 else 0
+    if form <= 14:
+        rank = highest(twice)
+        other = highest(twice & ~rank) if form == 13 else twice & -twice
+        if other == rank or other == 0:
+            return 0
+        return (
+            of_rank(cards, rank, 2) | of_rank(cards, other, 2) | kickers(cards, once & ~rank & ~other, single, 1, low)
+        )
+    if form == 15:
+        rank = highest(twice)
+        return of_rank(cards, rank, 2) | kickers(cards, once & ~rank, single, 3, low) if twice != 0 else 0
+    return kickers(cards, once, single, 5, low)
+
+
+@kernel
+def full_house(cards: int, form: int, twice: int, thrice: int) -> int:
+    """The full houses of `form_hand`."""
+    three = highest(thrice)
+    if form == 4:
+        three = highest(thrice & ~three)
+    pairs = twice & ~three
+    if three == 0 or pairs == 0 or (form == 3 and not several(pairs)):
+        return 0
+    pair = highest(pairs) if form == 3 else pairs & -pairs
+    return of_rank(cards, three, 3) | of_rank(cards, pair, 2)
+
+
+@kernel
+def best_five(cards: int, ace_low_straight: bool) -> int:
+    """The strongest five of a set of five or more cards."""
+    best, strongest = 0, -1
+    for form in range(FORMS):
+        hand = form_hand(cards, form, False, ace_low_straight)
+        if is_five(hand):
+            strength = set_strength(hand, ace_low_straight)
+            if strength > strongest:
+                best, strongest = hand, strength
+    return best
+
+
+@kernel
+def greedy_split(options: Options, cards: int) -> Split:
+    """The best five of fifteen to slot 3, the best five of the rest to slot 2."""
+    high = best_five(cards, options.ace_low_straight)
+    middle = best_five(cards & ~high, options.ace_low_straight)
+    return cards & ~high & ~middle, middle, high
+
+
+@kernel
+def misere_five(cards: int, ace_low_straight: bool) -> int:
+    """Five low cards of different ranks that make nothing, as far as a set of five or more cards allows."""
+    once = rank_counts(cards)[0]
+    hand = kickers(cards, once, 0, 5, True)
+    above = once & ~((highest(rank_counts(hand)[0]) << 1) - 1)
+    while not is_five(hand):
+        rest = cards & ~hand
+        hand |= of_rank(rest, rank_counts(rest)[0] & -rank_counts(rest)[0], 1)
+    if above != 0 and set_strength(hand, ace_low_straight) >> CATEGORY_SHIFT >= Category.STRAIGHT:
+        top = highest(rank_counts(hand)[0])
+        hand = (hand & ~of_rank(hand, top, 1)) | of_rank(cards, above & -above, 1)
+    return hand
+
+
+@kernel
+def misere_split(options: Options, cards: int) -> Split:
+    """The lowest five of fifteen to slot 3, the lowest five of the rest to slot 2."""
+    high = misere_five(cards, options.ace_low_straight)
+    middle = misere_five(cards & ~high, options.ace_low_straight)
+    return cards & ~high & ~middle, middle, high
+
+
+@kernel
+def round_weights(options: Options, spread: float, cards: int) -> tuple[float, float, float]:
+    """What the three rounds are taken for: their points, each up to `spread` heavier, by an amount drawn from the
+    fifteen cards."""
+    stream = np.uint64(cards)
+    stream, first = rng.below(stream, 1024)
+    stream, second = rng.below(stream, 1024)
+    stream, third = rng.below(stream, 1024)
+    return (
+        options.round_points[0] * (1 + spread * first / 1024),
+        options.round_points[1] * (1 + spread * second / 1024),
+        options.round_points[2] * (1 + spread * third / 1024),
+    )
+
+
+@kernel
+def strong_split(options: Options, chances: npt.NDArray[Any], spread: float, cards: int) -> Split:
+    """Of a dozen or two good splits, in all orders, the one that wins the most points by `chances` [3 or more rounds,
+    grades].
+
+    Rounds are weighed by `round_weights`.
+    """
+    low_ace = options.ace_low_straight
+    weight_1, weight_2, weight_3 = round_weights(options, spread, cards)
+    best = -1.0
+    low, middle, high = 0, 0, 0
+    for form in range(FORMS):
+        if form >= NARROW and best >= 0:
+            break
+        a = form_hand(cards, form, True, low_ace)
+        if not is_five(a):
+            continue
+        grade_a = grade(a, low_ace)
+        a1, a2, a3 = weight_1 * chances[0, grade_a], weight_2 * chances[1, grade_a], weight_3 * chances[2, grade_a]
+        for other_form in range(FORMS):
+            b = form_hand(cards & ~a, other_form, True, low_ace)
+            if not is_five(b):
+                continue
+            c = cards & ~a & ~b
+            grade_b, grade_c = grade(b, low_ace), grade(c, low_ace)
+            b1, b2, b3 = weight_1 * chances[0, grade_b], weight_2 * chances[1, grade_b], weight_3 * chances[2, grade_b]
+            c1, c2, c3 = weight_1 * chances[0, grade_c], weight_2 * chances[1, grade_c], weight_3 * chances[2, grade_c]
+            if max(a1 + b2 + c3, a1 + c2 + b3, b1 + a2 + c3, b1 + c2 + a3, c1 + a2 + b3, c1 + b2 + a3) <= best:
+                continue
+            if a1 + b2 + c3 > best:
+                best, low, middle, high = a1 + b2 + c3, a, b, c
+            if a1 + c2 + b3 > best:
+                best, low, middle, high = a1 + c2 + b3, a, c, b
+            if b1 + a2 + c3 > best:
+                best, low, middle, high = b1 + a2 + c3, b, a, c
+            if b1 + c2 + a3 > best:
+                best, low, middle, high = b1 + c2 + a3, b, c, a
+            if c1 + a2 + b3 > best:
+                best, low, middle, high = c1 + a2 + b3, c, a, b
+            if c1 + b2 + a3 > best:
+                best, low, middle, high = c1 + b2 + a3, c, b, a
+    return low, middle, high
+
+
+@kernel
+def low_split(options: Options, chances: npt.NDArray[Any], spread: float, cards: int) -> Split:
+    """The three hands of `misere_split` in the order that wins the most points where the lower hand wins, by `chances`
+    [3 or more rounds, misère grades]; rounds are weighed by `round_weights`."""
+    c, b, a = misere_split(options, cards)
+    weight = round_weights(options, spread, cards)
+    best = -1.0
+    low, middle, high = c, b, a
+    graded = (
+        misere_grade(a, options.ace_low_straight),
+        misere_grade(b, options.ace_low_straight),
+        misere_grade(c, options.ace_low_straight),
+    )
+    hands = (a, b, c)
+    for first in range(SLOTS):
+        for second in range(SLOTS):
+            if first == second:
+                continue
+            third = SLOTS - first - second
+            points = (
+                weight[0] * chances[0, graded[first]]
+                + weight[1] * chances[1, graded[second]]
+                + weight[2] * chances[2, graded[third]]
+            )
+            if points > best:
+                best, low, middle, high = points, hands[first], hands[second], hands[third]
+    return low, middle, high

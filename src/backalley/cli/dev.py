@@ -1,0 +1,422 @@
+"""`backalley dev`: commands for maintainers. They measure published results, and write files that follow from the code.
+
+Every command is declared here, calls one function, and says how to run it again. Results go to one file for each game
+in the folder of `--json`, from which `backalley dev docs` makes tables and charts.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+import backalley
+from backalley.console.command import INTERRUPTED, CommandError, pairs, whole_numbers
+from backalley.console.progress import progress_bar
+from backalley.envs.core.game.game import Game
+
+from .program import Program
+from .shared import (
+    check_place,
+    cluster_option,
+    command_line,
+    game_of,
+    json_option,
+    option_option,
+    threads_option,
+    write,
+)
+
+_GAMES = click.argument("games", nargs=-1)
+_GAME = click.argument("game")
+_FOLDER = click.option(
+    "--json",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write a file for each game to this folder.",
+)
+
+
+@click.group(cls=Program)
+def dev() -> None:
+    """Maintain the package: measure published results, and write files that follow from the code."""
+
+
+def _all(names: tuple[str, ...]) -> list[Game]:
+    return [backalley.game(name) for name in names or backalley.game_names()]
+
+
+def _file(folder: Path | None, kind: str, game: Game) -> Path | None:
+    """The file of a game's results; raises before any work if it could not be written."""
+    path = None if folder is None else folder / f"{kind}_{game.name}.json"
+    check_place(path)
+    return path
+
+
+def _measure(name: str, game: Game, words: Sequence[str], folder: Path | None, run: Any, **settings: Any) -> None:
+    """Measure one game by `run(progress=, keep=, command=)`, show the result, write it, and say how to run it again;
+    `words` and `settings` are those of the command."""
+    path = _file(folder, name, game)
+    line = command_line("dev", name, game.spec, *words, **settings, json=folder.as_posix() if folder else None)
+    with progress_bar(game.name) as progress:
+        found = run(progress=progress, keep=path, command=line)
+    click.echo(f"\n{found.table()}\n")
+    write(path, found.to_json())
+    click.echo(f"Again: {line}", err=True)
+
+
+@dev.command()
+@_GAMES
+@click.option(
+    "--with", "others", multiple=True, metavar="LABEL=AGENT", callback=pairs("LABEL=AGENT"), help="One more agent."
+)
+@threads_option
+@cluster_option
+@_FOLDER
+def ladder(
+    games: tuple[str, ...], others: dict[str, str], threads: int, cluster: str | None, folder: Path | None
+) -> None:
+    """Measure random play, bots, policy and searches of GAMES against each game's best bot. By default all games."""
+    from backalley.benchmarks.publish.ladder import ladder as run
+
+    if others and len(games) != 1:
+        raise click.UsageError("--with goes with one game.")
+    words = [word for label, spec in others.items() for word in ("--with", f"{label}={spec}")]
+    for game in _all(games):
+        work = partial(run, game, others, num_threads=threads, cluster=cluster)
+        _measure("ladder", game, words, folder, work)
+
+
+@dev.command()
+@_GAME
+@click.argument("others", nargs=-1, metavar="[LABEL=AGENT]...", callback=pairs("LABEL=AGENT"))
+@threads_option
+@cluster_option
+@_FOLDER
+def cross(game: str, others: dict[str, str], threads: int, cluster: str | None, folder: Path | None) -> None:
+    """Play the bots and the policy of GAME, and others, all against all."""
+    from backalley.benchmarks.publish.cross import cross as run
+
+    (found,) = _all((game,))
+    words = [f"{label}={spec}" for label, spec in others.items()]
+    work = partial(run, found, others, num_threads=threads, cluster=cluster)
+    _measure("cross", found, words, folder, work)
+
+
+@dev.command()
+@_GAMES
+@click.option(
+    "--determinizations",
+    callback=whole_numbers,
+    default="20,80",
+    show_default=True,
+    help="Determinizations of the searches, with commas.",
+)
+@click.option("--deals", type=click.IntRange(2), help="Deals of every agent; by default those of publication.toml.")
+@threads_option
+@_FOLDER
+def searches(
+    games: tuple[str, ...], determinizations: tuple[int, ...], deals: int | None, threads: int, folder: Path | None
+) -> None:
+    """Measure the gains of searches in GAMES, by default all, and the milliseconds of a decision."""
+    from backalley.benchmarks.publish.searches import searches as run
+
+    settings = {"determinizations": ",".join(map(str, determinizations)), "deals": deals}
+    for game in _all(games):
+        _measure(
+            "searches", game, [], folder, partial(run, game, determinizations, deals, num_threads=threads), **settings
+        )
+
+
+@dev.command()
+@_GAMES
+@click.option(
+    "--decisions", type=click.IntRange(1), default=10_000_000, show_default=True, help="Random decisions of each game."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--sets",
+    type=click.IntRange(1),
+    help="Share the decisions among at least this many sets of random options, until every value has been in one.",
+)
+@json_option
+def soak(games: tuple[str, ...], decisions: int, seed: int, sets: int | None, path: Path | None) -> None:
+    """Play GAMES, by default all, at random and check every invariant at each step."""
+    from backalley.benchmarks.speed.soak import soak as run
+
+    check_place(path)
+    place = path.as_posix() if path else None
+    line = command_line("dev", "soak", *games, decisions=decisions, seed=seed, sets=sets, json=place)
+    with progress_bar("games") as progress:
+        found = run(_all(games), decisions, seed, sets, progress=progress, command=line)
+    click.echo(found.table())
+    write(path, found.to_json())
+    click.echo(f"Again: {line}", err=True)
+
+
+@dev.command()
+@_GAMES
+@click.option("--against", metavar="COMMIT", default="HEAD", show_default=True, help="The earlier commit.")
+@click.option("--pairs", type=click.IntRange(2), default=5, show_default=True, help="Pairs of processes of each game.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=0.25,
+    show_default=True,
+    help="Processor time of a side in each of the four turns of a pair.",
+)
+@click.option(
+    "--first-uses",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="Processes of each side that begin with an empty cache of machine code.",
+)
+@json_option
+def speed(games: tuple[str, ...], against: str, pairs: int, seconds: float, first_uses: int, path: Path | None) -> None:
+    """Compare the speed of GAMES, by default all, with that of an earlier commit: play and first use, by processor
+    time, in pairs."""
+    from backalley.benchmarks.speed.against import against as run
+
+    chosen, place = _all(games), path.as_posix() if path else None
+    check_place(path)
+    settings: dict[str, Any] = {"pairs": pairs, "seconds": seconds, "first_uses": first_uses}
+    line = command_line("dev", "speed", *games, against=against, **settings, json=place)
+    with progress_bar("games") as progress:
+        found = run(chosen, against, **settings, progress=progress, keep=path, command=line)
+    click.echo(f"\n{found.table()}\n")
+    write(path, found.to_json())
+    click.echo(f"Again: {line}", err=True)
+
+
+@dev.command()
+@click.argument("names", nargs=-1, metavar="[LIBRARY]...")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The folder of the libraries' environments; by default one in your cache folder. It takes some gigabytes.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Processor time of each of three repetitions of a game.",
+)
+@json_option
+def peers(names: tuple[str, ...], folder: Path | None, seconds: float, path: Path | None) -> None:
+    """Measure the card games of other libraries, by default all that pip can install here, beside ours. LIBRARY is
+    open_spiel, rlcard, pettingzoo, pgx or pufferlib."""
+    from backalley.benchmarks.peers.peers import default_folder
+    from backalley.benchmarks.peers.peers import peers as run
+
+    check_place(path)
+    place = path.as_posix() if path else None
+    line = command_line("dev", "peers", *names, seconds=f"{seconds:g}", json=place)
+    with progress_bar("libraries") as progress:
+        found = run(names, folder or default_folder(), seconds=seconds, progress=progress, command=line)
+    click.echo(f"\n{found.table()}\n")
+    write(path, found.to_json())
+    click.echo(f"Again: {line}", err=True)
+
+
+@dev.command()
+@_GAME
+@click.option("--seeds", type=click.IntRange(1, 100), default=3, show_default=True, help="Runs of each method.")
+@click.option("--processor-seconds", type=float, default=120.0, show_default=True, help="Processor time of each run.")
+@click.option("--methods", default="", help="Some of the methods, with commas; by default all that the game has.")
+@click.option(
+    "--runs",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs") / "methods",
+    show_default=True,
+    help="The folder of the runs.",
+)
+@_FOLDER
+def compare(game: str, seeds: int, processor_seconds: float, methods: str, runs: Path, folder: Path | None) -> None:
+    """Compare the methods of training a policy for GAME, each over several training seeds."""
+    from backalley.training.compare.training_comparison import compare as run
+    from backalley.training.train import Stopped
+
+    found = backalley.game(game)
+    path = _file(folder, "methods", found)
+    chosen = [name.strip() for name in methods.split(",")] if methods else []
+    try:
+        with progress_bar(found.name) as progress:
+            made = run(
+                found, chosen, num_seeds=seeds, processor_seconds=processor_seconds, runs=runs, keep=path,
+                progress=progress,
+            )  # fmt: skip
+    except (Stopped, KeyboardInterrupt):
+        click.echo("Stopped; the same command continues.", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    click.echo(f"\n{made.table()}\n")
+    click.echo(f"Again: {made.found['command']}", err=True)
+
+
+@dev.command()
+@_GAME
+@click.option("--phases", default="ppo,rollouts", show_default=True, help="Kinds of phases, and sb3, with commas.")
+@click.option(
+    "--threads", default="1,2", show_default=True, callback=whole_numbers, help="Numbers of threads, with commas."
+)
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=120.0, show_default=True)
+@_FOLDER
+def throughput(game: str, phases: str, threads: tuple[int, ...], seconds: float, folder: Path | None) -> None:
+    """Measure how many decisions and samples a second the phases of training GAME make."""
+    from backalley.training.compare.throughput import throughput as run
+
+    (found,) = _all((game,))
+    settings = {"phases": phases, "threads": ",".join(map(str, threads)), "seconds": f"{seconds:g}"}
+
+    def measured(keep: Path | None, **settings: Any) -> Any:  # nothing is kept: rates of two halves are no rate
+        return run(found, phases.split(","), threads, seconds, **settings)
+
+    _measure("throughput", found, [], folder, measured, **settings)
+
+
+@dev.command("cluster-check")
+@json_option
+def cluster_check(path: Path | None) -> None:
+    """Check and measure work on a Ray of four nodes, which this starts on this machine, and of which it kills some."""
+    from backalley.training.compare.cluster_check import cluster_check as run
+
+    check_place(path)
+    line = command_line("dev", "cluster-check", json=path.as_posix() if path else None)
+    with progress_bar("checks") as progress:
+        found = run(progress=progress, command=line)
+    click.echo(found.table())
+    write(path, found.to_json())
+    click.echo(f"Again: {line}", err=True)
+    if not found.kept:
+        raise click.exceptions.Exit(1)
+
+
+@dev.command()
+@_GAME
+@click.option(
+    "--samples", type=click.IntRange(1), default=24_000_000, show_default=True, help="Decisions to learn from."
+)
+@threads_option
+@_FOLDER
+def ppo(game: str, samples: int, threads: int, folder: Path | None) -> None:
+    """Run the program of docs/guides/ppo.md on GAME: its samples a second on one thread and on all, and its wins."""
+    from backalley.training.compare.guide import guide_ppo as run
+
+    (found,) = _all((game,))
+
+    def measured(keep: Path | None, **settings: Any) -> Any:  # nothing is kept: half a run is no curve
+        return run(found, samples, sorted({1, threads}), **settings)
+
+    _measure("ppo", found, [], folder, measured, samples=samples, threads=threads)
+
+
+@dev.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("name")
+@click.option("--game", help="The import path of a game from outside the package.")
+@click.option(
+    "--serves",
+    multiple=True,
+    metavar="OPTION=VALUE,VALUE",
+    callback=pairs("OPTION=VALUE,VALUE"),
+    help="Values of an option under which it plays as well as under its own; may be repeated.",
+)
+def publish(run: Path, name: str, game: str | None, serves: dict[str, str]) -> None:
+    """Copy the policy in RUN to its game, as the pretrained policy NAME."""
+    from backalley.agents.policies.publish import ship
+
+    served = {option: [value.strip() for value in values.split(",")] for option, values in serves.items()}
+    click.echo(f"Written to {ship(run, name, None if game is None else backalley.game(game), served)}.")
+
+
+@dev.command()
+@_GAMES
+def digests(games: tuple[str, ...]) -> None:
+    """Write the behaviour digests of the policies of GAMES, by default all: after a change that alters play on
+    purpose."""
+    from backalley.agents.policies.publish import write_digests
+
+    for game in _all(games):
+        if (path := write_digests(game)) is not None:
+            click.echo(f"Written to {path}.")
+
+
+@dev.command()
+@_GAME
+@click.option("--seed", type=click.IntRange(0), default=0, help="Decides decks and random moves.")
+@click.option("--bot", help="A bot of the game for every seat; random moves by default.")
+@option_option
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="The file; by default one in the game's playthroughs folder."
+)
+def playthrough(game: str, seed: int, bot: str | None, given: dict[str, str], out: Path | None) -> None:
+    """Play one episode of GAME and keep it as a file that tests replay."""
+    from backalley.envs.core.files.playthrough import make
+
+    click.echo(f"Written to {make(game_of(game, given), seed, bot, out)}.")
+
+
+@dev.command()
+@click.option("--check", is_flag=True, help="Write nothing; fail if a file is not fresh.")
+def docs(check: bool) -> None:
+    """Write every table, chart and output of every page, and what `types` writes."""
+    from backalley.benchmarks.publish import docs as pages
+    from backalley.envs.core.files import typed
+
+    _write({**pages.pages(), **typed.files()}, "docs", check=check)
+
+
+@dev.command()
+@click.option("--check", is_flag=True, help="Write nothing; fail if a file is not fresh.")
+def types(check: bool) -> None:
+    """Write the types of every game's options for type checkers and editors."""
+    from backalley.envs.core.files import typed
+
+    _write(typed.files(), "types", check=check)
+
+
+def _write(fresh: dict[Path, Any], name: str, *, check: bool) -> None:
+    from backalley.envs.core.files import docs
+
+    if not check:
+        for line in docs.write(fresh):
+            click.echo(line)
+    elif stale := docs.stale(fresh):
+        raise CommandError(f"{', '.join(map(str, stale))}: not fresh; run backalley dev {name}.")
+
+
+@dev.command()
+@_GAME
+@click.argument("given", nargs=-1, metavar="[NAME=VALUE]...", callback=pairs())
+def odds(game: str, given: dict[str, str]) -> None:
+    """Print the exact odds of GAME under the options given. Baccarat and Twenty-One have some."""
+    click.echo(_part(game, "odds").text(game_of(game, given)))
+
+
+@dev.command()
+@_GAME
+@click.argument("table")
+def tune(game: str, table: str) -> None:
+    """Measure a TABLE that the bots of GAME use, and write it anew. Poker Duel has some."""
+    tables = _part(game, "bots.tune").TABLES
+    if table not in tables:
+        raise CommandError(f"{game} has no table {table!r}; there are: {', '.join(tables)}.")
+    click.echo(f"Written to {tables[table]()}.")
+
+
+def _part(name: str, part: str) -> Any:
+    """A module of a game's folder that not every game has."""
+    game = backalley.game(name)
+    module = f"{game.type.module.rpartition('.')[0]}.{part}"
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        path = part.replace(".", "/")
+        raise CommandError(f"{game.name} has no {path}.py beside its game.py.") from None

@@ -1,0 +1,413 @@
+"""Hyperparameters: one YAML file for each game over `configs/default.yaml`, then the user's `--config FILE`, then
+`--set section.name=value`; validated here.
+
+`default.yaml` has every setting with its value and the reason for it; a game's own file has only what differs.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
+
+from backalley.console.errors import InvalidValue, did_you_mean
+from backalley.envs.core.files.reading import DEPTH, YAML_BYTES, file_text
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import options as option_rules
+from backalley.envs.core.rules.options import OptionError, Written, option
+
+from .phases import KINDS, PhaseKind, Phases, register_phase
+
+CONFIGS = Path(__file__).resolve().parent / "configs"
+DEFAULT = "default.yaml"
+
+
+class Precision(IntEnum):
+    """The number format of matrix multiplications."""
+
+    AUTO = 0
+    FLOAT32 = 1
+    BFLOAT16 = 2
+
+
+class PPO(NamedTuple):
+    """The algorithm."""
+
+    tables: Annotated[int, option("tables played at once", low=1, high=65536)]
+    steps: Annotated[int, option("decisions on each table in a rollout", low=2, high=65536)]
+    batch_size: Annotated[int, option("samples in a minibatch", low=2)]
+    epochs: Annotated[int, option("passes over a rollout", low=1, high=100)]
+    learning_rate: Annotated[float, option("Adam's step size", low=0, high=1)]
+    entropy: Annotated[float, option("weight of the entropy bonus", low=0)]
+    gamma: Annotated[float, option("discount per decision of the same seat", low=0, high=1)]
+    gae_lambda: Annotated[float, option("lambda of generalised advantage estimation", low=0, high=1)]
+    clip: Annotated[float, option("clip range of the probability ratio", low=0, high=10)]
+    value_weight: Annotated[float, option("weight of the critic's loss", low=0)]
+    max_grad_norm: Annotated[float, option("gradients are clipped to this norm", low=0)]
+    averaging: Annotated[
+        float, option("the final weights are an average over about the last 1 / (averaging + 1) of the run", low=0)
+    ]
+    reward_scale: Annotated[
+        float, option("rewards are multiplied by this; 0 divides them by the spread of returns", low=0)
+    ]
+    symmetry: Annotated[bool, option("permute equivalent suits at random, for each seat and episode")]
+
+
+class Learned(IntEnum):
+    """What a phase of rollouts learns."""
+
+    RESIDUAL = 0
+    ADVANTAGES = 1
+    IMITATION = 2
+
+
+class Base(IntEnum):
+    """Whose play a phase of rollouts improves."""
+
+    BOT = 0
+    SELF = 1
+
+
+class Rollouts(NamedTuple):
+    """Policy improvement by rollouts."""
+
+    tables: Annotated[int, option("tables played at once", low=1, high=65536)]
+    targets: Annotated[int, option("targets made on each table between two updates", low=1, high=4096)]
+    target_share: Annotated[
+        float, option("share of the decisions with a choice that are given a target", low=0.001, high=1)
+    ]
+    own: Annotated[float, option("share of the episodes in which one seat plays the current policy", low=0, high=1)]
+    second: Annotated[float, option("share of the other seats that the second-best bot plays", low=0, high=1)]
+    random: Annotated[float, option("share of them that a random player plays", low=0, high=1)]
+    self_play: Annotated[float, option("share of them that the current policy plays", low=0, high=1)]
+    noise: Annotated[float, option("share of all decisions that are taken at random", low=0, high=1)]
+    held_out: Annotated[int, option("validation tables: not learned from; their episodes choose the margin", low=1)]
+    reuse: Annotated[int, option("how often each target is learned from", low=1, high=100)]
+    batch_size: Annotated[int, option("targets in a minibatch", low=4)]
+    learning_rate: Annotated[float, option("Adam's step size", low=0, high=1)]
+    clip: Annotated[float, option("targets are clipped at this many of their standard deviations", low=0)]
+    averaging: Annotated[
+        float, option("the policy's weights are an average over about the last 1 / (averaging + 1) of the run", low=0)
+    ]
+    symmetry: Annotated[bool, option("permute equivalent suits at random, for each target and use")]
+    base: Annotated[
+        Base, option("the policy that is improved and plays the rollouts: the best bot, or the policy itself")
+    ]
+    learned: Annotated[
+        Learned,
+        option("a residual of the bot, advantages without the bot's action as an input, or imitation of the bot"),
+    ]
+    temperature: Annotated[
+        float,
+        option("actions are drawn with probability proportional to exp(gain / temperature); 0 plays the best", low=0),
+    ]
+
+
+class Network(NamedTuple):
+    """The policy's network."""
+
+    width: Annotated[int, option("units in a layer", low=1, high=65536)]
+    layers: Annotated[int, option("layers of the trunk", low=1, high=64)]
+    precision: Annotated[
+        Precision, option("what matrices are multiplied in; auto takes bfloat16 where the processor has it")
+    ]
+
+
+class LeagueSettings(NamedTuple):
+    """The learner's opponents in the league."""
+
+    share: Annotated[float, option("share of the tables where bots and past selves play too", low=0, high=1)]
+    snapshot_every: Annotated[int, option("decisions between snapshots of the learner", low=1)]
+    keep: Annotated[int, option("number of past selves kept", low=1, high=1000)]
+    per_rollout: Annotated[int, option("past selves met during one rollout", low=1, high=1000)]
+
+
+class PlansSettings(NamedTuple):
+    """The phase `plans`: learned values of the classes of plans."""
+
+    episodes: Annotated[int, option("episodes in a step", low=16, high=2**20)]
+    best_bot: Annotated[float, option("share of the episodes against the strongest bot", low=0, high=1)]
+    past: Annotated[float, option("share against the planner's own past", low=0, high=1)]
+    other_bots: Annotated[int, option("how many bots, from the second strongest down, share the rest", low=0, high=100)]
+    trace: Annotated[
+        float, option("lambda of TD(lambda): 1 credits only outcomes, 0 the value of the next class", low=0, high=1)
+    ]
+    prior: Annotated[float, option("how many credits a class's initial value counts as", low=0)]
+    averaging: Annotated[float, option("weight of a credit: the number of its step to this power", low=0, high=100)]
+    snapshot_every: Annotated[int, option("steps between snapshots of the planner", low=1)]
+    keep: Annotated[int, option("number of past selves kept", low=1, high=100)]
+
+
+class Objective(IntEnum):
+    """What a policy maximises."""
+
+    POINTS = 0
+    GAMES = 1
+
+
+@dataclass(frozen=True)
+class Project(Written):
+    """A project of Weights & Biases, by its name."""
+
+    name: str
+    takes: ClassVar[str] = "the project's name"
+
+    @classmethod
+    def read(cls, given: Any) -> Self:
+        """From its name; an empty one means no project. Raises ValueError."""
+        name = str(given).strip() if isinstance(given, str | int) and not isinstance(given, bool) else None
+        if name is None or len(name) > 128 or not name.isprintable() or set(name) & set("/\\#?%:"):
+            raise InvalidValue("it must be the name of a project: at most 128 characters, none of / \\ # ? % :")
+        return cls(name)
+
+    def written(self) -> str:
+        """The name."""
+        return self.name
+
+
+class RunSettings(NamedTuple):
+    """Settings of the whole run."""
+
+    phases: Annotated[Phases, option("the phases of the run, in order")]
+    objective: Annotated[
+        Objective, option("what is learned and what gates compare: the game's returns, or the share of games won")
+    ]
+    seconds: Annotated[float, option("budget where neither --seconds nor --decisions is given", low=0)]
+    checkpoint_seconds: Annotated[float, option("seconds between checkpoints", low=0)]
+    log_every: Annotated[int, option("rollouts between lines of the log, in phases whose steps are short", low=1)]
+    gate_deals: Annotated[int, option("deals of the gate that decides whether a phase's policy is kept", low=2)]
+    curve_every: Annotated[float, option("seconds of training between points of the learning curve; 0 for none", low=0)]
+    curve_deals: Annotated[int, option("deals against the best bot for each of these points", low=2)]
+    evaluation_deals: Annotated[int, option("deals against each bot at the end", low=2)]
+    wandb: Annotated[
+        Project,
+        option("the project of Weights & Biases for log, curve, gates and settings, or nothing"),
+    ]
+    greedy: Annotated[
+        bool, option("the final policy plays its most likely action; otherwise it draws from its probabilities")
+    ]
+
+
+class Config(NamedTuple):
+    """All settings that a run depends on besides game, seed and budget."""
+
+    network: Network
+    league: LeagueSettings
+    run: RunSettings
+    kinds: dict[str, Any]
+    """The settings of each kind of phase, by its name; `config.ppo` is `config.kinds["ppo"]`."""
+    options: dict[str, Any]
+    """Options of the game for training tables only, over those of the game itself; they must not change the
+    observation's layout."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.kinds:
+            return self.kinds[name]
+        raise AttributeError(f"There is no section {name!r} of settings.")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain names and values, in the form that `parse` takes. A kind of phase from outside this package is
+        included if the run has a phase of it."""
+        named = [name for name in _sections() if name not in KINDS or self._has(KINDS[name])]
+        return {name: option_rules.as_dict(getattr(self, name)) for name in named} | {"options": self.options}
+
+    def _has(self, kind: PhaseKind) -> bool:
+        return kind.name in self.kinds and (kind.ours or kind.name in self.run.phases.names)
+
+
+for _kind in (
+    PhaseKind("ppo", PPO, "backalley.training.ppo.trainer:Trainer"),
+    PhaseKind("rollouts", Rollouts, "backalley.training.rollouts.rollouts:Rollouts"),
+    PhaseKind("plans", PlansSettings, "backalley.training.macros.plans:PlanLearner"),
+):
+    register_phase(_kind)
+
+
+def _sections() -> dict[str, type]:
+    """The settings of each section except `options`."""
+    shared: dict[str, type] = {"network": Network, "league": LeagueSettings, "run": RunSettings}
+    return {**{name: kind.settings for name, kind in KINDS.items()}, **shared}
+
+
+class ConfigError(InvalidValue):
+    """Hyperparameters that cannot be used; the message says where they are, what was given and what is allowed."""
+
+
+def load(game: Game, given: Mapping[str, Any] | None = None, overrides: Mapping[str, Any] | None = None) -> Config:
+    """Return the hyperparameters for a game: default.yaml (for a kind of phase that it does not have, the defaults of
+    its class), then the game's own file if there is one, then the sections `given`, then `overrides` by dotted names.
+    Raises ConfigError."""
+    raw, where = read(CONFIGS / DEFAULT), DEFAULT
+    own = CONFIGS / f"{game.name}.yaml"
+    if own.is_file():
+        raw, where = _merge(raw, read(own)), own.name
+    if given:
+        check_names(given, "--config")
+        raw, where = _merge(raw, given), "--config"
+    config = parse(raw, where)
+    if overrides:
+        config = parse(functools.reduce(_set, overrides.items(), raw), "--set")
+    return config._replace(options=_practice_options(game, config))
+
+
+def changed(game: Game, config: Config, overrides: Mapping[str, Any]) -> Config:
+    """Return the same hyperparameters with `overrides` by dotted names. Raises ConfigError."""
+    found = parse(functools.reduce(_set, overrides.items(), config.as_dict()), "--set")
+    return found._replace(options=_practice_options(game, found))
+
+
+def differences(before: Config, now: Config) -> list[tuple[str, Any, Any]]:
+    """Return the settings in which two configs differ, by dotted names, with the value in each; None where an option of
+    the game is not given."""
+    old, new = before.as_dict(), now.as_dict()
+    both = [(section, old.get(section, {}), new.get(section, {})) for section in dict.fromkeys([*old, *new])]
+    pairs = [(f"{at}.{name}", one.get(name), two.get(name)) for at, one, two in both for name in {**one, **two}]
+    return [one for one in pairs if one[1] != one[2]]
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return a YAML file's mapping. Raises ConfigError."""
+    import yaml  # part of the extra `train`; the declarations here work without it
+
+    try:
+        text = file_text(path, YAML_BYTES)
+        if _open_brackets(text) > DEPTH:  # PyYAML alone would take minutes to find that out
+            raise InvalidValue(f"it is nested more than {DEPTH} deep")
+        found = yaml.load(text, _plain_yaml())
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except (ValueError, TypeError, AttributeError, yaml.YAMLError, RecursionError) as error:
+        # PyYAML lets Python's own errors through for invalid numbers and dates.
+        raise ConfigError(f"{path} cannot be read as YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(found, dict):
+        raise ConfigError(f"{path} must hold the sections {', '.join(_sections())} and options.")
+    check_names(found, str(path))
+    return found
+
+
+def _open_brackets(text: str) -> int:
+    """The greatest number of brackets open at once; those in comments and strings count too."""
+    steps = (1 if sign in "[{" else -1 for sign in text if sign in "[]{}")
+    return max(itertools.accumulate(steps), default=0)
+
+
+@functools.cache
+def _plain_yaml() -> type[Any]:
+    """PyYAML's safe loader without aliases, with which a few lines can make gigabytes, and with a limit on the
+    depth."""
+    import yaml
+
+    class Plain(yaml.SafeLoader):
+        depth = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                raise yaml.YAMLError("it refers to a part of itself (*NAME); write that part out")
+            self.depth += 1
+            if self.depth > DEPTH:
+                raise yaml.YAMLError(f"it is nested more than {DEPTH} deep")
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
+
+    return Plain
+
+
+def as_yaml(settings: Mapping[str, Any], head: str) -> bytes:
+    """Return plain names and values as a file that `read` reads, under a comment line."""
+    import yaml
+
+    return f"# {head}\n{yaml.safe_dump(dict(settings), sort_keys=False)}".encode()
+
+
+def settings() -> list[tuple[str, str]]:
+    """Return every setting by its dotted name, with its meaning and what it takes."""
+    found = []
+    for name in names():
+        section, _, setting = name.partition(".")
+        note = option_rules.declared(_sections()[section])[setting][1]
+        found.append((name, f"{note.doc}: {option_rules.choices(_sections()[section], setting)}"))
+    return [*found, ("options.NAME", "an option of the game, for the training tables only")]
+
+
+def names() -> list[str]:
+    """Return the dotted names of all settings."""
+    return [f"{section}.{setting}" for section, kind in _sections().items() for setting in option_rules.declared(kind)]
+
+
+def parse(raw: Mapping[str, Any], where: str) -> Config:
+    """Return a Config from complete names and values. Raises ConfigError."""
+    check_names(raw, where)
+    parts = {}
+    for name, kind in _sections().items():
+        defaults = KINDS[name].defaults if name in KINDS else {}
+        given = {**defaults, **(raw.get(name) or {})}
+        missing = [setting for setting in option_rules.declared(kind) if setting not in given]
+        if missing:
+            raise ConfigError(f"{where}: the section {name} lacks {', '.join(missing)}.")
+        try:
+            parts[name] = option_rules.parse(f"{where}: {name}", kind, given, what="setting")
+        except OptionError as error:
+            raise ConfigError(str(error)) from None
+    kinds = {name: parts.pop(name) for name in KINDS}
+    return Config(**parts, kinds=kinds, options=dict(raw.get("options") or {}))
+
+
+def check_names(raw: Mapping[str, Any], where: str) -> None:
+    """Raise ConfigError for an unknown section or setting."""
+    for section, given in raw.items():
+        if section not in (*_sections(), "options"):
+            have = ", ".join([*_sections(), "options"])
+            raise ConfigError(f"{where} has no section {section!r}; it has: {have}.{_meant(str(section))}")
+        if section == "options" and given is None:
+            continue
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"{where}: the section {section} is {given!r}; it must name its settings.")
+        known = option_rules.declared(_sections()[section]) if section != "options" else given
+        for setting in given:
+            if setting not in known:
+                meant = _meant(f"{section}.{setting}")
+                raise ConfigError(f"{where}: {section} has no setting {setting!r}; it has: {', '.join(known)}.{meant}")
+
+
+def _practice_options(game: Game, config: Config) -> dict[str, Any]:
+    """The training tables' options as plain names and values. Raises ConfigError where the game does not have them."""
+    try:
+        bound = game.bind(config.options)
+    except OptionError as error:
+        raise ConfigError(f"The practice options of {game.name} are wrong: {error}") from None
+    return {name: bound.option_values[name] for name in game.type.without_preset(config.options)}
+
+
+def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with the settings of `over` in place of its own, section by section."""
+    return {**base, **{name: {**(base.get(name) or {}), **(given or {})} for name, given in over.items()}}
+
+
+def _set(raw: Mapping[str, Any], change: tuple[str, Any]) -> dict[str, Any]:
+    name, value = change
+    section, _, setting = name.partition(".") if isinstance(name, str) else ("", "", "")
+    if not setting or (section != "options" and name not in names()):
+        have = ", ".join(names())
+        raise ConfigError(
+            f"There is no setting {name!r}.{_meant(str(name))} Settings are {have}, and options.NAME for the practice "
+            "tables."
+        )
+    return {**raw, section: {**(raw.get(section) or {}), setting: value}}
+
+
+def _meant(name: str) -> str:
+    """` Did you mean ...?` for a name close to a known one; a name without its section, or in a wrong one, is close."""
+    section, _, setting = name.rpartition(".")
+    same = [one for one in names() if one.partition(".")[2] == setting]
+    if same:
+        return f" Did you mean {' or '.join(same)}?"
+    if section:
+        known = option_rules.declared(_sections()[section]) if section in _sections() else ()
+        return did_you_mean(setting, known, lambda one: f"{section}.{one}")
+    parts = {one.partition(".")[2]: one for one in names()}
+    return did_you_mean(name, _sections()) or did_you_mean(name, parts, parts.__getitem__)

@@ -1,0 +1,243 @@
+"""The phase `plans`: learn the values of the classes (features) of a game's plans by Monte Carlo, for games with
+macro-actions (`GameType.plans`).
+
+In a step the planner explores in episodes against bots and its own past, and each class is credited with the outcomes
+of its parts. The value of a class is the mean of all its credits, with more weight on later ones, shrunk towards the
+game's initial value. Only these values are learned: the game itself makes plans from them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.agents.base.agent import Agent
+from backalley.agents.base.rule_based import played_by, seen_by
+from backalley.agents.policies.planner import PlannerAgent, Values, classes_digest, plans_of
+from backalley.agents.policies.planner import planner as planner_of
+from backalley.agents.policies.policy_file import save_policy
+from backalley.agents.policies.policy_kinds import PlansPlayer
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.compile.kernel import Bound
+from backalley.envs.core.engine.engine import Engine
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import rng
+
+from ..config.config import Config, ConfigError, Objective
+from ..shared.checkpoint import Arrays
+from ..shared.crew import Crew, Task
+from ..shared.league import bots_of
+from ..shared.phase import Phase
+from .plan_play import Notes, Sums, Tally, episodes_kernel, fork_streams, notes_for
+
+Streams = npt.NDArray[np.uint64]
+Sum = npt.NDArray[Any]
+
+CHUNKS = 16
+"""Parts of a step that are summed separately and in order, so that the sums are equal on any number of threads."""
+_MEMORY = 0.05
+"""How far an opponent's score moves towards that of the latest step."""
+
+
+class Opponent(NamedTuple):
+    """An opponent for a share of the episodes; without an agent, the planner's own past."""
+
+    name: str
+    agent: Agent | None
+    share: float
+
+
+class _Met(NamedTuple):
+    """An opponent of a step, and the episodes against it."""
+
+    name: str
+    agent: Agent
+    streams: Streams
+    """A row for each chunk [CHUNKS, n]."""
+
+
+class _Seat(NamedTuple):
+    """The arrays of one thread."""
+
+    engine: Engine
+    notes: Notes
+
+
+def field_of(game: Game, best_bot: float, past: float, other_bots: int) -> list[Opponent]:
+    """Return the opponents of `PlansSettings`; their shares sum to 1."""
+    bots = bots_of(game)[::-1][: 1 + other_bots]
+    if not bots or game.num_seats == 1:
+        return [Opponent("past", None, 1.0)]
+    shares = [best_bot, *[(1 - best_bot - past) / max(len(bots) - 1, 1)] * (len(bots) - 1)]
+    scale = 1 / (sum(shares) + past)
+    found = [Opponent(bot.name, bot, share * scale) for bot, share in zip(bots, shares, strict=True)]
+    return [*found, Opponent("past", None, past * scale)]
+
+
+class PlanLearner(Phase):
+    """The phase in memory."""
+
+    def __init__(self, game: Game, config: Config, *, num_threads: int = 0, **loop: Any) -> None:
+        """Like any `Phase`; it trains on the game's own options, since plans are made for that game's score. The result
+        does not depend on `num_threads`, by default one for each core.
+
+        Raises ConfigError where the game has no plans, or where shares exceed 1.
+        """
+        super().__init__(game, config, **loop)
+        if config.run.objective == Objective.GAMES:
+            raise ConfigError(
+                "run.objective is games, but the phase plans learns the points of a plan's parts; leave run.objective "
+                "at points."
+            )
+        try:
+            self.plans = plans_of(game)
+        except ValueError as error:
+            raise ConfigError(f"The phase plans learns nothing here: {error}") from None
+        settings = config.plans
+        if settings.best_bot + settings.past > 1:
+            raise ConfigError(
+                f"plans.best_bot is {settings.best_bot:g} and plans.past {settings.past:g}; they are shares of the "
+                "episodes and must not sum to more than 1."
+            )
+        self.field = field_of(game, settings.best_bot, settings.past, settings.other_bots)
+        self.first: Values = np.asarray(self.plans.values(game.options), np.float32)
+        self.sums = Sums(np.zeros(len(self.first)), np.zeros(len(self.first)))
+        self.past: list[Values] = []
+        self.steps = 0
+        self.scores = {opponent.name: 0.5 for opponent in self.field}
+        self._stream = np.uint64(self.seeds().generate_state(1, np.uint64)[0])
+        self.crew = Crew(num_threads)
+        threads = range(self.crew.num_threads)
+        self._seats = [_Seat(Engine(game, 1), notes_for(game, self.plans.parts)) for _ in threads]
+        self._entries: dict[str, Bound[None]] = {}
+
+    @property
+    def values(self) -> Values:
+        """The current value of each class, float32 [classes]."""
+        weight, (outcomes, counts) = self.config.plans.prior, self.sums
+        found: Values = ((weight * self.first + outcomes) / np.maximum(weight + counts, 1e-9)).astype(np.float32)
+        return np.where(weight + counts > 0, found, self.first)
+
+    def begin(self) -> None:
+        """Nothing to do: a phase begins with the game's own values."""
+
+    def step(self) -> None:
+        """Play episodes against all opponents, and update the sums of credits."""
+        settings, values = self.config.plans, self.values
+        size = max(1, settings.episodes // CHUNKS)
+        numbers = np.empty(CHUNKS * size, np.uint64)
+        with np.errstate(over="ignore"):
+            step = np.uint64(rng.fork(self._stream, self.steps))
+            _, drawn = rng.below(step, max(len(self.past), 1))
+        fork_streams(step, numbers)
+        streams = numbers.reshape(CHUNKS, size)
+        edges = np.rint(np.cumsum([0.0] + [opponent.share for opponent in self.field]) * size).astype(int)
+        met = []
+        for opponent, low, high in zip(self.field, edges, edges[1:], strict=False):
+            agent = opponent.agent or PlannerAgent(self.game, self.past[drawn] if self.past else values)
+            if low < high:
+                met.append(_Met(opponent.name, agent, streams[:, low:high]))
+        learned = self._play(met, values)
+        kept = (self.steps / (self.steps + 1)) ** settings.averaging
+        for total, new in zip(self.sums, learned, strict=True):
+            total *= kept
+            total += new
+        self.steps += 1
+        if self.steps % settings.snapshot_every == 0:
+            self.past = [*self.past, self.values][-settings.keep :]
+
+    def _play(self, met: Sequence[_Met], values: Values) -> Sum:
+        """Play episodes against each opponent; return the sums of credits [2, classes]. A thread takes a chunk at a
+        time, against all opponents one after the other."""
+        learned = np.zeros((CHUNKS, 2, len(values)))
+        decisions, points = np.zeros((len(met), CHUNKS, 2), np.int64), np.zeros((len(met), CHUNKS, 1))
+
+        def play(thread: int, number: int, chunk: int, streams: Streams) -> None:
+            name, agent, _ = met[number]
+            (engine, notes), others = self._seats[thread], played_by(agent, self.game)
+            mine, trace = planner_of(self.game, values), self.config.plans.trace
+            fixed = (mine, trace, others, engine.batch, engine.fresh_deck(), engine.start_outcomes, engine.limit)
+            tally = Tally(decisions[number, chunk], points[number, chunk])
+            self._entries[name](*fixed, streams, notes, Sums(*learned[chunk]), tally)
+
+        def task(chunk: int) -> Task:
+            def work(thread: int) -> None:
+                for number, one in enumerate(met):
+                    play(thread, number, chunk, np.ascontiguousarray(one.streams[chunk]))
+
+            return work
+
+        for number, (name, agent, streams) in enumerate(met):
+            if name not in self._entries:
+                self._entries[name] = Bound(functools.partial(self._batch_kernel, agent))
+                play(0, number, 0, streams[0, :0])  # compiles, and plays nothing
+        self.crew.share([task(chunk) for chunk in range(CHUNKS)])
+        self.decisions += int(decisions[..., 0].sum())
+        self.samples += int(decisions[..., 1].sum())
+        for (name, _, streams), won in zip(met, points, strict=True):
+            self.scores[name] += _MEMORY * (float(won.sum()) / streams.size - self.scores[name])
+        total: Sum = learned.sum(0)
+        return total
+
+    def _batch_kernel(self, agent: Agent) -> Callable[..., None]:
+        assert agent.kernel is not None  # bots and planners have one
+        return episodes_kernel(self.game.type, agent.kernel, seen_by(agent))
+
+    def policy_before(self) -> Agent:
+        """Return the planner with its values before it learns."""
+        return PlannerAgent(self.game)
+
+    def save_before(self, folder: Path, made: Mapping[str, Any]) -> None:
+        """Write those values. Raises OSError."""
+        self._save(folder, self.first, f"plans-s{self.seed}-untrained", made)
+
+    def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
+        """Write the values so far. Raises OSError."""
+        about = self.about("values of the game's classes by Monte Carlo, for its own plans")
+        about["field"] = {opponent.name: round(opponent.share, 4) for opponent in self.field}
+        about["met"] = [one.name.removeprefix("bot:") for one in self.field if one.agent is not None and one.share]
+        self._save(folder, self.values, f"plans-s{self.seed}-{self.decisions_in_short}", {**about, **made})
+
+    def _save(self, folder: Path, values: Values, name: str, made: Mapping[str, Any]) -> None:
+        player = PlansPlayer(len(values), classes_digest(self.game))
+        save_policy(folder, {"values": values}, self.game, name=name, player=player, made=made)
+
+    def summary(self) -> str:
+        """Return decisions, speed, and the scores of the exploring planner."""
+        pace = f"{self.samples / max(self.seconds, 1e-9):,.0f} samples/s"
+        scores = [f"{name} {100 * score:.0f} %" for name, score in self.scores.items() if self.steps]
+        return ", ".join([f"{self.decisions:,} decisions", pace, *scores])
+
+    def log_values(self) -> dict[str, float]:
+        """Return the scores of the exploring planner, and how many classes it has met."""
+        met = float((self.sums.counts > 0).sum())
+        return {"plans/classes_met": met, **{f"plans/{name}": score for name, score in self.scores.items()}}
+
+    def arrays(self) -> Arrays:
+        """Return sums and past values."""
+        past = np.array(self.past, np.float32).reshape(len(self.past), len(self.first))
+        return {"outcomes": self.sums.outcomes, "counts": self.sums.counts, "past": past}
+
+    def facts(self) -> dict[str, Any]:
+        """Counts and scores."""
+        counted = {"decisions": self.decisions, "samples": self.samples, "steps": self.steps}
+        return {**counted, "scores": self.scores, "classes": classes_digest(self.game)}
+
+    def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        """Continue from a checkpoint of the same game and config."""
+        if facts["classes"] != classes_digest(self.game):
+            raise InvalidValue("its plans had other classes")
+        for total, name in zip(self.sums, ("outcomes", "counts"), strict=True):
+            total[:] = arrays[name]
+        self.past = list(arrays["past"].astype(np.float32))
+        self.decisions, self.samples, self.steps = (int(facts[name]) for name in ("decisions", "samples", "steps"))
+        self.scores = {name: float(facts["scores"][name]) for name in self.scores}
+
+    def close(self) -> None:
+        """End the threads."""
+        self.crew.close()

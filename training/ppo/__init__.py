@@ -1,0 +1,4 @@
+"""Proximal policy optimisation in self-play.
+
+Imports only the rooms before it: config and shared.
+"""

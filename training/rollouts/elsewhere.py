@@ -1,0 +1,108 @@
+"""Targets made by other processes: the tables of a chunk are work in ranges, and one learner takes in what they find.
+
+A task is given the weights, and where its tables stand; it gives back where they stand then, and their targets. So
+nothing is lost with a machine, and the learned weights are those of a run on one.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.cluster.work import Found, Sizes, Spread
+from backalley.envs.core.engine.engine import Engine
+from backalley.envs.core.game.game import Game
+
+from ..config.config import Config
+from ..shared.checkpoint import Arrays
+from .targets import Tables, Targets
+
+
+class TargetPhase(Protocol):
+    """What makes targets here: a phase of rollouts."""
+
+    game: Game
+    config: Config
+    seed: int
+    precision: str
+    margin: float
+    spread: Spread
+    engine: Engine
+    tables: Tables
+    upcoming: Targets
+
+    def make_targets(self, weights: Arrays, rows: npt.NDArray[np.int64]) -> None:
+        """Let the policy of these weights play the tables `rows`, and write their targets."""
+
+    def table_arrays(self) -> Arrays:
+        """The arrays that say where every table stands."""
+
+    def close(self) -> None:
+        """End its threads."""
+
+
+class TargetWork:
+    """The tables of one chunk by their numbers: see `cluster.work.Work`."""
+
+    sizes = Sizes(1 << 20, first=1 << 20, result_bytes=1 << 24)
+
+    def __init__(self, make: Callable[..., TargetPhase], settings: tuple[Any, ...], weights: Arrays, margin: float,
+                 tables: Arrays) -> None:  # fmt: skip
+        """`settings` are game, config, seed and precision, for `make`; `tables` are the `table_arrays`."""
+        self.make, self.settings, self.weights, self.margin, self.tables = make, settings, weights, margin, tables
+
+    def begin(self, part: int) -> float:
+        """Set up tables and machine code, which stay for the next chunk."""
+        _maker_of(self.make, self.settings)
+        return 0.0
+
+    def do(self, part: int, low: int, high: int) -> Found:
+        """Make targets on some tables; return all that changed on them."""
+        maker = _maker_of(self.make, self.settings)
+        rows, maker.margin = np.arange(low, high), self.margin
+        for name, array in maker.table_arrays().items():
+            array[rows] = self.tables[name][rows]
+        for row in rows:
+            maker.engine.show_one(int(row))
+        maker.tables.counts[rows] = 0
+        maker.make_targets(self.weights, rows)
+        return tuple(array[rows] for array in _changed(maker))
+
+    def close(self) -> None:
+        """Tables and machine code stay for the next chunk."""
+
+
+_makers: dict[str, TargetPhase] = {}
+"""That of this process, by its settings."""
+
+
+def _maker_of(make: Callable[..., TargetPhase], settings: tuple[Any, ...]) -> TargetPhase:
+    name = repr((make, settings))
+    if name not in _makers:
+        while _makers:
+            _makers.popitem()[1].close()
+        game, config, seed, precision = settings
+        folder = Path(tempfile.gettempdir())  # in which nothing is written: only the learner saves
+        _makers[name] = make(game, config, seed=seed, folder=folder, precision=precision, num_threads=1)
+    return _makers[name]
+
+
+def _changed(maker: TargetPhase) -> list[npt.NDArray[Any]]:
+    """The arrays that `make_targets` writes, a row for each table."""
+    return [*maker.table_arrays().values(), maker.tables.counts, *maker.upcoming]
+
+
+def make_elsewhere(maker: TargetPhase, weights: Arrays) -> None:
+    """Make the targets of all tables on the machines of `maker.spread`."""
+    settings = (maker.game, maker.config, maker.seed, maker.precision)
+    work = TargetWork(type(maker), settings, weights, maker.margin, maker.table_arrays())
+    with closing(maker.spread.in_order(work, [(0, len(maker.upcoming.made))])) as ranges:
+        for done in ranges:
+            for mine, found in zip(_changed(maker), done.found, strict=True):
+                mine[done.low : done.high] = found

@@ -1,0 +1,136 @@
+"""Fit a network to targets, minibatch after minibatch, on any number of threads to the same bits (`gradients.py`). The
+weights are averaged, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from backalley.agents.policies.network import PolicyNetwork
+from backalley.agents.policies.network_agent import one_thread
+from backalley.envs.core.compile.kernel import kernel
+
+from ..shared.averaging import follow, learner_arrays, restore_learner
+from ..shared.checkpoint import Arrays
+from ..shared.crew import Crew
+from ..shared.gradients import Gradients, Outputs, Part
+
+Loss = Callable[[Outputs, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]], None]
+"""`loss(outputs, targets, weights, sums)` writes its derivative by each of the outputs [n, A + 1] over them, and adds
+the rows' weight and their loss to `sums` [2]; targets and weights [n, A]."""
+Rows = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
+"""Inputs [n, I], targets [n, A] and weights [n, A]."""
+
+
+@kernel
+def squared(
+    outputs: npt.NDArray[np.float32],
+    targets: npt.NDArray[np.float32],
+    weights: npt.NDArray[np.float32],
+    sums: npt.NDArray[np.float64],
+) -> None:
+    """Weighted squared errors."""
+    actions = targets.shape[1]
+    for row in range(targets.shape[0]):
+        for action in range(actions):
+            missed, weight = outputs[row, action] - targets[row, action], weights[row, action]
+            sums[0] += weight
+            sums[1] += weight * missed * missed
+            outputs[row, action] = 2 * weight * missed
+        outputs[row, actions] = 0
+
+
+@kernel
+def imitation(
+    outputs: npt.NDArray[np.float32],
+    targets: npt.NDArray[np.float32],
+    legal: npt.NDArray[np.float32],
+    sums: npt.NDArray[np.float64],
+) -> None:
+    """The cross-entropy of the legal actions with the one whose target is 1: its derivative by a logit is the action's
+    probability, less its target."""
+    actions = targets.shape[1]
+    for row in range(targets.shape[0]):
+        highest, total, wanted = np.float32(-np.inf), 0.0, 0.0
+        for action in range(actions):
+            if legal[row, action]:
+                highest = max(highest, outputs[row, action])
+        for action in range(actions):
+            if legal[row, action]:
+                total += np.exp(outputs[row, action] - highest)
+        for action in range(actions):
+            chance = np.exp(outputs[row, action] - highest) / total if legal[row, action] else 0.0
+            if targets[row, action]:
+                wanted = outputs[row, action] - highest
+            outputs[row, action] = chance - targets[row, action]
+        outputs[row, actions] = 0
+        sums[0] += 1.0
+        sums[1] += np.log(total) - wanted
+
+
+class Fitting:
+    """A network, its Adam optimizer, and its averaged weights."""
+
+    def __init__(
+        self,
+        bound: npt.NDArray[np.float64],
+        num_actions: int,
+        *,
+        width: int,
+        layers: int,
+        precision: str,
+        learning_rate: float,
+        averaging: float,
+        seed: int,
+        device: torch.device,
+        crew: Crew,
+    ) -> None:
+        """`averaging` is as in `averaging.follow`; the threads are those of the `crew`."""
+        self.network = PolicyNetwork(bound, num_actions, width=width, layers=layers, precision=precision)
+        self.network.initialise(torch.Generator().manual_seed(seed))
+        self.average = PolicyNetwork(bound, num_actions, width=width, layers=layers, precision=precision)
+        self.average.load_state_dict(self.network.state_dict())
+        self.device = device
+        self.network.to(self.device), self.average.to(self.device)
+        self.adam = torch.optim.Adam(self.network.parameters(), lr=learning_rate)
+        self.averaging, self.updates = averaging, 0
+        self._gradients = Gradients(self.network, crew)
+
+    def learn(self, count: int, rows: Callable[[int, int], Rows], loss: Loss) -> float:
+        """Make one step on a minibatch of `count` rows; `rows(low, high)` gives some of them, on any thread. Return the
+        mean loss."""
+
+        def part(low: int, high: int) -> Part:
+            inputs, targets, weights = rows(low, high)
+
+            def summed(outputs: Outputs) -> npt.NDArray[np.float64]:
+                sums = np.zeros(2)
+                loss(outputs, targets, weights, sums)
+                return sums
+
+            return torch.from_numpy(inputs), summed
+
+        weight, total = self._gradients.write(count, part)
+        self.adam.step()
+        self.updates += 1
+        follow(self.average, self.network, self.updates, self.averaging)
+        return float(total / max(weight, 1e-9))
+
+    def outputs(self, inputs: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        """Return the averaged network's outputs for inputs [n, I]: float32 [n, A]."""
+        with torch.no_grad(), one_thread():
+            found: npt.NDArray[np.float32] = self.average(torch.from_numpy(inputs).to(self.device))[0].cpu().numpy()
+        return found
+
+    def arrays(self) -> Arrays:
+        """Return all arrays that the next step depends on, besides the number of updates."""
+        return learner_arrays(self.network, self.average, self.adam)
+
+    def restore(self, arrays: Arrays, updates: int) -> None:
+        """Restore from `arrays()` after that many updates."""
+        restore_learner(arrays, self.network, self.average, self.adam)
+        self.updates = updates

@@ -1,0 +1,402 @@
+"""The phase `rollouts`: policy improvement, in which a network learns how much each action gains over the best bot's
+action, or over the policy's own.
+
+A step is one chunk of targets: they are scored on validation tables (`validation.py`), and learned from a few times
+(`fitting.py`). Meanwhile the next chunk is made (`targets.py`), by the policy as it was before: so threads always have
+work, and whatever there are of them, the same targets meet the same weights. The policy is the bot with a learned
+residual: it begins as the bot, and departs from it only where the network promises more than the margin that the
+validation episodes chose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.agents.base.agent import Agent
+from backalley.agents.base.rule_based import BotAgent
+from backalley.agents.policies.behaviour_digest import behaviour_digest
+from backalley.agents.policies.inference import net_of
+from backalley.agents.policies.network import weights_of
+from backalley.agents.policies.policy_file import observation_bound, save_policy
+from backalley.agents.policies.policy_kinds import Player, Residual, network_player, network_size
+from backalley.cluster.work import HERE
+from backalley.envs.core.compile.interfaces import Bot
+from backalley.envs.core.engine.engine import Engine
+from backalley.envs.core.game.game import Game
+
+from ..config.config import Base, Config, ConfigError, Learned
+from ..config.config import Rollouts as RolloutsSettings
+from ..shared.checkpoint import Arrays
+from ..shared.crew import Crew, Task
+from ..shared.phase import Phase
+from ..shared.suit_augmentation import SuitNames
+from .elsewhere import make_elsewhere
+from .fitting import Fitting, Rows, imitation, squared
+from .targets import Maker, Tables, fast_bots, field_of, make_targets, no_targets, seat_players
+from .temperature import by_temperature, check_temperature
+from .validation import MARGINS, HeldOut, choices
+
+_TABLES_AT_ONCE = 2
+"""Tables whose targets a thread makes before it looks for something more urgent."""
+
+
+def reference_of(game: Game, config: Config) -> Bot | None:
+    """Return the bot whose play is improved; None where it is the policy's own. Raises ConfigError where there is
+    none."""
+    settings = config.rollouts
+    if settings.base == Base.SELF:
+        if settings.learned != Learned.ADVANTAGES:
+            raise ConfigError(
+                f"rollouts.base is self and rollouts.learned is {settings.learned.name.lower()}, but without a bot "
+                "nothing can be corrected or imitated; set rollouts.learned=advantages."
+            )
+        return None
+    reference = game.reference_bot
+    if reference is None:
+        raise ConfigError(
+            f"{game.name} has no bot whose play a phase of rollouts could improve; train it by ppo: "
+            "--set run.phases=ppo, or without a bot: --set rollouts.base=self --set rollouts.learned=advantages."
+        )
+    return reference
+
+
+def check_shares(settings: RolloutsSettings) -> None:
+    """Raise ConfigError for shares of tables or seats that sum to more than all."""
+    if settings.held_out >= settings.tables:
+        raise ConfigError(
+            f"rollouts.held_out is {settings.held_out} and rollouts.tables {settings.tables}: nothing would be left to "
+            "learn from; hold out fewer."
+        )
+    others = settings.second + settings.random + settings.self_play
+    if others > 1:
+        raise ConfigError(
+            f"rollouts.second, rollouts.random and rollouts.self_play sum to {others:g}; they are shares of the other "
+            "seats and must not sum to more than 1."
+        )
+
+
+class Rollouts(Phase):
+    """The phase."""
+
+    long_steps = True
+    hands_out = True
+
+    def __init__(self, game: Game, config: Config, *, num_threads: int = 0, **loop: Any) -> None:
+        """Like any `Phase`; the result does not depend on `num_threads`, by default one for each core. It begins from
+        new weights, whatever the previous policy.
+
+        Raises ConfigError for a game without a bot to begin from.
+        """
+        super().__init__(game, config, **loop)
+        self.crew = Crew(num_threads)
+        self.reference, self.settings = reference_of(game, config), config.rollouts
+        settings = self.settings
+        self.advised = settings.learned == Learned.RESIDUAL
+        weights, shuffles, streams = self.seeds().spawn(3)
+        bound = observation_bound(game)
+        self._bound = np.concatenate([bound, np.ones(game.num_actions)]) if self.advised else bound
+        self.fitting = Fitting(
+            self._bound,
+            game.num_actions,
+            width=config.network.width,
+            layers=config.network.layers,
+            precision=self.precision,
+            learning_rate=settings.learning_rate,
+            averaging=settings.averaging,
+            seed=int(weights.generate_state(1)[0]),
+            device=self.device,
+            crew=self.crew,
+        )
+        self.generator = np.random.default_rng(shuffles)
+        self.names = SuitNames(game, 1, permuted=settings.symmetry)
+        self.held_out = HeldOut(settings.held_out)
+        self.margin, self.gain, self.error = MARGINS[-2], 0.0, 0.0
+        self.unit = 0.0
+        """The targets' standard deviation, in the game's rewards; measured on the first chunk."""
+        self.chunks = self.rollouts = 0
+        self.loss = 0.0
+        self._own = np.zeros(2, np.int64)
+        """The policy's decisions with a choice in the latest chunk, and how many departed from the bot."""
+        self._make_tables(streams)
+        self._scratch = [Engine(game, 1) for _ in range(self.crew.num_threads)]
+
+    @classmethod
+    def check(cls, game: Game, config: Config) -> None:
+        """The game must have a bot to begin from, unless the policy improves itself, and something to learn from."""
+        check_shares(config.rollouts)
+        check_temperature(config.rollouts)
+        reference_of(game, config)
+
+    def _make_tables(self, streams: np.random.SeedSequence) -> None:
+        count, settings, game = self.settings.tables, self.settings, self.game
+        self.engine = Engine(game, count)
+        drawn = streams.generate_state(2 * count, np.uint64)
+        self.engine.batch.stream[:] = drawn[:count]
+        self.tables = Tables(
+            key=drawn[count:].astype(np.uint64),
+            who=np.zeros((count, game.num_seats), np.int8),
+            own=np.zeros(count, np.bool_),
+            held=np.arange(count) < settings.held_out,
+            episode=np.full(count, -1, np.int32),
+            counts=np.zeros((count, 4), np.int64),
+            returns=np.zeros((count, game.num_seats)),
+        )
+        self.targets, self.upcoming = (no_targets(game, count, settings.targets) for _ in range(2))
+        """The chunk that is learned from, and the one made meanwhile."""
+        self._ahead = False
+        """Whether the next chunk has been made."""
+        self.field = field_of(settings)
+
+    # The phase --------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Begin to play the tables, with new episodes."""
+        rows = np.arange(self.settings.tables)
+        self.engine.open_rows(rows, self.engine.fresh_deck())
+        for row in rows:
+            seat_players(self.tables, self.field, int(row))
+
+    def policy_before(self) -> Agent | None:
+        """Return the bot that is corrected: this phase has to be better than it."""
+        return BotAgent(self.game, self.reference.name) if self.reference and self.advised else None
+
+    def step(self) -> None:
+        """Score and learn from one chunk of targets, and make the next."""
+        if not self._ahead:
+            self._make_next()
+            self._finish_next()
+        self.targets, self.upcoming = self.upcoming, self.targets
+        taken = self.targets.taken
+        if not self.unit:
+            gains = self.targets.gain[taken]
+            gains = gains[np.isfinite(gains) & (gains != 0)]
+            self.unit = float(gains.std()) if len(gains) else 1.0
+        self._score(taken)
+        self._make_next()
+        self._learn(np.argwhere(taken & ~self.tables.held[:, None]))
+        self._finish_next()
+        self.chunks += 1
+
+    def _make_next(self) -> None:
+        """Give the threads the next chunk to make, by the present policy, whenever they are not learning."""
+        self.tables.counts[:] = 0
+        weights = self._weights()
+        if self.spread is not HERE:
+            self.crew.prepare([lambda thread: make_elsewhere(self, weights)])
+            return
+        maker = self._maker(weights)
+        make_targets(maker, self.engine, self.tables, self.upcoming, self._scratch[0], np.arange(0))  # binds
+
+        def task(low: int) -> Task:
+            rows = np.arange(low, min(low + _TABLES_AT_ONCE, self.settings.tables))
+            return lambda thread: make_targets(
+                maker, self.engine, self.tables, self.upcoming, self._scratch[thread], rows
+            )
+
+        self.crew.prepare([task(low) for low in range(0, self.settings.tables, _TABLES_AT_ONCE)])
+
+    def make_targets(self, weights: Arrays, rows: npt.NDArray[np.int64]) -> None:
+        """Let the policy of these weights play the tables `rows`, and write their targets."""
+        make_targets(self._maker(weights), self.engine, self.tables, self.upcoming, self._scratch[0], rows)
+
+    def _maker(self, weights: Arrays) -> Maker:
+        net = net_of(weights, self._bound, greedy=not self.settings.temperature)
+        return Maker(self.game, self.reference, self.config.run.objective, self.field, net, self.advised, self.margin)
+
+    def _finish_next(self) -> None:
+        self.crew.finish()
+        made = self.tables.counts.sum(0)
+        self.decisions, self.rollouts = self.decisions + int(made[0]), self.rollouts + int(made[1])
+        self._own, self._ahead = made[2:], True
+
+    def _weights(self) -> dict[str, npt.NDArray[Any]]:
+        """The current policy, as it plays."""
+        return by_temperature(weights_of(self.fitting.average), self.unit, self.settings.temperature)
+
+    def _score(self, taken: npt.NDArray[np.bool_]) -> None:
+        """Measure the current policy's gain on the validation tables, and choose the margin that it plays by."""
+        held = np.argwhere(taken & self.tables.held[:, None])
+        if not len(held) or not self.advised:
+            return
+        rows, places = held.T
+        gain, advice = self.targets.gain[rows, places] / self.unit, self.targets.advice[rows, places]
+        advantages = self.fitting.outputs(self._inputs(self.targets.flat[rows, places], advice))
+        chosen = choices(advantages, advice, gain)
+        # Only a share of an episode's decisions has a target; the gain of the whole episode is larger by that factor.
+        gains = np.take_along_axis(gain, chosen, 1) / self.settings.target_share
+        self.held_out.add(rows, self.targets.episode[rows, places], gains, self.chunks)
+        self.margin, self.gain, self.error = self.held_out.best(self.chunks)
+
+    def _inputs(self, shown: npt.NDArray[Any], advice: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Observations [n, O], with the bot's action beside them [n, O + A] where the network reads it."""
+        if not self.advised:
+            return shown
+        hot = np.zeros((len(shown), self.game.num_actions), shown.dtype)
+        hot[np.arange(len(shown)), advice] = 1
+        return np.concatenate([shown, hot], 1)
+
+    def _learn(self, places: npt.NDArray[np.int64]) -> None:
+        """Learn from the targets at `places` [n, 2], each used `reuse` times, under a new suit permutation each
+        time."""
+        size, total, steps = self.settings.batch_size, 0.0, 0
+        for _ in range(self.settings.reuse if len(places) else 0):
+            order = places[self.generator.permutation(len(places))]
+            for part in np.array_split(order, max(1, round(len(order) / size))):
+                total += self._minibatch(part)
+                steps += 1
+                self.samples += len(part)
+        self.loss = total / max(steps, 1)
+
+    def _minibatch(self, places: npt.NDArray[np.int64]) -> float:
+        names = self.generator.integers(self.names.count, size=len(places))
+        loss = imitation if self.settings.learned == Learned.IMITATION else squared
+        return self.fitting.learn(len(places), lambda low, high: self._rows(places[low:high], names[low:high]), loss)
+
+    def _rows(self, places: npt.NDArray[np.int64], names: npt.NDArray[np.int64]) -> Rows:
+        """The targets at `places` [n, 2], each under a suit permutation."""
+        rows, slots = places.T
+        flat, gain = self.targets.flat[rows, slots], self.targets.gain[rows, slots]
+        shown, seen = np.empty_like(flat), np.empty_like(gain)
+        self.names.observations(flat, names, shown)
+        self.names.masks(gain, names, seen)
+        advice = self.names.seen(self.targets.advice[rows, slots], names)
+        weights = (~np.isnan(seen)).astype(np.float32)
+        hot = np.zeros_like(weights)
+        hot[np.arange(len(rows)), advice] = 1
+        if self.settings.learned == Learned.IMITATION:
+            return shown, hot, weights
+        clip = self.settings.clip
+        targets = np.clip(np.nan_to_num(seen / np.float32(self.unit)), -clip, clip)
+        return self._inputs(shown, advice), targets, weights - hot if self.advised else weights
+
+    # Log --------------------------------------------------------------------------------------------------------------
+
+    @property
+    def departs(self) -> float:
+        """The share of the policy's decisions with a choice, in the latest chunk, that were not the bot's."""
+        return float(self._own[1] / max(self._own[0], 1))
+
+    def log_values(self) -> dict[str, float]:
+        """Return numbers for the log, by name."""
+        return {
+            "rollouts/played": float(self.rollouts),
+            "rollouts/loss": self.loss,
+            "rollouts/margin": self.margin,
+            "rollouts/departs": self.departs,
+            "rollouts/held_out_gain": self.gain * self.unit,
+            "rollouts/held_out_error": self.error * self.unit,
+        }
+
+    def summary(self) -> str:
+        """Return progress in a few words."""
+        pace = f"{self.samples / self.settings.reuse / max(self.seconds, 1e-9):,.0f} targets/s"
+        told = []
+        if self.reference and self.advised:
+            gain, error = self.gain * self.unit, self.error * self.unit
+            told = [f"gains {gain:+.4f} ± {error:.4f} on bot:{self.reference.name}, departs {self.departs:.1%}"]
+        return ", ".join([f"{self.decisions:,} decisions", pace, *told])
+
+    def counts(self) -> dict[str, int]:
+        """Return what was done so far; targets are those that were learned from."""
+        return super().counts() | {"targets": self.samples // self.settings.reuse, "rollouts": self.rollouts}
+
+    def closing_words(self) -> list[str]:
+        """Return sentences for the table at the end."""
+        if self.reference is None or not self.advised:
+            return []
+        return [
+            f"It is bot:{self.reference.name} with a learned residual (margin {self.margin:g}): "
+            f"{100 * self.departs:.1f} % of its decisions with a choice are not the bot's."
+        ]
+
+    # On disk ----------------------------------------------------------------------------------------------------------
+
+    def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
+        """Write the current policy. Raises OSError."""
+        self._write(folder, made, None if self.margin == np.inf else self.margin)
+
+    def save_before(self, folder: Path, made: Mapping[str, Any]) -> None:
+        """Write the bot, with a residual that is never used. Raises OSError."""
+        self._write(folder, made, None)
+
+    def _write(self, folder: Path, made: Mapping[str, Any], margin: float | None) -> None:
+        arrays = self._weights()
+        player: Player = network_player(arrays, greedy=not self.settings.temperature)
+        name = f"{self.settings.learned.name.lower()}-s{self.seed}"
+        if self.reference and self.advised:
+            name = f"{self.reference.name}+"
+            bot = self.reference.name
+            player = Residual(*network_size(arrays), bot, behaviour_digest(self.game, bot), margin)
+        facts = {"rollouts": self.rollouts, "unit": self.unit, "met": self._met()}
+        about = self.about("policy improvement by rollouts") | facts
+        save_policy(folder, arrays, self.game, name=name, player=player, made={**about, **made})
+
+    def _met(self) -> list[str]:
+        """The bots that played at its tables."""
+        best, second = fast_bots(self.game)
+        sat = [best if self.reference else None, second if self.settings.second else None]
+        return [bot.name for bot in sat if bot is not None]
+
+    def arrays(self) -> Arrays:
+        """Return all arrays that the next step depends on."""
+        kept = self.table_arrays()
+        kept |= {f"held.{name}": array for name, array in self.held_out.arrays().items()}
+        kept |= {f"next.{name}": array for name, array in self.upcoming.arrays().items()}
+        return kept | {f"fit.{name}": array for name, array in self.fitting.arrays().items()}
+
+    def table_arrays(self) -> Arrays:
+        """Return the arrays that say where every table stands, by name; row i of each belongs to table i."""
+        batch = self.engine.batch
+        kept = {f"batch.{name}": getattr(batch, name) for name in ("raw", "stream", "decisions")}
+        return kept | {
+            f"tables.{name}": getattr(self.tables, name) for name in ("key", "who", "own", "episode", "returns")
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """Return the rest, as JSON can hold it."""
+        return {
+            "decisions": self.decisions,
+            "samples": self.samples,
+            "rollouts": self.rollouts,
+            "chunks": self.chunks,
+            "ahead": self._ahead,
+            "updates": self.fitting.updates,
+            "unit": self.unit,
+            "margin": None if self.margin == np.inf else self.margin,
+            "gain": [self.gain, self.error],
+            "own": self._own.tolist(),
+            "shuffles": self.generator.bit_generator.state,
+        }
+
+    def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        """Continue from what `arrays()` and `facts()` returned."""
+        parts: dict[str, dict[str, npt.NDArray[Any]]] = {}
+        for name, array in arrays.items():
+            part, _, rest = name.partition(".")
+            parts.setdefault(part, {})[rest] = array
+        for name, array in parts["batch"].items():
+            np.copyto(getattr(self.engine.batch, name), array, casting="no")
+        for name, array in parts["tables"].items():
+            np.copyto(getattr(self.tables, name), array, casting="no")
+        for row in range(self.settings.tables):
+            self.engine.show_one(row)
+        self.held_out.restore(parts["held"])
+        self.upcoming.restore(parts["next"])
+        self._ahead = bool(facts["ahead"])
+        self.fitting.restore(parts["fit"], int(facts["updates"]))
+        self.decisions, self.samples = int(facts["decisions"]), int(facts["samples"])
+        self.rollouts, self.chunks = int(facts["rollouts"]), int(facts["chunks"])
+        self.unit = float(facts["unit"])
+        self.margin = np.inf if facts["margin"] is None else float(facts["margin"])
+        self.gain, self.error = map(float, facts["gain"])
+        self._own = np.array(facts["own"])
+        self.generator.bit_generator.state = facts["shuffles"]
+
+    def close(self) -> None:
+        """End the threads."""
+        self.crew.close()

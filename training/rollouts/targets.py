@@ -1,0 +1,408 @@
+"""Action-value targets by rollouts: the gain of every legal action over the bot's action, in compiled code on every
+core.
+
+Bots and the current policy play the tables. On a share of the decisions, a rollout of the game's best fast bot follows
+every legal action from the true state, all with the same chance and the same random numbers of the bots, up to the end
+or to where the game has a leaf value. A target is how much more the seat gains than by the bot's own action. Where the
+objective is games, it is how much more often the seat wins, and rollouts go to the episode's end. The learner sees what
+the seat sees, so it averages over what the seat cannot know; the true state makes the targets' noise small.
+
+Bertsekas, "Rollout algorithms" (2013); Lagoudakis and Parr, "Reinforcement learning as classification" (ICML 2003).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.agents.base.rule_based import seen_record, seen_vector
+from backalley.agents.policies.inference import Net, act, chances, forward_with_reference, own_room
+from backalley.agents.policies.residual import correction, solves_nothing
+from backalley.agents.search.determinizations import only_choice, play_on
+from backalley.envs.core.api.search_steps import no_leaf_value
+from backalley.envs.core.compile.interfaces import Bot
+from backalley.envs.core.compile.kernel import Bound, kernel, passing
+from backalley.envs.core.compile.templates import specialise, template, unbound
+from backalley.envs.core.engine.batch_kernels import Batch, Deck, apply, begin, deal_out, report, show
+from backalley.envs.core.engine.batch_play import random_act, random_legal
+from backalley.envs.core.engine.engine import Engine, table_names
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import rng
+
+from ..config.config import Objective, Rollouts
+
+BEST, SECOND, RANDOM, POLICY = 0, 1, 2, 3
+"""Who may play a seat: the player that is improved, the second-best bot, a random player, the current policy."""
+
+_SEATING, _PLAY, _NEXT = 1, 2, 3
+"""Numbers by which randomness is forked off an episode's key."""
+_LABEL, _NOISE, _PLAYED_ON = 1, 2, 3
+"""And off a decision's key: a rollout must not depend on the draw that chose the decision."""
+_DRAWS = 1 << 24
+_MOST_PER_TARGET = 1000
+"""Decisions for each target after which a table is left for this chunk: a game may offer few choices."""
+_TIED = 1e-6
+"""Returns closer than this are a tie: they are sums of 32-bit numbers."""
+
+
+class Field(NamedTuple):
+    """How tables are played; shares are of `_DRAWS`."""
+
+    target: int
+    """Share of the decisions with a choice that get a target."""
+    own: int
+    """Share of the episodes in which one seat plays the current policy; only its decisions get a target there."""
+    second: int
+    random: int
+    policy: int
+    """Shares of the other seats that these play; the bot plays the rest."""
+    noise: int
+    """Share of the decisions taken at random, on tables that are not for validation."""
+
+
+def field_of(settings: Rollouts) -> Field:
+    """Return how tables are played under these settings."""
+    shares = (settings.target_share, settings.own, settings.second, settings.random, settings.self_play, settings.noise)
+    return Field(*(round(share * _DRAWS) for share in shares))
+
+
+class Learner(NamedTuple):
+    """The current policy, for one thread, and the player it improves on."""
+
+    base: Any
+    """First argument of the player that is improved, who also plays the rollouts: the options for a bot, or a Net."""
+    net: Net
+    advised: bool
+    """Whether it reads that player's action; otherwise it plays by itself."""
+    margin: float
+    mix: npt.NDArray[np.float64]
+    """Buffer for the probability of each action of that player [A]."""
+    returns: npt.NDArray[np.float64]
+    """Buffer for each seat's gain when a rollout's episode ends [N]."""
+    sides: npt.NDArray[np.int64]
+    """Each seat's side [N]."""
+
+
+class Tables(NamedTuple):
+    """The data of B tables besides the engine's Batch."""
+
+    key: npt.NDArray[np.uint64]
+    """The key of the present episode's randomness [B]."""
+    who: npt.NDArray[np.int8]
+    """Who plays which seat [B, N]."""
+    own: npt.NDArray[np.bool_]
+    """Whether only the policy's decisions get a target [B]."""
+    held: npt.NDArray[np.bool_]
+    """Whether it is a validation table: its targets measure the policy, and nothing is learned from them [B]."""
+    episode: npt.NDArray[np.int32]
+    """How many episodes have begun [B]."""
+    counts: npt.NDArray[np.int64]
+    """Decisions made, rollouts, the policy's own decisions with a choice, and those of them that departed from the
+    bot's [B, 4]."""
+    returns: npt.NDArray[np.float64]
+    """What each seat has gained in the episode so far [B, N]."""
+
+
+class Targets(NamedTuple):
+    """Up to S targets of each of B tables, in the order of play."""
+
+    flat: npt.NDArray[Any]
+    """What the seat saw [B, S, O]."""
+    gain: npt.NDArray[np.float32]
+    """How much more it gained by each action than by the bot's, or than by the policy's own mix; NaN for illegal
+    actions [B, S, A]."""
+    advice: npt.NDArray[np.int16]
+    """The bot's action [B, S]."""
+    episode: npt.NDArray[np.int32]
+    """The table's episode [B, S]."""
+    made: npt.NDArray[np.int32]
+    """How many targets there are [B]."""
+
+    @property
+    def taken(self) -> npt.NDArray[np.bool_]:
+        """Where there is a target [B, S]."""
+        taken: npt.NDArray[np.bool_] = self.made[:, None] > np.arange(self.advice.shape[1])
+        return taken
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the targets that there are, one after the other, and how many each table has."""
+        return {name: array if name == "made" else array[self.taken] for name, array in self._asdict().items()}
+
+    def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Restore from `arrays()`."""
+        np.copyto(self.made, arrays["made"], casting="no")
+        for name in ("flat", "gain", "advice", "episode"):
+            getattr(self, name)[self.taken] = arrays[name]
+
+
+def no_targets(game: Game, tables: int, most: int) -> Targets:
+    """Return arrays for up to `most` targets of each table, without any."""
+    room = (tables, most)
+    return Targets(
+        flat=np.zeros((*room, game.observation_size), game.observation_base),
+        gain=np.zeros((*room, game.num_actions), np.float32),
+        advice=np.zeros(room, np.int16),
+        episode=np.zeros(room, np.int32),
+        made=np.zeros(tables, np.int32),
+    )
+
+
+@kernel
+def happens(key: np.uint64, number: int, share: int) -> bool:
+    """Return whether the `number`-th event of this key, of probability `share / _DRAWS`, happens."""
+    return rng.below(rng.fork(key, number), _DRAWS)[1] < share
+
+
+@kernel
+def seat_players(tables: Tables, field: Field, row: int) -> None:
+    """Draw who plays the episode that begins on a table."""
+    tables.key[row] = rng.fork(tables.key[row], _NEXT)
+    tables.episode[row] += 1
+    seats = tables.who.shape[1]
+    stream, drawn = rng.below(rng.fork(tables.key[row], _SEATING), _DRAWS)
+    tables.own[row] = tables.held[row] or drawn < field.own
+    for seat in range(seats):
+        stream, drawn = rng.below(stream, _DRAWS)
+        player = BEST
+        if drawn < field.second:
+            player = SECOND
+        elif drawn < field.second + field.random:
+            player = RANDOM
+        elif drawn < field.second + field.random + field.policy:
+            player = POLICY
+        tables.who[row, seat] = player
+    if tables.own[row]:
+        stream, drawn = rng.below(stream, seats)
+        tables.who[row, drawn] = POLICY
+
+
+BOT = BOT_VIEW = MIX = OTHER = SOLVES = WORTH = unbound
+"""The player that is improved, its view of a table, its probabilities of actions, the second-best bot, where there is
+nothing to learn, and the value of an action, in the templates below."""
+
+
+@passing
+def mix_of_bot(options: Any, shown: Any, mask: npt.NDArray[np.int8], advice: int, out: npt.NDArray[Any]) -> None:
+    """The baseline of a bot is the action that it plays."""
+    out[:] = 0.0
+    out[advice] = 1.0
+
+
+@passing
+def mix_of_net(net: Net, shown: Any, mask: npt.NDArray[np.int8], advice: int, out: npt.NDArray[Any]) -> None:
+    """The baseline of a policy is the mean over its probabilities: a drawn action would only add noise."""
+    chances(net, shown, mask, out)
+
+
+@template
+def act_as(options: Any, learner: Learner, batch: Batch, row: int, player: int, advice: int, key: np.uint64) -> int:
+    """Return a player's action at a table where the bot would play `advice`."""
+    if player == SECOND:
+        other: int = OTHER(options, batch.observation[row], batch.mask[row], key)
+        return other
+    if player == RANDOM:
+        return random_legal(batch.mask[row], key)
+    if player == BEST or SOLVES(options, batch.observation[row]):
+        return advice
+    if learner.advised:
+        if learner.margin == np.inf:
+            return advice
+        advantages = forward_with_reference(learner.net, batch.flat[row], advice)
+        return correction(advantages, batch.mask[row], advice, learner.margin)
+    return act(learner.net, batch.flat[row], batch.mask[row], key)
+
+
+@template
+def points_gained(
+    options: Any, learner: Learner, scratch: Batch, deck: Deck, limit: int, key: np.uint64, seat: int, action: int,
+    so_far: npt.NDArray[np.float64],
+) -> float:  # fmt: skip
+    """Return what a seat gains by an action on the one table of `scratch` and by what follows."""
+    gained: float = play_on(learner.base, options, scratch, deck, limit, key, seat, action)
+    return gained
+
+
+@template
+def share_won(
+    options: Any, learner: Learner, scratch: Batch, deck: Deck, limit: int, key: np.uint64, seat: int, action: int,
+    so_far: npt.NDArray[np.float64],
+) -> float:  # fmt: skip
+    """Return a seat's share of the win after an action and what follows, up to the end of the episode, in which the
+    seats had gained `so_far` [N]."""
+    for who in range(so_far.shape[0]):
+        learner.returns[who] = so_far[who]
+    while True:
+        apply(options, scratch, 0, action)
+        deal_out(options, scratch, deck, 0)
+        ended = report(scratch, limit, 0)
+        for who in range(learner.returns.shape[0]):
+            learner.returns[who] += scratch.reward[0, who]
+        if ended:
+            return share_of_win(learner.returns, learner.sides, seat)
+        action = only_choice(options, scratch)
+        if action < 0:
+            action = BOT(learner.base, BOT_VIEW(scratch, 0), scratch.mask[0], rng.fork(key, int(scratch.decisions[0])))
+
+
+@kernel
+def share_of_win(returns: npt.NDArray[np.float64], sides: npt.NDArray[np.int64], seat: int) -> float:
+    """Return a seat's share of the win, as in `benchmarks/figures/stats.py` (`win_shares`), from returns and sides
+    [N]."""
+    if len(returns) == 1:
+        return 1.0 if returns[0] > _TIED else 0.0 if returns[0] < -_TIED else 0.5
+    mine, best, ahead = 0.0, -np.inf, 0
+    for judged in range(2):
+        for side in range(sides.max() + 1):
+            total, count = 0.0, 0
+            for who in range(len(returns)):
+                if sides[who] == side:
+                    total += returns[who]
+                    count += 1
+            mean = total / count
+            best = max(best, mean)
+            if side == sides[seat]:
+                mine = mean
+            ahead += int(judged == 1 and mean >= best - _TIED)
+    return 1.0 / ahead if mine >= best - _TIED else 0.0
+
+
+@template
+def write_target(
+    options: Any, learner: Learner, batch: Batch, scratch: Batch, deck: Deck, limit: int, tables: Tables,
+    targets: Targets, row: int, advice: int, key: np.uint64,
+) -> None:  # fmt: skip
+    """Play rollouts of every legal action from the state of a table, and write what each gains over the player that is
+    improved, who plays `advice` there, or draws."""
+    place, seat = targets.made[row], int(batch.seat[row])
+    for number in range(batch.flat.shape[1]):
+        targets.flat[row, place, number] = batch.flat[row, number]
+    targets.advice[row, place], targets.episode[row, place] = advice, tables.episode[row]
+    gain = targets.gain[row, place]
+    for action in range(gain.shape[0]):
+        gain[action] = np.nan
+        if batch.mask[row, action]:
+            scratch.state[0] = batch.state[row]
+            scratch.decisions[0], scratch.stream[0] = batch.decisions[row], key
+            so_far = tables.returns[row]
+            gain[action] = WORTH(options, learner, scratch, deck, limit, key, seat, action, so_far)
+            tables.counts[row, 1] += 1
+    MIX(learner.base, BOT_VIEW(batch, row), batch.mask[row], advice, learner.mix)
+    mean = 0.0
+    for action in range(gain.shape[0]):
+        if batch.mask[row, action]:
+            mean += learner.mix[action] * gain[action]
+    for action in range(gain.shape[0]):
+        gain[action] -= mean
+    targets.made[row] += 1
+
+
+@template
+def play_table(
+    options: Any, learner: Learner, field: Field, batch: Batch, scratch: Batch, deck: Deck, start_outcomes: int,
+    limit: int, tables: Tables, targets: Targets, row: int,
+) -> None:  # fmt: skip
+    """Play one decision on a table, with its target if that is drawn; where the episode ends, begin the next."""
+    key = rng.fork(rng.fork(tables.key[row], _PLAY), int(batch.decisions[row]))
+    player, choices = int(tables.who[row, batch.seat[row]]), 0
+    for action in range(batch.mask.shape[1]):
+        choices += int(batch.mask[row, action])
+    advice = BOT(learner.base, BOT_VIEW(batch, row), batch.mask[row], key)
+    action = act_as(options, learner, batch, row, player, advice, key)
+    teaches = choices > 1 and not SOLVES(options, batch.observation[row])
+    if teaches and (player == POLICY or not tables.own[row]):
+        tables.counts[row, 2] += int(player == POLICY)
+        tables.counts[row, 3] += int(player == POLICY and action != advice)
+        if happens(key, _LABEL, field.target):
+            here = rng.fork(key, _PLAYED_ON)
+            write_target(options, learner, batch, scratch, deck, limit, tables, targets, row, advice, here)
+    if not tables.held[row] and happens(key, _NOISE, field.noise):
+        action = random_legal(batch.mask[row], key)
+    apply(options, batch, row, action)
+    deal_out(options, batch, deck, row)
+    ended = report(batch, limit, row)
+    for seat in range(tables.returns.shape[1]):
+        tables.returns[row, seat] += batch.reward[row, seat]
+    if ended:
+        for seat in range(tables.returns.shape[1]):
+            tables.returns[row, seat] = 0.0
+        begin(options, batch, start_outcomes, row)
+        deal_out(options, batch, deck, row)
+        seat_players(tables, field, row)
+    show(options, batch, row)
+    tables.counts[row, 0] += 1
+
+
+@template
+def target_rows(
+    options: Any, learner: Learner, field: Field, batch: Batch, scratch: Batch, deck: Deck, start_outcomes: int,
+    limit: int, tables: Tables, targets: Targets, most: int, rows: npt.NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Play each table of `rows` until it has as many targets as there is space for, or `most` decisions were made."""
+    for row in rows:
+        targets.made[row] = 0
+        for _ in range(most):
+            if targets.made[row] == targets.advice.shape[1]:
+                break
+            play_table(options, learner, field, batch, scratch, deck, start_outcomes, limit, tables, targets, row)
+
+
+def fast_bots(game: Game) -> tuple[Bot | None, Bot | None]:
+    """Return the best and the second-best bot that are fast enough for rollouts; None where the game has fewer."""
+    best = game.rollout_bot
+    return best, next((bot for bot in reversed(game.type.bots) if bot.fast and bot is not best), None)
+
+
+@functools.cache
+def target_kernel(game: Game, reference: Bot | None, objective: Objective) -> Callable[..., None]:
+    """Return `target_rows` for one game. It improves on the best fast bot, which plays as `reference` does except where
+    that one solves the game; without a reference, on the policy itself."""
+    best, second = fast_bots(game)
+    names = {
+        "BOT": act if reference is None or best is None else best.act,
+        "BOT_VIEW": seen_vector if reference is None else seen_record,
+        "MIX": mix_of_net if reference is None else mix_of_bot,
+        "OTHER": random_act if second is None else second.act,
+        "SOLVES": (reference and reference.solves) or solves_nothing,
+        "LEAF_VALUE": game.type.leaf_value or no_leaf_value,
+    }
+    names |= table_names(game.type)
+    worth = share_won if objective == Objective.GAMES else points_gained
+    names["WORTH"] = specialise([only_choice, play_on, worth], names)[worth.__name__]
+    return specialise([act_as, write_target, play_table, target_rows], names)["target_rows"]
+
+
+class Maker(NamedTuple):
+    """What targets are made by: the rest is a table's own state and key."""
+
+    game: Game
+    reference: Bot | None
+    objective: Objective
+    field: Field
+    net: Net
+    """The current policy."""
+    advised: bool
+    margin: float
+
+
+def make_targets(
+    maker: Maker, engine: Engine, tables: Tables, targets: Targets, scratch: Engine, rows: npt.NDArray[np.int64]
+) -> None:
+    """Play the tables `rows` of `engine` until each has its targets. This is the unit of work: it depends on those rows
+    of the arrays and on the maker alone, and changes nothing else. `scratch` is one table of the thread's own."""
+    game = maker.game
+    base = own_room(maker.net) if maker.reference is None else game.options
+    room = np.zeros(game.num_actions), np.zeros(game.num_seats), np.array(game.sides)
+    learner = Learner(base, own_room(maker.net), maker.advised, maker.margin, *room)
+    args = (game.options, learner, maker.field, engine.batch, scratch.batch, scratch.fresh_deck())
+    most = targets.advice.shape[1] * _MOST_PER_TARGET
+    kernel = _bound_kernel(game, maker.reference, maker.objective)
+    kernel(*args, engine.start_outcomes, engine.limit, tables, targets, most, rows)
+
+
+@functools.cache
+def _bound_kernel(game: Game, reference: Bot | None, objective: Objective) -> Bound[None]:
+    return Bound(functools.partial(target_kernel, game, reference, objective))

@@ -1,0 +1,331 @@
+"""The training loop: phase after phase, each with its gate; the log, the curve and the checkpoints of the run."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import math
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from backalley.agents.policies.learned import PolicyAgent
+from backalley.agents.policies.policy_file import read_metadata
+from backalley.benchmarks.figures import results
+from backalley.benchmarks.matches.report import Report
+from backalley.cluster.work import HERE, Spread
+from backalley.console.errors import InvalidType, InvalidValue
+from backalley.envs.core.files import durable
+
+from ..config.phases import KINDS
+from ..shared import checkpoint
+from ..shared.checkpoint import CheckpointError
+from ..shared.phase import Phase
+from .budget import TrainingError
+from .curve import Curve
+from .gate import Gate, gate_json, gate_keys, meet, verdict
+from .logs import WandbLog, record, run_logger, wandb_of
+from .run import POLICY_FOLDER, Run
+
+Log = Callable[[str], None]
+"""Called with a sentence."""
+DealsProgress = Callable[[int, int], None]
+"""Called with the deals played and the deals planned; what it raises ends the play."""
+GATE_FILE = "gate.json"
+_START = "start"
+
+
+class Outcome(NamedTuple):
+    """The result of a phase."""
+
+    kind: str
+    decisions: int
+    samples: int
+    seconds: float
+    gate: Gate | None
+    """None if there was no policy before."""
+    words: list[str]
+    """What the phase reports at its end."""
+    policy: str
+    """The folder of the published policy after it, relative to the run's."""
+    digest: str
+    """The digest of that policy's file."""
+    processor_seconds: float = 0.0
+    """The processor time that it spent learning."""
+
+    @classmethod
+    def from_json(cls, kept: dict[str, Any]) -> Outcome:
+        """What `to_json` gave."""
+        return cls(**{**kept, "gate": Gate(**kept["gate"]) if kept["gate"] else None})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it in the form that a checkpoint keeps."""
+        return {**self._asdict(), "gate": self.gate and self.gate._asdict()}
+
+
+def kind(name: str) -> type[Phase]:
+    """Return the class of a kind of phase, importing it now if it was registered by its import path. Raises TypeError
+    if it is not a Phase."""
+    found = KINDS[name].phase
+    if isinstance(found, str):
+        module, _, owner = found.partition(":")
+        found = getattr(importlib.import_module(module), owner)
+    if not (isinstance(found, type) and issubclass(found, Phase)):
+        raise InvalidType(f"The kind of phase {name} has {found!r} as its class, which is no Phase.")
+    return found
+
+
+class TrainingLoop:
+    """A run between its first step and its last: `done` are the finished phases, `phase` is the present one."""
+
+    def __init__(self, run: Run, spread: Spread = HERE) -> None:
+        """Nothing is written yet; phases share work out to `spread`. Raises ConfigError for a phase that the game or
+        the settings do not allow, and TrainingError where the settings need an extra that is not installed, or where no
+        phase shares anything out."""
+        self.run, self.done, self.spread = run, list[Outcome](), spread
+        if spread is not HERE and not any(kind(name).hands_out for name in run.config.run.phases.names):
+            raise TrainingError(
+                f"The phases {', '.join(run.config.run.phases.names)} learn on one machine; leave --cluster out, or "
+                "make several runs on it: --seeds 0-9."
+            )
+        wandb_of(run.config)
+        for name in run.config.run.phases.names:
+            kind(name).check(run.game, run.config)
+
+    def enter(self) -> None:
+        """Set up the phase after the finished ones."""
+        run, number = self.run, len(self.done)
+        self.phase: Phase = kind(run.config.run.phases.names[number])(
+            run.game,
+            run.config,
+            seed=run.seed,
+            folder=run.phase_folder(number),
+            device=run.device,
+            precision=run.precision,
+            number=number,
+            before=self.before,
+        )
+        self.phase.spread = self.spread
+        run.precision = self.phase.precision
+        self._steps, self._saved = 0, -math.inf
+
+    # How far it is ----------------------------------------------------------------------------------------------------
+
+    @property
+    def before(self) -> Path | None:
+        """The policy before the present phase began."""
+        return self.run.folder / self.done[-1].policy if self.done else None
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training in all."""
+        return math.fsum(one.seconds for one in self.done) + self.phase.seconds
+
+    @property
+    def processor_seconds(self) -> float:
+        """Processor time of training in all, in seconds."""
+        return math.fsum(one.processor_seconds for one in self.done) + self.phase.processor_seconds
+
+    @property
+    def samples(self) -> int:
+        """Decisions learned from in all."""
+        return sum(one.samples for one in self.done) + self.phase.samples
+
+    @property
+    def each(self) -> list[int]:
+        """The decisions of each phase so far."""
+        return [*(one.decisions for one in self.done), self.phase.decisions]
+
+    @property
+    def decisions(self) -> int:
+        """Decisions on the tables in all."""
+        return sum(self.each)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the phase has used its share of the budget."""
+        return self.run.budget.ended(self.run.config.run.phases, self.seconds, self.each, self.processor_seconds)
+
+    @property
+    def progress(self) -> tuple[float, float]:
+        """How much of the run is done, and how much there is in all."""
+        return self.run.budget.progress(self.seconds, self.decisions, self.processor_seconds)
+
+    @property
+    def last(self) -> bool:
+        """Whether this is the last phase."""
+        return len(self.done) + 1 == len(self.run.config.run.phases)
+
+    # Learning ---------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Begin to learn in the present phase. Raises OSError."""
+        self.phase.begin()
+        self.save()
+
+    def begin_anew(self) -> None:
+        """Begin the present phase again under changed settings if it has made no step yet; otherwise it continues.
+        Raises OSError."""
+        if self.phase.decisions == 0:
+            shutil.rmtree(self.phase.folder, ignore_errors=True)
+            self.phase.close()
+            self.enter()
+            self.begin()
+
+    def step(self) -> None:
+        """Make a step of the phase; then write a log entry and a checkpoint where they are due. Raises OSError."""
+        started, used = time.perf_counter(), time.process_time()
+        self.phase.step()
+        self.phase.seconds += time.perf_counter() - started
+        self.phase.processor_seconds += time.process_time() - used
+        self._steps += 1
+        if self.phase.long_steps or self._steps % self.run.config.run.log_every == 0:
+            self._log()
+        if self.phase.seconds - self._saved >= self.run.config.run.checkpoint_seconds:
+            self.save()
+
+    def open_logs(self) -> None:
+        """Continue the log and the curve from the run's present state. Raises OSError."""
+        self.boards = [WandbLog(self.run)] if self.run.config.run.wandb.name else []
+        self.logger = run_logger(self.run, self.decisions, self.boards)
+        self.curve = Curve(self.run, self.decisions, self.seconds, self.boards)
+
+    def _log(self) -> None:
+        phase = self.phase
+        values = {"time/seconds": self.seconds, "time/samples_per_second": phase.samples / max(phase.seconds, 1e-9)}
+        record(self.logger, values | {"time/phase": float(phase.number + 1)} | phase.log_values())
+        self.logger.dump(self.decisions)
+
+    def add_point(self, progress: DealsProgress) -> None:
+        """Add a point of the learning curve. What `progress` raises ends it."""
+        self.curve.add(
+            self.phase,
+            seconds=self.seconds,
+            processor_seconds=self.processor_seconds,
+            decisions=self.decisions,
+            samples=self.samples,
+            progress=progress,
+        )
+
+    # The end of a phase -----------------------------------------------------------------------------------------------
+
+    def conclude(self, progress: DealsProgress) -> Outcome:
+        """Write the phase's policy, play the gate, and publish the better policy as the run's.
+
+        What `progress` raises ends the gate; played again, it has the same result. Raises OSError.
+        """
+        run, phase = self.run, self.phase
+        stands = phase.folder / POLICY_FOLDER
+        phase.save_policy(stands, self.made())
+        old = phase.policy_before() if self.before is None else PolicyAgent(self.before, run.game)
+        gate, words = None, phase.closing_words()
+        if old is not None:
+            pair = [PolicyAgent(stands, run.game), old]
+            keys = gate_keys(run.seed, phase.number, self.decisions)
+            sample = meet(run.game, pair, run.config.run.gate_deals, keys, progress)
+            gate = verdict(pair, sample, run.game, run.config.run.objective)
+            about = {"game": run.game.id, "options": run.game.option_values, "command": run.command(self.each)}
+            results.write(phase.folder / GATE_FILE, gate_json(gate, **about, **run.stamp))
+            for board in self.boards:
+                gate_values = {"gate/lead": gate.lead, "gate/sure": gate.sure, "gate/passed": float(gate.passed)}
+                board.write(gate_values, {}, self.decisions)
+            if not gate.passed:
+                words = []  # they describe a policy that is not kept
+                stands = self.before or phase.folder / _START
+                if self.before is None:
+                    phase.save_before(stands, self.made())
+        durable.write_folder(run.folder / POLICY_FOLDER, {file.name: file.read_bytes() for file in stands.iterdir()})
+        return Outcome(
+            run.config.run.phases.names[phase.number],
+            phase.decisions,
+            phase.samples,
+            phase.seconds,
+            gate,
+            words,
+            stands.relative_to(run.folder).as_posix(),
+            _digest(stands),
+            phase.processor_seconds,
+        )
+
+    def enter_next(self, outcome: Outcome) -> None:
+        """Begin the next phase. Raises OSError."""
+        self.done.append(outcome)
+        shutil.rmtree(self.run.phase_folder(len(self.done)), ignore_errors=True)
+        self.phase.close()
+        del self.phase  # frees its tables for the next one's
+        self.enter()
+        self.begin()
+
+    def tell_result(self, reports: Sequence[Report]) -> None:
+        """Log how the final policy plays each opponent, or alone in a game of one seat."""
+        for board, one in itertools.product(self.boards, reports):
+            own, *others = one.agents
+            against = others[0].name if self.run.game.num_seats > 1 else "alone"
+            both = {"mean_return": own.mean_return.mean, "win_share": own.win_share.mean}
+            board.conclude({f"evaluation/{against}/{name}": value for name, value in both.items()})
+
+    def close_logs(self) -> None:
+        """End the log."""
+        self.logger.close()
+
+    def save_unfinished(self) -> None:
+        """If no policy is published yet, publish the current one. Raises OSError."""
+        if not self.done:
+            self.phase.save_policy(self.run.folder / POLICY_FOLDER, self.made())
+
+    def made(self) -> dict[str, Any]:
+        """What a policy's file says of how it was made, besides what the phase knows."""
+        return {"command": self.run.command(self.each), "precision": self.run.precision, **self.run.stamp}
+
+    # Checkpoints ------------------------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Write a checkpoint of the run. Raises OSError, with the earlier checkpoints untouched."""
+        facts = {
+            "game": self.run.game.id,
+            "done": [one.to_json() for one in self.done],
+            "steps": self._steps,
+            "seconds": self.phase.seconds,
+            "processor_seconds": self.phase.processor_seconds,
+            "phase": self.phase.facts(),
+        }
+        checkpoint.save(self.run.folder, self.phase.number, self.decisions, self.phase.arrays(), facts)
+        self._saved = self.phase.seconds
+
+    def restore(self, log: Log) -> None:
+        """Continue from the latest checkpoint. Raises TrainingError or CheckpointError."""
+        found = checkpoint.latest(self.run.folder)
+        if found is None:
+            raise TrainingError(f"The run in {self.run.folder} has no checkpoint any more; --restart begins it anew.")
+        arrays, facts, complaints = found
+        for sentence in complaints:
+            log(f"{sentence} Going on from the one before.")
+        try:
+            self._restore(arrays, facts)
+        except (KeyError, IndexError, TypeError, ValueError, RuntimeError, OverflowError) as error:
+            raise CheckpointError(
+                f"The checkpoint does not fit this run, whose {self.run.game.id} or settings have changed: {error}"
+            ) from error
+
+    def _restore(self, arrays: checkpoint.Arrays, facts: dict[str, Any]) -> None:
+        if facts["game"] != self.run.game.id:
+            raise InvalidValue(f"it is of {facts['game']}")
+        self.done = [Outcome.from_json(one) for one in facts["done"]]
+        if self.done:
+            if [one.kind for one in self.done] != self.run.config.run.phases.names[: len(self.done)]:
+                raise InvalidValue(f"it comes after {', '.join(one.kind for one in self.done)}")
+            if _digest(self.run.folder / self.done[-1].policy) != self.done[-1].digest:
+                raise InvalidValue(f"the policy in {self.done[-1].policy} is not the one from which the phase began")
+        self.enter()
+        self._steps, self.phase.seconds = int(facts["steps"]), float(facts["seconds"])
+        self.phase.processor_seconds = float(facts.get("processor_seconds", 0))
+        self._saved = self.phase.seconds
+        self.phase.restore(arrays, facts["phase"])
+
+
+def _digest(folder: Path) -> str:
+    """The digest that a policy's file has of itself. Raises PolicyFileError."""
+    digest: str = read_metadata(folder)["sha256"]
+    return digest

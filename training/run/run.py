@@ -1,0 +1,480 @@
+"""A run on disk: everything that determines it is in `run.json`, with copies to read.
+
+`run.json` is the first file written, in one go: whatever else a kill leaves undone, the folder is a run. Until there is
+a checkpoint it says that the run has not begun, and resuming begins it.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from backalley.agents.policies.policy_file import CURVE_JSON
+from backalley.benchmarks.figures import results
+from backalley.benchmarks.publish.curves import CURVE_FILE, EVALUATION_FILE, RUN_FILE
+from backalley.console.errors import InvalidType
+from backalley.envs.core.engine.validation import whole
+from backalley.envs.core.files import durable
+from backalley.envs.core.files.reading import check_path, read_json
+from backalley.envs.core.game.catalogue import game_type
+from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.rules.options import OptionError, typed
+
+from ..config import config as config_rules
+from ..config.config import Config
+from ..config.phases import modules_of, register_missing
+from ..shared import checkpoint
+from .budget import Budget, TrainingError
+
+CONFIG_FILE, GIVEN_FILE = "config.yaml", "given.yaml"
+SEEDS_FILE = "seeds.json"
+"""In a folder of runs of several seeds."""
+LOG_FILE = "progress.csv"
+POLICY_FOLDER, PHASES_FOLDER, TENSORBOARD_FOLDER = "policy", "phases", "tensorboard"
+_FORMAT = 3
+_LEFT_OVER = RUN_FILE + durable.PARTIAL
+"""The only files that a kill during a run's first write leaves."""
+_NO_MATTER = {"run.phases", "run.seconds", "run.checkpoint_seconds", "run.log_every", "run.evaluation_deals"}
+_NO_MATTER |= {"run.curve_every", "run.curve_deals", "run.wandb"}
+"""Settings that weights do not depend on: a change during the run is recorded as if given at the beginning. Of the
+phases, the finished ones and the present one cannot change."""
+
+
+@dataclass
+class Change:
+    """Settings that were changed during the run, by `--resume FOLDER --set NAME=VALUE`."""
+
+    after: list[int]
+    """The decisions of each phase until then."""
+    settings: dict[str, Any]
+    """The new values, by dotted names."""
+
+    @classmethod
+    def from_json(cls, kept: Any) -> Change:
+        """From the values of `vars`. Raises TypeError."""
+        found = cls(**kept)
+        if not isinstance(found.settings, dict) or not found.after or not all(type(n) is int for n in found.after):
+            raise InvalidType(f"changes has {kept!r}")
+        return found
+
+
+@dataclass
+class Run:
+    """Everything that determines a run."""
+
+    folder: Path
+    game: Game
+    config: Config
+    given: dict[str, Any]
+    """The settings of the user's own file, section by section."""
+    given_file: str
+    """The path of that file; empty where there is none."""
+    overrides: dict[str, Any]
+    """Settings by dotted names, which override all others."""
+    seed: int
+    budget: Budget
+    device: str
+    precision: str = ""
+    stamp: dict[str, Any] = field(default_factory=dict)
+    begun: bool = False
+    """Whether there is, or was, a checkpoint on disk."""
+    changes: list[Change] = field(default_factory=list)
+    asked: dict[str, Any] = field(default_factory=dict)
+    """Settings that weights depend on, changed from here on."""
+    wandb_id: str = field(default_factory=lambda: secrets.token_hex(8))
+    """The run's id at Weights & Biases."""
+    words: str = ""
+    """What is changed, in words."""
+
+    def phase_folder(self, number: int) -> Path:
+        """The folder of a phase, by its number from 0."""
+        return self.folder / PHASES_FOLDER / f"{number + 1}-{self.config.run.phases.names[number]}"
+
+    @property
+    def phase_modules(self) -> list[str]:
+        """The modules of those kinds of phases from outside this package that its settings name."""
+        given = {*self.given, *(name.partition(".")[0] for name in self.overrides)}
+        return modules_of(given.union(self.config.run.phases.names))
+
+    def command(self, decisions: Sequence[int] = ()) -> str:
+        """Return the command that does this run again; with the `decisions` of its phases, or of its first ones, the
+        command that ends at exactly the same weights on the same machine. If settings were changed during the run it
+        has a part for each change, in a second folder."""
+        done = [count for count in decisions if count]
+        if not self.changes:
+            return self._begin_line(done)
+        folder = f"{self.folder}-again"
+        ends = [*(change.after for change in self.changes), done]
+        parts = [f"{self._begin_line([count for count in ends[0] if count])} {shlex.join(['--out', folder])}"]
+        names, modules = self.config.run.phases.names, _each("--phase-module", self.phase_modules)
+        for change, before, end in zip(self.changes, ends, ends[1:], strict=False):
+            settings = dict(change.settings)
+            if len(before) != (len(end) or len(names)):
+                settings["run.phases"] = names[: len(end) or len(names)]
+            words = ["backalley", "train", self.game.spec, "--resume", folder, *modules, *_sets(settings)]
+            parts.append(shlex.join([*words, *(Budget(decisions=tuple(end)) if end else self.budget).words()]))
+        return " && ".join(parts)
+
+    def _begin_line(self, decisions: Sequence[int]) -> str:
+        words = ["backalley", "train", self.game.spec, *self.game.option_words]
+        words += _each("--phase-module", self.phase_modules)
+        words += ["--config", self._config_file()] if self.given else []
+        phases, overrides = self.config.run.phases, dict(self.overrides)
+        if 0 < len(decisions) < len(phases):
+            overrides["run.phases"] = phases.names[: len(decisions)]
+        words += [*_sets(overrides), "--seed", str(self.seed)]
+        words += (Budget(decisions=tuple(decisions)) if decisions else self.budget).words()
+        if self.device != "cpu":
+            words += ["--device", self.device]
+        return shlex.join(words)
+
+    def _config_file(self) -> str:
+        """The file given, if its contents are unchanged; else the copy of it."""
+        with suppress(config_rules.ConfigError):
+            if self.given_file and config_rules.read(Path(self.given_file)) == self.given:
+                return self.given_file
+        return str(self.folder / GIVEN_FILE)
+
+    def resume_command(self) -> str:
+        """Return the command that resumes this run."""
+        return shlex.join(["backalley", "train", self.game.spec, "--resume", str(self.folder)])
+
+    def evaluation_command(self) -> str:
+        """Return the command that plays the final policy against the game's best bot."""
+        words = ["backalley", "evaluate", self.game.spec, str(self.folder), "bot"]
+        return shlex.join([*words, *self.game.option_words])
+
+    def reached(self, each: Sequence[int]) -> None:
+        """Record the requested settings as a change after the present decisions of `each` phase. Later changes, before
+        a checkpoint that is lost by now, hold from here on."""
+        self.changes += [Change(list(each), self.asked)] if self.asked else []
+        self.asked = {}
+        for change in self.changes:
+            if sum(change.after) >= sum(each):
+                change.after = list(each)
+
+    def write(self) -> None:
+        """Write the run. Raises OSError."""
+        facts = {
+            "format": _FORMAT,
+            "begun": self.begun,
+            "game": self.game.name,
+            "game_version": self.game.version,
+            "found_by": self.game.spec,
+            "options": self.game.changed_options,
+            "config_file": self.given_file,
+            "given": self.given,
+            "overrides": self.overrides,
+            "phase_modules": self.phase_modules,
+            "config": self.config.as_dict(),
+            "wandb_id": self.wandb_id,
+            "changes": [vars(change) for change in self.changes],
+            "seed": self.seed,
+            "seconds": self.budget.seconds,
+            "decisions": self.budget.decisions,
+            "processor_seconds": self.budget.processor_seconds,
+            "device": self.device,
+            "precision": self.precision,
+            "command": self.command(),
+            **self.stamp,
+        }
+        head = f"Hyperparameters of this run, to read; {RUN_FILE} is what counts, and --resume --set changes it."
+        copies = {CONFIG_FILE: config_rules.as_yaml(self.config.as_dict(), head)}
+        if self.given:
+            copies[GIVEN_FILE] = config_rules.as_yaml(
+                self.given, f"What --config gave; {CONFIG_FILE} has all settings."
+            )
+        for name, text in copies.items():  # a copy that a kill leaves behind may be missing, but not another run's
+            if (self.folder / name).is_file() and (self.folder / name).read_bytes() != text:
+                (self.folder / name).unlink()
+        results.write(self.folder / RUN_FILE, facts)
+        for name, text in copies.items():
+            durable.write_file(self.folder / name, text)
+
+    def clear(self) -> None:
+        """Delete everything that the run produced, its checkpoints first: a half-cleared run is not resumed. Raises
+        OSError."""
+        for name in (checkpoint.FOLDER, PHASES_FOLDER, POLICY_FOLDER, TENSORBOARD_FOLDER):
+            if (self.folder / name).exists():
+                shutil.rmtree(self.folder / name)
+        for name in (LOG_FILE, CURVE_FILE, CURVE_JSON, EVALUATION_FILE):
+            (self.folder / name).unlink(missing_ok=True)
+
+    def forget(self) -> None:
+        """Delete a run that could not begin. Raises OSError."""
+        self.clear()
+        for name in (CONFIG_FILE, GIVEN_FILE, RUN_FILE):
+            (self.folder / name).unlink(missing_ok=True)
+
+
+def _sets(settings: Mapping[str, Any]) -> list[str]:
+    """Settings as options of the command line."""
+    return _each("--set", (f"{name}={typed(value)}" for name, value in settings.items()))
+
+
+def _each(option: str, values: Iterable[str]) -> list[str]:
+    return [word for value in values for word in (option, value)]
+
+
+# Beginning and reopening a run ----------------------------------------------------------------------------------------
+
+
+def begin(
+    game: Game,
+    *,
+    out: str | Path | None,
+    config: str | Path | None,
+    overrides: Mapping[str, Any] | None,
+    seed: int | None,
+    budget: Budget,
+    device: str,
+) -> Run:
+    """Return a new run; nothing is written yet. Raises TrainingError or ConfigError."""
+    seed = _seed(0 if seed is None else seed)
+    if overrides is not None and not isinstance(overrides, Mapping):
+        raise TrainingError(f"config_overrides is {overrides!r}; it takes settings by name: {{'ppo.epochs': 2}}.")
+    given_file = "" if config is None else str(path_of("config", config))
+    given = config_rules.read(Path(given_file)) if given_file else {}
+    settings = config_rules.load(game, given, overrides)
+    if budget == Budget():
+        budget = Budget(seconds=settings.run.seconds)
+    budget.check(settings.run.phases)
+    new = Path("runs") / f"{game.name}-{seed}-{datetime.now():%Y%m%d-%H%M%S}"
+    folder = new if out is None else path_of("out", out)
+    if folder.exists() and (not folder.is_dir() or any(path.name != _LEFT_OVER for path in folder.iterdir())):
+        hint = f"; go on with the run there by --resume {folder}" if (folder / RUN_FILE).is_file() else ""
+        raise TrainingError(f"{folder} is not an empty folder; name another one with --out{hint}.")
+    return Run(folder, game, settings, given, given_file, dict(overrides or {}), seed, budget, _device(device))
+
+
+def reopen(
+    folder: Path,
+    named: str | Game | GameType | None,
+    budget: Budget,
+    *,
+    restart: bool,
+    overrides: Mapping[str, Any] | None = None,
+) -> Run:
+    """Return the run in `folder`, with another budget if one is given and other settings by `overrides`; with
+    `restart`, without what it produced. A run interrupted before it began is not `begun`.
+
+    Raises TrainingError or ConfigError.
+    """
+    facts = _read(folder)
+    game = _game_of(folder, facts, named)
+    register_missing(facts.get("phase_modules", []))
+    if budget == Budget():
+        budget = _budget(facts)
+    begun = facts.get("begun", True)
+    if begun and not restart and not checkpoint.found(folder):
+        raise TrainingError(
+            f"The run in {folder} has no {checkpoint.FOLDER} any more, so it cannot be resumed. --restart "
+            "begins it anew in that folder, and its policy and log are lost."
+        )
+    kept = facts.get("config") or config_rules.read(folder / CONFIG_FILE)  # runs of former versions have it there alone
+    former = config_rules.parse(kept, str(folder / (RUN_FILE if "config" in facts else CONFIG_FILE)))
+    settings = config_rules.changed(game, former, overrides) if overrides else former
+    budget.check(settings.run.phases)
+    given = _given(folder, facts)
+    run = Run(
+        folder, game, settings, given, facts["config_file"], facts["overrides"], facts["seed"], budget, facts["device"]
+    )
+    run.begun, run.wandb_id = begun, facts.get("wandb_id", run.wandb_id)
+    run.changes = [Change.from_json(kept) for kept in facts.get("changes", [])]
+    _refuse_edited(run, former, restart)
+    differing = config_rules.differences(former, settings)
+    run.words = "; ".join(f"{name} is {_said(now)} instead of {_said(before)}" for name, before, now in differing)
+    anew = restart or not begun
+    if anew:  # what was changed on the way is so from the beginning
+        for change in run.changes:
+            run.overrides |= change.settings
+        run.changes = []
+    else:
+        stamped = ("version", "commit", "sources", "date", "machine", "torch")
+        run.stamp = {name: facts[name] for name in stamped if name in facts}
+        run.precision = facts["precision"]
+    for name, _, now in differing:
+        (run.overrides if anew or name in _NO_MATTER else run.asked)[name] = now
+    return run
+
+
+def _given(folder: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The contents of `--config` when the run began. Raises TrainingError where its copy was edited."""
+    path = folder / GIVEN_FILE
+    copied = config_rules.read(path) if path.is_file() else {}
+    given: dict[str, Any] = facts.get("given", copied)
+    if copied and copied != given:
+        raise TrainingError(
+            f"{path} was changed since the run began, and is a copy of what --config gave then; put it back, or delete "
+            "it, and it is written anew. A setting is changed by --set NAME=VALUE."
+        )
+    return given
+
+
+def _refuse_edited(run: Run, former: Config, restart: bool) -> None:
+    """Raise TrainingError where `config.yaml` has neither the run's settings nor the requested ones."""
+    path = run.folder / CONFIG_FILE
+    if not path.is_file():
+        return
+    says = config_rules.parse(config_rules.read(path), str(path))
+    wanted = {name for name, _, _ in config_rules.differences(run.config, says)}
+    edited = [(name, before, now) for name, before, now in config_rules.differences(former, says) if name in wanted]
+    if edited:
+        told = "; ".join(f"{name} is {_said(now)}, and the run has {_said(before)}" for name, before, now in edited)
+        line = f"{run.resume_command()}{' --restart' * restart} "
+        line += shlex.join(_sets({name: now for name, _, now in edited if now is not None}))
+        raise TrainingError(
+            f"{path} was changed since the run began, which would give other weights than its log and its line say: "
+            f"{told}. Put it back, or delete it, and it is written anew; or go on with what it says: {line}"
+        )
+
+
+def _said(value: Any) -> str:
+    return "nothing" if value is None else typed(value)
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    """The contents of `run.json`. Raises TrainingError."""
+    path = folder / RUN_FILE
+    if not path.is_file() and (folder / SEEDS_FILE).is_file():
+        raise TrainingError(
+            f"{folder} holds runs of several seeds; name one of them, or go on with all by the command."
+        )
+    if not path.is_file():
+        raise TrainingError(
+            f"There is no run in {folder}: it has no {RUN_FILE}. (A run killed before it began has none: begin anew.)"
+        )
+    kinds = {"game": str, "game_version": int, "found_by": str, "options": dict, "config_file": str}
+    kinds |= {"overrides": dict, "seed": int, "device": str, "precision": str}
+    lately: dict[str, type] = {
+        "phase_modules": list,
+        "begun": bool,
+        "config": dict,
+        "given": dict,
+        "changes": list,
+        "wandb_id": str,
+    }
+    try:
+        facts = read_json(path)
+        if facts["format"] != _FORMAT:
+            raise TrainingError(
+                f"{path} is of format {facts['format']!r}; this version of Back Alley reads format {_FORMAT}."
+            )
+        wrong = [name for name, kind in kinds.items() if not isinstance(facts[name], kind)]
+        wrong += [name for name, kind in lately.items() if name in facts and not isinstance(facts[name], kind)]
+        if wrong:
+            raise InvalidType(f"{wrong[0]} is {facts[wrong[0]]!r}")
+        _seed(facts["seed"])
+        _budget(facts).progress(0, 0)
+        for kept in facts.get("changes", []):
+            Change.from_json(kept)
+    except OSError as error:
+        raise TrainingError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        if isinstance(error, TrainingError) and "is of format" in str(error):
+            raise
+        raise TrainingError(f"{path} is damaged, or no file of this trainer: {str(error).rstrip('.')}.") from None
+    found: dict[str, Any] = facts
+    return found
+
+
+def _budget(facts: Mapping[str, Any]) -> Budget:
+    """The budget in `run.json`."""
+    return Budget(facts["seconds"], facts["decisions"], facts.get("processor_seconds"))
+
+
+def _game_of(folder: Path, facts: Mapping[str, Any], named: str | Game | GameType | None) -> Game:
+    """The game that a run learns, under its options; `named` may name it, too. Raises TrainingError."""
+    name, version = facts["game"], facts["game_version"]
+    if named is None or named in (name, f"{name}-v{version}"):
+        found = game_type(facts["found_by"])
+    elif isinstance(named, (Game, GameType)):
+        found = named.type if isinstance(named, Game) else named
+    else:
+        found = game_type(named)
+    if found.name != name:
+        raise TrainingError(f"The run in {folder} learns {name}, not {found.name}; leave the game out.")
+    if found.version != version:
+        raise TrainingError(
+            f"The run in {folder} learns {name}-v{version}, and the rules here are {found.id}; begin a new run."
+        )
+    try:
+        game = found.bind(facts["options"])
+    except OptionError as error:
+        raise TrainingError(f"The run in {folder} plays under options that are none here: {error}") from None
+    if isinstance(named, Game) and named.changed_options and named != game:
+        raise TrainingError(
+            f"A resumed run keeps its options and settings, and the one in {folder} learns {game!r}; leave the options "
+            "out, or begin a new run."
+        )
+    return game
+
+
+# Arguments ------------------------------------------------------------------------------------------------------------
+
+
+def path_of(what: str, given: Any) -> Path:
+    """A path from a string or a Path. Raises TrainingError."""
+    if not isinstance(given, (str, os.PathLike)) or not os.fspath(given):
+        raise TrainingError(f"{what} is {given!r}; it takes a path.")
+    path = Path(os.fsdecode(given))
+    try:
+        check_path(path)
+    except OSError:
+        raise TrainingError(f"{what} is {given!r}, and no file can have such a name.") from None
+    return path
+
+
+def _seed(given: Any) -> int:
+    seed = whole(given)
+    if seed is None or not 0 <= seed < 2**32:
+        raise TrainingError(f"The seed is {given!r}; it must be a whole number of 0..{2**32 - 1}.")
+    return seed
+
+
+def _device(wanted: Any) -> str:
+    if isinstance(wanted, str) and wanted == "auto":
+        return "cpu"
+    try:
+        device = torch.device(wanted)
+    except (RuntimeError, TypeError, ValueError):
+        raise TrainingError(f"device is {wanted!r}; it takes auto, cpu, cuda or cuda:N.") from None
+    if device.type not in ("cpu", "cuda"):
+        raise TrainingError(f"device is {wanted!r}; it takes auto, cpu, cuda or cuda:N.")
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise TrainingError(
+            f"device is {wanted!r}, but torch finds no GPU here; leave --device out to train on the processor."
+        )
+    return str(device)
+
+
+# Errors ---------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def sentences(run: Run) -> Iterator[None]:
+    """Turn errors of the disk into a TrainingError."""
+    try:
+        yield
+    except OSError as error:
+        named = f" ({error.filename})" if error.filename else ""
+        why = f"{error.strerror or error}{named}"
+        if not run.begun:
+            raise TrainingError(
+                f"No run can begin in {run.folder}: {why}. Make room or put it right, or name another folder with "
+                "--out."
+            ) from error
+        raise TrainingError(
+            f"The run in {run.folder} could not be written on: {why}. Its last checkpoint is as it was; make room or "
+            f"put it right, then: {run.resume_command()}"
+        ) from error

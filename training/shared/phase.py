@@ -1,0 +1,163 @@
+"""The interface of a phase: it learns a policy step by step, from the run's present policy.
+
+`train.py` runs the phases of `run.phases`. A new kind is a module with a class that defines the abstract methods here,
+its settings, and `PHASE = PhaseKind(name, settings, class)`; `register_phase` (`phases.py`) lets runs name it.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from backalley.agents.base.agent import Agent
+from backalley.agents.policies.network import BFLOAT16, FLOAT32, best_precision
+from backalley.benchmarks.matches.seeding import Space, sequence
+from backalley.cluster.work import HERE, Spread
+from backalley.console.errors import MissingMethod
+from backalley.envs.core.game.game import Game
+
+from ..config.config import Config, Precision
+from .checkpoint import Arrays
+
+_PRECISIONS = {Precision.FLOAT32: FLOAT32, Precision.BFLOAT16: BFLOAT16}
+
+
+class Phase(abc.ABC):
+    """One phase in memory. Between two steps, `arrays()` and `facts()` hold everything that the next step depends on,
+    and nothing depends on the budget: so a run can be stopped anywhere and continued, to the same bits.
+    """
+
+    hands_out: ClassVar[bool] = False
+    """Whether it lets `spread` do part of its work."""
+    spread: Spread = HERE
+    """Who does work that can be done elsewhere: this process, or a cluster."""
+    long_steps: ClassVar[bool] = False
+    """Whether a step takes seconds; if so, each has a line in the log."""
+
+    def __init__(
+        self,
+        game: Game,
+        config: Config,
+        *,
+        seed: int,
+        folder: Path,
+        device: str = "cpu",
+        precision: str = "",
+        number: int = 0,
+        before: Path | None = None,
+    ) -> None:
+        """`game` is the one to be played, `seed` the run's, `number` the phase's place in the list from 0.
+
+        `folder` is the phase's own, for files besides its checkpoints; it need not exist. `before` is the folder of the
+        previous policy, None in the first phase. `precision` overrides the config: a resumed run keeps the precision it
+        began with.
+        """
+        self.game, self.config, self.seed, self.folder = game, config, seed, folder
+        self.number, self.before = number, before
+        self.device = torch.device(device)
+        self.precision = precision or _PRECISIONS.get(config.network.precision) or best_precision(self.device)
+        self.decisions = 0
+        """Decisions made on tables so far, which every step adds to."""
+        self.samples = 0
+        """Decisions learned from so far."""
+        self.seconds = self.processor_seconds = 0.0
+        """Time spent in `step` so far, by the clock and as processor time; the training loop keeps them."""
+
+    @classmethod  # noqa: B027
+    def check(cls, game: Game, config: Config) -> None:
+        """Raise ConfigError where the game or the settings do not allow this kind of phase: called before a run begins,
+        for all of its phases."""
+
+    def seeds(self) -> np.random.SeedSequence:
+        """Return the seeds of all randomness in this phase, different in each phase of each run."""
+        return sequence(Space.TRAINING, self.seed, self.number)
+
+    # Learning ---------------------------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def begin(self) -> None:
+        """Begin to learn. Called once, unless `restore` is called; what either needs of `before` is read there or
+        earlier."""
+
+    @abc.abstractmethod
+    def step(self) -> None:
+        """Play and learn for a few seconds at most: a run is stopped between two steps. Raises OSError."""
+
+    @abc.abstractmethod
+    def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
+        """Write the current policy; `made` is added to what its file says of how it was made. Never changes what is
+        learned. Raises OSError."""
+
+    def about(self, algorithm: str) -> dict[str, Any]:
+        """Return what the file of every policy says of how it was made."""
+        return {
+            "seed": self.seed,
+            "decisions": self.decisions,
+            "samples": self.samples,
+            "seconds": round(self.seconds, 1),
+            "algorithm": algorithm,
+            "objective": self.config.run.objective.name.lower(),
+            "config": self.config.as_dict(),
+        }
+
+    @property
+    def decisions_in_short(self) -> str:
+        """The decisions for a policy's name: `12k`, `3.4M`."""
+        count = self.decisions
+        return f"{count / 1e6:.1f}M" if count >= 1e6 else f"{count // 1000}k"
+
+    # The previous policy ----------------------------------------------------------------------------------------------
+
+    def policy_before(self) -> Agent | None:
+        """Return the agent that the phase starts from, if any: as a run's first phase, its policy then has to beat this
+        agent in the gate. None for a phase that learns from random weights."""
+        return None
+
+    def save_before(self, folder: Path, made: Mapping[str, Any]) -> None:
+        """Write the policy that plays as `policy_before()` does: it is kept if nothing better was learned. Only called
+        for a phase that has one. Raises OSError."""
+        raise MissingMethod(f"{type(self).__name__} begins from nobody's play.")
+
+    # Log --------------------------------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def summary(self) -> str:
+        """Return progress in a few words separated by commas, the most important first: decisions and speed, then
+        scores."""
+
+    @abc.abstractmethod
+    def log_values(self) -> dict[str, float]:
+        """Return values for a line of the log, by names such as `rollout/episodes`, counted since the last call."""
+
+    def closing_words(self) -> list[str]:
+        """Return sentences for below the final table, such as the share of decisions where the policy departs from a
+        bot."""
+        return []
+
+    def counts(self) -> dict[str, int]:
+        """Return what was done so far, by name; `backalley dev throughput` measures how much of it a second."""
+        return {"decisions": self.decisions, "samples": self.samples}
+
+    def close(self) -> None:  # noqa: B027
+        """Release threads, when the phase is over."""
+
+    # Checkpoints ------------------------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def arrays(self) -> Arrays:
+        """Return the arrays of a checkpoint, by name."""
+
+    @abc.abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """Return the rest of it, including `decisions` and `samples`, as JSON can hold it; equal where the next step is
+        equal, so no times."""
+
+    @abc.abstractmethod
+    def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        """Continue from what `arrays` and `facts` returned. Where they do not fit it may raise KeyError, TypeError,
+        ValueError, RuntimeError or OverflowError, from which the caller makes a message."""
