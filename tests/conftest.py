@@ -11,9 +11,16 @@ import pytest
 os.environ.setdefault("BACKALLEY_COMPILE", "now")
 
 from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game import catalogue
 from tests.uncompiled import Beside
 
 BESIDE = pytest.StashKey[Beside]()
+
+
+@pytest.fixture(autouse=True)
+def _own_registrations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Games that a test registers are gone after it."""
+    monkeypatch.setattr(catalogue, "_registered", dict(catalogue._registered))
 
 
 @pytest.fixture(scope="session")
