@@ -11,7 +11,7 @@ Rows, seats and actions are validated here, once; compiled code trusts them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,11 @@ from ..engine.reset_options import read_reset_options
 from ..engine.workers import Workers, threads_of
 from ..game.game import Game
 from .delayed_rewards import Booking, DelayedRewards
-from .row_checks import RowChecks
+from .row_copies import RowCopies
 from .search_steps import search_kernels
 from .spaces import BatchSpaces
 from .states import States, redrawn, states_of
+from .time_step import TimeStep
 
 _ROWS_PER_THREAD = 256
 """Threads are used only for at least this many rows."""
@@ -37,29 +38,7 @@ _DECISIONS_AT_ONCE = 2**18
 """Decisions of `play_random` in one call of compiled code, which Ctrl-C cannot interrupt."""
 
 
-class TimeStep(NamedTuple):
-    """The present data of B tables. The next step overwrites the arrays: copy what you keep. Writing to them changes
-    nothing else: the batch has its own copies of legal actions and turns.
-
-    Where a table's episode has just ended, `reward`, `terminated` and `truncated` belong to that episode, and
-    `observation`, `action_mask` and `seat` already to the next one.
-    """
-
-    observation: npt.NDArray[Any]
-    """[B, O] what the seat to act may know."""
-    action_mask: npt.NDArray[np.int8]
-    """[B, A] 1 for each legal action."""
-    seat: npt.NDArray[np.int8]
-    """[B] the seat to act."""
-    reward: npt.NDArray[np.float32]
-    """[B, N] what every seat gained by the latest action."""
-    terminated: npt.NDArray[np.bool_]
-    """[B] the latest action ended the game."""
-    truncated: npt.NDArray[np.bool_]
-    """[B] the latest action was the last that an episode may have."""
-
-
-class BatchEnv(RowChecks, BatchSpaces):
+class BatchEnv(RowCopies, BatchSpaces):
     """B tables of one game. Row i with seed `s + i` plays exactly as the AEC environment with seed `s + i`, for any
     `num_threads`.
 
@@ -404,33 +383,6 @@ class BatchEnv(RowChecks, BatchSpaces):
         if self._booking is not None:
             self._booking.forget(mine)
         self._dealt[mine] = True
-        return self.time_step
-
-    @one_thread
-    def copy_rows(self, source: npt.ArrayLike, target: npt.ArrayLike) -> TimeStep:
-        """Make table `target[k]` a copy of table `source[k]` as it was before the call: state, random stream, count of
-        decisions, and all that it shows. With equal actions both continue alike; `seed` gives a copy another stream. A
-        finished table's copy is finished.
-
-        A table may be named more than once in `source`. Raises TypeError or ValueError for invalid rows and for a
-        repeated target, RuntimeError for a source that has not been dealt.
-        """
-        which, mine = self._rows(source), self._rows_once(target)
-        if len(which) != len(mine):
-            raise InvalidValue(f"{len(which)} rows were given to copy to {len(mine)}; give a target for each source.")
-        self._check_dealt(which)
-        batch, stacked = self.engine.batch, self.engine.stacked
-        for name in set(batch._fields) - {"state", "observation"}:  # which `raw` and `flat` hold
-            getattr(batch, name)[mine] = getattr(batch, name)[which]
-        self._choices[mine] = self._choices[which]
-        packs = {row: list(stacked[of]) for of, row in zip(which.tolist(), mine.tolist(), strict=True) if of in stacked}
-        for row in mine.tolist() if stacked else ():
-            stacked.pop(row, None)
-        stacked.update(packs)
-        if self._booking is not None:
-            self._booking.copy(which, mine)
-        self._dealt[mine] = True
-        self._hand_out(mine)
         return self.time_step
 
     def actions(self, given: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
