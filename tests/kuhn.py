@@ -15,6 +15,7 @@ from backalley.envs.core.compile.interfaces import CHANCE, OVER, Kernels
 from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.game.game import GameType
 from backalley.envs.core.rules import rng
+from backalley.envs.core.rules.events import OWN, Events, Kind, Log, tell
 from backalley.envs.core.rules.options import option
 from backalley.envs.core.rules.record import field
 from backalley.envs.core.rules.table import Table, laid_out, pile, place
@@ -102,6 +103,23 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     state.rest = low if coin else high
 
 
+DEALT = OWN
+
+
+@kernel
+def tell_deal(options: Options, state: State, log: Log) -> None:
+    for seat in range(2):
+        tell(log, seat, DEALT, seat, int(state.card[seat]))
+
+
+EVENTS = Events(
+    (Kind("dealt", "The card of the reader.", "card"),),
+    deal=tell_deal,
+    most=lambda options: 3,
+    length=lambda options: 4,
+)
+
+
 def table(options: Options, state: Any, seat: int | None) -> Table:
     hands = [pile([str(card)], shown=seat in (None, who)) for who, card in enumerate(state.card.tolist())]
     bets = " ".join(".pb"[bet] for bet in state.bets[: state.played].tolist())
@@ -126,6 +144,8 @@ GAME = GameType(
     action_str=lambda options, action: ("pass", "bet")[action],
     table=table,
     piles=piles,
+    events=EVENTS,
+    private=("card",),
     deck_size=lambda options: 3,
     reward_range=lambda options: (-2.0, 2.0),
     zero_sum=lambda options: True,

@@ -23,6 +23,7 @@ from tests.high_card import GAME as HIGH_CARD
 from tests.kuhn import BET
 from tests.kuhn import GAME as KUHN
 
+WITH_EVENTS = [KUHN.bind(), *(game for game in GAMES if game.type.events is not None)]
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 
 
@@ -37,7 +38,7 @@ def at_random(state: GameState, random: np.random.Generator) -> int:
 def all_of(state: GameState) -> tuple[Any, ...]:
     """Everything that a state says."""
     said = (state.seat, state.decisions, state.returns(), state.rewards(), state.legal_actions())
-    return *said, state.__reduce__()[1][2]
+    return *said, state.__reduce__()[1][-1]
 
 
 Plays = Callable[[GameState], dict[int, float]]
@@ -172,6 +173,61 @@ def test_a_determinized_state_shows_its_seat_the_same_and_depends_on_nothing_els
     assert len(futures) > 1
 
 
+@pytest.mark.parametrize("game", WITH_EVENTS, ids=lambda game: game.name)
+def test_the_history_is_that_of_the_environment_whoever_deals(game: Game) -> None:
+    env, random = game.make(events=True), np.random.default_rng(6)
+    env.reset(seed=11)
+    state, dealt = game.new_state(11, events=True), game.new_state(explicit_chance=True, events=True)
+    dealt.draw_chance(int(rng.stream_of(11)))
+    assert not game.new_state(explicit_chance=True, events=True).events(0).size
+    for step in range(60):
+        for seat, agent in enumerate(env.possible_agents):
+            for one in (state, dealt) if env.engine.batch.decisions[0] == 0 else (state,):
+                assert np.array_equal(one.events(seat), env.events(agent))
+                assert np.array_equal(one.events(seat, since="deal"), env.events(agent, since="deal"))
+                assert one.information_state_string(seat) == env.information_state_string(agent)
+                assert np.array_equal(one.information_state_tensor(seat), env.information_state_tensor(agent))
+        if state.is_over:
+            break
+        if step % 5 == 0:
+            state = pickle.loads(pickle.dumps(state))
+        action, twin = at_random(state, random), state.clone()
+        env.step(action)
+        state.apply(action)
+        twin.apply(action)
+        assert all_of(twin) == all_of(state)
+
+
+@pytest.mark.parametrize("game", WITH_EVENTS, ids=lambda game: game.name)
+def test_a_determinized_state_keeps_of_the_history_what_its_seat_was_told(game: Game) -> None:
+    random, state = np.random.default_rng(7), game.new_state(seed=12, events=True)
+    for _ in range(12):
+        if state.is_over:
+            break
+        seat = state.seat
+        others = [other for other in range(game.num_seats) if other != seat]
+        one, two = state.determinize(seat, 1), state.determinize(seat, 2)
+        assert one.information_state_string(seat) == state.information_state_string(seat)
+        assert np.array_equal(one.information_state_tensor(seat), state.information_state_tensor(seat))
+        assert one._entries == two._entries, "what is kept depends on the seat's knowledge alone"
+        assert all_of(two.determinize(seat, 1)) == all_of(one)
+        for other in others:
+            assert one.information_state_string(other).splitlines()[-1].startswith("sees ")
+            assert np.array_equal(one.events(other, since="deal"), two.events(other, since="deal"))
+        state.apply(at_random(state, random))
+
+
+def test_a_state_without_events_has_no_history() -> None:
+    state = KUHN.bind().new_state(seed=1)
+    for call in (state.events, state.information_state_tensor, state.information_state_string):
+        with pytest.raises(RuntimeError, match=r"No events are kept here; make .* state with events=True"):
+            call(0)
+    with pytest.raises(RuntimeError, match="high_card declares no events"):
+        HIGH_CARD.bind().new_state(seed=1, events=True)
+    with pytest.raises(TypeError, match="events is 1; it takes True or False"):
+        KUHN.bind().new_state(seed=1, events=1)  # type: ignore[arg-type]
+
+
 def test_a_state_goes_into_a_batch() -> None:
     state = backalley.game("missouri_city").new_state(seed=1)
     batch = backalley.BatchEnv.from_states(state.states(), seed=0)
@@ -244,12 +300,12 @@ def test_bad_input_is_refused_in_a_sentence_before_anything_changed(game: Game) 
 
 
 def test_a_state_of_another_version_is_refused() -> None:
-    restored, (game, version, kept) = KUHN.bind().new_state(seed=1).__reduce__()
-    assert restored(game, version, kept).seat == 0
+    restored, (game, version, events, kept) = KUHN.bind().new_state(seed=1).__reduce__()
+    assert restored(game, version, events, kept).seat == 0
     with pytest.raises(ValueError, match="kept by version 1 of kuhn, and this is version 0"):
-        restored(game, version + 1, kept)
+        restored(game, version + 1, events, kept)
     with pytest.raises(ValueError, match="its State has other fields now"):
-        restored(game, version, {**kept, "_raw": kept["_raw"] + b"0"})
+        restored(game, version, events, {**kept, "_raw": kept["_raw"] + b"0"})
 
 
 def test_a_game_that_is_over_takes_no_action() -> None:

@@ -382,6 +382,27 @@ def test_saved_tables_keep_packs_that_are_yet_to_be_dealt_and_finished_episodes(
         kept._arrays["raw"][0, 0] = 1
 
 
+def test_saved_tables_keep_their_history_however_long_it_is() -> None:
+    """Whichever batch has memory for more events: it is as if all had been played there."""
+    short, long = (BatchEnv(KUHN.bind(), 2, seed=3, events=True, autoreset=False) for _ in range(2))
+    for batch in (short, long):
+        batch.reset()
+        on(batch, np.random.default_rng(1), 1)
+    long.engine.make_room(500)
+    told = [batch.events([0, 1]) for batch in (short, long)]
+    kept = [batch.save([1, 0]) for batch in (short, long)]
+    for target in (short, long):
+        for saved in kept:
+            target.restart([0, 1])
+            target.load([1, 0], saved)
+            assert all(np.array_equal(target.events([0, 1]).events, one.events) for one in told)
+            on(target, np.random.default_rng(2), 1)
+    plain = dealt(KUHN.bind(), 2)
+    plain.load(None, kept[0])  # a batch that keeps no events takes the rest
+    with pytest.raises(ValueError, match=r"lack what this batch keeps \(dealt, entries, filled\)"):
+        long.load(None, plain.save())
+
+
 def test_what_cannot_be_loaded_is_refused_before_anything_changed() -> None:
     batch = dealt(KUHN.bind(), 3)
     saved, before = batch.save(), shown(batch)

@@ -26,6 +26,7 @@ if not (_Path(__file__).parent / "envs").is_dir():
 
 from backalley.console.errors import BackAlleyError
 from backalley.envs.core.api.game_state import GameState
+from backalley.envs.core.api.histories import Told, event_str, events_str, state_fields
 from backalley.envs.core.api.registry import register_game, register_gymnasium, register_pettingzoo
 from backalley.envs.core.api.row_copies import Saved
 from backalley.envs.core.api.states import States
@@ -63,11 +64,14 @@ __all__ = [
     "Saved",
     "States",
     "TimeStep",
+    "Told",
     "UnknownGame",
     "__version__",
     "agent",
     "analyse",
     "evaluate",
+    "event_str",
+    "events_str",
     "game",
     "game_names",
     "game_type",
@@ -80,6 +84,7 @@ __all__ = [
     "register_gymnasium",
     "register_pettingzoo",
     "register_phase",
+    "state_fields",
     "tournament",
     "train",
 ]

@@ -6,6 +6,7 @@ The value is some hundred bytes: what is done with it is done on a table that al
 from __future__ import annotations
 
 import functools
+import hashlib
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -18,8 +19,11 @@ from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 from ..compile.interfaces import CHANCE, OVER
 from ..engine import validation
 from ..engine.engine import Engine, streams_of
+from ..engine.event_log import visible
 from ..game.game import Game
 from ..rules import rng
+from ..rules.events import HIDDEN_ACTION
+from .histories import Told, information_tensors, information_words, read_events
 from .states import States, frozen
 
 _FUTURE = 0x667574757265
@@ -29,8 +33,8 @@ _FUTURE = 0x667574757265
 class Table:
     """The table on which the states of one game are played; whoever uses it holds its lock."""
 
-    def __init__(self, game: Game) -> None:
-        self.engine = Engine(game, 1)
+    def __init__(self, game: Game, events: bool) -> None:
+        self.engine = Engine(game, 1, history=events)
         self.batch, self.lock = self.engine.batch, threading.Lock()
         self.deck = self.engine.fresh_deck()
         self.raw, self.mask = self.batch.raw.data.cast("B"), self.batch.mask.data.cast("B")
@@ -41,9 +45,9 @@ class Table:
 
 
 @functools.lru_cache(maxsize=128)
-def table_of(game: Game) -> Table:
-    """The table of a game."""
-    return Table(game)
+def table_of(game: Game, events: bool) -> Table:
+    """The table of a game, with or without a history."""
+    return Table(game, events)
 
 
 class GameState:
@@ -59,12 +63,13 @@ class GameState:
     By default chance is drawn from the seed as everywhere: with equal actions it is played as by the AEC environment
     after `reset(seed)`. With `explicit_chance` the state stops wherever chance decides: first, where there are several,
     at the start outcome, then at each card of a deal; `chance_outcomes` says what may come, and `apply` or
-    `draw_chance` takes one. It can be copied and pickled; it is small, and any number can be kept.
+    `draw_chance` takes one. With `events` it keeps the history of the episode. It can be copied and pickled; it is
+    small, and any number can be kept.
     """
 
     __slots__ = (
-        "_decisions", "_explicit", "_mask", "_named", "_raw", "_returns", "_rewards", "_seat", "_started", "_stream",
-        "_table", "game",
+        "_dealt", "_decisions", "_entries", "_explicit", "_knower", "_mask", "_named", "_raw", "_returns", "_rewards",
+        "_seat", "_started", "_stream", "_table", "game",
     )  # fmt: skip
     game: Game
     """The game under its options."""
@@ -83,6 +88,12 @@ class GameState:
     """Whether the start outcome is decided."""
     _named: tuple[int, ...]
     """The cards of the present deal so far."""
+    _entries: bytes
+    """The events so far, int16 [n, 4], as in `History`; empty where none are kept."""
+    _dealt: int
+    """How many there were before the latest deal."""
+    _knower: int | None
+    """In a determinized state, the seat whose history it is: the private past of the others is not known there."""
 
     def __init__(self) -> None:
         raise InvalidType("A GameState is not made by hand: call new_state() of a game.")
@@ -168,6 +179,37 @@ class GameState:
         with self._table.lock:
             shown: npt.NDArray[Any] = self._table.engine.observe(rows, np.array([which]), states)[0]
         return shown
+
+    def events(self, seat: int, *, since: str = "episode") -> npt.NDArray[np.int16]:
+        """The history as a seat may know it [T, 3], since the episode began or since its latest deal (`since="deal"`);
+        `backalley.events_str` says it in words. Raises TypeError or ValueError for an invalid seat or `since`,
+        RuntimeError for a state made without `events=True`."""
+        told: npt.NDArray[np.int16] = self._told(self._checked_seat(seat), since).events[0]
+        return told
+
+    def information_state_tensor(self, seat: int) -> npt.NDArray[np.float32]:
+        """All that a seat knows, with perfect recall, as a tensor of fixed length [I]: its observation, the number of
+        its events, and its events. Raises as `events` does."""
+        which = self._checked_seat(seat)
+        tensor: npt.NDArray[np.float32] = information_tensors(
+            self.game, self.observation(which)[None], self._told(which)
+        )[0]
+        return tensor
+
+    def information_state_string(self, seat: int) -> str:
+        """That in words; two histories of a seat have the same string if and only if it cannot tell one from the other.
+        In a determinized state the private past of other seats is not known, and a digest of their observation stands
+        in for it. Raises as `events` does."""
+        which = self._checked_seat(seat)
+        words = information_words(self.game, which, self._told(which))
+        if self._knower in (None, which):
+            return words
+        return f"{words}\nsees {hashlib.sha256(self.observation(which).tobytes()).hexdigest()[:16]}"
+
+    def _told(self, seat: int, since: str = "episode") -> Told:
+        with self._table.lock:
+            self._put_events()
+            return read_events(self._table.engine, np.zeros(1, np.int64), np.array([seat]), since)
 
     def table_str(self, seat: int | None = None) -> str:
         """The table as text, as a seat may see it; None shows everything. Empty where chance decides."""
@@ -280,17 +322,38 @@ class GameState:
         batch = self._table.batch
         self._table.raw[:] = self._raw
         batch.stream[0], batch.decisions[0] = self._stream, self._decisions
+        if self._table.engine.history is not None:
+            self._put_events()
+
+    def _put_events(self) -> None:
+        """Put the history on the table, with room for another action's."""
+        engine, entries = self._table.engine, np.frombuffer(self._entries, np.int16).reshape(-1, 4)
+        if engine.history is not None:
+            engine.history.filled[0] = 0
+            engine.make_room(len(entries))
+            engine.history.entries[0, : len(entries)] = entries
+            engine.history.filled[0], engine.history.dealt[0] = len(entries), self._dealt
+
+    def _take_events(self) -> None:
+        """Take the history from the table."""
+        history = self._table.engine.history
+        if history is not None:
+            self._table.engine.make_room()  # which raises where an action wrote more than the game declares
+            self._entries = history.entries[0, : history.filled[0]].tobytes()
+            self._dealt = history.dealt.item(0)
 
     def _take(self) -> None:
         """Take from the table what it shows."""
         batch = self._table.batch
         self._raw, self._mask, self._seat = bytes(self._table.raw), bytes(self._table.mask), batch.seat.item(0)
         self._stream, self._decisions = batch.stream.item(0), batch.decisions.item(0)
+        self._take_events()
 
     def _wait(self) -> None:
         """Take the table as it is, for chance to decide."""
         self._raw, self._mask, self._seat = bytes(self._table.raw), self._table.no_mask, CHANCE
         self._decisions = self._table.batch.decisions.item(0)
+        self._take_events()
 
     def _finish(self) -> None:
         """End an action or a deal, up to the next decision, and take what the table shows."""
@@ -332,13 +395,15 @@ class GameState:
         with self._table.lock, np.errstate(over="ignore"):
             self._table.engine.determinize(records, np.array([which]), number)
             made._stream = int(rng.fork(number[0], _FUTURE))
-        made._raw = records.tobytes()
+        made._raw, made._knower = records.tobytes(), which
+        made._entries = _known(self._entries, which)
+        made._dealt = len(_known(self._entries[: 8 * self._dealt], which)) // 8
         made._returns = made._rewards = (0.0,) * self.game.num_seats
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         kept = {name: getattr(self, name) for name in GameState.__slots__ if name not in ("game", "_table")}
-        return _restored, (self.game, self.game.version, kept)
+        return _restored, (self.game, self.game.version, self._table.engine.history is not None, kept)
 
     def __repr__(self) -> str:
         if self._seat == OVER:
@@ -378,19 +443,29 @@ class GameState:
         return number
 
 
-def new_state(game: Game, seed: int | None = None, explicit_chance: bool = False) -> GameState:
+def _known(entries: bytes, seat: int) -> bytes:
+    """Those of the entries of a history that a seat knows: what it was told, and what others were told of its own
+    actions."""
+    every = np.frombuffer(entries, np.int16).reshape(-1, 4)
+    known = [visible(int(to), seat) or (kind == HIDDEN_ACTION and who == seat) for to, kind, who, _ in every.tolist()]
+    return every[np.array(known, np.bool_)].tobytes()
+
+
+def new_state(game: Game, seed: int | None, explicit_chance: bool, events: bool) -> GameState:
     """Return the beginning of an episode: after the deal, or with explicit chance before it (`Game.new_state`)."""
-    if not isinstance(explicit_chance, (bool, np.bool_)):
-        raise InvalidType(f"explicit_chance is {explicit_chance!r}; it takes True or False.")
+    for name, given in (("explicit_chance", explicit_chance), ("events", events)):
+        if not isinstance(given, (bool, np.bool_)):
+            raise InvalidType(f"{name} is {given!r}; it takes True or False.")
     if explicit_chance and seed is not None:
         raise InvalidValue("With explicit_chance the caller decides what chance does, so there is no seed to give.")
     number = validation.whole(seed)
     if seed is not None and (number is None or number < 0):
         raise InvalidValue(f"The seed is {seed!r}; it must be a whole number of 0 or more.")
-    made, table, nothing = object.__new__(GameState), table_of(game), (0.0,) * game.num_seats
+    made, table, nothing = object.__new__(GameState), table_of(game, bool(events)), (0.0,) * game.num_seats
     made.game, made._table, made._explicit, made._named = game, table, bool(explicit_chance), ()
     made._returns = made._rewards = nothing
     made._started, made._decisions, made._stream = True, 0, 0
+    made._entries, made._dealt, made._knower = b"", 0, None
     with table.lock:
         if not explicit_chance:
             table.batch.stream[0] = streams_of(number, 1)[1][0]
@@ -400,13 +475,14 @@ def new_state(game: Game, seed: int | None = None, explicit_chance: bool = False
         made._started = game.num_start_outcomes == 1
         table.raw[:] = bytes(len(table.raw))
         table.batch.decisions[0] = 0
+        made._put_events()
         if made._started:
             table.engine.start_one(0)
         made._wait()
     return made
 
 
-def _restored(game: Game, version: int, kept: dict[str, Any]) -> GameState:
+def _restored(game: Game, version: int, events: bool, kept: dict[str, Any]) -> GameState:
     """Return a pickled state. Raises ValueError for one of another version of the game."""
     if version != game.version or len(kept["_raw"]) != game.state_dtype.itemsize:
         raise InvalidValue(
@@ -414,7 +490,7 @@ def _restored(game: Game, version: int, kept: dict[str, Any]) -> GameState:
             "State has other fields now."
         )
     made = object.__new__(GameState)
-    made.game, made._table = game, table_of(game)
+    made.game, made._table = game, table_of(game, events)
     for name, value in kept.items():
         setattr(made, name, value)
     return made

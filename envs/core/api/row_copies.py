@@ -86,6 +86,8 @@ class RowCopies(RowChecks):
         arrays["choices"] = self._choices  # `raw` and `flat` hold the two left out
         if self._booking is not None:
             arrays |= self._booking.arrays()
+        if self.engine.history is not None:
+            arrays |= {name: getattr(self.engine.history, name) for name in ("entries", "filled", "dealt")}
         return arrays
 
     def _take_packs(self, rows: npt.NDArray[np.int64]) -> Packs:
@@ -97,8 +99,13 @@ class RowCopies(RowChecks):
 
     def _put(self, rows: npt.NDArray[np.int64], arrays: Mapping[str, npt.NDArray[Any]], packs: Packs) -> TimeStep:
         """Write `arrays` [n, ...] and packs to the tables `rows`."""
+        self.engine.make_room(int(arrays["filled"].max(initial=0)) if "filled" in arrays else 0)
         for name, array in self._row_arrays().items():
-            array[rows] = arrays[name]
+            if name == "entries":  # of which either may have room for more
+                size = min(array.shape[1], arrays[name].shape[1])
+                array[rows, :size] = arrays[name][:, :size]
+            else:
+                array[rows] = arrays[name]
         stacked = self.engine.stacked
         for row, given in zip(rows.tolist(), packs, strict=True) if stacked or any(packs) else ():
             stacked.pop(row, None)

@@ -1,4 +1,4 @@
-"""`TimeStep`: what a batch shows after a call."""
+"""`TimeStep`: what the tables of a batch show now."""
 
 from __future__ import annotations
 
