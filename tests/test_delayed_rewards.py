@@ -15,9 +15,9 @@ from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.game import Game
+from backalley.examples.kuhn import GAME as KUHN
 from backalley.testing.seeds import random_actions
 from tests.cases import GAMES
-from tests.kuhn import GAME as KUHN
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 SHORT: dict[str, dict[str, Any]] = {
