@@ -222,7 +222,7 @@ def test_play_to_the_end() -> None:
     assert "kuhn has no action 'raise'; it has: pass, bet." in result.output
     assert "  0  pass\n    1  bet" in result.output
     mine, other = (line for line in result.output.splitlines()[:9] if line.startswith(("seat 0  ", "seat 1  ")))
-    assert mine.split()[-1] in "012"
+    assert mine.split()[-1] in "JQK"
     assert other == "seat 1  --"
     assert "The game is over. Returns: you " in result.output
     assert again(result) == ["play", "backalley.examples.kuhn", "--seat", "0", "--seed", "3", "--opponent", "random"]
