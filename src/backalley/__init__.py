@@ -25,9 +25,11 @@ if not (_Path(__file__).parent / "envs").is_dir():
     __path__.append(str(_Path(__file__).resolve().parents[2]))
 
 from backalley.console.errors import BackAlleyError
+from backalley.envs.core.api.histories import Told, event_str, events_str, state_fields
 from backalley.envs.core.api.registry import register_game, register_gymnasium, register_pettingzoo
 from backalley.envs.core.api.states import States
-from backalley.envs.core.api.vector import BatchEnv, TimeStep
+from backalley.envs.core.api.time_step import TimeStep
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.engine.batch_play import Played
 from backalley.envs.core.engine.engine import IllegalAction
 from backalley.envs.core.game.catalogue import UnknownGame, game_names, game_type, games
@@ -58,11 +60,14 @@ __all__ = [
     "Played",
     "States",
     "TimeStep",
+    "Told",
     "UnknownGame",
     "__version__",
     "agent",
     "analyse",
     "evaluate",
+    "event_str",
+    "events_str",
     "game",
     "game_names",
     "game_type",
@@ -75,6 +80,7 @@ __all__ = [
     "register_gymnasium",
     "register_pettingzoo",
     "register_phase",
+    "state_fields",
     "tournament",
     "train",
 ]

@@ -60,6 +60,7 @@ def make(
     render_seat: int | None = None,
     on_illegal: str = "raise",
     observation: str = "dict",
+    events: bool = False,
     **options: Unpack[baccarat_v0.GivenOptions],
 ) -> AECEnv:
     """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -72,6 +73,7 @@ def make(
     render_seat: int | None = None,
     on_illegal: str = "raise",
     observation: str = "dict",
+    events: bool = False,
     **options: Unpack[backhand_v0.GivenOptions],
 ) -> AECEnv:
     """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -84,6 +86,7 @@ def make(
     render_seat: int | None = None,
     on_illegal: str = "raise",
     observation: str = "dict",
+    events: bool = False,
     **options: Unpack[bezique_v0.GivenOptions],
 ) -> AECEnv:
     """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -96,6 +99,7 @@ def make(
     render_seat: int | None = None,
     on_illegal: str = "raise",
     observation: str = "dict",
+    events: bool = False,
     **options: Unpack[buffalo_bayou_v0.GivenOptions],
 ) -> AECEnv:
     """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -108,6 +112,7 @@ def make(
     render_seat: int | None = None,
     on_illegal: str = "raise",
     observation: str = "dict",
+    events: bool = False,
     **options: Unpack[killer_bridge_v0.GivenOptions],
 ) -> AECEnv:
     """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -120,6 +125,7 @@ def make(
     render_seat: int | None = None,
     on_illegal: str = "raise",
     observation: str = "dict",
+    events: bool = False,
     **options: Unpack[missouri_city_v0.GivenOptions],
 ) -> AECEnv:
     """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -132,6 +138,7 @@ def make(
     render_seat: int | None = None,
     on_illegal: str = "raise",
     observation: str = "dict",
+    events: bool = False,
     **options: Unpack[pitch_v0.GivenOptions],
 ) -> AECEnv:
     """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -144,6 +151,7 @@ def make(
     render_seat: int | None = None,
     on_illegal: str = "raise",
     observation: str = "dict",
+    events: bool = False,
     **options: Unpack[poker_duel_v0.GivenOptions],
 ) -> AECEnv:
     """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -156,6 +164,7 @@ def make(
     render_seat: int | None = None,
     on_illegal: str = "raise",
     observation: str = "dict",
+    events: bool = False,
     **options: Unpack[twenty_one_v0.GivenOptions],
 ) -> AECEnv:
     """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -168,6 +177,7 @@ def make(
     render_seat: int | None = None,
     on_illegal: str = "raise",
     observation: str = "dict",
+    events: bool = False,
     **options: Any,
 ) -> AECEnv:
     """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -180,6 +190,7 @@ def make(
     render_seat: int | None = None,
     on_illegal: str = "raise",
     observation: str = "dict",
+    events: bool = False,
     **options: NoSuchOptionOrValue,
 ) -> AECEnv:
     """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`."""
@@ -193,6 +204,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    events: bool = False,
     **options: Unpack[baccarat_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -207,6 +219,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    events: bool = False,
     **options: Unpack[backhand_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -221,6 +234,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    events: bool = False,
     **options: Unpack[bezique_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -235,6 +249,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    events: bool = False,
     **options: Unpack[buffalo_bayou_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -249,6 +264,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    events: bool = False,
     **options: Unpack[killer_bridge_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -263,6 +279,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    events: bool = False,
     **options: Unpack[missouri_city_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -277,6 +294,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    events: bool = False,
     **options: Unpack[pitch_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -291,6 +309,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    events: bool = False,
     **options: Unpack[poker_duel_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -305,6 +324,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    events: bool = False,
     **options: Unpack[twenty_one_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -319,6 +339,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    events: bool = False,
     **options: Any,
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -333,6 +354,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    events: bool = False,
     **options: NoSuchOptionOrValue,
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,

@@ -22,11 +22,13 @@ from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 
 from ..compile.interfaces import OVER
 from ..drawing.render import RENDER_MODES, check_render_mode, rendered, table_svg
+from ..engine import event_log
 from ..engine.engine import BUSY, OTHER_WAYS, Engine, check_on_illegal, one_thread
 from ..engine.reset_options import ResetOptions, read_reset_options
 from ..engine.validation import whole
 from ..game.game import Game
 from ..rules import rng
+from .histories import SeatHistories
 from .spaces import check_observation, dict_space, vector_space
 
 _LET_PASS = ("options",)
@@ -37,7 +39,7 @@ _OWN = ("_views", "_seat_to_act", "_place", "_seen", "_scratch")
 _NOBODY = "Nobody is at the table: the game is over or was never begun; call reset()."
 
 
-class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ignore]
+class AECEnv(SeatHistories, pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ignore]
     """One table of a game as a PettingZoo AEC environment; agents are `player_0`, `player_1`, ...
 
     An observation is `{"observation": flat vector [O], "action_mask": int8 [A]}`; the mask is all zero for an agent who
@@ -56,6 +58,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         render_seat: int | None = None,
         on_illegal: str = "raise",
         observation: str = "dict",
+        events: bool = False,
     ) -> None:
         """`render_mode` is None or one of `render.RENDER_MODES`; `render_seat`: whose view, by default the actor's.
 
@@ -64,13 +67,16 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         without using the table's random stream). `info["illegal_action"]` then has the message that "raise" would have:
         every agent's if it ended the episode, otherwise that agent's at its next turn.
 
-        `observation` is "dict" (`{"observation", "action_mask"}`) or "flat" (the vector).
+        `observation` is "dict" (`{"observation", "action_mask"}`) or "flat" (the vector). With `events` the
+        environment keeps those of the episode: see `events` and `information_state_tensor`.
         """
         super().__init__()
         check_render_mode(render_mode)
         check_on_illegal(on_illegal)
         check_observation(observation)
-        self.engine = Engine(game, 1)
+        if not isinstance(events, (bool, np.bool_)):
+            raise InvalidType(f"events is {events!r}; it takes True or False.")
+        self.engine = Engine(game, 1, history=bool(events))
         self.engine.other_ways = OTHER_WAYS if on_illegal == "raise" else ""
         seat = whole(render_seat)
         if render_seat is not None and (seat is None or not 0 <= seat < self.engine.num_seats):
@@ -143,22 +149,6 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
     def _check_begun(self, what: str) -> None:
         if not self._begun:
             raise InvalidCall(f"{what}: the table has not been dealt; call reset() first.")
-
-    @functools.cached_property
-    def state_space(self) -> gymnasium.spaces.Box:
-        """The space of `state()`."""
-        low, high = self.game.observation_bounds
-        return gymnasium.spaces.Box(
-            np.tile(low, self.engine.num_seats), np.tile(high, self.engine.num_seats), dtype=low.dtype.type
-        )
-
-    @one_thread
-    def state(self) -> npt.NDArray[Any]:
-        """Return what all seats together may know, for centralised training: their observations one after another [N *
-        O]."""
-        self._check_begun("state()")
-        seats = np.arange(self.engine.num_seats)
-        return self.engine.observe(np.zeros_like(seats), seats).reshape(-1)
 
     @one_thread
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
@@ -360,6 +350,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
         given = "".join(f", {name}={value!r}" for name, value in settings.items() if value is not None)
         given += "" if self.on_illegal == "raise" else f", on_illegal={self.on_illegal!r}"
         given += f", observation={self.observation!r}" if self._flat else ""
+        given += "" if self.engine.history is None else ", events=True"
         return f"AECEnv({self.game!r}{given})"
 
     @one_thread
@@ -410,6 +401,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
             raise self._altered("what it holds to have been played does not lead to the table that it holds.")
         batch.raw[:], batch.stream[:], batch.decisions[:] = its.raw, its.stream, its.decisions
         self.engine.stacked = {row: list(decks) for row, decks in self._scratch.stacked.items()}
+        self.engine.history = self._scratch.history and event_log.History(*map(np.array, self._scratch.history))
         self._began, self._actions = began, kept["actions"][0].tolist()
         self.engine.show_one()
         self._sit_down(dict(zip(self.possible_agents, gathered, strict=True)))
@@ -429,7 +421,7 @@ class AECEnv(pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc,
     @functools.cached_property
     def _scratch(self) -> Engine:
         """A second table."""
-        return Engine(self.game, 1)
+        return Engine(self.game, 1, history=self.engine.history is not None)
 
     def _replay(self, stream: int, opening: ResetOptions, actions: list[int]) -> list[float]:
         """Play an episode on the second table; return what each seat has gained since its latest action. Raises

@@ -25,6 +25,7 @@ class EnvSettings(TypedDict, total=False):
     render_seat: int | None
     on_illegal: str
     observation: str
+    events: bool
 
 
 def make(
@@ -34,13 +35,14 @@ def make(
     render_seat: int | None = None,
     on_illegal: str = "raise",
     observation: str = "dict",
+    events: bool = False,
     **options: Any,
 ) -> AECEnv:
     """Return a PettingZoo AEC environment: `make("poker_duel-v0", num_games=2, render_mode="ansi")`.
 
     `id` is a game's name with or without its version, or the game itself; every other keyword is an option of the game.
-    For `render_mode`, `render_seat`, `on_illegal` and `observation` see `AECEnv`. Raises UnknownGame, OptionError or
-    ValueError.
+    For `render_mode`, `render_seat`, `on_illegal`, `observation` and `events` see `AECEnv`. Raises UnknownGame,
+    OptionError or ValueError.
 
     >>> env = make("missouri_city", stalemate="draw", render_mode="ansi")
     >>> env.reset(seed=7)
@@ -50,8 +52,8 @@ def make(
     """
     with as_keywords():
         found = game(id, **options)
-    settings = {"on_illegal": on_illegal, "observation": observation}
-    return AECEnv(found, render_mode=render_mode, render_seat=render_seat, **settings)
+    shown: dict[str, Any] = {"render_mode": render_mode, "render_seat": render_seat, "observation": observation}
+    return AECEnv(found, on_illegal=on_illegal, events=events, **shown)
 
 
 def make_vec(
@@ -62,13 +64,15 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    events: bool = False,
     **options: Any,
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
     num_threads=2)`.
 
-    `num_threads=0` takes one thread per core; the maximum is 1,024. The results do not depend on it. For `autoreset`
-    and `delayed_rewards` see `BatchEnv`. Raises UnknownGame, OptionError, TypeError or ValueError.
+    `num_threads=0` takes one thread per core; the maximum is 1,024. The results do not depend on it. For
+    `autoreset`, `delayed_rewards` and `events` see `BatchEnv`. Raises UnknownGame, OptionError, TypeError or
+    ValueError.
 
     >>> batch = make_vec("missouri_city", num_envs=4096, seed=0)
     >>> step = batch.reset()
@@ -78,8 +82,8 @@ def make_vec(
     """
     with as_keywords():
         found = game(id, **options)
-    settings = {"num_threads": num_threads, "autoreset": autoreset, "delayed_rewards": delayed_rewards}
-    return BatchEnv(found, num_envs, seed=seed, **settings)  # type: ignore[arg-type]  # as declared above
+    settings = {"autoreset": autoreset, "delayed_rewards": delayed_rewards, "events": events}
+    return BatchEnv(found, num_envs, seed=seed, num_threads=num_threads, **settings)
 
 
 def with_options_of(declared: GameType) -> Callable[[_Makes], _Makes]:

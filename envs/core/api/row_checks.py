@@ -103,6 +103,8 @@ class RowChecks:
             raise InvalidCall("A batch with leaf_values ends episodes early; step() does that, and nothing else here.")
         if self._booking is not None:
             raise InvalidCall("A batch with delayed_rewards books them at each step(); nothing else plays on here.")
+        if self.engine.history is not None:
+            raise InvalidCall("A batch with events=True writes its events at each step(); nothing else plays on here.")
         stacked = [row for row in rows.tolist() if row in self.engine.stacked] if self.engine.stacked else []
         if stacked:
             raise InvalidCall(f"Table {stacked[0]} has given packs yet to be dealt; play it by step() until they are.")

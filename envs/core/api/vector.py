@@ -11,7 +11,7 @@ Rows, seats and actions are validated here, once; compiled code trusts them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,11 @@ from ..engine.reset_options import read_reset_options
 from ..engine.workers import Workers, threads_of
 from ..game.game import Game
 from .delayed_rewards import Booking, DelayedRewards
-from .row_checks import RowChecks
+from .histories import Histories
 from .search_steps import search_kernels
 from .spaces import BatchSpaces
 from .states import States, redrawn, states_of
+from .time_step import TimeStep
 
 _ROWS_PER_THREAD = 256
 """Threads are used only for at least this many rows."""
@@ -37,29 +38,7 @@ _DECISIONS_AT_ONCE = 2**18
 """Decisions of `play_random` in one call of compiled code, which Ctrl-C cannot interrupt."""
 
 
-class TimeStep(NamedTuple):
-    """The present data of B tables. The next step overwrites the arrays: copy what you keep. Writing to them changes
-    nothing else: the batch has its own copies of legal actions and turns.
-
-    Where a table's episode has just ended, `reward`, `terminated` and `truncated` belong to that episode, and
-    `observation`, `action_mask` and `seat` already to the next one.
-    """
-
-    observation: npt.NDArray[Any]
-    """[B, O] what the seat to act may know."""
-    action_mask: npt.NDArray[np.int8]
-    """[B, A] 1 for each legal action."""
-    seat: npt.NDArray[np.int8]
-    """[B] the seat to act."""
-    reward: npt.NDArray[np.float32]
-    """[B, N] what every seat gained by the latest action."""
-    terminated: npt.NDArray[np.bool_]
-    """[B] the latest action ended the game."""
-    truncated: npt.NDArray[np.bool_]
-    """[B] the latest action was the last that an episode may have."""
-
-
-class BatchEnv(RowChecks, BatchSpaces):
+class BatchEnv(Histories, BatchSpaces):
     """B tables of one game. Row i with seed `s + i` plays exactly as the AEC environment with seed `s + i`, for any
     `num_threads`.
 
@@ -69,6 +48,7 @@ class BatchEnv(RowChecks, BatchSpaces):
     the estimate. Episodes of other games are played to the end.
 
     With `delayed_rewards=True` it also books, in `delayed`, what each seat has gained since its own latest decision.
+    With `events=True` it keeps every table's events: see `events` and `information_state_tensor`.
 
     Rows, seats and actions are lists, arrays or tensors of whole numbers. Errors are raised before any table has
     changed. Only one thread at a time may use it: a call during another thread's call raises RuntimeError at once.
@@ -87,18 +67,22 @@ class BatchEnv(RowChecks, BatchSpaces):
         autoreset: bool = True,
         leaf_values: bool = False,
         delayed_rewards: bool = False,
+        events: bool = False,
     ) -> None:
-        """Raises TypeError or ValueError, also for more tables than this machine has memory for."""
+        """Raises TypeError or ValueError, also for more tables than this machine has memory for; RuntimeError for a
+        history of a game that declares no events."""
         num_envs = validation.count(num_envs, "num_envs", 1)
         self.num_threads = threads_of(num_threads)
-        named = (("autoreset", autoreset), ("leaf_values", leaf_values), ("delayed_rewards", delayed_rewards))
-        for name, given in named:
+        named = {"autoreset": autoreset, "leaf_values": leaf_values, "delayed_rewards": delayed_rewards}
+        for name, given in (named | {"events": events}).items():
             if not isinstance(given, (bool, np.bool_)):
                 raise InvalidType(f"{name} is {given!r}; it takes True or False.")
         if leaf_values and autoreset:
             raise InvalidValue("leaf_values end an episode early; they go with autoreset=False.")
+        if leaf_values and events:
+            raise InvalidValue("leaf_values are for searches, which keep no events; leave out leaf_values or events.")
         validation.check_memory(num_envs, Engine.bytes_of(game), "num_envs")
-        self.engine = Engine(game, num_envs)
+        self.engine = Engine(game, num_envs, history=bool(events))
         self.game, self.num_envs = game, num_envs
         self.autoreset, self.leaf_values = bool(autoreset), bool(leaf_values)
         self.num_seats, self.num_actions = self.engine.num_seats, self.engine.num_actions
@@ -189,6 +173,7 @@ class BatchEnv(RowChecks, BatchSpaces):
                 row, action = int(mine[bad]), validation.given_number(actions, bad)
                 refusal = self.engine.refuse(row, action)
                 raise type(refusal)(f"Table {row}: {refusal}")
+            self.engine.make_room()
             if self._booking is not None:
                 self._booking.decide(mine, self.engine.batch)
             if self.engine.stacked:
@@ -392,6 +377,8 @@ class BatchEnv(RowChecks, BatchSpaces):
         engine, batch, kept = self.engine, self.engine.batch, given._kept
         for row in mine.tolist() if engine.stacked else ():
             engine.stacked.pop(row, None)
+        if engine.history is not None:
+            engine.history.filled[mine] = -1  # what was played before is not part of a state
         batch.raw[mine] = kept.state.view(np.uint8).reshape(len(given), -1) if len(given) else 0
         for name in ("decisions", "reward", "terminated", "truncated"):
             getattr(batch, name)[mine] = getattr(kept, name)
@@ -423,6 +410,9 @@ class BatchEnv(RowChecks, BatchSpaces):
         for name in set(batch._fields) - {"state", "observation"}:  # which `raw` and `flat` hold
             getattr(batch, name)[mine] = getattr(batch, name)[which]
         self._choices[mine] = self._choices[which]
+        if self.engine.history is not None:
+            for array in self.engine.history[:3]:  # entries, filled, dealt
+                array[mine] = array[which]
         packs = {row: list(stacked[of]) for of, row in zip(which.tolist(), mine.tolist(), strict=True) if of in stacked}
         for row in mine.tolist() if stacked else ():
             stacked.pop(row, None)
@@ -465,6 +455,7 @@ class BatchEnv(RowChecks, BatchSpaces):
         given = "" if self.num_threads == 1 else f", num_threads={self.num_threads}"
         given += ("" if self.autoreset else ", autoreset=False") + (", leaf_values=True" if self.leaf_values else "")
         given += "" if self._booking is None else ", delayed_rewards=True"
+        given += "" if self.engine.history is None else ", events=True"
         return f"BatchEnv({self.game!r}, {self.num_envs}{given})"
 
     @one_thread

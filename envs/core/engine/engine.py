@@ -19,6 +19,7 @@ from ..compile.templates import specialise
 from ..compile.tiering import Interpreted, compile_from_now_on
 from ..game.game import Game, GameType
 from ..rules import rng
+from . import event_log
 from .batch_kernels import NO_LIMIT, STEPS, TEMPLATES, Batch, Deck, first_illegal, shuffle_deck
 from .reset_options import ResetOptions
 from .validation import whole
@@ -103,10 +104,22 @@ def table_names(game: GameType) -> dict[str, Callable[..., Any]]:
     return kernel_names(game) | {part.__name__: batch_kernels(game)[part.__name__] for part in STEPS}
 
 
-class Engine:
-    """B tables of one game. Rows are indices of tables. The engine does not validate its arguments; its callers do."""
+@functools.cache
+def logged_kernels(game: GameType) -> dict[str, Callable[..., Any]]:
+    """Return the templates of `event_log.py` for one game."""
+    declared = event_log.events_of(game)
+    told = {"TELL_DEAL": declared.deal or event_log.no_deal, "TELL_STEP": declared.step or event_log.no_step}
+    return specialise(event_log.TEMPLATES, table_names(game) | told)
 
-    def __init__(self, game: Game, size: int) -> None:
+
+class Engine:
+    """B tables of one game. Rows are indices of tables. The engine does not validate its arguments; its callers do.
+
+    With `history` it writes down the events of each table's episode (`event_log.py`); RuntimeError where the game
+    declares none.
+    """
+
+    def __init__(self, game: Game, size: int, *, history: bool = False) -> None:
         self.game, self.options, self.size = game, game.options, size
         self.num_seats, self.num_actions = game.num_seats, game.num_actions
         self.start_outcomes = game.num_start_outcomes
@@ -140,6 +153,8 @@ class Engine:
         """Packs to deal at a table (by its row) before its stream decides again."""
         self.other_ways = ""
         """What the message of IllegalAction adds about other settings of `on_illegal`."""
+        self.history = event_log.new_history(game, size) if history else None
+        """The events of every table's episode, where they are kept."""
         self.lock = threading.RLock()
         """Held by the thread that is in a method of these tables' environment; see `one_thread`."""
         self._bound: dict[Any, Callable[..., Any]] = {}
@@ -174,14 +189,30 @@ class Engine:
 
     def open_rows(self, rows: npt.NDArray[np.int64], deck: Deck) -> None:
         """Begin new episodes, each on its table's stream."""
+        if self.history is not None:
+            kept = event_log.for_one_thread(self.game, self.history)
+            fixed = self.options, self.batch, kept, deck, self.start_outcomes
+            self.call("open_rows_logged", *fixed, rows, of=logged_kernels)
+            return
         self.call("open_rows", self.options, self.batch, deck, self.start_outcomes, rows)
 
     def step_rows(
         self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], deck: Deck, autoreset: bool
     ) -> None:
-        """Play legal actions."""
+        """Play legal actions. Where events are kept, the caller has called `make_room`."""
+        if self.history is not None:
+            kept = event_log.for_one_thread(self.game, self.history)
+            given = deck, self.start_outcomes, self.limit, autoreset, rows, actions
+            self.call("step_rows_logged", self.options, self.batch, kept, *given, of=logged_kernels)
+            return
         fixed = self.options, self.batch, deck, self.start_outcomes, self.limit
         self.call("step_rows", *fixed, autoreset, rows, actions)
+
+    def make_room(self) -> None:
+        """Get memory for the events of one more action at each table. Raises RuntimeError where an action wrote more
+        than the game declares."""
+        if self.history is not None:
+            self.history = event_log.with_room(self.game, self.history)
 
     def first_illegal(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
         """Return the first k whose action is not legal on table `rows[k]`, or -1."""
@@ -210,6 +241,7 @@ class Engine:
 
     def move_one(self, action: int, deck: Deck, row: int = 0) -> None:
         """Play one legal action on one table, and the deals after it, given packs first."""
+        self.make_room()
         if row in self.stacked:
             self.apply_one(action, row)
             self._deal_out_one(deck, row)
@@ -222,7 +254,7 @@ class Engine:
             step()
             return
         self.step_rows(rows, actions, deck, False)
-        if "step_rows" in self._bound:
+        if self.history is None and "step_rows" in self._bound:
             fixed = self.options, self.batch, deck, self.start_outcomes, self.limit
             self._step_one = deck, functools.partial(self._bound["step_rows"], *fixed, False, rows, actions)
 
@@ -239,6 +271,9 @@ class Engine:
 
     def apply_one(self, action: int, row: int = 0) -> None:
         """Play one legal action on one table; the caller does the deals after it and `finish_one`."""
+        if self.history is not None:
+            self.call("apply_logged", self.options, self.batch, self.history, row, action, of=logged_kernels)
+            return
         self.call("apply_one", self.options, self.batch, row, action)
 
     def finish_one(self, row: int = 0) -> None:
@@ -247,10 +282,15 @@ class Engine:
 
     def start_one(self, start_outcome: int, row: int = 0) -> None:
         """Begin a new episode with a given start_outcome, before the deal."""
+        if self.history is not None:
+            self.history.filled[row] = self.history.dealt[row] = 0
         self.call("start_one", self.options, self.batch, row, start_outcome)
 
     def deal_one(self, cards: npt.NDArray[np.int64], row: int = 0) -> None:
         """Deal one given pack."""
+        if self.history is not None:
+            self.call("deal_logged", self.options, self.batch, self.history, cards, row, of=logged_kernels)
+            return
         self.call("deal_one", self.options, self.batch, cards, row)
 
     def shuffle_one(self, deck: Deck, row: int = 0) -> None:
@@ -330,13 +370,16 @@ class Engine:
         kept = {
             name: np.array(array) for name, array in self.batch._asdict().items() if name not in ("raw", "observation")
         }
-        return {"game": self.game, "arrays": kept, "stacked": self.stacked, "other_ways": self.other_ways}
+        events = None if self.history is None else event_log.History(*map(np.array, self.history))
+        rest = {"stacked": self.stacked, "other_ways": self.other_ways, "history": events}
+        return {"game": self.game, "arrays": kept, **rest}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__init__(kept["game"], len(kept["arrays"]["seat"]))  # type: ignore[misc]
         for name, array in kept["arrays"].items():
             getattr(self.batch, name)[...] = array
         self.stacked, self.other_ways = kept["stacked"], kept["other_ways"]
+        self.history = None if kept["history"] is None else event_log.for_one_thread(self.game, kept["history"])
 
 
 def streams_of(seed: Any, size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:

@@ -1,7 +1,7 @@
 """The tables of pages that follow from the code. `backalley dev docs` writes them, with measured results.
 
 A generated part is between `<!-- generated: KIND -->` and `<!-- /generated -->`. In a game's page KIND is `options`,
-`presets`, `actions`, `observation`, `state` or `bots`; in the top page it is `games`.
+`presets`, `actions`, `observation`, `state`, `events` or `bots`; in the top page it is `games`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ..game.catalogue import games, games_root
 from ..game.game import Game
 from ..rules import options as option_rules
 from ..rules import record
+from ..rules.events import ACTION, OWN
 from . import durable
 
 _PART = re.compile(r"<!-- generated: (\w+) -->\n(.*?)<!-- /generated -->", re.DOTALL)
@@ -68,12 +69,24 @@ def _games() -> str:
     return "\n".join(lines)
 
 
+def _events(game: Game) -> str:
+    lines = ["| kind | event | number | meaning |", "|---|---|---|---|"]
+    first = ("action", "its number", "an action"), ("part of an action", "its first number", "what others see of it")
+    lines += [f"| {kind} | {name} | {what} | {said} |" for kind, (name, what, said) in enumerate(first, ACTION)]
+    declared = () if game.type.events is None else game.type.events.kinds
+    for kind, each in enumerate(declared, OWN):
+        words = ", ".join(f"{number} {word}" for number, word in enumerate(each.words))
+        lines.append(f"| {kind} | {each.name} | {words or each.what} | {each.meaning} |")
+    return "\n".join(lines)
+
+
 GAME_PARTS: dict[str, Callable[[Game], str]] = {
     "options": lambda game: option_rules.table(game.type.Options),
     "presets": _presets,
     "actions": _actions,
     "observation": lambda game: record.table(game.type.Observation, game.options, with_bounds=True),
     "state": lambda game: record.table(game.type.State, game.options, with_bounds=False),
+    "events": _events,
     "bots": _bots,
 }
 

@@ -11,6 +11,7 @@ from backalley.console.errors import InvalidType
 
 from ..compile.interfaces import Bot, Enumeration, Kernels, Plans, check_state
 from ..rules import cards, record
+from ..rules.events import Events
 from ..rules.symmetry import Suits
 from ..rules.table import Table
 
@@ -106,6 +107,14 @@ class Declaration(Generic[OptionsT]):
     piles: Callable[[Any, Any], Mapping[str, Sequence[int]]]
     """`piles(options, state)`: the place of every card; together they are the pack, each card once. With
     `with_replacement` they are the cards drawn, `cards_needed` of them."""
+    events: Events | None = None
+    """What the seats learn in the course of an episode besides the actions that they see. None: no history is kept."""
+    private: tuple[str, ...] = ()
+    """The fields of Observation that not every seat may know of this seat, such as its hand. All others show what
+    everybody sees, turned so that 0 is the seat itself."""
+    stock: Callable[..., int] | None = None
+    """A kernel `stock(options, state, out) -> n`: write the cards that are already in a hidden order and yet to be
+    drawn in this deal, the next first, and return their number. None: a deal draws all its cards at once."""
     seat_names: tuple[str, ...] = ()
     info: Callable[[Any, Any, int], dict[str, Any]] | None = None
     """`info(options, state, seat)`: additional entries of a seat's `info` in the environments when its episode has

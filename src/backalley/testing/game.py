@@ -13,6 +13,7 @@ from backalley.envs.core.game.game import Game, GameType
 from . import aec
 from .copies import check_copies
 from .files import check_playthroughs, check_vectors
+from .histories import check_events
 from .play import EPISODES, check_bots, check_cards, check_deal, check_leaks, check_masks, check_redraws, check_returns
 from .report import Report, run
 from .seeds import check_batch, check_compiled, check_seeds, check_threads
@@ -46,6 +47,7 @@ def check_game(
         "playthroughs": lambda seed: check_playthroughs(found),
         "masks": played(check_masks),
         "leaks": played(check_leaks),
+        "events": played(check_events),
         "redraws": played(check_redraws),
         "cards": played(check_cards),
         "deal": seeded(check_deal),

@@ -101,9 +101,12 @@ class _Walked(NamedTuple):
         return f"{self.positions:,} positions of {self.episodes} random episodes"
 
 
-def _walks(game: Game, looks: Sequence[Look], seed: int, episodes: int, positions: int = POSITIONS) -> _Walked:
-    """Walks of that many episodes, and more if they are so short that few positions were met."""
-    env, found = AECEnv(game), _Walked(0, 0, 0)
+def walks(
+    game: Game, looks: Sequence[Look], seed: int, episodes: int, positions: int = POSITIONS, *, events: bool = False
+) -> _Walked:
+    """Walk through that many episodes, and more if they are so short that few positions were met; with `events` the
+    tables keep theirs."""
+    env, found = AECEnv(game, events=events), _Walked(0, 0, 0)
     while found.episodes < episodes or found.positions < positions:
         seen, tried = walk(Table(env, seed + found.episodes), looks, positions)
         found = _Walked(found.episodes + 1, found.positions + seen, found.tried + tried)
@@ -187,13 +190,13 @@ LOOKS: tuple[Look, ...] = (_look_at_masks, _look_for_leaks, _look_at_cards)
 
 def check_masks(game: Game, *, seed: int = 0, episodes: int = EPISODES) -> str:
     """Check that at every decision a seat has a legal action, and that illegal ones are refused and change nothing."""
-    found = _walks(game, [_look_at_masks], seed, episodes)
+    found = walks(game, [_look_at_masks], seed, episodes)
     return f"At {found} somebody had a legal action; {found.tried:,} illegal ones were refused and changed nothing."
 
 
 def check_leaks(game: Game, *, seed: int = 0, episodes: int = EPISODES) -> str:
     """Check that observation, table and mask show nothing hidden, and `determinize` depends on nothing hidden."""
-    found = _walks(game, [_look_for_leaks], seed, episodes)
+    found = walks(game, [_look_for_leaks], seed, episodes)
     return (
         f"At {found} all that a seat cannot see was redrawn, {found.tried:,} times: what it sees stayed the same and "
         "within its bounds."
@@ -202,7 +205,7 @@ def check_leaks(game: Game, *, seed: int = 0, episodes: int = EPISODES) -> str:
 
 def check_cards(game: Game, *, seed: int = 0, episodes: int = EPISODES) -> str:
     """Check that each card is in one place."""
-    return f"At {_walks(game, [_look_at_cards], seed, episodes)} each of {game.deck_size} cards lay in one place."
+    return f"At {walks(game, [_look_at_cards], seed, episodes)} each of {game.deck_size} cards lay in one place."
 
 
 def check_deal(game: Game, *, seed: int = 0) -> str:
@@ -222,7 +225,7 @@ def check_deal(game: Game, *, seed: int = 0) -> str:
 
 def check_returns(game: Game, *, seed: int = 0, episodes: int = 10 * EPISODES) -> str:
     """Check that returns are within `reward_range`, and sum to 0 where the game says so."""
-    found = _walks(game, [], seed, episodes)
+    found = walks(game, [], seed, episodes)
     low, high = game.reward_range
     summed = " and summed to 0" if game.zero_sum else ""
     return f"The returns of {found.episodes} random episodes kept within {low:g} to {high:g}{summed}."
@@ -231,7 +234,7 @@ def check_returns(game: Game, *, seed: int = 0, episodes: int = 10 * EPISODES) -
 def check_play(game: Game, *, seed: int = 0, episodes: int = EPISODES, positions: int = POSITIONS) -> str:
     """Run `check_masks`, `check_leaks`, `check_cards` and `check_returns` in the same episodes, and `check_deal`."""
     check_deal(game, seed=seed)
-    return f"Masks, leaks, cards and returns were checked at {_walks(game, LOOKS, seed, episodes, positions)}."
+    return f"Masks, leaks, cards and returns were checked at {walks(game, LOOKS, seed, episodes, positions)}."
 
 
 def check_redraws(game: Game, *, seed: int = 0, episodes: int = EPISODES - 1, positions: int = 4) -> str:

@@ -24,6 +24,7 @@ from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.engine.batch_play import random_act
 from backalley.envs.core.game.game import GameType
 from backalley.envs.core.rules import rng
+from backalley.envs.core.rules.events import OWN, Events, Kind, Log, tell
 from backalley.envs.core.rules.options import option
 from backalley.envs.core.rules.record import field
 from backalley.envs.core.rules.table import Table, laid_out, pile, place
@@ -130,6 +131,26 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     state.rest = low if coin else high
 
 
+# What a seat is told besides the actions, for its history --------------------------------------------------------
+
+DEALT = OWN
+
+
+@kernel
+def tell_deal(options: Options, state: State, log: Log) -> None:
+    """Each seat is told its own card."""
+    for seat in range(2):
+        tell(log, seat, DEALT, seat, int(state.card[seat]))
+
+
+EVENTS = Events(
+    (Kind("dealt", "The card of the reader.", "card"),),
+    deal=tell_deal,
+    most=lambda options: 3,  # an action, and the two cards of the next game
+    length=lambda options: 4,  # a card and three actions
+)
+
+
 # In words --------------------------------------------------------------------------------------------------------
 
 
@@ -164,6 +185,8 @@ GAME = GameType(
     action_str=action_str,
     table=table,
     piles=piles,
+    events=EVENTS,
+    private=("card",),
     deck_size=lambda options: 3,
     reward_range=lambda options: (-2.0, 2.0),
     zero_sum=lambda options: True,

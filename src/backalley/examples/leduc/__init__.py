@@ -27,6 +27,7 @@ from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.engine.batch_play import random_act
 from backalley.envs.core.game.game import GameType
 from backalley.envs.core.rules import rng
+from backalley.envs.core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, tell
 from backalley.envs.core.rules.options import option
 from backalley.envs.core.rules.record import field
 from backalley.envs.core.rules.table import Table, laid_out, pile, place
@@ -197,6 +198,38 @@ def card_kind(card: int) -> int:
     return card // SUITS
 
 
+# What a seat is told besides the actions, for its history --------------------------------------------------------
+
+DEALT, TURNED_UP = OWN, OWN + 1
+_RANKS = tuple("JQK")
+
+
+@kernel
+def tell_deal(options: Options, state: State, log: Log) -> None:
+    """Each seat is told its own card."""
+    for seat in range(2):
+        tell(log, seat, DEALT, seat, int(state.card[seat]) // SUITS)
+
+
+@kernel
+def tell_step(options: Options, before: State, state: State, action: int, log: Log) -> None:
+    """The public card is shown to both after the first round."""
+    if state.betting_round > before.betting_round:
+        tell(log, EVERYBODY, TURNED_UP, NOBODY, int(state.public) // SUITS)
+
+
+EVENTS = Events(
+    (
+        Kind("dealt", "The rank of the reader's card.", words=_RANKS),
+        Kind("turned up", "The rank of the public card.", words=_RANKS),
+    ),
+    deal=tell_deal,
+    step=tell_step,
+    most=lambda options: 3,  # an action, and the two cards of the next game
+    length=lambda options: 2 + ROUNDS * MOST_ACTIONS,
+)
+
+
 # In words --------------------------------------------------------------------------------------------------------
 
 
@@ -236,6 +269,8 @@ GAME = GameType(
     action_str=action_str,
     table=table,
     piles=piles,
+    events=EVENTS,
+    private=("card",),
     deck_size=lambda options: PACK,
     cards_needed=lambda options: 3,
     reward_range=lambda options: (-13.0, 13.0),

@@ -1,0 +1,236 @@
+"""The batch kernels of tables that keep their history: the same play, with every event written down.
+
+They stand beside those of `batch_kernels.py` instead of in them, so that tables without a history pay nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.console.errors import InvalidCall
+
+from ..compile.interfaces import CHANCE, OVER
+from ..compile.kernel import kernel, passing
+from ..compile.templates import template, unbound
+from ..game.game import Game, GameType
+from ..rules import events
+from ..rules.events import ACTION, COLUMNS, EVERYBODY, HIDDEN_ACTION, Log, all_but, tell
+from .batch_kernels import Batch, Deck, IntArray, apply, begin, report, show, shuffle_deck
+
+_FIRST_CAPACITY = 64
+
+
+class History(NamedTuple):
+    """The events of B tables."""
+
+    entries: npt.NDArray[np.int16]
+    """[B, T, 4] those of each table, as in `Log`."""
+    filled: npt.NDArray[np.int32]
+    """[B] how many it has; below 0 its history is not known."""
+    dealt: npt.NDArray[np.int32]
+    """[B] how many it had before its latest deal."""
+    told: npt.NDArray[np.int16]
+    """[A] the first action with the words that others are told of an action, or the action itself."""
+    before: npt.NDArray[Any]
+    """[1] where a step keeps the state before it; [0] where the game does not ask for it."""
+
+
+def new_history(game: Game, size: int) -> History:
+    """Return the memory for the events of `size` tables, on none of which anything has happened."""
+    before, entries = _before(game), np.zeros((size, 0, 4), np.int16)
+    words = [game.action_told(action) for action in range(game.num_actions)]
+    told = np.array([words.index(word) for word in words], np.int16)
+    made = History(entries, np.zeros(size, np.int32), np.zeros(size, np.int32), told, before)
+    return with_room(game, made)
+
+
+def _before(game: Game) -> npt.NDArray[Any]:
+    return np.zeros(0 if events_of(game.type).step is None else 1, game.state_dtype)
+
+
+def events_of(game: GameType) -> events.Events:
+    """Return what a game declares of its events. Raises RuntimeError where it declares nothing."""
+    if game.events is None:
+        raise InvalidCall(f"{game.name} declares no events (GameType.events), so no history of it can be kept.")
+    return game.events
+
+
+def with_room(game: Game, history: History) -> History:
+    """Return a history with room for what one more action may write at each table; the same where there is room.
+    Raises RuntimeError where an action wrote more than the game declares."""
+    most, used = events_of(game.type).most(game.options), int(history.filled.max(initial=0))
+    capacity = history.entries.shape[1]
+    if used > capacity:
+        raise InvalidCall(f"{game.name} wrote more events at one action than its Events.most says, {most}.")
+    if used + most <= capacity:
+        return history
+    size = max(2 * capacity, used + most, _FIRST_CAPACITY)
+    entries = np.zeros((len(history.filled), size, 4), np.int16)
+    entries[:, :capacity] = history.entries
+    return history._replace(entries=entries)
+
+
+def for_one_thread(game: Game, history: History) -> History:
+    """Return the same history with a place of its own for the state before a step."""
+    return history._replace(before=_before(game))
+
+
+DEAL = STEP = TELL_DEAL = TELL_STEP = unbound
+"""The game's kernels in the templates below."""
+
+
+@passing
+def no_deal(options: Any, state: Any, log: Log) -> None:
+    """For games whose deals show nothing."""
+
+
+@passing
+def no_step(options: Any, before: Any, state: Any, action: int, log: Log) -> None:
+    """For games whose actions tell nothing but themselves."""
+
+
+@template
+def log_of(history: History, row: int) -> Log:
+    return Log(history.entries[row], history.filled[row : row + 1])
+
+
+@template
+def deal_logged(options: Any, batch: Batch, history: History, cards: npt.NDArray[np.int64], row: int) -> None:
+    """Deal one given pack, and write what it shows."""
+    DEAL(options, batch.state[row], cards)
+    history.dealt[row] = max(0, history.filled[row])
+    TELL_DEAL(options, batch.state[row], log_of(history, row))
+
+
+@template
+def deal_out_logged(options: Any, batch: Batch, history: History, deck: Deck, row: int) -> None:
+    """Do what `deal_out` does."""
+    while batch.state[row].seat == CHANCE:
+        batch.stream[row] = shuffle_deck(deck, batch.stream[row])
+        deal_logged(options, batch, history, deck.cards, row)
+
+
+@template
+def begin_logged(options: Any, batch: Batch, history: History, start_outcomes: int, row: int) -> None:
+    """Do what `begin` does, with an empty history."""
+    begin(options, batch, start_outcomes, row)
+    history.filled[row] = 0
+    history.dealt[row] = 0
+
+
+@template
+def apply_logged(options: Any, batch: Batch, history: History, row: int, action: int) -> None:
+    """Play one legal action, and write it and what else becomes known."""
+    log, seat = log_of(history, row), int(batch.state[row].seat)
+    if history.before.shape[0] > 0:
+        history.before[0] = batch.state[row]
+    apply(options, batch, row, action)
+    told = int(history.told[action])
+    if told == action:
+        tell(log, EVERYBODY, ACTION, seat, action)
+    else:
+        tell(log, seat, ACTION, seat, action)
+        tell(log, all_but(seat), HIDDEN_ACTION, seat, told)
+    if history.before.shape[0] > 0:
+        TELL_STEP(options, history.before[0], batch.state[row], action, log)
+
+
+@template
+def open_rows_logged(
+    options: Any, batch: Batch, history: History, deck: Deck, start_outcomes: int, rows: IntArray
+) -> None:
+    """Do what `open_rows` does."""
+    for row in rows:
+        begin_logged(options, batch, history, start_outcomes, row)
+        deal_out_logged(options, batch, history, deck, row)
+        show(options, batch, row)
+
+
+@template
+def step_rows_logged(
+    options: Any,
+    batch: Batch,
+    history: History,
+    deck: Deck,
+    start_outcomes: int,
+    limit: int,
+    autoreset: bool,
+    rows: IntArray,
+    actions: IntArray,
+) -> None:
+    """Do what `step_rows` does."""
+    for k in range(rows.shape[0]):
+        row = rows[k]
+        apply_logged(options, batch, history, row, actions[k])
+        deal_out_logged(options, batch, history, deck, row)
+        ended = report(batch, limit, row)
+        if ended and autoreset:
+            begin_logged(options, batch, history, start_outcomes, row)
+            deal_out_logged(options, batch, history, deck, row)
+        show(options, batch, row)
+        if ended and not autoreset:
+            batch.seat[row] = OVER
+            batch.mask[row, :] = 0
+
+
+TEMPLATES = (
+    log_of,
+    deal_logged,
+    deal_out_logged,
+    begin_logged,
+    apply_logged,
+    open_rows_logged,
+    step_rows_logged,
+)
+
+
+@kernel
+def visible(addressee: int, seat: int) -> bool:
+    """Return whether an event with this addressee is told to a seat."""
+    return addressee in (EVERYBODY, seat) or (addressee < EVERYBODY and addressee != all_but(seat))
+
+
+@kernel
+def count_visible(
+    entries: npt.NDArray[np.int16],
+    filled: npt.NDArray[np.int32],
+    rows: IntArray,
+    seats: IntArray,
+    first: IntArray,
+    out: IntArray,
+) -> None:
+    """Write how many events from number `first[k]` on are told to `seats[k]` at table `rows[k]`."""
+    for k in range(rows.shape[0]):
+        found = 0
+        for at in range(first[k], filled[rows[k]]):
+            found += int(visible(int(entries[rows[k], at, 0]), int(seats[k])))
+        out[k] = found
+
+
+@kernel
+def read_visible(
+    entries: npt.NDArray[np.int16],
+    filled: npt.NDArray[np.int32],
+    rows: IntArray,
+    seats: IntArray,
+    first: IntArray,
+    num_seats: int,
+    out: npt.NDArray[np.int16],
+) -> None:
+    """Write those events to `out[k]`, zeros after the last: kind, who (0 is the reader, 1 the seat to their left, and
+    so on), what."""
+    for k in range(rows.shape[0]):
+        seat, at = int(seats[k]), 0
+        for number in range(first[k], filled[rows[k]]):
+            entry = entries[rows[k], number]
+            if visible(int(entry[0]), seat):
+                who = int(entry[2])
+                out[k, at, 0] = entry[1]
+                out[k, at, 1] = who if who < 0 else (who - seat) % num_seats
+                out[k, at, 2] = entry[3]
+                at += 1
+        for column in range(COLUMNS):
+            out[k, at:, column] = 0

@@ -1,0 +1,154 @@
+"""The check of a game's events: each seat is told exactly what its observations show.
+
+For two tables that a seat cannot tell one from the other, one and the same action (or, of another seat, one that is
+told alike) tells the seat the same if and only if it then observes the same. By induction over an episode, two
+histories of a seat are equal if and only if its sequences of observations and actions are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.envs.core.api.histories import information_states, state_tensors
+from backalley.envs.core.compile.interfaces import CHANCE
+from backalley.envs.core.engine.event_log import visible
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules.events import ACTION, HIDDEN_ACTION, NOTHING, Events, Log
+
+from .play import EPISODES, Table, random_action, walks
+from .report import NOT_TRIED
+
+_SWAPS = 20
+"""Packs with two cards exchanged that are tried at each deal."""
+_Made = tuple[npt.NDArray[Any], Log]
+"""A state [1], and what was told on the way to it."""
+
+
+def check_events(game: Game, *, seed: int = 0, episodes: int = EPISODES) -> str:
+    """Check what each seat is told of each deal and action, the bounds `Events.most` and `Events.length`, and that
+    fields that are not `private` show what everybody sees."""
+    if game.type.events is None:
+        return f"{NOT_TRIED}the game declares no events."
+    looks = _Looks(game, game.type.events)
+    found = walks(game, [looks.look], seed, episodes, events=True)
+    return (
+        f"At {found} each seat was told what it then observed, and no more: {found.tried:,} deals and actions were "
+        "tried on tables with other hidden cards."
+    )
+
+
+class _Looks:
+    """What the check knows of one game."""
+
+    def __init__(self, game: Game, declared: Events) -> None:
+        self.game, self.declared = game, declared
+        self.most, self.length = declared.most(game.options), declared.length(game.options)
+        self.kinds = 3 + len(declared.kinds)
+        words = [game.action_told(action) for action in range(game.num_actions)]
+        self.told = np.array([words.index(word) for word in words])
+
+    def look(self, table: Table) -> int:
+        """Check the present position, the deals that could have led to it, and one action."""
+        history = table.env.engine.history
+        assert history is not None
+        table.hold(int(history.filled[0]) <= history.entries.shape[1], f"an action tells more than {self.most} events.")
+        seats = np.arange(self.game.num_seats)
+        information_states(table.env.engine, np.zeros_like(seats), seats)  # raises where they are longer than declared
+        tried = self._look_at_deal(table) if int(table.batch.decisions[0]) == 0 else 0
+        action = random_action(table.env, table.random)
+        for viewer in seats.tolist():
+            self._look_at_public(table, viewer)
+            tried += self._look_at_action(table, viewer, action)
+        return tried
+
+    # Deals -----------------------------------------------------------------------------------------------------------
+
+    def _look_at_deal(self, table: Table) -> int:
+        """Compare deals of packs that differ in two cards."""
+        engine, tried = table.env.engine, 0
+        state, deck = np.zeros(1, self.game.state_dtype), engine.fresh_deck()
+        start = int(table.random.integers(self.game.num_start_outcomes))
+        self.game.kernels.start(self.game.options, state[0], start)
+        if state[0].seat != CHANCE:
+            return 0
+        cards = table.random.permutation(self.game.deck_size)
+        if self.game.with_replacement:
+            cards = table.random.integers(self.game.deck_size, size=len(deck.cards))
+        first = self._dealt(state, cards)
+        for _ in range(_SWAPS):
+            one, other = table.random.integers(len(cards), size=2)
+            swapped = cards.copy()
+            swapped[[one, other]] = cards[[other, one]]
+            second = self._dealt(state, swapped)
+            for viewer in range(self.game.num_seats):
+                self._hold_same(table, viewer, "a deal", first, second)
+                tried += 1
+        return tried
+
+    def _dealt(self, state: npt.NDArray[Any], cards: npt.NDArray[np.int64]) -> _Made:
+        made, log = state.copy(), self._log()
+        self.game.kernels.deal(self.game.options, made[0], cards.copy())
+        if self.declared.deal is not None:
+            self.declared.deal(self.game.options, made[0], log)
+        return made, log
+
+    # Actions ---------------------------------------------------------------------------------------------------------
+
+    def _look_at_action(self, table: Table, viewer: int, action: int) -> int:
+        """Compare an action with one that is told alike at a table that the viewer cannot tell from this one."""
+        game, engine = self.game, table.env.engine
+        other = table.batch.state.copy()
+        engine.determinize(other, np.array([viewer]), np.array([table.random.integers(2**63)], np.uint64))
+        actor, mask = int(table.batch.seat[0]), np.zeros(game.num_actions, np.int8)
+        game.kernels.legal(game.options, other[0], mask)
+        alike = [action] if actor == viewer else np.flatnonzero(mask & (self.told == self.told[action])).tolist()
+        if not alike or not mask[alike[0]]:
+            return 0
+        choice = int(table.random.choice(alike))
+        first, second = self._stepped(table.batch.state, action), self._stepped(other, choice)
+        self._hold_same(table, viewer, f"{game.action_str(action)} by seat {actor}", first, second)
+        return 1
+
+    def _stepped(self, state: npt.NDArray[Any], action: int) -> _Made:
+        made, log = state.copy(), self._log()
+        self.game.kernels.step(self.game.options, made[0], action)
+        if self.declared.step is not None:
+            self.declared.step(self.game.options, state[0], made[0], action, log)
+        return made, log
+
+    def _look_at_public(self, table: Table, viewer: int) -> None:
+        engine, row = table.env.engine, np.zeros(1, np.int64)
+        before = state_tensors(engine, row, public=True, with_deck=False)
+        kept = table.batch.state.copy()
+        engine.determinize(table.batch.state, np.array([viewer]), np.array([table.random.integers(2**63)], np.uint64))
+        after = state_tensors(engine, row, public=True, with_deck=False)
+        table.batch.state[:] = kept
+        table.hold(
+            np.array_equal(before, after),
+            f"a field of the observation that is not declared private shows what seat {viewer} cannot see.",
+        )
+
+    # Comparisons -----------------------------------------------------------------------------------------------------
+
+    def _log(self) -> Log:
+        return Log(np.zeros((self.most + self.game.deck_size, 4), np.int16), np.zeros(1, np.int32))
+
+    def _told(self, log: Log, viewer: int) -> list[list[int]]:
+        written = log.entries[: int(log.filled[0])].tolist()
+        for _, kind, who, _ in written:
+            if kind in (NOTHING, ACTION, HIDDEN_ACTION) or kind >= self.kinds or not -1 <= who < self.game.num_seats:
+                raise ValueError(f"{self.game.name} tells an event of kind {kind} by seat {who}, which it has not.")
+        return [entry[1:] for entry in written if visible(entry[0], viewer)]
+
+    def _hold_same(self, table: Table, viewer: int, what: str, first: _Made, second: _Made) -> None:
+        told = [self._told(log, viewer) for _, log in (first, second)]
+        seat, row = np.array([viewer]), np.zeros(1, np.int64)
+        seen = [table.env.engine.observe(row, seat, state).tobytes() for state, _ in (first, second)]
+        gained = [state["reward"].tobytes() for state, _ in (first, second)]
+        more = told[0] != told[1] and seen[0] == seen[1] and gained[0] == gained[1]
+        table.hold(not more, f"{what} tells seat {viewer} more than its observations show: {told[0]}, not {told[1]}.")
+        less = told[0] == told[1] and seen[0] != seen[1]
+        table.hold(not less, f"{what} changes what seat {viewer} observes, and the seat is told nothing of it.")
