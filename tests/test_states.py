@@ -17,8 +17,8 @@ from backalley.envs.core.api.states import States
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.game import Game
+from backalley.examples.kuhn import GAME as KUHN
 from tests.cases import GAMES
-from tests.kuhn import GAME as KUHN
 from tests.test_kernels import run
 
 ROOT = Path(__file__).resolve().parents[1]

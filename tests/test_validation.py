@@ -19,8 +19,8 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.engine import validation
 from backalley.envs.core.engine.engine import IllegalAction
 from backalley.envs.core.game.game import Game
+from backalley.examples.kuhn import GAME as KUHN
 from tests.cases import GAMES
-from tests.kuhn import GAME as KUHN
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZE = 6
