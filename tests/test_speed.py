@@ -28,7 +28,8 @@ from backalley.benchmarks.speed.speed import (
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
-from tests import high_card, kuhn
+from backalley.examples import kuhn
+from tests import high_card
 from tests.cases import GAMES
 from tests.commands import run
 
