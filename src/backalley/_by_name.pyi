@@ -3,7 +3,7 @@
 Written by `backalley dev types` from the game's Options and the functions of `registry`; not edited by hand.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, Unpack, overload
 
 from . import baccarat_v0 as baccarat_v0
@@ -193,6 +193,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[baccarat_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -207,6 +208,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[backhand_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -221,6 +223,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[bezique_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -235,6 +238,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[buffalo_bayou_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -249,6 +253,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[killer_bridge_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -263,6 +268,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[missouri_city_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -277,6 +283,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[pitch_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -291,6 +298,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[poker_duel_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -305,6 +313,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[twenty_one_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -319,6 +328,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -333,6 +343,7 @@ def make_vec(
     num_threads: int = 1,
     autoreset: bool = True,
     delayed_rewards: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: NoSuchOptionOrValue,
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,

@@ -11,7 +11,7 @@ Rows, seats and actions are validated here, once; compiled code trusts them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from ..engine import validation
 from ..engine.batch_play import Played, bot_of, fork_choices, play_kernels, random_act
 from ..engine.engine import BUSY, Engine, IllegalAction, one_thread, streams_of
 from ..engine.reset_options import read_reset_options
+from ..engine.time_step import TimeStep
 from ..engine.workers import Workers, threads_of
 from ..game.game import Game
 from .delayed_rewards import Booking, DelayedRewards
@@ -37,28 +38,6 @@ _DECISIONS_AT_ONCE = 2**18
 """Decisions of `play_random` in one call of compiled code, which Ctrl-C cannot interrupt."""
 
 
-class TimeStep(NamedTuple):
-    """The present data of B tables. The next step overwrites the arrays: copy what you keep. Writing to them changes
-    nothing else: the batch has its own copies of legal actions and turns.
-
-    Where a table's episode has just ended, `reward`, `terminated` and `truncated` belong to that episode, and
-    `observation`, `action_mask` and `seat` already to the next one.
-    """
-
-    observation: npt.NDArray[Any]
-    """[B, O] what the seat to act may know."""
-    action_mask: npt.NDArray[np.int8]
-    """[B, A] 1 for each legal action."""
-    seat: npt.NDArray[np.int8]
-    """[B] the seat to act."""
-    reward: npt.NDArray[np.float32]
-    """[B, N] what every seat gained by the latest action."""
-    terminated: npt.NDArray[np.bool_]
-    """[B] the latest action ended the game."""
-    truncated: npt.NDArray[np.bool_]
-    """[B] the latest action was the last that an episode may have."""
-
-
 class BatchEnv(RowChecks, BatchSpaces):
     """B tables of one game. Row i with seed `s + i` plays exactly as the AEC environment with seed `s + i`, for any
     `num_threads`.
@@ -69,6 +48,11 @@ class BatchEnv(RowChecks, BatchSpaces):
     the estimate. Episodes of other games are played to the end.
 
     With `delayed_rewards=True` it also books, in `delayed`, what each seat has gained since its own latest decision.
+
+    `buffers` are arrays of the caller's that `time_step` is written to, by their names in TimeStep, for example
+    `{"observation": tensor}`: NumPy arrays, also over shared memory, and torch tensors on the CPU, pinned or not. Each
+    has the shape and type that TimeStep has there, is C-contiguous and writable, and shares memory with no other. It is
+    cleared at once; nobody else may write to it during a call. Copies of the batch have memory of their own.
 
     Rows, seats and actions are lists, arrays or tensors of whole numbers. Errors are raised before any table has
     changed. Only one thread at a time may use it: a call during another thread's call raises RuntimeError at once.
@@ -87,6 +71,7 @@ class BatchEnv(RowChecks, BatchSpaces):
         autoreset: bool = True,
         leaf_values: bool = False,
         delayed_rewards: bool = False,
+        buffers: Mapping[str, Any] | None = None,
     ) -> None:
         """Raises TypeError or ValueError, also for more tables than this machine has memory for."""
         num_envs = validation.count(num_envs, "num_envs", 1)
@@ -98,7 +83,8 @@ class BatchEnv(RowChecks, BatchSpaces):
         if leaf_values and autoreset:
             raise InvalidValue("leaf_values end an episode early; they go with autoreset=False.")
         validation.check_memory(num_envs, Engine.bytes_of(game), "num_envs")
-        self.engine = Engine(game, num_envs)
+        streams = streams_of(seed, num_envs)
+        self.engine = Engine(game, num_envs, buffers)
         self.game, self.num_envs = game, num_envs
         self.autoreset, self.leaf_values = bool(autoreset), bool(leaf_values)
         self.num_seats, self.num_actions = self.engine.num_seats, self.engine.num_actions
@@ -110,7 +96,7 @@ class BatchEnv(RowChecks, BatchSpaces):
         self._choices = np.zeros(num_envs, np.uint64)  # each table's stream for actions that are played for it
         self._booking = Booking(num_envs, self.num_seats) if delayed_rewards else None
         self._hand_to_callers()
-        self.seed(seed)
+        self._set_streams(*streams)
 
     # Chance --------------------------------------------------------------------------------------------------------
 
@@ -268,6 +254,9 @@ class BatchEnv(RowChecks, BatchSpaces):
             if k >= 0:
                 refused.append((int(rows[k]), action))
 
+        if act is not random_act:  # compiled bots trust observations, and callers can write to these
+            on = mine[engine.batch.seat[mine] >= 0]
+            engine.batch.flat[on] = engine.observe(on, engine.batch.seat[on].astype(np.int64))
         now = 0
         play(0, mine[:0], *played)  # binds the machine code before several threads ask for it
         while left and not refused:
@@ -441,11 +430,11 @@ class BatchEnv(RowChecks, BatchSpaces):
     # Copies for callers ---------------------------------------------------------------------------------------------
 
     def _hand_to_callers(self) -> None:
-        """Make the arrays that callers see: copies of mask and seat, which decide the play, and views of the rest."""
-        batch = self.engine.batch
-        self._mask, self._seat = batch.mask.copy()[:], batch.seat.copy()[:]
-        shown = (batch.flat, self._mask, self._seat, batch.reward, batch.terminated, batch.truncated)
-        self.time_step = TimeStep(*(array.view() for array in shown))  # type: ignore[arg-type]  # in its fields' order
+        """Hand out views of what the engine shows: mask and seat are copies of those that decide the play."""
+        shown, batch = self.engine.shown, self.engine.batch
+        self._mask, self._seat = shown.action_mask, shown.seat
+        self._mask[...], self._seat[...] = batch.mask, batch.seat
+        self.time_step = TimeStep._make(array.view() for array in shown)
 
     def _hand_out(self, rows: npt.NDArray[np.int64]) -> None:
         """Copy the masks and seats of `rows`, a thread's share or all, to the arrays that callers see."""
