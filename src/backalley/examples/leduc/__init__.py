@@ -238,6 +238,13 @@ def action_str(options: Options, action: int) -> str:
     return ("fold", "call", "raise")[action]
 
 
+def card_number(name: str) -> int:
+    """Return the number of a card by its name. Raises ValueError."""
+    if name.strip().upper() not in CARDS:
+        raise InvalidValue(f"There is no card {name!r}; the cards are {', '.join(CARDS)}.")
+    return CARDS.index(name.strip().upper())
+
+
 def table(options: Options, state: Any, seat: int | None) -> Table:
     """The table as `seat` may see it; None shows everything."""
     bets = ["".join(".cr"[bet] for bet in line if bet) for line in state.bets.tolist()]
@@ -276,6 +283,6 @@ GAME = GameType(
     reward_range=lambda options: (-13.0, 13.0),
     zero_sum=lambda options: True,
     card_name=CARDS.__getitem__,
-    card_number=CARDS.index,
+    card_number=card_number,
     card_kind=card_kind,
 )
