@@ -22,6 +22,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from backalley.console.errors import InvalidValue
 from backalley.envs.core.compile.interfaces import CHANCE, OVER, Bot, Kernels
 from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.engine.batch_play import random_act
