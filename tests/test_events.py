@@ -22,7 +22,7 @@ from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.rules.events import EVERYBODY
 from backalley.testing.histories import check_events
 from tests.cases import GAMES
-from tests.kuhn import GAME as KUHN
+from backalley.examples.kuhn import GAME as KUHN
 
 TELLING = [game for game in GAMES if game.type.events is not None]
 BY_NAME = pytest.mark.parametrize("game", [KUHN.bind(), *TELLING], ids=lambda game: game.name)
