@@ -123,6 +123,7 @@ GAMES: list[tuple[Callable[[], Game], Callable[..., str], str]] = [
     (lambda: broken(determinize=leaves_a_trace), testing.check_leaks, r"lets \['bets'\] depend on what seat"),
     (lambda: broken(deal=deals_by_chance), testing.check_seeds, "a second episode with that seed was another one"),
     (lambda: broken(deal=deals_by_chance), testing.check_batch, r"of row \d of a batch differs"),
+    (lambda: broken(deal=deals_by_chance), testing.check_state, r"the (observation|state) of a GameState differs"),
     (
         lambda: dataclasses.replace(kuhn.GAME, piles=lambda options, state: {"hands": state.card.tolist()}).bind(),
         testing.check_cards,
