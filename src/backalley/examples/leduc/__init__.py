@@ -23,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.compile.interfaces import CHANCE, OVER, Bot, Kernels
+from backalley.envs.core.compile.interfaces import CHANCE, OVER, Kernels
 from backalley.envs.core.compile.kernel import kernel
-from backalley.envs.core.engine.batch_play import random_act
+from backalley.envs.core.engine.batch_play import RANDOM_BOT
 from backalley.envs.core.game.game import GameType
 from backalley.envs.core.rules import rng
 from backalley.envs.core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, tell
@@ -273,7 +273,7 @@ GAME = GameType(
     State=State,
     Observation=Observation,
     num_actions=3,
-    bots=(Bot("random", random_act, "Every legal action is equally likely."),),
+    bots=(RANDOM_BOT,),
     action_str=action_str,
     table=table,
     piles=piles,
