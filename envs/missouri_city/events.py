@@ -12,7 +12,7 @@ from .state import MOST_DEALS, Options, Stalemate, State
 PLAYED_ACES = series.SHOWS + 1
 KINDS = (
     *series.DEALER_KINDS,
-    Kind("has replaced its ace", "The first play of the seat dealt second, where that was dealt an ace, §3.1.", "nothing"),
+    Kind("replaces an ace", "The first play of the seat dealt second, where that was dealt an ace, §3.1.", "nothing"),
 )
 
 DEALT = SHOW_CARDS + 2 * series.INITIAL_HAND + 2  # aces replaced, and whose play that was
