@@ -20,9 +20,9 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.engine import event_log
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.rules.events import EVERYBODY
+from backalley.examples.kuhn import GAME as KUHN
 from backalley.testing.histories import check_events
 from tests.cases import GAMES
-from backalley.examples.kuhn import GAME as KUHN
 
 TELLING = [game for game in GAMES if game.type.events is not None]
 BY_NAME = pytest.mark.parametrize("game", [KUHN.bind(), *TELLING], ids=lambda game: game.name)
@@ -153,13 +153,13 @@ def test_a_table_that_was_set_has_no_history_until_its_next_episode() -> None:
 
 def test_kuhn_in_words() -> None:
     env = KUHN.bind().make(events=True)
-    env.reset(options={"decks": [["2", "0", "1"]]})
+    env.reset(options={"decks": [["K", "J", "Q"]]})
     env.step(0)
     env.step(1)
-    assert backalley.events_str(env.game, env.events("player_0")) == "you: dealt 2\nyou: pass\nseat +1: bet"
-    assert env.information_state_string("player_1") == "seat 1\nyou: dealt 0\nseat +1: pass\nyou: bet"
+    assert backalley.events_str(env.game, env.events("player_0")) == "you: dealt K\nyou: pass\nseat +1: bet"
+    assert env.information_state_string("player_1") == "seat 1\nyou: dealt J\nseat +1: pass\nyou: bet"
     padded = np.vstack([env.events("player_1"), np.zeros((3, 3), np.int16)])
-    assert backalley.events_str(env.game, padded).splitlines()[0] == "you: dealt 0"
+    assert backalley.events_str(env.game, padded).splitlines()[0] == "you: dealt J"
     assert backalley.event_str(env.game, [3, -1, -1]) == "table: dealt unknown"
 
 

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from backalley.console.errors import InvalidType, InvalidValue
 
 from ..engine.engine import one_thread
+from ..engine.time_step import TimeStep
 from ..game.game import Game
 from .row_checks import RowChecks
 from .states import read_only
-from .time_step import TimeStep
 
 Packs = tuple[tuple[bytes, ...], ...]
 

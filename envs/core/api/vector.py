@@ -23,6 +23,7 @@ from ..engine import validation
 from ..engine.batch_play import Played, bot_of, fork_choices, play_kernels, random_act
 from ..engine.engine import BUSY, Engine, IllegalAction, one_thread, streams_of
 from ..engine.reset_options import read_reset_options
+from ..engine.time_step import TimeStep
 from ..engine.workers import Workers, threads_of
 from ..game.game import Game
 from .delayed_rewards import Booking, DelayedRewards
@@ -31,7 +32,6 @@ from .row_copies import RowCopies
 from .search_steps import search_kernels
 from .spaces import BatchSpaces
 from .states import States, redrawn, states_of
-from .time_step import TimeStep
 
 _ROWS_PER_THREAD = 256
 """Threads are used only for at least this many rows."""
@@ -51,6 +51,11 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
     With `delayed_rewards=True` it also books, in `delayed`, what each seat has gained since its own latest decision.
     With `events=True` it keeps every table's events: see `events` and `information_state_tensor`.
 
+    `buffers` are arrays of the caller's that `time_step` is written to, by their names in TimeStep, for example
+    `{"observation": tensor}`: NumPy arrays, also over shared memory, and torch tensors on the CPU, pinned or not. Each
+    has the shape and type that TimeStep has there, is C-contiguous and writable, and shares memory with no other. It is
+    cleared at once; nobody else may write to it during a call. Copies of the batch have memory of their own.
+
     Rows, seats and actions are lists, arrays or tensors of whole numbers. Errors are raised before any table has
     changed. Only one thread at a time may use it: a call during another thread's call raises RuntimeError at once.
     """
@@ -69,6 +74,7 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
         leaf_values: bool = False,
         delayed_rewards: bool = False,
         events: bool = False,
+        buffers: Mapping[str, Any] | None = None,
     ) -> None:
         """Raises TypeError or ValueError, also for more tables than this machine has memory for; RuntimeError for a
         history of a game that declares no events."""
@@ -83,7 +89,8 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
         if leaf_values and events:
             raise InvalidValue("leaf_values are for searches, which keep no events; leave out leaf_values or events.")
         validation.check_memory(num_envs, Engine.bytes_of(game), "num_envs")
-        self.engine = Engine(game, num_envs, history=bool(events))
+        streams = streams_of(seed, num_envs)
+        self.engine = Engine(game, num_envs, buffers, history=bool(events))
         self.game, self.num_envs = game, num_envs
         self.autoreset, self.leaf_values = bool(autoreset), bool(leaf_values)
         self.num_seats, self.num_actions = self.engine.num_seats, self.engine.num_actions
@@ -95,7 +102,7 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
         self._choices = np.zeros(num_envs, np.uint64)  # each table's stream for actions that are played for it
         self._booking = Booking(num_envs, self.num_seats) if delayed_rewards else None
         self._hand_to_callers()
-        self.seed(seed)
+        self._set_streams(*streams)
 
     # Chance --------------------------------------------------------------------------------------------------------
 
@@ -254,6 +261,9 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
             if k >= 0:
                 refused.append((int(rows[k]), action))
 
+        if act is not random_act:  # compiled bots trust observations, and callers can write to these
+            on = mine[engine.batch.seat[mine] >= 0]
+            engine.batch.flat[on] = engine.observe(on, engine.batch.seat[on].astype(np.int64))
         now = 0
         play(0, mine[:0], *played)  # binds the machine code before several threads ask for it
         while left and not refused:
@@ -402,11 +412,11 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
     # Copies for callers ---------------------------------------------------------------------------------------------
 
     def _hand_to_callers(self) -> None:
-        """Make the arrays that callers see: copies of mask and seat, which decide the play, and views of the rest."""
-        batch = self.engine.batch
-        self._mask, self._seat = batch.mask.copy()[:], batch.seat.copy()[:]
-        shown = (batch.flat, self._mask, self._seat, batch.reward, batch.terminated, batch.truncated)
-        self.time_step = TimeStep(*(array.view() for array in shown))  # type: ignore[arg-type]  # in its fields' order
+        """Hand out views of what the engine shows: mask and seat are copies of those that decide the play."""
+        shown, batch = self.engine.shown, self.engine.batch
+        self._mask, self._seat = shown.action_mask, shown.seat
+        self._mask[...], self._seat[...] = batch.mask, batch.seat
+        self.time_step = TimeStep._make(array.view() for array in shown)
 
     def _hand_out(self, rows: npt.NDArray[np.int64]) -> None:
         """Copy the masks and seats of `rows`, a thread's share or all, to the arrays that callers see."""

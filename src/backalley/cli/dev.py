@@ -24,6 +24,7 @@ from .shared import (
     check_place,
     cluster_option,
     command_line,
+    finish,
     game_of,
     json_option,
     option_option,
@@ -188,6 +189,25 @@ def speed(games: tuple[str, ...], against: str, pairs: int, seconds: float, firs
     line = command_line("dev", "speed", *games, against=against, **settings, json=place)
     with progress_bar("games") as progress:
         found = run(chosen, against, **settings, progress=progress, keep=path, command=line)
+    click.echo(f"\n{found.table()}\n")
+    write(path, found.to_json())
+    click.echo(f"Again: {line}", err=True)
+
+
+@dev.command()
+@_GAMES
+@click.option("--pairs", type=click.IntRange(2), default=11, show_default=True, help="Pairs of turns of each game.")
+@json_option
+def events(games: tuple[str, ...], pairs: int, path: Path | None) -> None:
+    """Measure what it costs to keep the events of tables of GAMES, by default all: with them against without, in
+    pairs."""
+    from backalley.benchmarks.speed.events_cost import events_cost
+
+    chosen, place = _all(games), path.as_posix() if path else None
+    check_place(path)
+    line = command_line("dev", "events", *games, pairs=pairs, json=place)
+    with progress_bar("games") as progress:
+        found = events_cost(chosen, pairs=pairs, progress=progress, command=line)
     click.echo(f"\n{found.table()}\n")
     write(path, found.to_json())
     click.echo(f"Again: {line}", err=True)
@@ -388,6 +408,29 @@ def _write(fresh: dict[Path, Any], name: str, *, check: bool) -> None:
             click.echo(line)
     elif stale := docs.stale(fresh):
         raise CommandError(f"{', '.join(map(str, stale))}: not fresh; run backalley dev {name}.")
+
+
+@dev.command()
+@_GAME
+@option_option
+@click.option(
+    "--most",
+    type=click.IntRange(1),
+    default=10_000_000,
+    show_default=True,
+    help="Stop where there are more information sets.",
+)
+@json_option
+def count(game: str, given: dict[str, str], most: int, path: Path | None) -> None:
+    """Count the deals, histories and information sets of a small GAME, by walking through all of them."""
+    from backalley.benchmarks.exact.information_sets import count_information_sets as run
+
+    found = game_of(game, given)
+    check_place(path)
+    line = command_line("dev", "count", found.spec, given=given, json=path)
+    with progress_bar("information sets") as progress:
+        counted = run(found, most=most, progress=progress)
+    finish(counted, line, path)
 
 
 @dev.command()

@@ -9,8 +9,8 @@ Each of 9 seeds gave the same episode three times; the episodes of some of them 
 >>> testing.check_aec(lambda: backalley.make("backhand"), steps=20).ok
 True
 
-`check_game` and `check_aec` return a report of all their checks. Each other check returns what it tried, or raises
-BrokenPromise.
+`check_game`, `check_aec` and `check_vector` return a report of all their checks. Each other check returns what it
+tried, or raises BrokenPromise.
 """
 
 from backalley.benchmarks.speed.soak import BrokenPromise
@@ -27,6 +27,7 @@ from .aec import (
 from .copies import check_copies
 from .files import check_playthroughs, check_vectors
 from .game import check_game
+from .histories import check_events
 from .play import (
     check_bots,
     check_cards,
@@ -39,6 +40,7 @@ from .play import (
 )
 from .report import Finding, Report
 from .seeds import check_batch, check_compiled, check_seeds, check_state, check_threads
+from .vector import check_vector
 
 __all__ = [
     "BrokenPromise",
@@ -57,6 +59,7 @@ __all__ = [
     "check_compiled",
     "check_copies",
     "check_deal",
+    "check_events",
     "check_game",
     "check_leaks",
     "check_masks",
@@ -67,5 +70,6 @@ __all__ = [
     "check_seeds",
     "check_state",
     "check_threads",
+    "check_vector",
     "check_vectors",
 ]
