@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyspiel
 
-from backalley.console.errors import InvalidType, InvalidValue
+from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.api.histories import information_state_size
 from backalley.envs.core.game.catalogue import game as game_of
@@ -123,9 +123,7 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc]
         game_type, defaults = self.declaration, _parameters(self.declaration.bind())
         given = {**defaults, **(params or {})}
         # OpenSpiel fills in the defaults before we see them, so a value that is the default was perhaps not given.
-        options = {
-            name: _read(value) for name, value in given.items() if name not in _OWN and value != defaults[name]
-        }
+        options = {name: _read(value) for name, value in given.items() if name not in _OWN and value != defaults[name]}
         preset = {"preset": given["preset"]} if given["preset"] else {}
         self.game = game_type.bind(preset, **options)
         self.explicit = _checked(given["chance"]) == "explicit"
@@ -259,8 +257,8 @@ class SpielObserver:
         return "\n".join([state.state.game.seat_name(player), state.state.table_str(player), f"sees {shown}"])
 
 
-def checked_game(game: Any) -> SpielGame:
-    """Return one of our games that OpenSpiel has loaded. Raises TypeError for anything else."""
-    if not isinstance(game, SpielGame):
-        raise InvalidType(f"{game} is none of Back Alley's games: load it by game_string(game).")
-    return game
+def spiel_state(game: SpielGame, state: GameState) -> SpielState:
+    """Return a GameState with explicit chance as a state of a game that OpenSpiel has loaded."""
+    made = game.new_initial_state()
+    made.state = state
+    return made
