@@ -9,7 +9,8 @@ import pytest
 
 from backalley.benchmarks.exact.information_sets import TooLarge, count_information_sets, next_order
 from tests.high_card import GAME as HIGH_CARD
-from tests.kuhn import GAME as KUHN
+from backalley.examples.kuhn import GAME as KUHN
+from backalley.examples.leduc import GAME as LEDUC
 
 
 @pytest.mark.uncompiled  # a small game; a game of the package is compiled

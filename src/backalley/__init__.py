@@ -25,8 +25,10 @@ if not (_Path(__file__).parent / "envs").is_dir():
     __path__.append(str(_Path(__file__).resolve().parents[2]))
 
 from backalley.console.errors import BackAlleyError
+from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.api.histories import Told, event_str, events_str, state_fields
 from backalley.envs.core.api.registry import register_game, register_gymnasium, register_pettingzoo
+from backalley.envs.core.api.row_copies import Saved
 from backalley.envs.core.api.states import States
 from backalley.envs.core.api.time_step import TimeStep
 from backalley.envs.core.api.vector import BatchEnv
@@ -54,10 +56,12 @@ __all__ = [
     "BackAlleyError",
     "BatchEnv",
     "Game",
+    "GameState",
     "GameType",
     "IllegalAction",
     "OptionError",
     "Played",
+    "Saved",
     "States",
     "TimeStep",
     "Told",

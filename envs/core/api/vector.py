@@ -27,6 +27,7 @@ from ..engine.workers import Workers, threads_of
 from ..game.game import Game
 from .delayed_rewards import Booking, DelayedRewards
 from .histories import Histories
+from .row_copies import RowCopies
 from .search_steps import search_kernels
 from .spaces import BatchSpaces
 from .states import States, redrawn, states_of
@@ -38,7 +39,7 @@ _DECISIONS_AT_ONCE = 2**18
 """Decisions of `play_random` in one call of compiled code, which Ctrl-C cannot interrupt."""
 
 
-class BatchEnv(Histories, BatchSpaces):
+class BatchEnv(Histories, RowCopies, BatchSpaces):
     """B tables of one game. Row i with seed `s + i` plays exactly as the AEC environment with seed `s + i`, for any
     `num_threads`.
 
@@ -391,36 +392,6 @@ class BatchEnv(Histories, BatchSpaces):
         if self._booking is not None:
             self._booking.forget(mine)
         self._dealt[mine] = True
-        return self.time_step
-
-    @one_thread
-    def copy_rows(self, source: npt.ArrayLike, target: npt.ArrayLike) -> TimeStep:
-        """Make table `target[k]` a copy of table `source[k]` as it was before the call: state, random stream, count of
-        decisions, and all that it shows. With equal actions both continue alike; `seed` gives a copy another stream. A
-        finished table's copy is finished.
-
-        A table may be named more than once in `source`. Raises TypeError or ValueError for invalid rows and for a
-        repeated target, RuntimeError for a source that has not been dealt.
-        """
-        which, mine = self._rows(source), self._rows_once(target)
-        if len(which) != len(mine):
-            raise InvalidValue(f"{len(which)} rows were given to copy to {len(mine)}; give a target for each source.")
-        self._check_dealt(which)
-        batch, stacked = self.engine.batch, self.engine.stacked
-        for name in set(batch._fields) - {"state", "observation"}:  # which `raw` and `flat` hold
-            getattr(batch, name)[mine] = getattr(batch, name)[which]
-        self._choices[mine] = self._choices[which]
-        if self.engine.history is not None:
-            for array in self.engine.history[:3]:  # entries, filled, dealt
-                array[mine] = array[which]
-        packs = {row: list(stacked[of]) for of, row in zip(which.tolist(), mine.tolist(), strict=True) if of in stacked}
-        for row in mine.tolist() if stacked else ():
-            stacked.pop(row, None)
-        stacked.update(packs)
-        if self._booking is not None:
-            self._booking.copy(which, mine)
-        self._dealt[mine] = True
-        self._hand_out(mine)
         return self.time_step
 
     def actions(self, given: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:

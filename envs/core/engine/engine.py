@@ -208,11 +208,11 @@ class Engine:
         fixed = self.options, self.batch, deck, self.start_outcomes, self.limit
         self.call("step_rows", *fixed, autoreset, rows, actions)
 
-    def make_room(self) -> None:
-        """Get memory for the events of one more action at each table. Raises RuntimeError where an action wrote more
-        than the game declares."""
+    def make_room(self, used: int = 0) -> None:
+        """Get memory for the events of one more action at each table, with `used` events or more there already. Raises
+        RuntimeError where an action wrote more than the game declares."""
         if self.history is not None:
-            self.history = event_log.with_room(self.game, self.history)
+            self.history = event_log.with_room(self.game, self.history, used)
 
     def first_illegal(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
         """Return the first k whose action is not legal on table `rows[k]`, or -1."""

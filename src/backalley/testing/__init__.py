@@ -39,7 +39,7 @@ from .play import (
     check_returns,
 )
 from .report import Finding, Report
-from .seeds import check_batch, check_compiled, check_seeds, check_threads
+from .seeds import check_batch, check_compiled, check_seeds, check_state, check_threads
 
 __all__ = [
     "BrokenPromise",
@@ -67,6 +67,7 @@ __all__ = [
     "check_redraws",
     "check_returns",
     "check_seeds",
+    "check_state",
     "check_threads",
     "check_vectors",
 ]
