@@ -84,13 +84,14 @@ def tell_declared(options: Options, before: State, state: State, actor: int, log
 def laid_number(options: Options, state: State, seat: int, card: int) -> int:
     """A card that a seat has laid down, as the other sees it: the second copy where it is the second of two that lie
     face up and have scored in different kinds, else the first. §4"""
-    twin = card ^ 1
-    if card & 1 == 0 or not options.melds_face_up or state.scored[twin] in (0, state.scored[card]):
-        return card & ~1
+    first = card & ~1
+    scored = int(state.scored[first])
+    if first == card or not options.melds_face_up or scored == 0 or scored == int(state.scored[card]):
+        return first
     for index in range(int(state.held[seat])):
-        if int(state.hand[seat, index]) == twin:
+        if int(state.hand[seat, index]) == first:
             return card
-    return card & ~1
+    return first
 
 
 @kernel
@@ -135,9 +136,9 @@ EVENTS = Events(
         Kind("dealt", "A seat sees a card of its own hand, with its copy; they come in ascending order. §1.2", "card"),
         Kind("turns up", "Everybody sees the type of the turn-up. §1.2", "card"),
         Kind("stock shows", "Everybody sees the type of the open top card of the stock. §1.3", "card"),
-        Kind("draws", "A seat sees a card that it has drawn, or exchanged for a seven, with its copy. §1.3, §1.5", "card"),
+        Kind("draws", "A seat sees a card that it has drawn or exchanged, with its copy. §1.3, §1.5", "card"),
         Kind("lays down", "The other seat sees a card of a declaration that was in the closed hand. §1.5", "card"),
-        Kind("declares again", "The other seat sees a card of a declaration that lay on the table already. §1.6", "card"),
+        Kind("declares again", "The other seat sees a card of a declaration that lay there already. §1.6", "card"),
         Kind("plays from the table", "The other seat sees that the card just played had been laid down. §1.5", "card"),
     ),
     deal=tell_deal,
