@@ -17,7 +17,8 @@ from backalley.envs.core.engine.validation import given_number, whole
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
 
-from ..base.agent import Agent, agent_keys, name_of
+from ..base.agent import Agent, name_of
+from ..base.keys import agent_keys
 from ..match import advance
 from ..registry import agent as agent_of
 
