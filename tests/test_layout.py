@@ -19,7 +19,7 @@ LATE = {("envs/core/game/game", "envs/core/api/aec/AECEnv"), ("envs/core/game/ga
 """The only imports that go up: a game makes its environments."""
 MOST_FILES = 13
 """Files of a room, `__init__.py` left out."""
-PARTS = ["state", "rules", "observation", "text", "bot", "game"]
+PARTS = ["state", "rules", "observation", "events", "text", "bot", "game"]
 """The files that every game has; each may import those before it."""
 OWN = [game for game in GAMES if game.type.module.startswith("backalley.envs.")]
 BY_NAME = pytest.mark.parametrize("game", OWN, ids=lambda game: game.name)

@@ -19,7 +19,13 @@ from tests.cases import CASES, GAMES, marks
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 Check = Callable[[Game], str]
-UNDER_EVERY_OPTION: list[Check] = [testing.check_play, testing.check_redraws, testing.check_bots, testing.check_batch]
+UNDER_EVERY_OPTION: list[Check] = [
+    testing.check_play,
+    testing.check_redraws,
+    testing.check_events,
+    testing.check_bots,
+    testing.check_batch,
+]
 BY_DEFAULT: list[Check] = [testing.check_seeds, testing.check_threads, testing.check_copies]
 AEC = [
     testing.check_aec_masks,

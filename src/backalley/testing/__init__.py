@@ -27,6 +27,7 @@ from .aec import (
 from .copies import check_copies
 from .files import check_playthroughs, check_vectors
 from .game import check_game
+from .histories import check_events
 from .play import (
     check_bots,
     check_cards,
@@ -57,6 +58,7 @@ __all__ = [
     "check_compiled",
     "check_copies",
     "check_deal",
+    "check_events",
     "check_game",
     "check_leaks",
     "check_masks",
