@@ -20,7 +20,7 @@ from backalley.agents.registry import agent
 from backalley.agents.search.racing import RacingAgent
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.game import catalogue
-from tests import kuhn
+from backalley.examples import kuhn
 from tests.commands import run
 from tests.test_human import Screen
 

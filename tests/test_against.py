@@ -91,7 +91,7 @@ def test_both_sides_play_the_same_in_alternating_order(costs: Callable[..., None
 
 
 def test_the_interval_is_that_of_the_logarithms() -> None:
-    found = measured._interval([0.5, 2.0])
+    found = measured.ratio_interval([0.5, 2.0])
     assert found["mean"] == pytest.approx(1)
     assert found["low"] == pytest.approx(math.exp(-12.706 * math.log(2)), rel=1e-3)
     assert found["low"] * found["high"] == pytest.approx(1)

@@ -23,7 +23,7 @@ from backalley.benchmarks.figures.result_kinds import of_game
 from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
-from tests.kuhn import GAME as KUHN
+from backalley.examples.kuhn import GAME as KUHN
 from tests.toy import DRAW, STOP, TOY, by_hand
 
 ALONE = dataclasses.replace(TOY, enumeration_split=2).bind(seats=1)

@@ -26,7 +26,8 @@ from backalley.benchmarks.figures import results
 from backalley.benchmarks.publish.sources import all_sources
 from backalley.envs.core.files import durable, playthrough
 from backalley.envs.core.game import catalogue
-from tests import high_card, kuhn
+from backalley.examples import kuhn
+from tests import high_card
 from tests.commands import run
 
 SECONDS = 60
@@ -95,7 +96,7 @@ AGENTS = [
     "os:nosuch", "os:path", "os.path:join", "os:environ", "sys:exit", "sys:stdout", "json:loads", "builtins:int",
     "builtins:open", "builtins:print", "builtins:type", "builtins:object", "pathlib:Path", "subprocess:Popen",
     "re:compile", "shutil:rmtree", "collections:Counter", "nosuch:X", "nosuch.sub:X", ".:X", "..:X", ".os:X", "os.:X",
-    "a b:X", "os:a.b", "numpy:array", "numpy:ndarray", "backalley:game", "backalley:agent", "tests.kuhn:GAME",
+    "a b:X", "os:a.b", "numpy:array", "numpy:ndarray", "backalley:game", "backalley:agent", "tests.high_card:GAME",
     "none.py:X", "backalley.agents.base.agent:Agent", ".py:X", f"{CLEAR}:X", f"x{CLEAR}.py:X", f"os:{CLEAR}",
     "/dev/null:X",
 ]  # fmt: skip
@@ -107,9 +108,9 @@ def test_agents() -> None:
 
 def test_games() -> None:
     names = [
-        "kuhn-v1", "kuhn-v", "kuhn:", "os", "os.path", "os:path", "nosuch.game", "tests.kuhn:Options", ".kuhn", "..",
-        "tests..kuhn", "backalley.envs", "json:loads", "a.\0b", f"a.{CLEAR}", "backalley/", "kuhn.py", "a:b", ":",
-        ":GAME", "tests.kuhn:GAME:GAME", "x." * 3000,
+        "kuhn-v1", "kuhn-v", "kuhn:", "os", "os.path", "os:path", "nosuch.game", "tests.high_card:Options", ".kuhn",
+        "..", "tests..high_card", "backalley.envs", "json:loads", "a.\0b", f"a.{CLEAR}", "backalley/", "kuhn.py", "a:b",
+        ":", ":GAME", "tests.high_card:GAME:GAME", "x." * 3000,
     ]  # fmt: skip
     for verb in (["evaluate", "--deals", "4"], ["rules"], ["watch"]):
         check([[*verb, "--", name, *(["random"] if verb != ["rules"] else [])] for name in TEXT + names])

@@ -25,10 +25,10 @@ from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.engine.engine import IllegalAction
 from backalley.envs.core.engine.workers import Workers
 from backalley.envs.core.game.game import Game
+from backalley.examples.kuhn import GAME as KUHN
 from backalley.testing.play import random_action
 from backalley.testing.seeds import random_actions
 from tests.cases import GAMES, option_sets, own_shape
-from tests.kuhn import GAME as KUHN
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 

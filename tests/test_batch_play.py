@@ -22,7 +22,8 @@ from backalley.envs.core.engine.engine import IllegalAction
 from backalley.envs.core.engine.workers import Workers
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
-from tests import high_card, kuhn
+from backalley.examples import kuhn
+from tests import high_card
 from tests.cases import GAMES
 
 KUHN = kuhn.GAME.bind()

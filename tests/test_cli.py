@@ -22,7 +22,8 @@ from backalley.benchmarks.speed import speed as speeds
 from backalley.cli import command_line
 from backalley.envs.core.files import playthrough
 from backalley.envs.core.game import catalogue
-from tests import high_card, kuhn
+from backalley.examples import kuhn
+from tests import high_card
 from tests.commands import run
 
 ABOUT = {**of_game(kuhn.GAME.bind()), "stamp": {"machine": "this"}}
@@ -221,10 +222,10 @@ def test_play_to_the_end() -> None:
     assert "kuhn has no action 'raise'; it has: pass, bet." in result.output
     assert "  0  pass\n    1  bet" in result.output
     mine, other = (line for line in result.output.splitlines()[:9] if line.startswith(("seat 0  ", "seat 1  ")))
-    assert mine.split()[-1] in "012"
+    assert mine.split()[-1] in "JQK"
     assert other == "seat 1  --"
     assert "The game is over. Returns: you " in result.output
-    assert again(result) == ["play", "tests.kuhn", "--seat", "0", "--seed", "3", "--opponent", "random"]
+    assert again(result) == ["play", "backalley.examples.kuhn", "--seat", "0", "--seed", "3", "--opponent", "random"]
     assert run(*words, input="bet\n").output.split("Returns")[1] == result.output.split("Returns")[1]
 
 
@@ -290,7 +291,7 @@ def test_solve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = json.loads((tmp_path / "found.json").read_text("utf-8"))
     assert found["best_return"] == 0.5
     assert found["machine"] == "this"
-    assert again(result)[:4] == ["solve", "tests.kuhn", "--option", "first=1"]
+    assert again(result)[:4] == ["solve", "backalley.examples.kuhn", "--option", "first=1"]
 
 
 def test_solve_with_agents(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -307,7 +308,7 @@ def test_solve_with_agents(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     assert "best play returns +0.500000000, random play -0.250000000." in result.stdout
     assert result.stdout.splitlines()[-3].split()[:3] == ["random", "-0.250000000", "0.750000000"]
     assert json.loads((tmp_path / "found.json").read_text("utf-8"))["agents"][0]["gap"] == 0.75
-    assert again(result)[:8] == ["solve", "tests.kuhn", *words[2:]]
+    assert again(result)[:8] == ["solve", "backalley.examples.kuhn", *words[2:]]
     assert run("solve", "kuhn", "--least", "0.1").exit_code == 2
 
 
@@ -316,7 +317,7 @@ def test_exploit(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "In equilibrium seat 0 gains -0.05555" in result.stdout
     assert json.loads((tmp_path / "found.json").read_text("utf-8"))["agents"][0]["name"] == "random"
-    assert again(result)[:3] == ["exploit", "tests.kuhn", "random"]
+    assert again(result)[:3] == ["exploit", "backalley.examples.kuhn", "random"]
 
 
 def test_replay(tmp_path: Path) -> None:

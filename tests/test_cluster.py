@@ -28,7 +28,8 @@ from backalley.cluster import ray_cluster, same_code, travel
 from backalley.cluster.ray_cluster import Cluster, ClusterError, Ranges
 from backalley.cluster.work import Sizes
 from backalley.console.errors import InvalidValue, NotInstalled
-from tests import kuhn, toy
+from backalley.examples import kuhn
+from tests import high_card, toy
 from tests.commands import run
 from tests.fake_ray import FakeRay
 from tests.test_evaluate import told
@@ -300,8 +301,9 @@ def test_a_users_modules_travel_with_what_they_import(tmp_path: Path, monkeypatc
 
 
 def test_games_and_installed_modules() -> None:
-    assert travel.own_modules(pickle.dumps([np.zeros(1), KUHN.type])) == ["tests.kuhn"]
-    assert {*travel.files_of(["tests.kuhn"])} >= {"tests/__init__.py", "tests/kuhn.py"}
+    assert travel.own_modules(pickle.dumps([np.zeros(1), high_card.GAME])) == ["tests.high_card"]
+    assert {*travel.files_of(["tests.high_card"])} >= {"tests/__init__.py", "tests/high_card.py"}
+    assert travel.own_modules(pickle.dumps(KUHN.type)) == []  # installed with the package
 
 
 @pytest.mark.parametrize(

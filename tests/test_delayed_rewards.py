@@ -15,9 +15,9 @@ from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.game import Game
+from backalley.examples.kuhn import GAME as KUHN
 from backalley.testing.seeds import random_actions
 from tests.cases import GAMES
-from tests.kuhn import GAME as KUHN
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 SHORT: dict[str, dict[str, Any]] = {
@@ -129,14 +129,14 @@ def test_it_is_what_the_aec_environment_gathers(game: Game, autoreset: bool, lim
 def test_a_hand_of_kuhn_poker_by_hand() -> None:
     """Seat 0 has the better card: pass, bet, bet is worth 2 to it; pass, pass 1."""
     batch = BatchEnv(KUHN.bind(), 1, seed=0, delayed_rewards=True, autoreset=False)
-    batch.reset(options={"decks": [["2", "1", "0"]]})
+    batch.reset(options={"decks": [["K", "Q", "J"]]})
     reward, ended = batch.delayed
     assert (reward.tolist(), ended.tolist()) == ([[0, 0]], [[True, True]])
     for action, expected in ((0, [False, True]), (1, [False, False]), (1, [True, True])):
         batch.step([action])
         assert ended.tolist() == [expected]
     assert reward.tolist() == [[2, -2]]
-    batch.reset(options={"decks": [["2", "1", "0"]]})
+    batch.reset(options={"decks": [["K", "Q", "J"]]})
     assert (reward.tolist(), ended.tolist()) == ([[2, -2]], [[True, True]]), "until they decide again"
     batch.step([0])
     assert (reward.tolist(), ended.tolist()) == ([[0, -2]], [[False, True]])

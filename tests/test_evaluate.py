@@ -31,7 +31,8 @@ from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.engine.engine import IllegalAction
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules.rng import stream_of
-from tests import high_card, kuhn
+from backalley.examples import kuhn
+from tests import high_card
 
 
 @kernel

@@ -20,7 +20,7 @@ from backalley.benchmarks.exact.best_play import BestPlay
 from backalley.benchmarks.exact.exact import Unsolvable, solve
 from backalley.benchmarks.exact.expectimax import memory, openings
 from backalley.benchmarks.figures import results
-from tests.kuhn import GAME as KUHN
+from backalley.examples.kuhn import GAME as KUHN
 from tests.toy import DRAW, PACK, STOP, TOY, by_hand
 
 

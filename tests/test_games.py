@@ -15,7 +15,8 @@ import backalley
 from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.game import GameType
 from backalley.envs.core.rules.record import field
-from tests import high_card, kuhn
+from backalley.examples import kuhn
+from tests import high_card
 from tests.cases import GAMES
 
 
@@ -102,11 +103,11 @@ def test_a_declaration_without_a_name_cannot_be_pickled() -> None:
 
 def test_games_from_outside_by_path_and_by_registration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogue, "_registered", {})
-    assert backalley.game("tests.kuhn") == kuhn.GAME.bind()
-    assert backalley.game("tests.kuhn:GAME", first=1) == kuhn.GAME.bind(first=1)
+    assert backalley.game("backalley.examples.kuhn") == kuhn.GAME.bind()
+    assert backalley.game("backalley.examples.kuhn:GAME", first=1) == kuhn.GAME.bind(first=1)
     with pytest.raises(backalley.UnknownGame, match="no game 'kuhn'"):
         backalley.game("kuhn")
-    assert backalley.register_game("tests.kuhn") is kuhn.GAME
+    assert backalley.register_game("backalley.examples.kuhn") is kuhn.GAME
     assert backalley.register_game(kuhn.GAME) is kuhn.GAME
     assert backalley.game("kuhn-v0") == kuhn.GAME.bind()
     assert "kuhn" in backalley.game_names()
@@ -130,7 +131,7 @@ def test_a_game_that_was_edited_and_imported_again_takes_its_own_place(monkeypat
     with pytest.raises(ValueError, match="a game named"):
         backalley.register_game(edited)  # a copy, which its module does not declare
     monkeypatch.setattr(kuhn, "GAME", edited)
-    assert backalley.register_game("tests.kuhn") is edited
+    assert backalley.register_game("backalley.examples.kuhn") is edited
     assert backalley.game("kuhn").title == "Kuhn, edited"
 
 

@@ -12,8 +12,8 @@ from backalley.agents.people.human import play
 from backalley.agents.people.terminal import LeftTable, Terminal
 from backalley.agents.registry import agent
 from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.examples.kuhn import GAME as KUHN_TYPE
 from tests.cases import GAMES
-from tests.kuhn import GAME as KUHN_TYPE
 
 KUHN = backalley.game(KUHN_TYPE)
 CLEARED = "-- cleared --"

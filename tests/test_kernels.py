@@ -251,7 +251,7 @@ def test_a_game_that_cannot_be_imported_elsewhere_leaves_the_others_caches_reada
     cache = str(tmp_path / "cache")
     play = "from backalley.agents.base.rule_based import RandomAgent\n"
     play += "from backalley.benchmarks.matches.evaluate import evaluate\n"
-    here = play + "from tests.kuhn import GAME\nprint(evaluate(GAME, [RandomAgent()] * 2, deals=50).deals)"
+    here = play + "from backalley.examples.kuhn import GAME\nprint(evaluate(GAME, [RandomAgent()] * 2, deals=50).deals)"
     assert run(here, tmp_path, BACKALLEY_CACHE=cache) == "50"
     simplest = min(GAMES, key=lambda game: len(game.options._fields))  # which is compiled soonest
     names = f"import backalley\nGAME = backalley.game({simplest.name!r})\n"

@@ -17,7 +17,8 @@ from backalley.benchmarks.publish import docs, ladder, publication
 from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
-from tests import high_card, kuhn
+from backalley.examples import kuhn
+from tests import high_card
 from tests.cases import GAMES
 from tests.commands import run
 from tests.tiny_policies import elsewhere, made, residual

@@ -17,13 +17,14 @@ from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
 from backalley.benchmarks.publish import docs, publication
 from backalley.envs.core.game.game import Game
+from backalley.examples import kuhn
 from backalley.training.compare import training_comparison
 from backalley.training.compare.training_comparison import compare
 from backalley.training.compare.variants import opponents, plan_of, variants_of
 from backalley.training.config import config
 from backalley.training.run import loop
 from backalley.training.train import Stopped
-from tests import high_card, kuhn
+from tests import high_card
 from tests.cases import GAMES
 from tests.commands import run
 from tests.test_training_rollouts import TINY as ROLLOUTS

@@ -17,7 +17,8 @@ from backalley.agents.policies.publish import DIGESTS_FILE, ship
 from backalley.agents.registry import agent
 from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.game import Game
-from tests import high_card, kuhn
+from backalley.examples import kuhn
+from tests import high_card
 from tests.commands import run
 from tests.tiny_policies import elsewhere, made, residual
 

@@ -18,7 +18,7 @@ import backalley
 from backalley.agents import registry
 from backalley.agents.base.agent import View
 from backalley.cli import main
-from tests import kuhn
+from backalley.examples import kuhn
 
 GAME = backalley.game(kuhn.GAME)
 
@@ -136,7 +136,7 @@ def test_a_prefix_plays_in_evaluate_and_from_the_command_line() -> None:
     backalley.register_agent("mine", Search)
     report = backalley.evaluate(GAME, ["mine:96", "mine:12"], deals=4)
     assert [one.name for one in report.agents] == ["Search:96", "Search:12"]
-    done = CliRunner().invoke(main, ["evaluate", "tests.kuhn", "mine:96", "random", "--deals", "4"])
+    done = CliRunner().invoke(main, ["evaluate", "backalley.examples.kuhn", "mine:96", "random", "--deals", "4"])
     assert done.exit_code == 0, done.output
     assert "Search:96" in done.output
 

@@ -25,7 +25,7 @@ from backalley.benchmarks.figures.tabular import Tabular
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.tournament import tournament
 from backalley.benchmarks.speed.speed import Speeds
-from tests import kuhn
+from backalley.examples import kuhn
 
 KUHN = kuhn.GAME.bind()
 STAMP = {"machine": {"processor": "a <fast> one", "python": "3", "numba": "1"}}

@@ -26,7 +26,7 @@ UNDER_EVERY_OPTION: list[Check] = [
     testing.check_bots,
     testing.check_batch,
 ]
-BY_DEFAULT: list[Check] = [testing.check_seeds, testing.check_threads, testing.check_copies]
+BY_DEFAULT: list[Check] = [testing.check_seeds, testing.check_threads, testing.check_copies, testing.check_state]
 AEC = [
     testing.check_aec_masks,
     testing.check_aec_seeds,

@@ -25,7 +25,7 @@ from backalley.envs.core.engine.engine import Engine
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
-from tests import kuhn
+from backalley.examples import kuhn
 from tests.cases import GAMES
 
 KUHN = kuhn.GAME.bind()

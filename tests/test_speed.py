@@ -16,12 +16,11 @@ from backalley.benchmarks.figures.stats import Estimate
 from backalley.benchmarks.speed import soak
 from backalley.benchmarks.speed import speed as speeds
 from backalley.benchmarks.speed.option_sets import allowed, alternatives, mixtures
+from backalley.benchmarks.speed.random_play import RandomPlay, draw, episode_length
 from backalley.benchmarks.speed.soak import BrokenPromise, endure
 from backalley.benchmarks.speed.speed import (
     aec_pace,
     batch_pace,
-    draw,
-    episode_length,
     first_step,
     measure,
     speed,
@@ -29,7 +28,8 @@ from backalley.benchmarks.speed.speed import (
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
-from tests import high_card, kuhn
+from backalley.examples import kuhn
+from tests import high_card
 from tests.cases import GAMES
 from tests.commands import run
 
@@ -140,7 +140,7 @@ def test_length_of_an_episode() -> None:
 
 
 def test_tables_are_spread_over_an_episode() -> None:
-    play = speeds.RandomPlay(KUHN, 400, 1)
+    play = RandomPlay(KUHN, 400, 1)
     assert np.all(play.tables.engine.batch.decisions == 0)
     play.stagger(4)
     decisions = play.tables.engine.batch.decisions

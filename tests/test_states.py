@@ -17,8 +17,8 @@ from backalley.envs.core.api.states import States
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.game import Game
+from backalley.examples.kuhn import GAME as KUHN
 from tests.cases import GAMES
-from tests.kuhn import GAME as KUHN
 from tests.test_kernels import run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -326,3 +326,103 @@ def test_the_guides_search_chooses_legal_actions_whatever_else_is_in_the_view(na
         alone = [search.act(View(batch.engine, np.array([row]), view.key[[row]])).tolist() for row in range(5)]
         assert [action for (action,) in alone] == actions.tolist()
         batch.step(actions)
+
+
+# Saved tables --------------------------------------------------------------------------------------------------------
+
+
+@BY_NAME
+@pytest.mark.parametrize("delayed", [False, True])
+def test_saved_tables_play_on_identically_wherever_they_are_put_back(game: Game, delayed: bool) -> None:
+    batch = dealt(game, 6, 4, delayed_rewards=delayed)
+    saved = pickle.loads(pickle.dumps(batch.save([4, 1, 1])))
+    assert (len(saved), saved.game) == (3, game)
+    before = shown(batch)
+    other = BatchEnv(game, 5, seed=77, delayed_rewards=delayed)
+    other.reset()
+    other.load([0, 3, 2], saved)
+    on(batch, np.random.default_rng(8), 3)
+    assert shown(batch) != before
+    batch.load([4, 1], saved[[0, 2]])
+    random = np.random.default_rng(9)
+    for _ in range(30):  # short episodes end, and others begin by the streams
+        drawn = random.random(batch.num_actions)
+        batch.step(np.argmax(drawn * batch.time_step.action_mask, 1))
+        other.step(np.argmax(drawn * other.time_step.action_mask, 1))
+        for rows, others in (([4, 1], [0, 3]), ([1], [2])):
+            for mine, its in zip(batch.time_step, other.time_step, strict=True):
+                assert mine[rows].tobytes() == its[others].tobytes()
+            assert batch.engine.batch.raw[rows].tobytes() == other.engine.batch.raw[others].tobytes()
+            if delayed:
+                assert batch.delayed.reward[rows].tobytes() == other.delayed.reward[others].tobytes()
+    if not delayed:  # the streams of choices, too
+        one, two = batch.play_random(20, [4, 1]), other.play_random(20, [0, 3])
+        assert all(map(np.array_equal, one, two))
+
+
+def test_saved_tables_keep_packs_that_are_yet_to_be_dealt_and_finished_episodes() -> None:
+    batch = BatchEnv(KUHN.bind(), 2, seed=1, autoreset=False)
+    with pytest.raises(RuntimeError, match="Table 1 has not been dealt"):
+        batch.save([1])
+    batch.restart([0], options={"decks": [[2, 1, 0], [0, 1, 2]]})
+    kept = batch.save([0])
+    assert len(batch.engine.stacked[0]) == 1
+    on(batch, np.random.default_rng(0), 5)
+    over = batch.save([0])
+    batch.restart([0])
+    assert not batch.engine.stacked
+    batch.load([1], kept)
+    assert batch.engine.stacked.keys() == {1}
+    step = batch.load([0], over)
+    assert step.terminated[0]
+    assert step.seat[0] == OVER
+    batch.load([1], over)
+    assert batch.engine.stacked.keys() == {0, 1}, "the finished episode left its second pack"
+    with pytest.raises(ValueError, match="read-only"):
+        kept._arrays["raw"][0, 0] = 1
+
+
+def test_saved_tables_keep_their_history_however_long_it_is() -> None:
+    """Whichever batch has memory for more events: it is as if all had been played there."""
+    short, long = (BatchEnv(KUHN.bind(), 2, seed=3, events=True, autoreset=False) for _ in range(2))
+    for batch in (short, long):
+        batch.reset()
+        on(batch, np.random.default_rng(1), 1)
+    long.engine.make_room(500)
+    told = [batch.events([0, 1]) for batch in (short, long)]
+    kept = [batch.save([1, 0]) for batch in (short, long)]
+    for target in (short, long):
+        for saved in kept:
+            target.restart([0, 1])
+            target.load([1, 0], saved)
+            assert all(np.array_equal(target.events([0, 1]).events, one.events) for one in told)
+            on(target, np.random.default_rng(2), 1)
+    plain = dealt(KUHN.bind(), 2)
+    plain.load(None, kept[0])  # a batch that keeps no events takes the rest
+    with pytest.raises(ValueError, match=r"lack what this batch keeps \(dealt, entries, filled\)"):
+        long.load(None, plain.save())
+
+
+def test_what_cannot_be_loaded_is_refused_before_anything_changed() -> None:
+    batch = dealt(KUHN.bind(), 3)
+    saved, before = batch.save(), shown(batch)
+    first = dealt(KUHN.bind(first=1), 3).save()
+    booked = dealt(KUHN.bind(), 3, delayed_rewards=True)
+    for call, kind, message in (
+        (lambda: batch.load([0, 1], saved), ValueError, "3 saved tables were given for 2 tables"),
+        (lambda: batch.load([0, 1, 3], saved), ValueError, "Row 3 was asked for"),
+        (lambda: batch.load([0, 1, 1], saved), ValueError, "Row 1 was named twice"),
+        (lambda: batch.load([0.0], saved), TypeError, "must be whole numbers"),
+        (lambda: batch.load(None, batch.states()), TypeError, "load takes what BatchEnv.save returned; a States"),
+        (lambda: batch.load(None, first), ValueError, r"of backalley.game\(.*first=1\), and these of"),
+        (lambda: booked.load(None, saved), ValueError, r"lack what this batch keeps \(ended, gained\)"),
+        (lambda: batch.save([3]), ValueError, "Row 3 was asked for"),
+        (lambda: backalley.Saved(), TypeError, "not made by hand"),
+    ):
+        with pytest.raises(kind, match=message):
+            call()
+        assert shown(batch) == before
+    game, version, *rest = saved.__reduce__()[1]
+    with pytest.raises(ValueError, match=r"saved by version 1 of kuhn and this is version 0"):
+        saved.__reduce__()[0](game, version + 1, *rest)
+    assert shown(batch) == before

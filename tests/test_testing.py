@@ -20,8 +20,9 @@ from backalley.envs.core.compile.interfaces import CHANCE, Bot
 from backalley.envs.core.compile.kernel import COMPILED, kernel
 from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.game import Game
+from backalley.examples import kuhn
 from backalley.testing.play import LOOKS, Table, walk
-from tests import faulty, kuhn
+from tests import faulty, high_card
 from tests.commands import process, run
 
 # Environments of others ----------------------------------------------------------------------------------------------
@@ -122,6 +123,7 @@ GAMES: list[tuple[Callable[[], Game], Callable[..., str], str]] = [
     (lambda: broken(determinize=leaves_a_trace), testing.check_leaks, r"lets \['bets'\] depend on what seat"),
     (lambda: broken(deal=deals_by_chance), testing.check_seeds, "a second episode with that seed was another one"),
     (lambda: broken(deal=deals_by_chance), testing.check_batch, r"of row \d of a batch differs"),
+    (lambda: broken(deal=deals_by_chance), testing.check_state, r"the (observation|state) of a GameState differs"),
     (
         lambda: dataclasses.replace(kuhn.GAME, piles=lambda options, state: {"hands": state.card.tolist()}).bind(),
         testing.check_cards,
@@ -214,11 +216,11 @@ def test_what_fails_is_a_sentence_and_exit_code_1(tmp_path: Path, monkeypatch: p
 @pytest.mark.uncompiled
 def test_a_game_is_checked_under_other_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogue, "_registered", {})
-    done = run("check", "tests.kuhn", "--sets", "1", "--episodes", "1")
+    done = run("check", "backalley.examples.kuhn", "--sets", "1", "--episodes", "1")
     assert done.exit_code == 0, done.output
     assert done.output.count("Every check passed.") == 2
-    assert "backalley.game('tests.kuhn', first=1):" in done.output
-    assert "Not tried: the game's folder has no playthroughs" in done.output
+    assert "backalley.game('backalley.examples.kuhn', first=1):" in done.output
+    assert "Not tried: the game's folder has no playthroughs" in testing.check_playthroughs(high_card.GAME.bind())
 
 
 @pytest.mark.slow

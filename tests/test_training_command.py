@@ -37,7 +37,7 @@ def test_everything_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
     trainer(monkeypatch, train)
     result = run(
-        "train", "tests.kuhn", "--seconds", "5", "--processor-seconds", "8",
+        "train", "backalley.examples.kuhn", "--seconds", "5", "--processor-seconds", "8",
         "--config", "a.yaml", "--set", "ppo.entropy=0.1", "--set", "lr=1e-3",
         "--option", "first=1", "--quiet",
     )  # fmt: skip
@@ -59,10 +59,10 @@ def test_stopped_training_and_missing_extras(monkeypatch: pytest.MonkeyPatch) ->
         raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
     trainer(monkeypatch, stop)
-    stopped = run("train", "tests.kuhn")
+    stopped = run("train", "backalley.examples.kuhn")
     assert (stopped.exit_code, stopped.stderr) == (130, "Stopped; go on with --resume runs/one.\n")
     trainer(monkeypatch, lack)
-    lacking = run("train", "tests.kuhn")
+    lacking = run("train", "backalley.examples.kuhn")
     assert lacking.exit_code == 2
     assert lacking.stderr == "Error: This needs torch, which is not installed: pip install 'backalley[train]'\n"
 
@@ -81,14 +81,32 @@ def test_help_names_every_setting() -> None:
     ("words", "sentence"),
     [
         (["train"], "Name a game to train on, or the folder of a run with --resume."),
-        (["train", "tests.kuhn", "--restart"], "A restart needs the folder of a run: --resume FOLDER --restart."),
-        (["train", "tests.kuhn", "--decisions", "0"], "decisions is 0; a budget is a whole number greater than 0, or"),
-        (["train", "tests.kuhn", "--decisions", "5,5"], "decisions is 5,5, and the run has 1 phase (ppo); give"),
-        (["train", "tests.kuhn", "--resume", "none"], "There is no run in none: it has no run.json."),
+        (
+            ["train", "backalley.examples.kuhn", "--restart"],
+            "A restart needs the folder of a run: --resume FOLDER --restart.",
+        ),
+        (
+            ["train", "backalley.examples.kuhn", "--decisions", "0"],
+            "decisions is 0; a budget is a whole number greater than 0, or",
+        ),
+        (
+            ["train", "backalley.examples.kuhn", "--decisions", "5,5"],
+            "decisions is 5,5, and the run has 1 phase (ppo); give",
+        ),
+        (["train", "backalley.examples.kuhn", "--resume", "none"], "There is no run in none: it has no run.json."),
         (["train", "--resume", "none", "--seed", "5"], "A resumed run keeps its seed, options, settings, folder and"),
-        (["train", "tests.kuhn", "--set", "gamma=1"], "There is no setting 'gamma'. Did you mean ppo.gamma?"),
-        (["train", "tests.kuhn", "--config", "none.yaml"], "none.yaml cannot be read: No such file or directory."),
-        (["train", "tests.kuhn", "--out", "/dev/null/run"], "No run can begin in /dev/null/run: Not a directory"),
+        (
+            ["train", "backalley.examples.kuhn", "--set", "gamma=1"],
+            "There is no setting 'gamma'. Did you mean ppo.gamma?",
+        ),
+        (
+            ["train", "backalley.examples.kuhn", "--config", "none.yaml"],
+            "none.yaml cannot be read: No such file or directory.",
+        ),
+        (
+            ["train", "backalley.examples.kuhn", "--out", "/dev/null/run"],
+            "No run can begin in /dev/null/run: Not a directory",
+        ),
     ],
 )
 def test_errors_are_one_line(words: list[str], sentence: str) -> None:
@@ -103,7 +121,7 @@ def test_errors_are_one_line(words: list[str], sentence: str) -> None:
 def test_a_run_and_the_lines_that_it_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them works as printed."""
     monkeypatch.chdir(tmp_path)
-    result = run("train", "tests.kuhn", "--out", "run", "--decisions", str(2 * ROLLOUT), *SETTINGS)
+    result = run("train", "backalley.examples.kuhn", "--out", "run", "--decisions", str(2 * ROLLOUT), *SETTINGS)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("Training kuhn-v0 in run (")
     words = {
@@ -127,8 +145,8 @@ def test_processes_of_their_own(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    told("train", "tests.kuhn", "--out", "run", "--decisions", "512", *SETTINGS)
+    told("train", "backalley.examples.kuhn", "--out", "run", "--decisions", "512", *SETTINGS)
     assert "from 512 decisions on in run" in told("train", "--resume", "run", "--decisions", "1024")
     facts = json.loads((tmp_path / "run" / "policy" / "policy.json").read_bytes())
     assert facts["made"]["decisions"] == 1024
-    assert facts["name"] in told("evaluate", "tests.kuhn", "run", "random", "--deals", "16")
+    assert facts["name"] in told("evaluate", "backalley.examples.kuhn", "run", "random", "--deals", "16")

@@ -17,6 +17,7 @@ from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.policies.policy_file import observation_layout
 from backalley.envs.core.game.catalogue import game, game_names
 from backalley.envs.core.rules import options as option_rules
+from backalley.examples import kuhn
 from backalley.training.compare import throughput
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
@@ -26,7 +27,6 @@ from backalley.training.run.logs import CsvLog
 from backalley.training.run.loop import kind
 from backalley.training.shared.league import League
 from backalley.training.shared.phase import Phase
-from tests import kuhn
 from tests.tiny_runs import GAME, TINY
 
 

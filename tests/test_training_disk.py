@@ -302,4 +302,4 @@ def test_ctrl_c_in_a_terminal(tmp_path: Path) -> None:
     out, _ = child.communicate(timeout=120)
     assert child.returncode == 130
     assert "Stopping after this update." in out
-    assert f"all is saved. Go on with: backalley train tests.kuhn --resume {run}" in out
+    assert f"all is saved. Go on with: backalley train backalley.examples.kuhn --resume {run}" in out

@@ -14,9 +14,9 @@ from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.envs.core.game.catalogue import game as game_of
+from backalley.examples import kuhn
+from backalley.examples.kuhn import BET
 from backalley.training.train import train
-from tests import kuhn
-from tests.kuhn import BET
 
 GAME = kuhn.GAME.bind()
 

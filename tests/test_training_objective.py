@@ -18,13 +18,13 @@ from backalley.benchmarks.matches.sample import Sample
 from backalley.benchmarks.matches.seating import seatings
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import kernel
+from backalley.examples import kuhn
+from backalley.examples.kuhn import BET, PASS
 from backalley.training.config.config import ConfigError, Objective
 from backalley.training.ppo.vec_env import SeatsVecEnv
 from backalley.training.rollouts.targets import share_of_win
 from backalley.training.run import gate
 from backalley.training.train import train
-from tests import kuhn
-from tests.kuhn import BET, PASS
 from tests.test_training_rollouts import TINY as ROLLOUTS
 from tests.test_training_rollouts import phase
 from tests.test_training_temperature import openings

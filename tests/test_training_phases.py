@@ -20,6 +20,7 @@ from backalley.agents.policies.policy_file import save_policy
 from backalley.agents.policies.policy_kinds import network_player, network_shapes
 from backalley.cli import main
 from backalley.envs.core.game.game import Game
+from backalley.examples import kuhn
 from backalley.training.config.config import Config, ConfigError
 from backalley.training.run import gate, loop
 from backalley.training.run.loop import TrainingLoop
@@ -28,7 +29,6 @@ from backalley.training.shared import checkpoint
 from backalley.training.shared.checkpoint import Arrays, CheckpointError
 from backalley.training.shared.phase import Phase
 from backalley.training.train import Stopped, train
-from tests import kuhn
 from tests.tiny_runs import GAME, ROLLOUT, TINY, Killed, die, files, log_of, stopped_after, weights
 
 TWO = {**TINY, "run.phases": "ppo:0.6,ppo"}

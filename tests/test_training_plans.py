@@ -22,12 +22,12 @@ from backalley.agents.registry import agent
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.kernel import COMPILED
+from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
 from backalley.training.macros import plan_play
 from backalley.training.macros.plans import PlanLearner, field_of
 from backalley.training.train import train
-from tests import kuhn
 from tests.cases import GAMES, option_sets
 
 PLANNED = [game for game in GAMES if game.type.plans is not None]

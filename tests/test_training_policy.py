@@ -46,7 +46,7 @@ from backalley.envs.core.files import durable
 from backalley.envs.core.game import catalogue
 from backalley.envs.core.rules import rng
 from backalley.envs.core.rules.record import field
-from tests import kuhn
+from backalley.examples import kuhn
 
 GAME = kuhn.GAME.bind()
 NETWORK = NetworkPlayer(width=16, layers=2, greedy=False)
@@ -187,7 +187,7 @@ def test_policies_play_where_torch_cannot_be_imported(folder: Path) -> None:
     expected = PolicyAgent(folder, GAME).act(step.observation, step.action_mask, key=keys).tolist()
     code = (
         "import sys\nsys.modules['torch'] = sys.modules['stable_baselines3'] = None\n"
-        "import numpy as np, backalley\nfrom tests.kuhn import GAME\n"
+        "import numpy as np, backalley\nfrom backalley.examples.kuhn import GAME\n"
         f"policy = backalley.load_policy({str(folder)!r}, GAME)\n"
         f"shown = np.array({step.observation.tolist()}, np.uint8)\n"
         f"keys = np.array({keys.tolist()}, np.uint64)\n"
@@ -221,7 +221,7 @@ def test_a_policy_plays_without_a_view(folder: Path) -> None:
 
 
 def test_a_policy_plays_an_aec_game(folder: Path) -> None:
-    policy = load_policy(folder, "tests.kuhn")
+    policy = load_policy(folder, "backalley.examples.kuhn")
     env = GAME.make()
     env.reset(seed=3)
     for _ in env.agent_iter():
@@ -231,7 +231,9 @@ def test_a_policy_plays_an_aec_game(folder: Path) -> None:
 
 
 def test_a_policy_knows_its_game(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(PolicyFileError, match=r"plays kuhn, .* no game of this package; .* \(it was tests.kuhn\)\."):
+    with pytest.raises(
+        PolicyFileError, match=r"plays kuhn, .* no game of this package; .* \(it was backalley.examples.kuhn\)\."
+    ):
         load_policy(folder)
     monkeypatch.setattr(catalogue, "_registered", {})
     catalogue.register_game(kuhn.GAME)

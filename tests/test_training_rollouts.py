@@ -25,12 +25,13 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import CHANCE, OVER
 from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.game.game import Game
+from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
 from backalley.training.rollouts.rollouts import Rollouts
 from backalley.training.rollouts.validation import MARGINS, HeldOut, choices
 from backalley.training.train import train
-from tests import high_card, kuhn
+from tests import high_card
 from tests.cases import GAMES
 from tests.test_training_policy import edit
 

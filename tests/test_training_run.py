@@ -40,7 +40,7 @@ def test_a_run_leaves_everything_on_disk(whole: Path) -> None:
         DECISIONS,
         torch.__version__,
     )
-    assert facts["command"].startswith("backalley train tests.kuhn --set ppo.tables=32 ")
+    assert facts["command"].startswith("backalley train backalley.examples.kuhn --set ppo.tables=32 ")
     assert facts["command"].endswith(f"--seed 7 --decisions {DECISIONS}")
     assert config.parse(yaml.safe_load((whole / "config.yaml").read_text()), "file") == config.load(
         GAME, overrides=TINY
@@ -69,7 +69,7 @@ def test_it_ends_with_the_policy_against_every_bot(tmp_path: Path) -> None:
     line = re.search(r"^random +([+-][0-9.]+) ± ([0-9.]+) +([0-9.]+) ±", text, re.MULTILINE)
     assert line
     assert float(line[1]) == pytest.approx(again.agents[0].mean_return.mean, abs=1e-4)
-    assert f"Strength: backalley evaluate tests.kuhn {result.folder} bot" in text
+    assert f"Strength: backalley evaluate backalley.examples.kuhn {result.folder} bot" in text
 
 
 def test_it_tells_how_far_it_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -173,7 +173,7 @@ def test_a_budget_of_time_ends_and_says_what_it_was(tmp_path: Path, unit: str) -
     assert time.monotonic() - started < 60
     (phase,) = result.phases
     assert getattr(phase, unit) >= 0.5
-    line = re.fullmatch(r"backalley train tests.kuhn .* --decisions (\d+)", result.command)
+    line = re.fullmatch(r"backalley train backalley.examples.kuhn .* --decisions (\d+)", result.command)
     assert line
     again = tiny(tmp_path / "again", int(line[1]), seed=7)
     assert weights(again) == weights(result.folder)

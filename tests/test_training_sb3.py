@@ -21,12 +21,12 @@ from backalley.agents.base.agent import View
 from backalley.agents.policies.network import BFLOAT16, FLOAT32, best_precision
 from backalley.agents.policies.network_agent import one_thread
 from backalley.envs.core.api.vector import BatchEnv
+from backalley.examples import kuhn
 from backalley.training.ppo.buffer import seat_advantages
 from backalley.training.ppo.policy import Playing, TrunkPolicy
 from backalley.training.ppo.ppo import SelfPlayMaskablePPO
 from backalley.training.ppo.vec_env import SeatsVecEnv
 from backalley.training.shared.league import League
-from tests import kuhn
 
 GAME = kuhn.GAME.bind()
 TABLES, STEPS = 16, 12

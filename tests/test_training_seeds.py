@@ -47,7 +47,9 @@ def test_what_are_no_seeds(wrong: Any, tmp_path: Path) -> None:
 def test_runs_of_several_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is the run that its seed alone would be; the table ends with the mean over seeds."""
     monkeypatch.chdir(tmp_path)
-    done = run("train", "tests.kuhn", "--seeds", "3-5", "--out", "all", "--decisions", str(ROLLOUT), *SETTINGS)
+    done = run(
+        "train", "backalley.examples.kuhn", "--seeds", "3-5", "--out", "all", "--decisions", str(ROLLOUT), *SETTINGS
+    )
     assert done.exit_code == 0, done.output
     folder = tmp_path / "all"
     assert sorted(path.name for path in folder.iterdir()) == ["seed-3", "seed-4", "seed-5", "seeds.json"]
@@ -151,6 +153,6 @@ def test_what_several_seeds_refuse(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "seeds.json").write_text("{")
     with pytest.raises(TrainingError, match=r"seeds\.json is damaged, or no file of this trainer"):
         train_seeds(resume=tmp_path)
-    done = run("train", "tests.kuhn", "--seed", "1", "--seeds", "0-4")
+    done = run("train", "backalley.examples.kuhn", "--seed", "1", "--seeds", "0-4")
     assert done.exit_code == 2
     assert "Give --seed or --seeds, not both." in done.output

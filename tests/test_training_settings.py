@@ -14,12 +14,12 @@ import torch
 from click.testing import CliRunner
 
 from backalley.cli import main
+from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
 from backalley.training.run.budget import TrainingError
 from backalley.training.shared.checkpoint import CheckpointError
 from backalley.training.train import train
-from tests import kuhn
 from tests.tiny_runs import GAME, ROLLOUT, TINY, die, files, stopped_after, tiny, weights
 
 
@@ -29,13 +29,18 @@ def test_settings_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     path.write_text("ppo:\n  epochs: 2\n  learning_rate: 0.003\nnetwork:\n  layers: 1\n")
     settings = {**TINY, "ppo.learning_rate": "0.004"}
     result = train(
-        "tests.kuhn", out="text", decisions=2 * ROLLOUT, seed=7, config="mine.yaml", config_overrides=settings
+        "backalley.examples.kuhn",
+        out="text",
+        decisions=2 * ROLLOUT,
+        seed=7,
+        config="mine.yaml",
+        config_overrides=settings,
     )
     assert result.folder == Path("text")
     written = config.parse(config.read(result.folder / "config.yaml"), "file")
     assert (written.ppo.epochs, written.ppo.learning_rate, written.network.layers) == (2, 0.004, 1)
     assert written.ppo.gamma == config.load(GAME).ppo.gamma
-    line = "backalley train tests.kuhn --config {} --set ppo.tables=32 "
+    line = "backalley train backalley.examples.kuhn --config {} --set ppo.tables=32 "
     assert result.command.startswith(line.format("mine.yaml"))
     path.write_text("ppo:\n  epochs: 3\n")
     resumed = train(resume="text", decisions=3 * ROLLOUT)
@@ -67,8 +72,8 @@ def test_a_game_from_elsewhere_is_found_again(tmp_path: Path) -> None:
     run = stopped_after(2, tmp_path / "run")
     result = train(resume=run, decisions=3 * ROLLOUT)
     assert result.game == GAME
-    assert result.command.startswith("backalley train tests.kuhn ")
-    for name in ("kuhn", "kuhn-v0", "tests.kuhn", "tests.kuhn:GAME", kuhn.GAME):
+    assert result.command.startswith("backalley train backalley.examples.kuhn ")
+    for name in ("kuhn", "kuhn-v0", "backalley.examples.kuhn", "backalley.examples.kuhn:GAME", kuhn.GAME):
         train(name, resume=run, decisions=3 * ROLLOUT)
     with pytest.raises(TrainingError, match="learns kuhn, not high_card; leave the game out"):
         train("tests.high_card", resume=run)
@@ -198,7 +203,8 @@ def test_an_edited_config_is_told_of_and_not_taken(whole: Path, tmp_path: Path, 
     assert str(caught.value) == (
         f"{run / 'config.yaml'} was changed since the run began, which would give other weights than its log and its "
         "line say: ppo.batch_size is 32, and the run has 64; run.gate_deals is 128, and the run has 64. Put it back, "
-        "or delete it, and it is written anew; or go on with what it says: backalley train tests.kuhn --resume "
+        "or delete it, and it is written anew; or go on with what it says: backalley train backalley.examples.kuhn "
+        "--resume "
         f"{run}{' --restart' * restart} --set ppo.batch_size=32 --set run.gate_deals=128"
     )
     assert files(run) == before
@@ -234,7 +240,7 @@ def test_settings_changed_on_the_way_are_told_and_noted(tmp_path: Path) -> None:
     first, second, third = result.command.split(" && ")
     assert first.endswith(f"--set run.phases=ppo --seed 7 --decisions {3 * ROLLOUT} --out {run}-again")
     learned = f"--decisions {5 * ROLLOUT},"
-    resumed = f"backalley train tests.kuhn --resume {run}-again --set"
+    resumed = f"backalley train backalley.examples.kuhn --resume {run}-again --set"
     assert second.startswith(f"{resumed} ppo.learning_rate=0.02 --set run.phases=ppo,rollouts {learned}")
     assert third.startswith(f"{resumed} rollouts.batch_size=32 {learned}")
     for line in (first, second, third):

@@ -15,11 +15,11 @@ from backalley.agents.policies.policy_file import save_policy
 from backalley.agents.policies.policy_kinds import network_player
 from backalley.benchmarks.exact.action_probabilities import probabilities
 from backalley.benchmarks.exact.exploit import exploitability
+from backalley.examples.kuhn import BET
 from backalley.training.config.config import ConfigError
 from backalley.training.rollouts.rollouts import Rollouts
 from backalley.training.rollouts.temperature import by_temperature
 from backalley.training.train import train
-from tests.kuhn import BET
 from tests.test_training_rollouts import GAME, bytes_of, phase
 
 MIXING = {

@@ -19,8 +19,8 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.engine import validation
 from backalley.envs.core.engine.engine import IllegalAction
 from backalley.envs.core.game.game import Game
+from backalley.examples.kuhn import GAME as KUHN
 from tests.cases import GAMES
-from tests.kuhn import GAME as KUHN
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZE = 6
@@ -75,7 +75,8 @@ def picture(batch: BatchEnv) -> bytes:
     return b"".join(array.tobytes() for array in (kept.raw, kept.stream, kept.mask, kept.seat, kept.decisions))
 
 
-METHODS = ["step", "restart", "observe", "forfeit", "reset", "states", "set_states", "copy_rows", "determinize"]
+METHODS = ["step", "restart", "observe", "forfeit", "reset", "copy_rows", "determinize"]
+METHODS += ["states", "set_states", "save", "load"]
 
 
 def rows_of(given: Any, once: bool) -> list[int] | None:
@@ -114,6 +115,11 @@ def throw_everything(game: Game, seed: int, autoreset: bool, data: st.DataObject
             count = SIZE if thrown is None else len(rows or ())
             kept = [batch.states([0] * count)] if method == "set_states" else []
             expect(batch, rows is not None or thrown is None, method, *kept, thrown)
+        elif method in ("save", "load"):
+            rows = rows_of(thrown, once=method == "load")
+            count = SIZE if thrown is None else len(rows or ())
+            kept = [batch.save([0] * count)] if method == "load" else []
+            expect(batch, rows is not None or thrown is None, method, thrown, *kept)
         elif method == "copy_rows":
             source, target = rows_of(thrown, once=False), rows_of(more, once=True)
             fine = source is not None and target is not None and len(source) == len(target)

@@ -19,10 +19,10 @@ from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.files.playthrough import recorded, replay, save
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
+from backalley.examples.kuhn import GAME as KUHN_TYPE
 from backalley.testing.play import random_action
 from tests.cases import GAMES, determinizations_of, marks
 from tests.commands import run
-from tests.kuhn import GAME as KUHN_TYPE
 from tests.test_human import Screen
 
 KUHN = backalley.game(KUHN_TYPE)

@@ -19,8 +19,8 @@ from backalley.envs.core.game.game import Game
 MADE = {"command": "backalley train some_game --seed 0 --decisions 1", "commit": "0123abc"}
 SOURCE = """
 import dataclasses
-from tests import {module}
-GAME = dataclasses.replace({module}.GAME, name="{name}", module=__name__)
+from {module} import GAME as COPIED
+GAME = dataclasses.replace(COPIED, name="{name}", module=__name__)
 """
 
 
@@ -30,7 +30,7 @@ def elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch, module: Any) -> Gam
     place = folder / name
     place.mkdir()
     (place / "__init__.py").touch()
-    (place / "game.py").write_text(SOURCE.format(module=module.__name__.rpartition(".")[2], name=name))
+    (place / "game.py").write_text(SOURCE.format(module=module.__name__, name=name))
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setattr(catalogue, "_registered", {})
     importlib.invalidate_caches()

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from backalley.examples import kuhn
 from backalley.training.run.loop import TrainingLoop
 from backalley.training.train import Stopped, train
-from tests import kuhn
 
 GAME = kuhn.GAME.bind()
 
@@ -68,7 +68,7 @@ def stopped_after(steps: int, out: Path, how: Callable[[], None] | None = None, 
     if caught.type is Stopped:
         assert str(caught.value) == (
             f"Stopped after {steps * ROLLOUT:,} decisions; all is "
-            f"saved. Go on with: backalley train tests.kuhn --resume {out}"
+            f"saved. Go on with: backalley train backalley.examples.kuhn --resume {out}"
         )
     return out
 

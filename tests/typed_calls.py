@@ -15,7 +15,7 @@ from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.killer_bridge.state import Options as BridgeOptions
 from backalley.envs.missouri_city.state import Options, Stalemate
-from tests.kuhn import GAME as KUHN
+from backalley.examples.kuhn import GAME as KUHN
 
 # The functions that take a game's name
 assert_type(backalley.make("missouri_city", num_games=2, stalemate="draw", render_mode="ansi"), AECEnv)
@@ -76,4 +76,4 @@ backalley.game(name, **read)
 backalley.make("missouri_city", **read)
 assert_type(backalley.game(KUHN).options.first, int)
 backalley.game(KUHN, fold=True)  # refused by games
-backalley.game("tests.kuhn")
+backalley.game("backalley.examples.kuhn")

@@ -9,7 +9,8 @@ from functools import partial
 from backalley.envs.core.game.catalogue import games as all_games
 from backalley.envs.core.game.game import Game
 
-from ..speed.speed import FLOOR_TABLES, RandomPlay, episode_at_random
+from ..speed.random_play import RandomPlay
+from ..speed.speed import FLOOR_TABLES, episode_at_random
 
 Way = Callable[[Game], Callable[[], int]]
 

@@ -228,7 +228,7 @@ def _compare(
     return {
         "game": game.id,
         "options": game.changed_options,
-        **{what: {"ratio": _interval(found), "pairs": found} for what, found in ratios.items()},
+        **{what: {"ratio": ratio_interval(found), "pairs": found} for what, found in ratios.items()},
         **({"first_use": first} if first_uses else {}),
     }
 
@@ -250,8 +250,8 @@ def _ratio(players: dict[str, _Player], what: str, steps: int) -> float:
     return statistics.median(found)
 
 
-def _interval(ratios: Sequence[float]) -> dict[str, float]:
-    """The geometric mean of ratios and its 95 % interval."""
+def ratio_interval(ratios: Sequence[float]) -> dict[str, float]:
+    """Return the geometric mean of ratios and its 95 % interval."""
     found = mean_interval(np.log(ratios))
     return {name: float(np.exp(value)) for name, value in found.to_json().items()}
 

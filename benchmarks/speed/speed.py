@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from backalley.agents.base.agent import answer, view_of
 from backalley.agents.registry import agent as agent_of
@@ -33,13 +32,10 @@ from backalley.agents.search.flat_monte_carlo import SearchAgent
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.compile.kernel import kernel
-from backalley.envs.core.engine.batch_play import random_legal
 from backalley.envs.core.engine.workers import cores
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
-from backalley.envs.core.rules import rng
 
 from ..figures import results
 from ..figures.charts import Dots, Mark, dots
@@ -47,6 +43,7 @@ from ..figures.formatting import Found, Line, bound, changed, given_options, opt
 from ..figures.result_kinds import Files, Kept, Result
 from ..figures.stats import Estimate
 from .processor_time import Timed, cost
+from .random_play import RandomPlay, episode_length
 
 TABLES = (1, 64, 1024, 4096, 16384)
 FLOOR_TABLES = 4096
@@ -54,8 +51,6 @@ FLOOR_TABLES = 4096
 AEC_FLOOR, REPEATS, SECONDS = 40_000, 5, 0.4
 SEARCH_TABLES, SEARCH_DETERMINIZATIONS = 64, 8
 """Tables at different points of their episodes, and determinizations for each decision, for timing a search."""
-_LONGEST_STAGGER, _KERNEL_STEPS = 1000, 8
-"""Decisions by which tables are moved apart at most, and those of a table in one call of `play_random`."""
 _ASKED_EVERY = 7
 """Decisions between two timed ones of an agent, so that every phase of a game is included."""
 _MOST_DECISIONS = 1_000_000
@@ -74,14 +69,6 @@ print(json.dumps({"import": imported - began, "first_step": time.perf_counter() 
 """
 
 
-@kernel
-def draw(mask: npt.NDArray[np.int8], streams: npt.NDArray[np.uint64], out: npt.NDArray[np.int64]) -> None:
-    """Draw a uniform legal action for every table [B], from each table's own stream."""
-    for row in range(out.shape[0]):
-        out[row] = random_legal(mask[row], streams[row])
-        streams[row] = rng.advance(streams[row])
-
-
 def _whole(pace: Estimate) -> dict[str, int]:
     """A pace as JSON: the median, the slowest and the fastest, in whole decisions a second."""
     return {"median": round(pace.mean), "low": round(pace.low), "high": round(pace.high)}
@@ -97,43 +84,6 @@ def _pace(run: Callable[[], int], seconds: float, repeats: int) -> Estimate:
             decisions += run()
         found.append(decisions / spent)
     return Estimate(statistics.median(found), min(found), max(found))
-
-
-class RandomPlay:
-    """B tables and actions drawn for them."""
-
-    def __init__(self, game: Game, num_envs: int, num_threads: int) -> None:
-        self.tables = BatchEnv(game, num_envs, seed=0, num_threads=num_threads)
-        self.time_step = self.tables.reset()
-        self._streams: npt.NDArray[np.uint64] = np.random.default_rng(1).integers(2**64, size=num_envs, dtype=np.uint64)
-        self._actions = np.zeros(num_envs, np.int64)
-
-    def step(self) -> int:
-        """Play one decision on every table."""
-        draw(self.time_step.action_mask, self._streams, self._actions)
-        self.tables.step(self._actions)
-        return len(self._actions)
-
-    def play(self) -> int:
-        """Play some decisions on every table, drawn in the kernel."""
-        return int(self.tables.play_random(_KERNEL_STEPS).decisions.sum())
-
-    def stagger(self, length: int) -> None:
-        """Play table i part of an episode of about `length` decisions, each table a different part."""
-        ahead = np.arange(self.tables.num_envs) * min(length, _LONGEST_STAGGER) // self.tables.num_envs
-        for played in range(int(ahead.max())):
-            rows = np.flatnonzero(ahead > played)
-            draw(self.time_step.action_mask, self._streams, self._actions)
-            self.tables.step(self._actions[rows], rows)
-
-
-def episode_length(game: Game) -> float:
-    """Return the decisions in an episode of random play, on average over some hundred episodes."""
-    play, decisions, ended = RandomPlay(game, 64, 1), 0, 0
-    while ended < 256:
-        decisions += play.step()
-        ended += int((play.time_step.terminated | play.time_step.truncated).sum())
-    return decisions / ended
 
 
 def batch_pace(

@@ -25,13 +25,15 @@ if not (_Path(__file__).parent / "envs").is_dir():
     __path__.append(str(_Path(__file__).resolve().parents[2]))
 
 from backalley.console.errors import BackAlleyError
+from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.api.histories import Told, event_str, events_str, state_fields
 from backalley.envs.core.api.registry import register_game, register_gymnasium, register_pettingzoo
+from backalley.envs.core.api.row_copies import Saved
 from backalley.envs.core.api.states import States
-from backalley.envs.core.api.time_step import TimeStep
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.engine.batch_play import Played
 from backalley.envs.core.engine.engine import IllegalAction
+from backalley.envs.core.engine.time_step import TimeStep
 from backalley.envs.core.game.catalogue import UnknownGame, game_names, game_type, games
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.rules.options import OptionError
@@ -54,10 +56,12 @@ __all__ = [
     "BackAlleyError",
     "BatchEnv",
     "Game",
+    "GameState",
     "GameType",
     "IllegalAction",
     "OptionError",
     "Played",
+    "Saved",
     "States",
     "TimeStep",
     "Told",

@@ -3,7 +3,7 @@
 Written by `backalley dev types` from the game's Options and the functions of `registry`; not edited by hand.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, Unpack, overload
 
 from . import baccarat_v0 as baccarat_v0
@@ -205,6 +205,7 @@ def make_vec(
     autoreset: bool = True,
     delayed_rewards: bool = False,
     events: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[baccarat_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -220,6 +221,7 @@ def make_vec(
     autoreset: bool = True,
     delayed_rewards: bool = False,
     events: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[backhand_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -235,6 +237,7 @@ def make_vec(
     autoreset: bool = True,
     delayed_rewards: bool = False,
     events: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[bezique_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -250,6 +253,7 @@ def make_vec(
     autoreset: bool = True,
     delayed_rewards: bool = False,
     events: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[buffalo_bayou_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -265,6 +269,7 @@ def make_vec(
     autoreset: bool = True,
     delayed_rewards: bool = False,
     events: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[killer_bridge_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -280,6 +285,7 @@ def make_vec(
     autoreset: bool = True,
     delayed_rewards: bool = False,
     events: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[missouri_city_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -295,6 +301,7 @@ def make_vec(
     autoreset: bool = True,
     delayed_rewards: bool = False,
     events: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[pitch_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -310,6 +317,7 @@ def make_vec(
     autoreset: bool = True,
     delayed_rewards: bool = False,
     events: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[poker_duel_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -325,6 +333,7 @@ def make_vec(
     autoreset: bool = True,
     delayed_rewards: bool = False,
     events: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Unpack[twenty_one_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -340,6 +349,7 @@ def make_vec(
     autoreset: bool = True,
     delayed_rewards: bool = False,
     events: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -355,6 +365,7 @@ def make_vec(
     autoreset: bool = True,
     delayed_rewards: bool = False,
     events: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: NoSuchOptionOrValue,
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,

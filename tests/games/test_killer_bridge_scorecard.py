@@ -17,8 +17,8 @@ from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules.options import OptionError
 from backalley.envs.killer_bridge import scoring
 from backalley.envs.killer_bridge.scorecard import ScorecardLine, scorecard
+from backalley.examples import kuhn
 from backalley.testing.play import random_action
-from tests import kuhn
 from tests.cases import observed
 
 GAME: Game = game("killer_bridge")

@@ -93,13 +93,12 @@ class Booking:
         self._gained[rows] = 0
         self._ended[rows] = True
 
-    def copy(self, source: Rows, target: Rows) -> None:
-        """Copy the accounts of `source[k]`, as they were, to `target[k]`."""
-        for array in (self._gained, self._ended):
-            array[target] = array[source]
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The accounts themselves, [B, N] each."""
+        return {"gained": self._gained, "ended": self._ended}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"gained": np.array(self._gained), "ended": np.array(self._ended)}
+        return {name: np.array(array) for name, array in self.arrays().items()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self._set(kept["gained"], kept["ended"])

@@ -117,7 +117,7 @@ def read_events(
     """Return the events that `seats[k]` has been told of at table `rows[k]`; see `Histories.events`."""
     history = engine.history
     if history is None:
-        raise InvalidCall("No events are kept here; make the batch or the environment with events=True.")
+        raise InvalidCall("No events are kept here; make the batch, environment or state with events=True.")
     if since not in SINCE:
         raise InvalidValue(f"since is {since!r}; it takes {' or '.join(map(repr, SINCE))}.")
     unknown = rows[history.filled[rows] < 0]
@@ -165,21 +165,30 @@ def information_states(
     engine: Engine, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float32]:
     """Return the information states of `seats[k]` at table `rows[k]` as tensors [n, I]."""
-    game, size = engine.game, engine.game.observation_size
-    tensor = np.zeros((len(rows), information_state_size(game)), np.float32)
-    events, length = read_events(engine, rows, seats)
+    told = read_events(engine, rows, seats)
+    return information_tensors(engine.game, engine.observe(rows, seats), told)
+
+
+def information_tensors(game: Game, shown: npt.NDArray[Any], told: Told) -> npt.NDArray[np.float32]:
+    """Return the information states of n seats as tensors [n, I], by what they are shown [n, O] and have been told."""
+    size, (events, length) = game.observation_size, told
     if length.max(initial=0) > _most_events(game):
         raise InvalidCall(f"{game.name} told a seat more events than its Events.length says, {_most_events(game)}.")
-    tensor[:, :size] = engine.observe(rows, seats)
-    tensor[:, size] = length
-    tensor[:, size + 1 : size + 1 + COLUMNS * events.shape[1]] = events.reshape(len(rows), -1)
+    tensor = np.zeros((len(shown), information_state_size(game)), np.float32)
+    tensor[:, :size], tensor[:, size] = shown, length
+    tensor[:, size + 1 : size + 1 + COLUMNS * events.shape[1]] = events.reshape(len(shown), -1)
     return tensor
 
 
 def information_state_str(engine: Engine, row: int, seat: int) -> str:
     """Return a seat's information state in words: its seat, then its events, one line each."""
-    events, length = read_events(engine, np.array([row]), np.array([seat]))
-    return "\n".join([engine.game.seat_name(seat), *filter(None, [events_str(engine.game, events[0, : length[0]])])])
+    return information_words(engine.game, seat, read_events(engine, np.array([row]), np.array([seat])))
+
+
+def information_words(game: Game, seat: int, told: Told) -> str:
+    """Return a seat's information state in words, by what it has been told [1]."""
+    (events,), (length,) = told
+    return "\n".join([game.seat_name(seat), *filter(None, [events_str(game, events[:length])])])
 
 
 # The whole table -----------------------------------------------------------------------------------------------------

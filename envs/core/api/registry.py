@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar
 
 import gymnasium
@@ -65,13 +65,14 @@ def make_vec(
     autoreset: bool = True,
     delayed_rewards: bool = False,
     events: bool = False,
+    buffers: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
     num_threads=2)`.
 
     `num_threads=0` takes one thread per core; the maximum is 1,024. The results do not depend on it. For
-    `autoreset`, `delayed_rewards` and `events` see `BatchEnv`. Raises UnknownGame, OptionError, TypeError or
+    `autoreset`, `delayed_rewards`, `events` and `buffers` see `BatchEnv`. Raises UnknownGame, OptionError, TypeError or
     ValueError.
 
     >>> batch = make_vec("missouri_city", num_envs=4096, seed=0)
@@ -82,8 +83,8 @@ def make_vec(
     """
     with as_keywords():
         found = game(id, **options)
-    settings = {"autoreset": autoreset, "delayed_rewards": delayed_rewards, "events": events}
-    return BatchEnv(found, num_envs, seed=seed, num_threads=num_threads, **settings)
+    settings: dict[str, Any] = {"autoreset": autoreset, "delayed_rewards": delayed_rewards, "events": events}
+    return BatchEnv(found, num_envs, seed=seed, num_threads=num_threads, buffers=buffers, **settings)
 
 
 def with_options_of(declared: GameType) -> Callable[[_Makes], _Makes]:

@@ -103,7 +103,7 @@ def frozen(game: Game, *arrays: npt.NDArray[Any]) -> States:
     if arrays[0].dtype != game.state_dtype:
         raise InvalidValue(f"These states were made by another version of {game!r}, whose State had other fields.")
     states = object.__new__(States)
-    states._game, states._kept = game, Kept(*map(_read_only, arrays))
+    states._game, states._kept = game, Kept(*map(read_only, arrays))
     return states
 
 
@@ -119,8 +119,8 @@ def redrawn(game: Game, records: npt.NDArray[Any], seat: npt.NDArray[Any], decis
     return frozen(game, records, seat.astype(np.int8), decisions, reward, ended, ended)
 
 
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A copy that can never be written to again: its memory is that of a `bytes` object."""
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a copy that can never be written to again: its memory is that of a `bytes` object."""
     if not array.size:
         return np.zeros(array.shape, array.dtype)
     return np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)

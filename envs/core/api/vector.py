@@ -23,14 +23,15 @@ from ..engine import validation
 from ..engine.batch_play import Played, bot_of, fork_choices, play_kernels, random_act
 from ..engine.engine import BUSY, Engine, IllegalAction, one_thread, streams_of
 from ..engine.reset_options import read_reset_options
+from ..engine.time_step import TimeStep
 from ..engine.workers import Workers, threads_of
 from ..game.game import Game
 from .delayed_rewards import Booking, DelayedRewards
 from .histories import Histories
+from .row_copies import RowCopies
 from .search_steps import search_kernels
 from .spaces import BatchSpaces
 from .states import States, redrawn, states_of
-from .time_step import TimeStep
 
 _ROWS_PER_THREAD = 256
 """Threads are used only for at least this many rows."""
@@ -38,7 +39,7 @@ _DECISIONS_AT_ONCE = 2**18
 """Decisions of `play_random` in one call of compiled code, which Ctrl-C cannot interrupt."""
 
 
-class BatchEnv(Histories, BatchSpaces):
+class BatchEnv(Histories, RowCopies, BatchSpaces):
     """B tables of one game. Row i with seed `s + i` plays exactly as the AEC environment with seed `s + i`, for any
     `num_threads`.
 
@@ -49,6 +50,11 @@ class BatchEnv(Histories, BatchSpaces):
 
     With `delayed_rewards=True` it also books, in `delayed`, what each seat has gained since its own latest decision.
     With `events=True` it keeps every table's events: see `events` and `information_state_tensor`.
+
+    `buffers` are arrays of the caller's that `time_step` is written to, by their names in TimeStep, for example
+    `{"observation": tensor}`: NumPy arrays, also over shared memory, and torch tensors on the CPU, pinned or not. Each
+    has the shape and type that TimeStep has there, is C-contiguous and writable, and shares memory with no other. It is
+    cleared at once; nobody else may write to it during a call. Copies of the batch have memory of their own.
 
     Rows, seats and actions are lists, arrays or tensors of whole numbers. Errors are raised before any table has
     changed. Only one thread at a time may use it: a call during another thread's call raises RuntimeError at once.
@@ -68,6 +74,7 @@ class BatchEnv(Histories, BatchSpaces):
         leaf_values: bool = False,
         delayed_rewards: bool = False,
         events: bool = False,
+        buffers: Mapping[str, Any] | None = None,
     ) -> None:
         """Raises TypeError or ValueError, also for more tables than this machine has memory for; RuntimeError for a
         history of a game that declares no events."""
@@ -82,7 +89,8 @@ class BatchEnv(Histories, BatchSpaces):
         if leaf_values and events:
             raise InvalidValue("leaf_values are for searches, which keep no events; leave out leaf_values or events.")
         validation.check_memory(num_envs, Engine.bytes_of(game), "num_envs")
-        self.engine = Engine(game, num_envs, history=bool(events))
+        streams = streams_of(seed, num_envs)
+        self.engine = Engine(game, num_envs, buffers, history=bool(events))
         self.game, self.num_envs = game, num_envs
         self.autoreset, self.leaf_values = bool(autoreset), bool(leaf_values)
         self.num_seats, self.num_actions = self.engine.num_seats, self.engine.num_actions
@@ -94,7 +102,7 @@ class BatchEnv(Histories, BatchSpaces):
         self._choices = np.zeros(num_envs, np.uint64)  # each table's stream for actions that are played for it
         self._booking = Booking(num_envs, self.num_seats) if delayed_rewards else None
         self._hand_to_callers()
-        self.seed(seed)
+        self._set_streams(*streams)
 
     # Chance --------------------------------------------------------------------------------------------------------
 
@@ -253,6 +261,9 @@ class BatchEnv(Histories, BatchSpaces):
             if k >= 0:
                 refused.append((int(rows[k]), action))
 
+        if act is not random_act:  # compiled bots trust observations, and callers can write to these
+            on = mine[engine.batch.seat[mine] >= 0]
+            engine.batch.flat[on] = engine.observe(on, engine.batch.seat[on].astype(np.int64))
         now = 0
         play(0, mine[:0], *played)  # binds the machine code before several threads ask for it
         while left and not refused:
@@ -393,36 +404,6 @@ class BatchEnv(Histories, BatchSpaces):
         self._dealt[mine] = True
         return self.time_step
 
-    @one_thread
-    def copy_rows(self, source: npt.ArrayLike, target: npt.ArrayLike) -> TimeStep:
-        """Make table `target[k]` a copy of table `source[k]` as it was before the call: state, random stream, count of
-        decisions, and all that it shows. With equal actions both continue alike; `seed` gives a copy another stream. A
-        finished table's copy is finished.
-
-        A table may be named more than once in `source`. Raises TypeError or ValueError for invalid rows and for a
-        repeated target, RuntimeError for a source that has not been dealt.
-        """
-        which, mine = self._rows(source), self._rows_once(target)
-        if len(which) != len(mine):
-            raise InvalidValue(f"{len(which)} rows were given to copy to {len(mine)}; give a target for each source.")
-        self._check_dealt(which)
-        batch, stacked = self.engine.batch, self.engine.stacked
-        for name in set(batch._fields) - {"state", "observation"}:  # which `raw` and `flat` hold
-            getattr(batch, name)[mine] = getattr(batch, name)[which]
-        self._choices[mine] = self._choices[which]
-        if self.engine.history is not None:
-            for array in self.engine.history[:3]:  # entries, filled, dealt
-                array[mine] = array[which]
-        packs = {row: list(stacked[of]) for of, row in zip(which.tolist(), mine.tolist(), strict=True) if of in stacked}
-        for row in mine.tolist() if stacked else ():
-            stacked.pop(row, None)
-        stacked.update(packs)
-        if self._booking is not None:
-            self._booking.copy(which, mine)
-        self._dealt[mine] = True
-        self._hand_out(mine)
-        return self.time_step
-
     def actions(self, given: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
         """Return actions for the tables of `rows` (all by default), one each, as a new int64 array, legal or not.
         Raises TypeError or ValueError for invalid actions or rows."""
@@ -431,11 +412,11 @@ class BatchEnv(Histories, BatchSpaces):
     # Copies for callers ---------------------------------------------------------------------------------------------
 
     def _hand_to_callers(self) -> None:
-        """Make the arrays that callers see: copies of mask and seat, which decide the play, and views of the rest."""
-        batch = self.engine.batch
-        self._mask, self._seat = batch.mask.copy()[:], batch.seat.copy()[:]
-        shown = (batch.flat, self._mask, self._seat, batch.reward, batch.terminated, batch.truncated)
-        self.time_step = TimeStep(*(array.view() for array in shown))  # type: ignore[arg-type]  # in its fields' order
+        """Hand out views of what the engine shows: mask and seat are copies of those that decide the play."""
+        shown, batch = self.engine.shown, self.engine.batch
+        self._mask, self._seat = shown.action_mask, shown.seat
+        self._mask[...], self._seat[...] = batch.mask, batch.seat
+        self.time_step = TimeStep._make(array.view() for array in shown)
 
     def _hand_out(self, rows: npt.NDArray[np.int64]) -> None:
         """Copy the masks and seats of `rows`, a thread's share or all, to the arrays that callers see."""

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import functools
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from ..rules import rng
 from . import event_log
 from .batch_kernels import NO_LIMIT, STEPS, TEMPLATES, Batch, Deck, first_illegal, shuffle_deck
 from .reset_options import ResetOptions
+from .time_step import Memory, TimeStep
 from .validation import whole
 
 P = ParamSpec("P")
@@ -119,7 +119,14 @@ class Engine:
     declares none.
     """
 
-    def __init__(self, game: Game, size: int, *, history: bool = False) -> None:
+    def __init__(
+        self, game: Game, size: int, buffers: Mapping[str, Any] | None = None, *, history: bool = False
+    ) -> None:
+        """`buffers`: see `Memory`, which raises TypeError or ValueError."""
+        memory = Memory(game, size, buffers)
+        self.shown: TimeStep = memory.shown
+        """What callers see. Mask and seat are copies of the batch's, for whoever hands them out."""
+        self.lock = memory.lock
         self.game, self.options, self.size = game, game.options, size
         self.num_seats, self.num_actions = game.num_seats, game.num_actions
         self.start_outcomes = game.num_start_outcomes
@@ -127,20 +134,17 @@ class Engine:
         if size >= LARGE:
             compile_from_now_on()
         state = np.zeros(size, game.state_dtype)
-        # Callers get a view of an owner that is used nowhere here: reshaping it, or its base, reshapes nothing that
-        # compiled code uses.
-        flat = np.zeros((size, game.observation_size), game.observation_base)[:]
         self.batch = Batch(
             state=state,
             raw=state.view(np.uint8).reshape(size, -1) if size else np.zeros((0, state.itemsize), np.uint8),
             stream=np.zeros(size, np.uint64),
-            observation=game.records(flat),
-            flat=flat,
+            observation=game.records(self.shown.observation),
+            flat=self.shown.observation,
             mask=np.zeros((size, self.num_actions), np.int8),
             seat=np.full(size, OVER, np.int8),
-            reward=np.zeros((size, self.num_seats), np.float32)[:],
-            terminated=np.zeros(size, np.bool_)[:],
-            truncated=np.zeros(size, np.bool_)[:],
+            reward=self.shown.reward,
+            terminated=self.shown.terminated,
+            truncated=self.shown.truncated,
             decisions=np.zeros(size, np.int32),
         )
         self._one = np.zeros(1, np.int64), np.zeros(1, np.int64)
@@ -155,8 +159,6 @@ class Engine:
         """What the message of IllegalAction adds about other settings of `on_illegal`."""
         self.history = event_log.new_history(game, size) if history else None
         """The events of every table's episode, where they are kept."""
-        self.lock = threading.RLock()
-        """Held by the thread that is in a method of these tables' environment; see `one_thread`."""
         self._bound: dict[Any, Callable[..., Any]] = {}
 
     def call(
@@ -208,11 +210,11 @@ class Engine:
         fixed = self.options, self.batch, deck, self.start_outcomes, self.limit
         self.call("step_rows", *fixed, autoreset, rows, actions)
 
-    def make_room(self) -> None:
-        """Get memory for the events of one more action at each table. Raises RuntimeError where an action wrote more
-        than the game declares."""
+    def make_room(self, used: int = 0) -> None:
+        """Get memory for the events of one more action at each table, with `used` events or more there already. Raises
+        RuntimeError where an action wrote more than the game declares."""
         if self.history is not None:
-            self.history = event_log.with_room(self.game, self.history)
+            self.history = event_log.with_room(self.game, self.history, used)
 
     def first_illegal(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
         """Return the first k whose action is not legal on table `rows[k]`, or -1."""

@@ -58,12 +58,12 @@ def events_of(game: GameType) -> events.Events:
     return game.events
 
 
-def with_room(game: Game, history: History) -> History:
-    """Return a history with room for what one more action may write at each table; the same where there is room.
-    Raises RuntimeError where an action wrote more than the game declares."""
-    most, used = events_of(game.type).most(game.options), int(history.filled.max(initial=0))
-    capacity = history.entries.shape[1]
-    if used > capacity:
+def with_room(game: Game, history: History, used: int = 0) -> History:
+    """Return a history with room for what one more action may write at each table, where there are `used` events or
+    more; the same where there is room. Raises RuntimeError where an action wrote more than the game declares."""
+    most, written = events_of(game.type).most(game.options), int(history.filled.max(initial=0))
+    capacity, used = history.entries.shape[1], max(used, written)
+    if written > capacity:
         raise InvalidCall(f"{game.name} wrote more events at one action than its Events.most says, {most}.")
     if used + most <= capacity:
         return history

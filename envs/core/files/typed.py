@@ -169,7 +169,7 @@ def _stub(games: list[GameType]) -> str:
 {_WRITTEN} and the functions of `registry`; not edited by hand.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, Unpack, overload
 
 {_NEWLINE.join([f"from . import {name} as {name}" for name in modules])}

@@ -27,6 +27,7 @@ from .declaration import Declaration, OptionsT
 
 if TYPE_CHECKING:
     from ..api.aec import AECEnv
+    from ..api.game_state import GameState
     from ..api.vector import BatchEnv
 
 _GAMES = __name__.rpartition(".core")[0]
@@ -382,6 +383,15 @@ class Game(Generic[OptionsT]):
         from ..api.vector import BatchEnv
 
         return BatchEnv(self, num_envs, **settings)
+
+    def new_state(self, seed: int | None = None, explicit_chance: bool = False, *, events: bool = False) -> GameState:
+        """Return the beginning of an episode as one position, for tree walks. With a seed it is the AEC environment's
+        after `reset(seed)`; None draws one. With `explicit_chance` the state stops where chance decides, the first deal
+        included, and takes no seed. With `events` it keeps the history of the episode. Raises TypeError or ValueError,
+        and RuntimeError for the history of a game that declares no events."""
+        from ..api.game_state import new_state
+
+        return new_state(self, seed, explicit_chance, events)
 
     def __repr__(self) -> str:
         given = "".join(f", {option}={value!r}" for option, value in self.changed_options.items())

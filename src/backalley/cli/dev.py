@@ -194,6 +194,25 @@ def speed(games: tuple[str, ...], against: str, pairs: int, seconds: float, firs
 
 
 @dev.command()
+@_GAMES
+@click.option("--pairs", type=click.IntRange(2), default=11, show_default=True, help="Pairs of turns of each game.")
+@json_option
+def events(games: tuple[str, ...], pairs: int, path: Path | None) -> None:
+    """Measure what it costs to keep the events of tables of GAMES, by default all: with them against without, in
+    pairs."""
+    from backalley.benchmarks.speed.events_cost import events_cost
+
+    chosen, place = _all(games), path.as_posix() if path else None
+    check_place(path)
+    line = command_line("dev", "events", *games, pairs=pairs, json=place)
+    with progress_bar("games") as progress:
+        found = events_cost(chosen, pairs=pairs, progress=progress, command=line)
+    click.echo(f"\n{found.table()}\n")
+    write(path, found.to_json())
+    click.echo(f"Again: {line}", err=True)
+
+
+@dev.command()
 @click.argument("names", nargs=-1, metavar="[LIBRARY]...")
 @click.option(
     "--folder",

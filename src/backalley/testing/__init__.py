@@ -9,8 +9,8 @@ Each of 9 seeds gave the same episode three times; the episodes of some of them 
 >>> testing.check_aec(lambda: backalley.make("backhand"), steps=20).ok
 True
 
-`check_game` and `check_aec` return a report of all their checks. Each other check returns what it tried, or raises
-BrokenPromise.
+`check_game`, `check_aec` and `check_vector` return a report of all their checks. Each other check returns what it
+tried, or raises BrokenPromise.
 """
 
 from backalley.benchmarks.speed.soak import BrokenPromise
@@ -39,7 +39,8 @@ from .play import (
     check_returns,
 )
 from .report import Finding, Report
-from .seeds import check_batch, check_compiled, check_seeds, check_threads
+from .seeds import check_batch, check_compiled, check_seeds, check_state, check_threads
+from .vector import check_vector
 
 __all__ = [
     "BrokenPromise",
@@ -67,6 +68,8 @@ __all__ = [
     "check_redraws",
     "check_returns",
     "check_seeds",
+    "check_state",
     "check_threads",
+    "check_vector",
     "check_vectors",
 ]

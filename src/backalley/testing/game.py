@@ -16,7 +16,7 @@ from .files import check_playthroughs, check_vectors
 from .histories import check_events
 from .play import EPISODES, check_bots, check_cards, check_deal, check_leaks, check_masks, check_redraws, check_returns
 from .report import Report, run
-from .seeds import check_batch, check_compiled, check_seeds, check_threads
+from .seeds import check_batch, check_compiled, check_seeds, check_state, check_threads
 
 _LONG = 3000 if COMPILED else 300
 """Steps within which an episode of any game should end."""
@@ -55,6 +55,7 @@ def check_game(
         "bots": played(check_bots, 2),
         "seeds": seeded(check_seeds),
         "batch": seeded(check_batch),
+        "state": seeded(check_state),
         "threads": seeded(check_threads),
         "copies": seeded(check_copies),
         "observations": lambda seed: aec.check_aec_observations(table, seed=seed),

@@ -45,18 +45,15 @@ class _Looks:
 
     def __init__(self, game: Game, declared: Events) -> None:
         self.game, self.declared = game, declared
-        self.most, self.length = declared.most(game.options), declared.length(game.options)
+        self.most = declared.most(game.options)
         self.kinds = 3 + len(declared.kinds)
         words = [game.action_told(action) for action in range(game.num_actions)]
         self.told = np.array([words.index(word) for word in words])
 
     def look(self, table: Table) -> int:
         """Check the present position, the deals that could have led to it, and one action."""
-        history = table.env.engine.history
-        assert history is not None
-        table.hold(int(history.filled[0]) <= history.entries.shape[1], f"an action tells more than {self.most} events.")
         seats = np.arange(self.game.num_seats)
-        information_states(table.env.engine, np.zeros_like(seats), seats)  # raises where they are longer than declared
+        information_states(table.env.engine, np.zeros_like(seats), seats)  # raises where more is told than declared
         tried = self._look_at_deal(table) if int(table.batch.decisions[0]) == 0 else 0
         action = random_action(table.env, table.random)
         for viewer in seats.tolist():

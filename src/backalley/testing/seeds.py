@@ -90,6 +90,34 @@ def check_batch(
     return f"{len(tables)} rows of a batch equalled single tables in {steps} steps."
 
 
+def check_state(game: Game, *, seed: int = 0, steps: int = STEPS_IN_A_BATCH) -> str:
+    """Check that `Game.new_state` plays as the AEC environment with the same seed, and its clones as itself."""
+    env, random = AECEnv(game), np.random.default_rng(seed)
+    table, state, number = Table(env, seed), game.new_state(seed), seed
+    for step in range(steps):
+        batch, twin = table.batch, state.clone()
+        for name, one, other in (
+            ("seat to act", batch.seat[0], state.seat),
+            ("action mask", batch.mask[0], state.action_mask()),
+            ("observation", batch.flat[0], state.observation(state.seat)),
+            ("state", batch.raw[0], state.states().records.view(np.uint8)),
+        ):
+            table.hold(np.array_equal(one, other), f"the {name} of a GameState differs.")
+        action = int(random.choice(state.legal_actions()))
+        reward = table.play(action)
+        state.apply(action)
+        table.hold(np.array_equal(reward, state.rewards()), "the rewards of a GameState differ.")
+        table.hold(table.over == state.is_over, "a GameState ends at another decision.")
+        if step % 10 == 0:
+            twin.apply(action)
+            same = twin.states().records.tobytes() == state.states().records.tobytes()
+            table.hold(same, "the clone of a GameState plays otherwise.")
+        if state.is_over:
+            number += 1
+            table, state = Table(env, number), game.new_state(number)
+    return f"A GameState equalled the AEC environment in {steps} steps."
+
+
 def check_threads(game: Game, *, seed: int = 0, num_tables: int = TABLES_FOR_THREADS, steps: int = 60) -> str:
     """The number of threads changes no byte."""
     runs, threads = [], (1, 2, 3)

@@ -1,0 +1,496 @@
+"""`GameState`: one position of a game as a value, for tree walks; `Game.new_state` makes one.
+
+The value is some hundred bytes: what is done with it is done on a table that all states of a game share.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
+
+from ..compile.interfaces import CHANCE, OVER
+from ..engine import validation
+from ..engine.engine import Engine, streams_of
+from ..engine.event_log import visible
+from ..game.game import Game
+from ..rules import rng
+from ..rules.events import HIDDEN_ACTION
+from .histories import Told, information_tensors, information_words, read_events
+from .states import States, frozen
+
+_FUTURE = 0x667574757265
+"""The number by which a determinized state's stream is forked off its key."""
+
+
+class Table:
+    """The table on which the states of one game are played; whoever uses it holds its lock."""
+
+    def __init__(self, game: Game, events: bool) -> None:
+        self.engine = Engine(game, 1, history=events)
+        self.batch, self.lock = self.engine.batch, threading.Lock()
+        self.deck = self.engine.fresh_deck()
+        self.raw, self.mask = self.batch.raw.data.cast("B"), self.batch.mask.data.cast("B")
+        self.no_mask = bytes(game.num_actions)
+        self.cards = np.arange(game.deck_size)
+        kind = game.type.card_kind
+        self.kinds = None if kind is None else [int(kind(card)) for card in range(game.deck_size)]
+
+
+@functools.lru_cache(maxsize=128)
+def table_of(game: Game, events: bool) -> Table:
+    """The table of a game, with or without a history."""
+    return Table(game, events)
+
+
+class GameState:
+    """One position of a game, and what everybody has gained until then. `apply` changes it; `clone` copies it.
+
+    >>> import backalley
+    >>> state = backalley.game("missouri_city").new_state(seed=1)
+    >>> while not state.is_over:
+    ...     state.apply(state.legal_actions()[0])
+    >>> sum(state.returns())
+    0.0
+
+    By default chance is drawn from the seed as everywhere: with equal actions it is played as by the AEC environment
+    after `reset(seed)`. With `explicit_chance` the state stops wherever chance decides: first, where there are several,
+    at the start outcome, then at each card of a deal; `chance_outcomes` says what may come, and `apply` or
+    `draw_chance` takes one. With `events` it keeps the history of the episode. It can be copied and pickled; it is
+    small, and any number can be kept.
+    """
+
+    __slots__ = (
+        "_dealt", "_decisions", "_entries", "_explicit", "_knower", "_mask", "_named", "_raw", "_returns", "_rewards",
+        "_seat", "_started", "_stream", "_table", "game",
+    )  # fmt: skip
+    game: Game
+    """The game under its options."""
+    _table: Table
+    _explicit: bool
+    _raw: bytes
+    """The State record."""
+    _stream: int
+    _decisions: int
+    _seat: int
+    _mask: bytes
+    """[A] 1 for each legal action."""
+    _returns: tuple[float, ...]
+    _rewards: tuple[float, ...]
+    _started: bool
+    """Whether the start outcome is decided."""
+    _named: tuple[int, ...]
+    """The cards of the present deal so far."""
+    _entries: bytes
+    """The events so far, int16 [n, 4], as in `History`; empty where none are kept."""
+    _dealt: int
+    """How many there were before the latest deal."""
+    _knower: int | None
+    """In a determinized state, the seat whose history it is: the private past of the others is not known there."""
+
+    def __init__(self) -> None:
+        raise InvalidType("A GameState is not made by hand: call new_state() of a game.")
+
+    # Where it stands ------------------------------------------------------------------------------------------------
+
+    @property
+    def seat(self) -> int:
+        """The seat to act; -1 where chance decides, -2 when the game is over."""
+        return self._seat
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether chance decides next; only with explicit chance."""
+        return self._seat == CHANCE
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the episode has ended, by the rules or because it has as many decisions as it may have."""
+        return self._seat == OVER
+
+    @property
+    def decisions(self) -> int:
+        """Decisions made so far."""
+        return self._decisions
+
+    def returns(self) -> list[float]:
+        """What each seat has gained since the beginning."""
+        return list(self._returns)
+
+    def rewards(self) -> list[float]:
+        """What each seat has gained by the latest action or outcome."""
+        return list(self._rewards)
+
+    def legal_actions(self) -> list[int]:
+        """The legal actions in ascending order; where chance decides, the outcomes; none when the game is over."""
+        if self._seat == CHANCE:
+            return [outcome for outcome, _ in self.chance_outcomes()]
+        return [action for action, legal in enumerate(self._mask) if legal]
+
+    def action_mask(self) -> npt.NDArray[np.int8]:
+        """1 for each legal action [A]; all zero where no seat is to act."""
+        return np.frombuffer(self._mask, np.int8).copy()
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        """What chance may decide now, each with its probability: start outcomes, or cards by number. Of cards that
+        rules and observations treat alike (`GameType.card_kind`) one stands for all. Raises RuntimeError where chance
+        does not decide."""
+        if self._seat != CHANCE:
+            raise InvalidCall("Chance does not decide here; chance_outcomes() is for states with is_chance.")
+        if not self._started:
+            count = self.game.num_start_outcomes
+            return [(outcome, 1 / count) for outcome in range(count)]
+        left = self._cards_left()
+        if self._table.kinds is None:
+            return [(card, 1 / len(left)) for card in left]
+        first: dict[int, int] = {}
+        number: dict[int, int] = {}
+        for card in left:
+            kind = self._table.kinds[card]
+            first.setdefault(kind, card)
+            number[kind] = number.get(kind, 0) + 1
+        return [(card, number[kind] / len(left)) for kind, card in first.items()]
+
+    def _cards_left(self) -> list[int]:
+        if self.game.with_replacement or not self._named:
+            return list(range(self.game.deck_size))
+        gone = set(self._named)
+        return [card for card in range(self.game.deck_size) if card not in gone]
+
+    def outcome_str(self, outcome: int) -> str:
+        """An outcome's name: a card's, or `start outcome 1`. Raises ValueError for what is none now."""
+        self._check_outcome(outcome)
+        return self.game.type.card_name(int(outcome)) if self._started else f"start outcome {outcome}"
+
+    def observation(self, seat: int) -> npt.NDArray[Any]:
+        """What a seat may know now, as a new flat vector [O]; zeros where chance decides. Raises TypeError or
+        ValueError for an invalid seat."""
+        which = self._checked_seat(seat)
+        if self._seat == CHANCE:
+            return np.zeros(self.game.observation_size, self.game.observation_base)
+        states, rows = self._record(), np.zeros(1, np.int64)
+        with self._table.lock:
+            shown: npt.NDArray[Any] = self._table.engine.observe(rows, np.array([which]), states)[0]
+        return shown
+
+    def events(self, seat: int, *, since: str = "episode") -> npt.NDArray[np.int16]:
+        """The history as a seat may know it [T, 3], since the episode began or since its latest deal (`since="deal"`);
+        `backalley.events_str` says it in words. Raises TypeError or ValueError for an invalid seat or `since`,
+        RuntimeError for a state made without `events=True`."""
+        told: npt.NDArray[np.int16] = self._told(self._checked_seat(seat), since).events[0]
+        return told
+
+    def information_state_tensor(self, seat: int) -> npt.NDArray[np.float32]:
+        """All that a seat knows, with perfect recall, as a tensor of fixed length [I]: its observation, the number of
+        its events, and its events. Raises as `events` does."""
+        which = self._checked_seat(seat)
+        tensor: npt.NDArray[np.float32] = information_tensors(
+            self.game, self.observation(which)[None], self._told(which)
+        )[0]
+        return tensor
+
+    def information_state_string(self, seat: int) -> str:
+        """That in words; two histories of a seat have the same string if and only if it cannot tell one from the other.
+        In a determinized state the private past of other seats is not known, and a digest of their observation stands
+        in for it. Raises as `events` does."""
+        which = self._checked_seat(seat)
+        words = information_words(self.game, which, self._told(which))
+        if self._knower in (None, which):
+            return words
+        return f"{words}\nsees {hashlib.sha256(self.observation(which).tobytes()).hexdigest()[:16]}"
+
+    def _told(self, seat: int, since: str = "episode") -> Told:
+        with self._table.lock:
+            self._put_events()
+            return read_events(self._table.engine, np.zeros(1, np.int64), np.array([seat]), since)
+
+    def table_str(self, seat: int | None = None) -> str:
+        """The table as text, as a seat may see it; None shows everything. Empty where chance decides."""
+        which = None if seat is None else self._checked_seat(seat)
+        return "" if self._seat == CHANCE else self.game.table_str(self._record()[0], which)
+
+    def states(self) -> States:
+        """This position as States [1], for `BatchEnv.from_states`. Raises RuntimeError where chance decides."""
+        if self._seat == CHANCE:
+            raise InvalidCall("Chance decides here, and a batch's tables never wait for it; draw_chance() first.")
+        over = np.array([self._seat == OVER])
+        cut = over & (self._record()["seat"] != OVER)
+        counts = np.array([self._seat], np.int8), np.array([self._decisions], np.int32)
+        return frozen(self.game, self._record(), *counts, np.array([self._rewards], np.float32), over & ~cut, cut)
+
+    def _record(self) -> npt.NDArray[Any]:
+        """The State record [1]."""
+        return np.frombuffer(bytearray(self._raw), self.game.state_dtype)
+
+    # Play -----------------------------------------------------------------------------------------------------------
+
+    def apply(self, action: int) -> None:
+        """Play an action, or let chance decide on an outcome. Raises IllegalAction (a ValueError) for an action that is
+        not legal, ValueError or TypeError for anything else; nothing has changed then."""
+        if self._seat == CHANCE:
+            self._decide(self._check_outcome(action))
+            return
+        number = validation.whole(action)
+        if number is None:
+            raise InvalidType(f"The action is {action!r}; it must be a whole number.")
+        table, batch = self._table, self._table.batch
+        with table.lock:
+            self._put()
+            if not 0 <= number < len(self._mask) or not self._mask[number]:
+                batch.seat[0], table.mask[:] = self._seat, self._mask
+                raise table.engine.refuse(0, number)
+            if not self._explicit:
+                table.engine.move_one(number, table.deck)
+                self._gain(batch.reward[0].tolist())
+                self._take()
+                return
+            table.engine.apply_one(number)
+            if table.engine.acting[0] == CHANCE:
+                gained = batch.state["reward"][0]
+                self._gain(gained.tolist())
+                gained[:] = 0
+                self._wait()
+            else:
+                self._finish()
+
+    def draw_chance(self, key: int) -> None:
+        """Draw all that chance decides before the next decision, by a key of 64 bits. Raises ValueError for another
+        key, RuntimeError where chance does not decide."""
+        stream = validation.words([key], "keys", 1)[0]
+        if self._seat != CHANCE:
+            raise InvalidCall("Chance does not decide here; draw_chance() is for states with is_chance.")
+        table, engine = self._table, self._table.engine
+        with table.lock:
+            self._put()
+            table.batch.stream[0] = stream
+            if not self._started:
+                engine.start_one(engine.draw_start_outcome())
+                self._started = True
+            if self._named:
+                engine.deal_one(self._completed())
+            while engine.acting[0] == CHANCE:
+                engine.shuffle_one(table.deck)
+                engine.deal_one(table.deck.cards)
+            self._named = ()
+            self._finish()
+
+    def _completed(self) -> npt.NDArray[np.int64]:
+        """The pack that begins with the cards named so far, the other cards of the deal drawn by the table's stream."""
+        left, named, stream = self._cards_left(), list(self._named), self._table.batch.stream[0]
+        with np.errstate(over="ignore"):
+            while len(named) < self.game.cards_drawn:
+                stream, place = rng.below(np.uint64(stream), len(left))
+                named.append(left[int(place)] if self.game.with_replacement else left.pop(int(place)))
+        self._table.batch.stream[0] = stream
+        return self._pack(named)
+
+    def _pack(self, named: Sequence[int]) -> npt.NDArray[np.int64]:
+        if self.game.with_replacement:
+            return np.array(named, np.int64)
+        rest = np.ones(self.game.deck_size, np.bool_)
+        rest[list(named)] = False
+        return np.concatenate([np.array(named, np.int64), self._table.cards[rest]])
+
+    def _decide(self, outcome: int) -> None:
+        """Let chance decide on a valid outcome."""
+        table, named = self._table, self._named
+        if self._started and len(named) + 1 < self.game.cards_drawn:
+            self._named, self._rewards = (*named, outcome), (0.0,) * len(self._rewards)
+            return
+        with table.lock:
+            self._put()
+            if self._started:
+                table.engine.deal_one(self._pack([*named, outcome]))
+            else:
+                table.engine.start_one(outcome)
+            self._started, self._named = True, ()
+            if table.engine.acting[0] == CHANCE:
+                self._gain([0.0] * len(self._rewards))
+                self._wait()
+            else:
+                self._finish()
+
+    def _put(self) -> None:
+        """Put the position on the table."""
+        batch = self._table.batch
+        self._table.raw[:] = self._raw
+        batch.stream[0], batch.decisions[0] = self._stream, self._decisions
+        if self._table.engine.history is not None:
+            self._put_events()
+
+    def _put_events(self) -> None:
+        """Put the history on the table, with room for another action's."""
+        engine, entries = self._table.engine, np.frombuffer(self._entries, np.int16).reshape(-1, 4)
+        if engine.history is not None:
+            engine.history.filled[0] = 0
+            engine.make_room(len(entries))
+            engine.history.entries[0, : len(entries)] = entries
+            engine.history.filled[0], engine.history.dealt[0] = len(entries), self._dealt
+
+    def _take_events(self) -> None:
+        """Take the history from the table."""
+        history = self._table.engine.history
+        if history is not None:
+            self._table.engine.make_room()  # which raises where an action wrote more than the game declares
+            self._entries = history.entries[0, : history.filled[0]].tobytes()
+            self._dealt = history.dealt.item(0)
+
+    def _take(self) -> None:
+        """Take from the table what it shows."""
+        batch = self._table.batch
+        self._raw, self._mask, self._seat = bytes(self._table.raw), bytes(self._table.mask), batch.seat.item(0)
+        self._stream, self._decisions = batch.stream.item(0), batch.decisions.item(0)
+        self._take_events()
+
+    def _wait(self) -> None:
+        """Take the table as it is, for chance to decide."""
+        self._raw, self._mask, self._seat = bytes(self._table.raw), self._table.no_mask, CHANCE
+        self._decisions = self._table.batch.decisions.item(0)
+        self._take_events()
+
+    def _finish(self) -> None:
+        """End an action or a deal, up to the next decision, and take what the table shows."""
+        engine, batch = self._table.engine, self._table.batch
+        if batch.decisions[0] == 0:  # as the engine does: what a first deal gains counts with the first action
+            engine.show_one()
+            self._gain([0.0] * len(self._rewards))
+        else:
+            engine.finish_one()
+            self._gain(batch.reward[0].tolist())
+        self._take()
+
+    def _gain(self, rewards: list[float]) -> None:
+        self._rewards = tuple(rewards)
+        self._returns = tuple(map(sum, zip(self._returns, rewards, strict=True)))
+
+    # Copies ---------------------------------------------------------------------------------------------------------
+
+    def clone(self) -> GameState:
+        """Return a copy, which plays on identically."""
+        made = object.__new__(GameState)
+        for name in GameState.__slots__:
+            setattr(made, name, getattr(self, name))
+        return made
+
+    __copy__ = clone
+
+    def __deepcopy__(self, memo: Any) -> GameState:
+        return self.clone()
+
+    def determinize(self, seat: int, key: int) -> GameState:
+        """Return a copy with all that a seat cannot see redrawn, and other chance to come. It depends only on what the
+        seat knows and on the key, a whole number of 64 bits; what was gained before does not count in it. Raises
+        TypeError or ValueError for an invalid seat or key, RuntimeError where no seat is to act."""
+        which, number = self._checked_seat(seat), validation.words([key], "keys", 1)
+        if self._seat < 0:
+            raise InvalidCall("Nobody is to act here, so there is nothing to redraw for a decision.")
+        records, made = self._record(), self.clone()
+        with self._table.lock, np.errstate(over="ignore"):
+            self._table.engine.determinize(records, np.array([which]), number)
+            made._stream = int(rng.fork(number[0], _FUTURE))
+        made._raw, made._knower = records.tobytes(), which
+        made._entries = _known(self._entries, which)
+        made._dealt = len(_known(self._entries[: 8 * self._dealt], which)) // 8
+        made._returns = made._rewards = (0.0,) * self.game.num_seats
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kept = {name: getattr(self, name) for name in GameState.__slots__ if name not in ("game", "_table")}
+        return _restored, (self.game, self.game.version, self._table.engine.history is not None, kept)
+
+    def __repr__(self) -> str:
+        if self._seat == OVER:
+            where = "over"
+        else:
+            where = "chance decides" if self._seat == CHANCE else f"seat {self._seat} to act"
+        return f"<GameState of {self.game!r}: {where} after {self._decisions} decisions>"
+
+    # Validation -----------------------------------------------------------------------------------------------------
+
+    def _checked_seat(self, given: Any) -> int:
+        seat, last = validation.whole(given), self.game.num_seats - 1
+        if seat is None:
+            raise InvalidType(f"The seat is {given!r}; it takes a whole number of 0..{last}.")
+        if not 0 <= seat <= last:
+            raise InvalidValue(f"Seat {seat} was asked for; {self.game.name} has seats 0..{last}.")
+        return seat
+
+    def _check_outcome(self, given: Any) -> int:
+        if self._seat != CHANCE:
+            raise InvalidCall("Chance does not decide here; outcomes are for states with is_chance.")
+        number = validation.whole(given)
+        if number is None:
+            raise InvalidType(f"The outcome is {given!r}; it must be a whole number.")
+        if not self._started:
+            count = self.game.num_start_outcomes
+            if not 0 <= number < count:
+                raise InvalidValue(f"There is no start outcome {number}; under these options there are 0..{count - 1}.")
+        elif not 0 <= number < self.game.deck_size:
+            raise InvalidValue(
+                f"There is no card {number}; the pack of {self.game.name} has 0..{len(self._table.cards) - 1}."
+            )
+        elif number in self._named and not self.game.with_replacement:
+            raise InvalidValue(
+                f"The card {self.game.type.card_name(number)} has been dealt; the pack has each card once."
+            )
+        return number
+
+
+def _known(entries: bytes, seat: int) -> bytes:
+    """Those of the entries of a history that a seat knows: what it was told, and what others were told of its own
+    actions."""
+    every = np.frombuffer(entries, np.int16).reshape(-1, 4)
+    known = [visible(int(to), seat) or (kind == HIDDEN_ACTION and who == seat) for to, kind, who, _ in every.tolist()]
+    return every[np.array(known, np.bool_)].tobytes()
+
+
+def new_state(game: Game, seed: int | None, explicit_chance: bool, events: bool) -> GameState:
+    """Return the beginning of an episode: after the deal, or with explicit chance before it (`Game.new_state`)."""
+    for name, given in (("explicit_chance", explicit_chance), ("events", events)):
+        if not isinstance(given, (bool, np.bool_)):
+            raise InvalidType(f"{name} is {given!r}; it takes True or False.")
+    if explicit_chance and seed is not None:
+        raise InvalidValue("With explicit_chance the caller decides what chance does, so there is no seed to give.")
+    number = validation.whole(seed)
+    if seed is not None and (number is None or number < 0):
+        raise InvalidValue(f"The seed is {seed!r}; it must be a whole number of 0 or more.")
+    made, table, nothing = object.__new__(GameState), table_of(game, bool(events)), (0.0,) * game.num_seats
+    made.game, made._table, made._explicit, made._named = game, table, bool(explicit_chance), ()
+    made._returns = made._rewards = nothing
+    made._started, made._decisions, made._stream = True, 0, 0
+    made._entries, made._dealt, made._knower = b"", 0, None
+    with table.lock:
+        if not explicit_chance:
+            table.batch.stream[0] = streams_of(number, 1)[1][0]
+            table.engine.open_one(None, table.deck)
+            made._take()
+            return made
+        made._started = game.num_start_outcomes == 1
+        table.raw[:] = bytes(len(table.raw))
+        table.batch.decisions[0] = 0
+        made._put_events()
+        if made._started:
+            table.engine.start_one(0)
+        made._wait()
+    return made
+
+
+def _restored(game: Game, version: int, events: bool, kept: dict[str, Any]) -> GameState:
+    """Return a pickled state. Raises ValueError for one of another version of the game."""
+    if version != game.version or len(kept["_raw"]) != game.state_dtype.itemsize:
+        raise InvalidValue(
+            f"This state was kept by version {version} of {game.name}, and this is version {game.version}, or its "
+            "State has other fields now."
+        )
+    made = object.__new__(GameState)
+    made.game, made._table = game, table_of(game, events)
+    for name, value in kept.items():
+        setattr(made, name, value)
+    return made

@@ -1,0 +1,33 @@
+"""The measurement of what events cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from backalley.benchmarks.speed import events_cost as measured
+from tests.commands import run
+
+
+def test_the_command_compares_tables_with_events_and_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = {False: 1.0, True: 1.25}
+    monkeypatch.setattr(measured, "FLOOR_TABLES", 16)
+    turns = []
+
+    def turn(play: measured.RandomPlay) -> float:
+        play.step()
+        turns.append(play.tables.engine.history is not None)
+        return costs[turns[-1]]
+
+    monkeypatch.setattr(measured, "_turn", turn)
+    path = tmp_path / "events.json"
+    done = run("dev", "events", "tests.kuhn", "--pairs", "3", "--json", str(path))
+    assert done.exit_code == 0, done.output
+    assert turns == [False, True, True, False, False, True, True, False], "one first turn of each, then pairs"
+    (found,) = json.loads(path.read_text())["games"]
+    assert found["ratio"]["mean"] == pytest.approx(0.8)
+    assert 1 < found["events"] < 4
+    assert "0.80" in done.output
+    assert f"Again: backalley dev events tests.kuhn --pairs 3 --json {path}" in done.output

@@ -1,0 +1,59 @@
+"""Kuhn and Leduc poker: what every game keeps, and their published figures."""
+
+from __future__ import annotations
+
+import pytest
+
+import backalley
+from backalley import testing
+from backalley.agents.base.rule_based import RandomAgent
+from backalley.benchmarks.exact.exploit import exploitability
+from backalley.envs.core.game.game import Game
+from backalley.testing.report import NOT_TRIED
+
+KUHN, LEDUC = (backalley.game(f"backalley.examples.{name}") for name in ("kuhn", "leduc"))
+BOTH = pytest.mark.parametrize("game", [KUHN, LEDUC], ids=lambda game: game.name)
+
+
+@BOTH
+def test_their_rules_are_their_vectors(game: Game) -> None:
+    assert NOT_TRIED not in testing.check_vectors(game) + testing.check_playthroughs(game)
+
+
+@pytest.mark.slow
+@BOTH
+def test_they_keep_what_every_game_keeps(game: Game) -> None:
+    report = testing.check_game(game, episodes=2)
+    assert report.ok, str(report)
+    tried = {finding.name for finding in report.findings if not finding.says.startswith(NOT_TRIED)}
+    assert tried >= {
+        "vectors",
+        "events",
+        "playthroughs",
+        "masks",
+        "leaks",
+        "redraws",
+        "cards",
+        "returns",
+        "seeds",
+        "compiled",
+    }
+
+
+@BOTH
+def test_they_are_found_by_their_import_paths_alone(game: Game) -> None:
+    assert game.name not in backalley.game_names()
+    with pytest.raises(backalley.UnknownGame):
+        backalley.game(game.name)
+    assert game.spec == f"backalley.examples.{game.name}"
+
+
+@pytest.mark.slow
+def test_leduc_has_its_published_figures() -> None:
+    """Its value, and what uniform play loses to a best response in each seat, as OpenSpiel's page and tests have them;
+    288 information sets, suits merged."""
+    found = exploitability(LEDUC, [RandomAgent()])
+    assert found.information_sets == (144, 144)
+    assert found.value[0] <= -0.0856064 <= found.value[1]
+    (uniform,) = found.agents
+    assert uniform.held[1] - uniform.held[0] == pytest.approx(4.747222222222222, abs=1e-12)  # NashConv
