@@ -24,6 +24,7 @@ from .shared import (
     check_place,
     cluster_option,
     command_line,
+    finish,
     game_of,
     json_option,
     option_option,
@@ -407,6 +408,29 @@ def _write(fresh: dict[Path, Any], name: str, *, check: bool) -> None:
             click.echo(line)
     elif stale := docs.stale(fresh):
         raise CommandError(f"{', '.join(map(str, stale))}: not fresh; run backalley dev {name}.")
+
+
+@dev.command()
+@_GAME
+@option_option
+@click.option(
+    "--most",
+    type=click.IntRange(1),
+    default=10_000_000,
+    show_default=True,
+    help="Stop where there are more information sets.",
+)
+@json_option
+def count(game: str, given: dict[str, str], most: int, path: Path | None) -> None:
+    """Count the deals, histories and information sets of a small GAME, by walking through all of them."""
+    from backalley.benchmarks.exact.information_sets import count_information_sets as run
+
+    found = game_of(game, given)
+    check_place(path)
+    line = command_line("dev", "count", found.spec, given=given, json=path)
+    with progress_bar("information sets") as progress:
+        counted = run(found, most=most, progress=progress)
+    finish(counted, line, path)
 
 
 @dev.command()

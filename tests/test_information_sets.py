@@ -1,0 +1,44 @@
+"""Counting information sets: games of which the number is known, and those that are too large."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from backalley.benchmarks.exact.information_sets import TooLarge, count_information_sets, next_order
+from tests.high_card import GAME as HIGH_CARD
+from tests.kuhn import GAME as KUHN
+
+
+@pytest.mark.uncompiled  # a small game; a game of the package is compiled
+@pytest.mark.parametrize("first", [0, 1])
+def test_kuhn_poker_has_twelve_information_sets(first: int) -> None:
+    """Three cards, four positions in which a seat may act (two for each), and 30 ways to the end."""
+    found = count_information_sets(KUHN.bind(first=first))
+    assert found.measured() == {"deals": 6, "histories": 24, "ends": 30, "information_sets": 12, "choices": 12}
+    assert found.records()[0]["information sets"] == "12"
+
+
+@pytest.mark.uncompiled
+def test_a_game_that_is_too_large_is_refused_in_a_sentence() -> None:
+    with pytest.raises(TooLarge, match="kuhn has more than 11 information sets"):
+        count_information_sets(KUHN.bind(), most=11)
+    large = dataclasses.replace(KUHN, deck_size=lambda options: 52)
+    with pytest.raises(TooLarge, match=r"draws 52 of 52 cards, in 10\^68 orders"):
+        count_information_sets(large.bind())
+    with pytest.raises(RuntimeError, match="declares no events"):
+        count_information_sets(HIGH_CARD.bind())
+
+
+def test_the_orders_of_a_pack_are_each_met_once() -> None:
+    cards, found = np.arange(5), []
+    found.append(tuple(cards[:2]))
+    while next_order(cards, 2, 0):
+        found.append(tuple(cards[:2]))
+    assert len(found) == len(set(found)) == 20
+    cards, met = np.zeros(2, np.int64), 1
+    while next_order(cards, 2, 3):
+        met += 1
+    assert met == 9
