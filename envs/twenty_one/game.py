@@ -11,7 +11,7 @@ from ..core.compile.interfaces import Kernels
 from ..core.game.declaration import Preset
 from ..core.game.game import GameType
 from ..core.rules.symmetry import Suits
-from . import VERSION, bank, observation, rules, text
+from . import VERSION, bank, events, observation, rules, text
 from .bot import BOTS
 from .observation import Observation
 from .state import HEARTS, MOST_DECISIONS, NUM_ACTIONS, NUM_CARDS, Banker, Options, State, check
@@ -36,6 +36,9 @@ GAME = GameType(
     action_str=text.action_str,
     table=text.table,
     piles=text.piles,
+    events=events.EVENTS,
+    private=("hand", "first_card", "discards", "total", "trades"),
+    stock=events.stock,
     deck_size=lambda options: NUM_CARDS,
     reward_range=bank.reward_range,
     # Without bankrolls gains have no bound, and rewards rounded to 32 bits do not sum to 0 exactly.
