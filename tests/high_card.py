@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from backalley.envs.core.compile.interfaces import CHANCE, OVER, Kernels
 from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.engine.batch_play import RANDOM_BOT
 from backalley.envs.core.game.game import GameType
 from backalley.envs.core.rules import rng
 from backalley.envs.core.rules.options import option
 from backalley.envs.core.rules.record import field
 from backalley.envs.core.rules.table import Table, laid_out, pile, place
-from tests.bot import BOTS
 
 CARDS = 12
 FOLD, STAY = 0, 1
@@ -114,7 +114,7 @@ GAME = GameType(
     State=State,
     Observation=Observation,
     num_actions=2,
-    bots=BOTS,
+    bots=(RANDOM_BOT,),
     action_str=lambda options, action: ("fold", "stay")[action],
     table=table,
     piles=lambda options, state: {

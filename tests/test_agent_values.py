@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from backalley.agents.base.action_probabilities import NoProbabilities
 from backalley.agents.base.rule_based import KernelAgent, RandomAgent
 from backalley.agents.registry import agent
-from backalley.benchmarks.exact.action_probabilities import Unasked
 from backalley.benchmarks.exact.agent_values import AgentValues, agent_values, read_solution
 from backalley.benchmarks.exact.exact import Solution, Unsolvable
 from backalley.benchmarks.figures import results
@@ -57,7 +57,7 @@ def beyond(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: np.u
 
 def player(act: Callable[..., int], game: Game = ALONE, chances: Callable[..., None] | None = None) -> KernelAgent:
     made = KernelAgent(act.__name__, act, game)
-    made.chances = chances
+    made.chances, made.is_deterministic = chances, chances is None
     return made
 
 
@@ -90,11 +90,13 @@ def test_lots_keep_the_mean_and_say_how_far_off_they_may_be() -> None:
 
 
 def test_what_cannot_be_enumerated_is_refused_in_a_sentence() -> None:
-    with pytest.raises(Unasked, match="now_and_then cannot be enumerated: it draws its actions"):
+    with pytest.raises(ValueError, match="now_and_then says that it is deterministic, and answers two keys"):
         values(player(now_and_then))
-    with pytest.raises(Unasked, match=r"beyond cannot be enumerated: .* chooses one that is not legal"):
+    with pytest.raises(ValueError, match="beyond has no probabilities: it chooses an action that is not legal"):
         values(player(beyond))
-    with pytest.raises(Unasked, match="mc:5 cannot be enumerated: it is no compiled agent"):
+    with pytest.raises(NoProbabilities, match="silent does not tell the probabilities of its actions"):
+        values(KernelAgent("silent", now_and_then, ALONE))
+    with pytest.raises(NoProbabilities, match="mc:5 cannot be asked at every position: it has to see a table"):
         values(agent("mc:5", ALONE))
     with pytest.raises(ValueError, match="least is 1"):
         values(RandomAgent(), least=1)

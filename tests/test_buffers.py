@@ -16,9 +16,9 @@ import backalley
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.engine.time_step import layout_of
 from backalley.envs.core.game.game import Game
+from backalley.examples.kuhn import GAME as KUHN
 from backalley.testing.seeds import random_actions
 from tests.cases import GAMES
-from tests.kuhn import GAME as KUHN
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 SIZE = 6

@@ -23,11 +23,11 @@ def test_the_command_compares_tables_with_events_and_without(tmp_path: Path, mon
 
     monkeypatch.setattr(measured, "_turn", turn)
     path = tmp_path / "events.json"
-    done = run("dev", "events", "tests.kuhn", "--pairs", "3", "--json", str(path))
+    done = run("dev", "events", "backalley.examples.kuhn", "--pairs", "3", "--json", str(path))
     assert done.exit_code == 0, done.output
     assert turns == [False, True, True, False, False, True, True, False], "one first turn of each, then pairs"
     (found,) = json.loads(path.read_text())["games"]
     assert found["ratio"]["mean"] == pytest.approx(0.8)
     assert 1 < found["events"] < 4
     assert "0.80" in done.output
-    assert f"Again: backalley dev events tests.kuhn --pairs 3 --json {path}" in done.output
+    assert f"Again: backalley dev events backalley.examples.kuhn --pairs 3 --json {path}" in done.output

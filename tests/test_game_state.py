@@ -18,10 +18,10 @@ from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
+from backalley.examples.kuhn import BET
+from backalley.examples.kuhn import GAME as KUHN
 from tests.cases import GAMES
 from tests.high_card import GAME as HIGH_CARD
-from tests.kuhn import BET
-from tests.kuhn import GAME as KUHN
 
 WITH_EVENTS = [KUHN.bind(), *(game for game in GAMES if game.type.events is not None)]
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.agents.base.agent import View, agent_keys, view_of
+from backalley.agents.base.agent import View, view_of
+from backalley.agents.base.keys import agent_keys
 from backalley.envs.core.api.states import States
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER

@@ -24,7 +24,7 @@ import backalley
 from backalley.envs.core.compile import tiering
 from backalley.envs.core.compile.kernel import bind
 from backalley.envs.core.compile.tiering import Interpreted
-from tests import kuhn
+from backalley.examples import kuhn
 
 def played(steps=120):
     game, found = kuhn.GAME.bind(), hashlib.sha256()

@@ -12,7 +12,6 @@ import pytest
 
 from backalley.agents.base.rule_based import BotAgent, RandomAgent
 from backalley.agents.policies.learned import PolicyAgent
-from backalley.benchmarks.exact.action_probabilities import probabilities
 from backalley.benchmarks.figures.stats import win_shares
 from backalley.benchmarks.matches.sample import Sample
 from backalley.benchmarks.matches.seating import seatings
@@ -77,7 +76,7 @@ def test_who_gains_most_points_need_not_win_most_games(tmp_path: Path, kind: str
         played = policy.act(shown.observation, shown.action_mask, key=np.arange(200, dtype=np.uint64))
         assert (played == wanted).mean() > 0.9
     else:
-        chances, _ = probabilities(GAMBLE, policy, openings(), np.ones((3, 2), np.int8))
+        chances = policy.action_probabilities(openings(), np.ones((3, 2), np.int8))
         assert chances[:, wanted].min() > 0.7
 
 

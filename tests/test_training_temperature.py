@@ -13,7 +13,6 @@ from backalley.agents.policies.inference import chances, net_of
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.policy_file import save_policy
 from backalley.agents.policies.policy_kinds import network_player
-from backalley.benchmarks.exact.action_probabilities import probabilities
 from backalley.benchmarks.exact.exploit import exploitability
 from backalley.examples.kuhn import BET
 from backalley.training.config.config import ConfigError
@@ -70,8 +69,7 @@ def test_the_file_plays_what_the_tables_play(tmp_path: Path) -> None:
     policy = PolicyAgent(tmp_path / "policy", GAME)
     assert not policy.greedy
     shown = np.concatenate([openings(), bet_at()])
-    told, exact = probabilities(GAME, policy, shown, np.ones((5, 2), np.int8))
-    assert exact
+    told = policy.action_probabilities(shown, np.ones((5, 2), np.int8))
     assert told == pytest.approx(plays(made, shown), abs=0.002), "but for half precision"
     gains = made.fitting.outputs(shown) * made.unit
     logits = gains / 0.5
@@ -142,7 +140,7 @@ def test_a_head_is_scaled_to_the_temperature(tmp_path: Path) -> None:
     steep = by_temperature(weights, 0.8, 1e-12)
     save_policy(tmp_path / "steep", steep, GAME, name="steep", player=network_player(steep, greedy=False), made={})
     policy = PolicyAgent(tmp_path / "steep", GAME)
-    assert probabilities(GAME, policy, openings(), np.ones((3, 2), np.int8))[0].max(1) == pytest.approx(1)
+    assert policy.action_probabilities(openings(), np.ones((3, 2), np.int8)).max(1) == pytest.approx(1)
 
 
 def test_a_policy_without_temperature_plays_the_best(tmp_path: Path) -> None:

@@ -9,22 +9,27 @@ Any object with `act(view)` can be used as an agent; `as_agent` makes an `Agent`
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidType, InvalidValue, MissingMethod
 from backalley.console.printable import NAME, is_name
+from backalley.envs.core.api.game_state import GameState, state_of
 from backalley.envs.core.api.states import States, redrawn
-from backalley.envs.core.compile.kernel import Bound, wrapping
+from backalley.envs.core.compile.kernel import Bound
 from backalley.envs.core.compile.templates import specialise, template, unbound
 from backalley.envs.core.drawing.render import table_text
 from backalley.envs.core.engine.engine import Engine, IllegalAction
 from backalley.envs.core.engine.validation import first_outside, given_number, whole_numbers
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.rules import rng
+
+from .action_probabilities import DRAWS, Probabilities, certain, checked, shares, untold
+from .keys import decision_keys, keys_given
+
+Answer = TypeVar("Answer")
 
 
 class View:
@@ -53,6 +58,12 @@ class View:
         mine.observation, mine.action_mask = self.observation[k : k + 1], self.action_mask[k : k + 1]
         return mine
 
+    def with_keys(self, keys: npt.NDArray[np.uint64]) -> View:
+        """Return a view of the same tables with other keys [n]."""
+        mine = View(self._engine, self._rows, keys)
+        mine.observation, mine.action_mask = self.observation.copy(), self.action_mask.copy()
+        return mine
+
     def determinize(self, which: npt.ArrayLike, keys: npt.ArrayLike) -> States:
         """Return, for each k, a state of table `which[k]` of this view with all that its seat cannot see redrawn by
         `keys[k]`; a search plays it in a batch of its own (`BatchEnv.from_states`). It depends only on what the seat
@@ -60,6 +71,15 @@ class View:
         records = self.redrawn(which, keys)
         rows = self._rows[whole_numbers(which, "Tables of a view")]
         return redrawn(self.game, records, records["seat"], self._engine.batch.decisions[rows])
+
+    def game_state(self, k: int, key: int) -> GameState:
+        """Return the position of table k as a GameState with explicit chance, with all that its seat cannot see redrawn
+        by a key of 64 bits. Where the tables keep events (`Agent.reads_events` asks for that), it has the history that
+        the seat was told; what was gained before does not count in it. Raises ValueError for a table that is over."""
+        row, seat = int(self._rows[k]), int(self.seat[k])
+        if self._engine.batch.seat[row] < 0:
+            raise InvalidValue("This table is over: nobody is to act there, and no determinization can be drawn.")
+        return state_of(self._engine, row).determinize(seat, key)
 
     def redrawn(self, which: npt.ArrayLike, keys: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the same as State records [n], which kernels may write to."""
@@ -112,12 +132,16 @@ class Agent:
     """What its kernel reads: the "record", the flat "vector" [O], or "both" as a pair."""
     chances: Callable[..., None] | None = None
     """`chances(by, observation, mask, out)`, compiled, if it has a kernel that draws: writes to `out` [A] the
-    probability of each action. Exact computations need it of an agent that uses its key."""
+    probability of each action."""
+    is_deterministic: bool | None = None
+    """Whether it answers every key alike; None where it does not say."""
     identity: Any = None
     """What distinguishes it from others of its name, as JSON can hold it (the digest of its weights, say): unfinished
     work is only resumed by the same agents."""
     one_table: bool = False
     """Whether matches let it finish a table before it sees another, as a person would."""
+    reads_events: bool = False
+    """Whether it needs the history of a table (`View.game_state`): matches and one-seat environments then keep it."""
     note: str = ""
     """A sentence that a reader of its results should know."""
 
@@ -125,6 +149,24 @@ class Agent:
         """Return one legal action for each table of the view: whole numbers [n]. Equal views get equal actions,
         whatever else is in the batch: random draws must use `view.key`."""
         raise MissingMethod(f"{type(self).__name__} has to say how it plays, in act(view).")
+
+    def action_probabilities(self, view: View) -> Probabilities:
+        """Return the probability by which `act` plays each action at each table of the view, over all keys: float64
+        [n, A]. Rows sum to 1; illegal actions have 0; the rows of a deterministic agent hold a single 1.
+
+        Nothing is drawn and no key is used. Raises NoProbabilities, a ValueError, for an agent that cannot tell them:
+        of a search, and of your own class unless it defines this method or `is_deterministic = True`.
+        """
+        if not self.is_deterministic:
+            raise untold(name_of(self), self.is_deterministic)
+        return certain(name_of(self), lambda keys: answer(self, view.with_keys(keys)), view.key, view.action_mask)
+
+    def action_frequencies(self, view: View, *, draws: int = DRAWS) -> Probabilities:
+        """Return the shares of its actions under `draws` keys that follow from each table's key: float64 [n, A], an
+        estimate of `action_probabilities` for agents that cannot tell them. It plays every table `draws` times; a
+        share's standard error is at most 0.5 / sqrt(draws). Raises ValueError for `draws` below 1."""
+        num_actions = view.action_mask.shape[1]
+        return shares(lambda keys: answer(self, view.with_keys(keys)), view.key, num_actions, draws)
 
     def plays_by(self) -> Any:
         """Return the first argument of its kernel, new for each thread: for a network its weights and buffers. None
@@ -198,6 +240,38 @@ class DirectAgent(Agent):
         """
         if isinstance(view, View):
             return self.choose(view.observation, view.action_mask, view.key)
+        shown, rows, single = self._rows_given(view, action_mask)
+        actions = self._answers(shown, rows, keys_given(key, len(rows)))
+        return int(actions[0]) if single else actions
+
+    def probabilities(self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8]) -> Probabilities:
+        """Return the probability of each action for each row [n, A]: `action_probabilities` for the arguments of
+        `choose`, which come from tables."""
+        if not self.is_deterministic:
+            raise untold(name_of(self), self.is_deterministic)
+        keys = np.zeros(len(action_mask), np.uint64)
+        return certain(name_of(self), lambda keys: self.choose(observation, action_mask, keys), keys, action_mask)
+
+    def frequencies(
+        self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], draws: int = DRAWS
+    ) -> Probabilities:
+        """Return the same as `action_frequencies` does, for the arguments of `choose`."""
+        keys = np.arange(len(action_mask), dtype=np.uint64)
+        return shares(lambda keys: self.choose(observation, action_mask, keys), keys, action_mask.shape[1], draws)
+
+    def action_probabilities(self, view: Any, action_mask: npt.ArrayLike | None = None) -> Probabilities:
+        """Return the probability of each action, as `Agent.action_probabilities` does: for a View [n, A]; for what
+        `act` takes in a user's own loop, [A] or [n, A]. Raises what `act` raises, and NoProbabilities."""
+        if isinstance(view, View):
+            return self.probabilities(view.observation, view.action_mask)
+        shown, rows, single = self._rows_given(view, action_mask)
+        found = self._reckoned(shown, rows, lambda: self.probabilities(shown, rows))
+        return found[0] if single else found
+
+    def _rows_given(
+        self, view: Any, action_mask: npt.ArrayLike | None
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int8], bool]:
+        """Observations [n, O] and masks [n, A] from a user's loop, and whether they were one of each."""
         if isinstance(view, Mapping):
             view, action_mask = view["observation"], view["action_mask"] if action_mask is None else action_mask
         if action_mask is None:
@@ -219,24 +293,27 @@ class DirectAgent(Agent):
             raise InvalidValue(f"{self.name} was given a mask with other numbers than 1, legal, and 0, not legal.")
         if not rows.any(1).all():
             raise InvalidValue(f"{self.name} was given a mask without a legal action; nobody is to act there.")
-        actions = self._answers(np.ascontiguousarray(np.atleast_2d(shown)), rows, _keys(key, len(rows)))
-        return int(actions[0]) if single else actions
+        return np.ascontiguousarray(np.atleast_2d(shown)), rows, single
 
-    def _answers(
-        self, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
-    ) -> npt.NDArray[np.int64]:
-        """A legal action for each row from outside, which may not come from any table."""
+    def _reckoned(self, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8], find: Callable[[], Answer]) -> Answer:
+        """What `find` finds for rows from outside, which may not come from any table."""
         contradiction = None if self.game is None else _contradiction_in(self.game)
         if self.game is not None and contradiction is not None:
             bad = contradiction(self.game.options, Rows(self.game.records(shown), shown), mask)
             if bad >= 0:
                 raise InvalidValue(self._do_not_belong(mask, bad, "no position of its game shows both"))
         try:
-            actions = self.choose(shown, mask, key)
+            return find()
         except (ArithmeticError, IndexError, AssertionError) as error:
             if self.kernel is None:
                 raise
             raise InvalidValue(self._do_not_belong(mask, -1, f"it cannot reckon with them ({error})")) from error
+
+    def _answers(
+        self, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.int64]:
+        """A legal action for each row from outside."""
+        actions = self._reckoned(shown, mask, lambda: self.choose(shown, mask, key))
         answered = whole_numbers(actions, f"The actions of {self.name}")
         if answered.shape != (len(mask),):
             raise InvalidValue(
@@ -280,6 +357,14 @@ class _Guest(Agent):
 
     def __init__(self, player: Any, name: str) -> None:
         self.player, self.name = player, name
+        self.is_deterministic = getattr(player, "is_deterministic", None)
+        self.reads_events = bool(getattr(player, "reads_events", False))
+
+    def action_probabilities(self, view: View) -> Probabilities:
+        """Return what the object tells, if it does. Raises ValueError where that is no distribution."""
+        if not callable(getattr(self.player, "action_probabilities", None)):
+            return super().action_probabilities(view)
+        return checked(self.name, self.player.action_probabilities(view), view.action_mask)
 
     def act(self, view: View) -> npt.NDArray[np.int64]:
         """Return the object's actions."""
@@ -316,17 +401,6 @@ def _check_name(player: Any) -> None:
         )
 
 
-def _keys(given: npt.ArrayLike | None, count: int) -> npt.NDArray[np.uint64]:
-    if given is None:
-        return np.random.default_rng().integers(2**64, size=count, dtype=np.uint64)
-    keys = np.asarray(given)
-    if keys.dtype.kind not in "iu" or keys.shape not in ((), (count,)):
-        raise InvalidValue(f"key is {given!r}; it takes a whole number, or {count} of them.")
-    with np.errstate(over="ignore"):
-        whole = np.ascontiguousarray(np.broadcast_to(keys, (count,))).astype(np.uint64)
-        return np.array([rng.fork(key, row) for row, key in enumerate(whole)], np.uint64) if keys.shape == () else whole
-
-
 def name_of(agent: Any) -> str:
     """Return an agent's name, or that of its class if it has none."""
     name = getattr(agent, "name", None)
@@ -359,22 +433,9 @@ def _shortly(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-_AGENT_KEYS = 1
-"""Number by which the agents' randomness is forked off a table's."""
-
-
-def agent_keys(streams: npt.ArrayLike) -> npt.NDArray[np.uint64]:
-    """Return the keys of tables that begin with these streams [n]: agents draw by them."""
-    with np.errstate(over="ignore"):
-        return np.array([rng.fork(stream, _AGENT_KEYS) for stream in np.asarray(streams, np.uint64)], np.uint64)
-
-
-@wrapping
-def decision_keys(table: npt.NDArray[np.uint64], decisions: npt.NDArray[np.int32], out: npt.NDArray[np.uint64]) -> None:
-    """Write a separate key for every decision of every table: `out[k]` from the table's key and the number of decisions
-    made there."""
-    for k in range(out.shape[0]):
-        out[k] = rng.fork(table[k], int(decisions[k]))
+def read_events(agents: Iterable[Any], game: Game) -> bool:
+    """Return whether tables of a game have to keep their history for these agents."""
+    return game.type.events is not None and any(getattr(agent, "reads_events", False) for agent in agents)
 
 
 def view_of(engine: Engine, rows: npt.NDArray[np.int64], table_keys: npt.NDArray[np.uint64]) -> View:

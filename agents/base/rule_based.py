@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from backalley.envs.core.compile.kernel import Bound, inlined, kernel, passing
 from backalley.envs.core.compile.templates import specialise, template, unbound
-from backalley.envs.core.engine.batch_play import bot_of, random_act, random_legal
-from backalley.envs.core.game.game import Game
+from backalley.envs.core.engine.batch_play import bot_of, random_act, random_chances, random_legal
+from backalley.envs.core.engine.engine import kernel_names
+from backalley.envs.core.game.game import Game, GameType
 
+from .action_probabilities import Probabilities
 from .agent import Agent, DirectAgent, Rows, View
 
 
@@ -22,16 +24,6 @@ def random_rows(mask: npt.NDArray[np.int8], keys: npt.NDArray[np.uint64], out: n
     """Write to `out[k]` a uniformly drawn legal action of row k, or -1 where there is none."""
     for k in range(out.shape[0]):
         out[k] = random_legal(mask[k], keys[k])
-
-
-@passing
-def random_chances(options: Any, observation: Any, mask: npt.NDArray[np.int8], out: npt.NDArray[np.float64]) -> None:
-    """Give every legal action the same probability."""
-    count = 0
-    for action in range(mask.shape[0]):
-        count += int(mask[action])
-    for action in range(mask.shape[0]):
-        out[action] = int(mask[action]) / max(1, count)
 
 
 @passing
@@ -83,10 +75,27 @@ def kernel_rows(
         out[k] = ACT(by, SEEN(rows, k), mask[k], keys[k])
 
 
+CHANCES = unbound
+"""The agent's `chances` in `chances_rows`."""
+
+
+@template
+def chances_rows(by: Any, rows: Rows, mask: npt.NDArray[np.int8], out: npt.NDArray[np.float64]) -> None:
+    """Write the probabilities of the agent's actions for row k to `out[k]`."""
+    for k in range(out.shape[0]):
+        CHANCES(by, SEEN(rows, k), mask[k], out[k])
+
+
 @functools.cache
 def _rows_kernel(kernel: Callable[..., int], seen: Callable[..., Any]) -> Callable[..., None]:
     """`kernel_rows` for one kernel."""
     return specialise([kernel_rows], {"ACT": kernel, "SEEN": seen})["kernel_rows"]
+
+
+@functools.cache
+def _chances_kernel(game: GameType, chances: Callable[..., None], seen: Callable[..., Any]) -> Callable[..., None]:
+    """`chances_rows` for one kernel and game."""
+    return specialise([chances_rows], {**kernel_names(game), "CHANCES": chances, "SEEN": seen})["chances_rows"]
 
 
 class RandomAgent(DirectAgent):
@@ -103,6 +112,11 @@ class RandomAgent(DirectAgent):
         out = np.empty(len(action_mask), np.int64)
         random_rows(action_mask, key, out)
         return out
+
+    def probabilities(self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8]) -> Probabilities:
+        """Return the same probability for every legal action [n, A]."""
+        found: Probabilities = action_mask / np.maximum(1, action_mask.sum(1, keepdims=True))
+        return found
 
 
 class KernelAgent(DirectAgent):
@@ -131,9 +145,25 @@ class KernelAgent(DirectAgent):
         self._rows(played_by(self, self.game), rows, action_mask, key, out)
         return out
 
+    @functools.cached_property
+    def _told(self) -> Bound[None]:
+        """`chances_rows` for its `chances`."""
+        assert self.chances is not None
+        find = functools.partial(_chances_kernel, self.game.type, self.chances, seen_by(self))
+        return Bound(find, at_once=False)
+
+    def probabilities(self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8]) -> Probabilities:
+        """Return what `chances` tells [n, A], or, without it, what a deterministic kernel plays. Raises
+        NoProbabilities."""
+        if self.chances is None:
+            return super().probabilities(observation, action_mask)
+        out = np.zeros(action_mask.shape)
+        self._told(played_by(self, self.game), Rows(self.game.records(observation), observation), action_mask, out)
+        return out
+
     def __getstate__(self) -> dict[str, Any]:
         # Machine code stays in its process; it is bound anew where the agent arrives.
-        return {name: value for name, value in self.__dict__.items() if name != "_rows"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_rows", "_told")}
 
 
 SOLVES = unbound
@@ -153,6 +183,7 @@ class BotAgent(KernelAgent):
         """`bot` is one of `game.bots`; by default the last, which is the game's best. Raises ValueError."""
         self.bot = bot_of(game, bot)
         super().__init__(f"bot:{self.bot.name}", self.bot.act, game)
+        self.chances, self.is_deterministic = self.bot.chances, self.bot.chances is None
         self._solver: KernelAgent | None = None
 
     def solved(self, view: View) -> npt.NDArray[np.bool_]:

@@ -21,7 +21,8 @@ from backalley.envs.core.files import playthrough
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
 
-from ..base.agent import Agent, View, agent_keys, answer, name_of, view_of
+from ..base.agent import Agent, View, answer, name_of, view_of
+from ..base.keys import agent_keys
 from .advice import hint
 from .terminal import HELP, TERMINAL, UNDO, Terminal
 from .watching import check_seat, told

@@ -15,7 +15,8 @@ from backalley.envs.core.drawing.render import table_svg
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
 
-from ..base.agent import Agent, agent_keys, answer, view_of
+from ..base.agent import Agent, answer, view_of
+from ..base.keys import agent_keys
 
 
 class Turn(NamedTuple):

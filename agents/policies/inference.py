@@ -188,12 +188,19 @@ def drawn(logits: npt.NDArray[np.float32], mask: npt.NDArray[np.int8], key: np.u
 @kernel
 def chances(net: Net, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8], out: npt.NDArray[np.float64]) -> None:
     """Write to `out` [A] the probability with which `act` plays each action."""
-    logits = forward(net, shown)
+    logits_to_chances(forward(net, shown), mask, net.greedy, out)
+
+
+@kernel
+def logits_to_chances(
+    logits: npt.NDArray[np.float32], mask: npt.NDArray[np.int8], greedy: bool, out: npt.NDArray[np.float64]
+) -> None:
+    """Write to `out` [A] the probabilities of `drawn`, or of `likeliest` if `greedy`."""
     first = likeliest(logits, mask)
     out[:] = 0.0
     total = 0.0
     for action in range(mask.shape[0]):
-        if mask[action] and not net.greedy:
+        if mask[action] and not greedy:
             out[action] = math.exp(float(logits[action]) - float(logits[first]))
             total += out[action]
     if total > 0.0:
@@ -212,6 +219,15 @@ def drawn_rows(
     """Write to `out[k]` an action drawn by `keys[k]` from row k."""
     for k in range(out.shape[0]):
         out[k] = drawn(logits[k], mask[k], keys[k])
+
+
+@kernel
+def chances_of_rows(
+    logits: npt.NDArray[np.float32], mask: npt.NDArray[np.int8], greedy: bool, out: npt.NDArray[np.float64]
+) -> None:
+    """Write the probabilities for the logits of row k to `out[k]`."""
+    for k in range(out.shape[0]):
+        logits_to_chances(logits[k], mask[k], greedy, out[k])
 
 
 @kernel

@@ -14,13 +14,14 @@ from backalley.console.errors import InvalidType, InvalidValue
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 
-from ..base.rule_based import KernelAgent
+from ..base.action_probabilities import Probabilities
+from ..base.rule_based import BotAgent, KernelAgent
 from .behaviour_digest import behaviour_digest
 from .inference import act, chances, logits_rows, net_of, own_room
 from .planner import PlannerAgent, classes_digest, plans_of
 from .policy_file import PolicyFileError, game_of_policy, observation_bound, player_of, read_policy
 from .policy_kinds import Arrays, NetworkPlayer, PlansPlayer, Player, Residual
-from .residual import Corrected, corrected
+from .residual import Corrected, advised, corrected
 
 
 class Play(NamedTuple):
@@ -64,6 +65,8 @@ class PolicyAgent(KernelAgent):
         self._play = play_of(self.player, arrays, self.game)
         super().__init__(self.metadata["name"], self._play.kernel, self.game)
         self.reads, self.chances = self._play.reads, self._play.chances
+        drawing_bot = isinstance(self.player, Residual) and self.game.bots[self.player.bot].chances is not None
+        self.is_deterministic = self.greedy and not drawing_bot
         self.identity = self.metadata["weights"]["sha256"]
         self.note = " ".join(
             sentence
@@ -75,6 +78,22 @@ class PolicyAgent(KernelAgent):
     def greedy(self) -> bool:
         """Whether equal observations always get equal actions; otherwise it draws."""
         return self.player.greedy if isinstance(self.player, NetworkPlayer) else True
+
+    def probabilities(self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8]) -> Probabilities:
+        """Return the probability of each action [n, A]. Of a bot that draws and is corrected, each of its actions is
+        followed."""
+        if self.is_deterministic or not isinstance(self.player, Residual):
+            return super().probabilities(observation, action_mask)
+        bot = self.game.bots[self.player.bot]
+        plays = BotAgent(self.game, bot.name).probabilities(observation, action_mask)
+        found = np.zeros(action_mask.shape)
+        follows = KernelAgent(self.name, advised(bot), self.game)
+        follows.reads, follows.plays_by = self.reads, self.plays_by  # type: ignore[method-assign]
+        for advice in np.flatnonzero(plays.any(0)):
+            rows = np.flatnonzero(plays[:, advice])
+            after = follows.choose(observation[rows], action_mask[rows], np.full(len(rows), advice, np.uint64))
+            found[rows, after] += plays[rows, advice]
+        return found
 
     def plays_by(self) -> Any:
         """Return the first argument of its kernel, with buffers for one thread."""

@@ -16,8 +16,9 @@ import torch
 
 from backalley.console.errors import InvalidValue
 
+from ..base.action_probabilities import Probabilities
 from ..base.agent import DirectAgent
-from .inference import drawn_rows
+from .inference import chances_of_rows, drawn_rows
 from .network import PolicyNetwork, masked
 
 BLOCK = 64
@@ -70,13 +71,23 @@ class NetworkAgent(DirectAgent):
         self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
     ) -> npt.NDArray[np.int64]:
         """Return one legal action for each row [n]. Raises ValueError for masks of another game."""
-        given, known = action_mask.shape[1], self.network.num_actions
-        if given != known:
-            raise InvalidValue(f"{self.name} was given masks of {given} actions; its game has {known}.")
-        chances = self.log_probabilities(observation, action_mask)
+        chances = self._checked(observation, action_mask)
         if self.greedy:
             likeliest: npt.NDArray[np.int64] = chances.argmax(axis=1)
             return likeliest
         out = np.empty(len(action_mask), np.int64)
         drawn_rows(chances, action_mask, key, out)
         return out
+
+    def probabilities(self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8]) -> Probabilities:
+        """Return the network's probabilities [n, A]; if `greedy`, 1 for the most likely action."""
+        out = np.zeros(action_mask.shape)
+        chances_of_rows(self._checked(observation, action_mask), action_mask, self.greedy, out)
+        return out
+
+    def _checked(self, observation: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
+        """`log_probabilities`. Raises ValueError for masks of another game."""
+        given, known = mask.shape[1], self.network.num_actions
+        if given != known:
+            raise InvalidValue(f"{self.name} was given masks of {given} actions; its game has {known}.")
+        return self.log_probabilities(observation, mask)

@@ -40,6 +40,8 @@ def planner(game: Game, values: Values, luck: int = 0) -> Planner:
 class PlannerAgent(KernelAgent):
     """A game's planner, by default with its values before it learns anything."""
 
+    is_deterministic = True
+
     def __init__(self, game: Game, values: Values | None = None, name: str = "plans") -> None:
         """`values` are float32 [classes]. Raises ValueError where the game has no plans."""
         plans = plans_of(game)

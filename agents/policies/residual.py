@@ -51,9 +51,8 @@ ADVICE = SOLVES = unbound
 
 
 @template
-def act_corrected(by: Corrected, shown: Any, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """Return the action for the record `shown[0]` and the vector `shown[1]`, in the form of a bot's kernel."""
-    advice: int = ADVICE(by.options, shown[0], mask, key)
+def after_advice(by: Corrected, shown: Any, mask: npt.NDArray[np.int8], advice: int) -> int:
+    """Return the action for the record `shown[0]` and the vector `shown[1]` where the bot plays `advice`."""
     if by.margin == np.inf or SOLVES(by.options, shown[0]):
         return advice
     if not 0 <= advice < mask.shape[0] or not mask[advice]:
@@ -61,7 +60,31 @@ def act_corrected(by: Corrected, shown: Any, mask: npt.NDArray[np.int8], key: np
     return correction(forward_with_reference(by.net, shown[1], advice), mask, advice, by.margin)
 
 
+@template
+def act_corrected(by: Corrected, shown: Any, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """Return the action in the form of a bot's kernel."""
+    played: int = after_advice(by, shown, mask, int(ADVICE(by.options, shown[0], mask, key)))
+    return played
+
+
+@template
+def follow_advice(by: Corrected, shown: Any, mask: npt.NDArray[np.int8], advice: np.uint64) -> int:
+    """Return the same in the form of a bot's kernel, with the bot's action in place of the key."""
+    played: int = after_advice(by, shown, mask, np.int64(advice))
+    return played
+
+
 @functools.cache
+def _kernels(bot: Bot) -> dict[str, Callable[..., int]]:
+    names = {"ADVICE": bot.act, "SOLVES": bot.solves or solves_nothing}
+    return specialise([after_advice, act_corrected, follow_advice], names)
+
+
 def corrected(bot: Bot) -> Callable[..., int]:
     """Return `act_corrected` for a bot."""
-    return specialise([act_corrected], {"ADVICE": bot.act, "SOLVES": bot.solves or solves_nothing})["act_corrected"]
+    return _kernels(bot)["act_corrected"]
+
+
+def advised(bot: Bot) -> Callable[..., int]:
+    """Return `follow_advice` for a bot."""
+    return _kernels(bot)["follow_advice"]

@@ -40,6 +40,8 @@ class SearchAgent(Agent):
     `num_threads` (0: every core).
     """
 
+    is_deterministic = False  # its key draws the determinizations
+
     def __init__(
         self, game: Game, determinizations: int, milliseconds: float | None = None, *, num_threads: int = 0
     ) -> None:

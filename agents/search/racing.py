@@ -61,6 +61,8 @@ class RacingAgent(Agent):
     batch or on `num_threads` (0: every core).
     """
 
+    is_deterministic = False  # its key draws the determinizations
+
     def __init__(
         self,
         game: Game,

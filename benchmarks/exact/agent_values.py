@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.base.agent import Agent, name_of
+from backalley.agents.base.action_probabilities import NoProbabilities
+from backalley.agents.base.agent import Agent, DirectAgent, name_of
 from backalley.cluster.machines import machines
 from backalley.cluster.work import HERE, Found, Sizes, Spread
 from backalley.console.errors import InvalidValue
@@ -30,7 +31,6 @@ from ..figures.charts import Dots, Mark, dots
 from ..figures.formatting import Line, agent, options, title, with_options
 from ..figures.result_kinds import Files, OfGame, of_game
 from ..figures.stats import Estimate
-from .action_probabilities import Asked
 from .exact import Solution, Unsolvable, grouped_openings
 from .expectimax import Memory, memory
 from .reachability import (
@@ -143,8 +143,8 @@ def agent_values(
 
     With `least` = 0 every position is followed and the values are exact; otherwise positions rarer than `least`, after
     their opening, are sampled, the same ones on any number of threads. `progress(done, all)` counts openings.
-    `cluster` is the address of a Ray cluster that follows them instead. Raises Unsolvable for another game, Unasked for
-    an agent whose play cannot be enumerated.
+    `cluster` is the address of a Ray cluster that follows them instead. Raises Unsolvable for another game,
+    NoProbabilities for an agent that does not tell its probabilities, or has to see a table.
     """
     game = game_of(game)
     if game.type.enumeration is None or game.num_seats != 1:
@@ -261,23 +261,30 @@ class _Following:
                     self.tell(len(self._found))
 
 
+def _direct(agent: Agent) -> DirectAgent:
+    """An agent that can be asked at every position. Raises NoProbabilities."""
+    if not isinstance(agent, DirectAgent):
+        raise NoProbabilities(f"{name_of(agent)} cannot be asked at every position: it has to see a table.")
+    return agent
+
+
 class _Follower:
     """The memory of one thread that follows openings; it grows where that is needed."""
 
     def __init__(self, game: Game, agent: Agent, least: float, kernels: Following) -> None:
         self.game, self.least, self._kernels = game, least, kernels
-        self._asked, self._store, self._space = Asked(game, agent), memory(game, 2), workspace(game)
+        self._agent, self._store, self._space = _direct(agent), memory(game, 2), workspace(game)
         self._size = _SMALLEST
         self._layers = [empty_layer(game, self._size) for _ in range(2)]
 
     def follow(self, number: int, opening: _Opening) -> npt.NDArray[np.float64]:
         """Return what was found after one opening. Raises Unsolvable."""
-        while not self._try(number, opening, self._asked, self._store, self._space):
+        while not self._try(number, opening, self._store, self._space):
             self._size = self._larger(self._size)
             self._layers = [empty_layer(self.game, self._size) for _ in range(2)]
         return self._space.found.copy()
 
-    def _try(self, number: int, opening: _Opening, asked: Asked, store: Memory, space: Workspace) -> bool:
+    def _try(self, number: int, opening: _Opening, store: Memory, space: Workspace) -> bool:
         """Follow one opening, layer by layer, into `space.found`; False where a layer is full."""
         options, kernels, (here, there) = self.game.options, self._kernels, self._layers
         space.found[:], space.full[0] = 0, False
@@ -290,7 +297,7 @@ class _Follower:
             _clear(there)
             kernels.thin(here, space, self.least)
             count = int(here.size[0])
-            asked(here.shown[:count], here.mask[:count], here.plays[:count])
+            here.plays[:count] = self._agent.probabilities(here.shown[:count], here.mask[:count])
             kernels.follow(options, store, here, there, space)
         return not space.full[0]
 

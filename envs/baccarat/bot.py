@@ -194,26 +194,48 @@ def banker_chance(options: Options, observation: Observation) -> int:
 
 
 @kernel
-def counter(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """Bets by the count; on a five, what helps the bettor's own bet; in chemin de fer, the equilibrium; with both hands
-    open, the best answer."""
-    if observation.phase[BETTING]:
-        return counted_bet(options, observation, mask)
-    if observation.phase[SHOWN]:
-        return STAND
-    if hands_are_declared(options):
-        return declared_answer(options, observation)
-    if options.mode != Mode.CHEMIN:
-        return STAND if observation.bet[0, 1 + BANK] else DRAW
+def mixed_answer(options: Options, observation: Observation) -> int:
+    """How likely a hand of chemin de fer is to draw, in millionths."""
     points = which(observation.total[PLAYER])
     if observation.phase[BANKER_TURN]:
-        draws = banker_chance(options, observation)
-    elif points == 5:
-        draws = FIVE_BY_TOTALS if options.decks == 0 or options.banker_sees == BankerSees.TOTAL else FIVE_BY_CARDS
-    else:
-        draws = MILLION if points < 5 else 0
+        return banker_chance(options, observation)
+    if points == 5:
+        return FIVE_BY_TOTALS if options.decks == 0 or options.banker_sees == BankerSees.TOTAL else FIVE_BY_CARDS
+    return MILLION if points < 5 else 0
+
+
+@kernel
+def counter_choice(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> tuple[int, int]:
+    """Bets by the count; on a five, what helps the bettor's own bet; in chemin de fer, the equilibrium; with both hands
+    open, the best answer. Returns an action and its probability in millionths; the rest is STAND's."""
+    if observation.phase[BETTING]:
+        return counted_bet(options, observation, mask), MILLION
+    if observation.phase[SHOWN]:
+        return STAND, MILLION
+    if hands_are_declared(options):
+        return declared_answer(options, observation), MILLION
+    if options.mode != Mode.CHEMIN:
+        return STAND if observation.bet[0, 1 + BANK] else DRAW, MILLION
+    return DRAW, mixed_answer(options, observation)
+
+
+@kernel
+def counter(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
+    """Draw from `counter_choice`."""
+    action, likely = counter_choice(options, observation, mask)
     key, drawn = rng.below(key, MILLION)
-    return DRAW if drawn < draws else STAND
+    return action if drawn < likely else STAND
+
+
+@kernel
+def counter_chances(
+    options: Options, observation: Observation, mask: npt.NDArray[np.int8], out: npt.NDArray[np.float64]
+) -> None:
+    """Tell `counter_choice`."""
+    action, likely = counter_choice(options, observation, mask)
+    out[:] = 0.0
+    out[action] = likely / MILLION
+    out[STAND] += 1.0 - likely / MILLION
 
 
 BOTS = (
@@ -228,5 +250,6 @@ BOTS = (
         "Sits out but where the cards left in the shoe favour a side, its own answers to a five counted in, then bets "
         "the largest stake; on a five it reckons what helps its bet against the hand declared, or where hands are not "
         "declared draws unless its money is on BANK; in `chemin` it plays the equilibrium.",
+        chances=counter_chances,
     ),
 )

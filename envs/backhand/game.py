@@ -13,6 +13,7 @@ from ..core.game.declaration import Preset
 from ..core.game.game import GameType
 from . import VERSION, observation, rules, text
 from .bot import BOTS
+from .events import EVENTS
 from .observation import Observation
 from .state import Options, State
 
@@ -36,6 +37,8 @@ GAME = GameType(
     action_str=text.action_str,
     table=text.table,
     piles=text.piles,
+    events=EVENTS,
+    stock=enumeration.stock,
     deck_size=lambda options: PACK,
     reward_range=lambda options: (-1.0, 1.0),
     zero_sum=lambda options: False,
@@ -46,6 +49,7 @@ GAME = GameType(
     z_threshold=3.0,
     seat_names=text.SEAT_NAMES,
     consistent=observation.consistent,
+    card_kind=enumeration.kind,
     enumeration=enumeration.ENUMERATION,
     speed_floor=9_000_000,
 )

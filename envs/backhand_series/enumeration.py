@@ -9,7 +9,7 @@ import numpy.typing as npt
 from ..core.compile.interfaces import Enumeration
 from ..core.compile.kernel import kernel
 from .rules import is_push_hand
-from .state import ACE, LIMIT, MAX_DRAWS, SHOW_CARDS, TEN, DealerState, HandOptions, HandState, Method, Verdict
+from .state import ACE, LIMIT, MAX_DRAWS, PACK, SHOW_CARDS, TEN, DealerState, HandOptions, HandState, Method, Verdict
 from .stub import value
 
 
@@ -23,6 +23,15 @@ def deck(state: HandState) -> npt.NDArray[np.int8]:
 def next_card(state: HandState) -> int:
     """How many cards have been dealt."""
     return int(state.next_card)
+
+
+@kernel
+def stock(options: HandOptions, state: HandState, out: npt.NDArray[np.int64]) -> int:
+    """`GameType.stock`: the stub."""
+    first = int(state.next_card)
+    for place in range(first, PACK):
+        out[place - first] = state.deck[place]
+    return PACK - first
 
 
 @kernel

@@ -6,12 +6,14 @@ The rules are README.md, §3, on top of Backhand's and Buffalo Bayou's; what the
 
 from __future__ import annotations
 
+from ..backhand_series import enumeration
 from ..backhand_series.state import NUM_ACTIONS, PACK
 from ..core.compile.interfaces import Kernels
 from ..core.game.declaration import Preset
 from ..core.game.game import GameType
 from . import VERSION, observation, rules, text
 from .bot import BOTS
+from .events import EVENTS
 from .observation import Observation
 from .positions import ENUMERATION
 from .state import DealtFirst, Options, State
@@ -36,6 +38,8 @@ GAME = GameType(
     action_str=text.action_str,
     table=text.table,
     piles=text.piles,
+    events=EVENTS,
+    stock=enumeration.stock,
     deck_size=lambda options: PACK,
     reward_range=lambda options: (-1.0, 1.0),
     zero_sum=lambda options: True,
@@ -52,6 +56,7 @@ GAME = GameType(
     num_start_outcomes=lambda options: 2 if options.dealt_first == DealtFirst.RANDOM else 1,
     seat_names=text.SEAT_NAMES,
     leaf_value=rules.leaf_value,
+    card_kind=enumeration.kind,
     enumeration=ENUMERATION,
     enumeration_split=None,
     consistent=observation.consistent,

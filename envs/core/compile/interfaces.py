@@ -72,6 +72,9 @@ class Bot(NamedTuple):
     solves: Callable[..., bool] | None = None
     """`solves(options, observation)`, a kernel for a bot that is not fast: whether its play is exact here, so that
     there is nothing to learn. Everywhere else it plays as the game's best fast bot does."""
+    chances: Callable[..., None] | None = None
+    """`chances(options, observation, mask, out)`, a kernel for a bot that draws actions by its key: write to `out` [A]
+    float64, which is not cleared before, the probability of each action. None: the bot plays alike whatever its key."""
 
 
 class Planner(NamedTuple):

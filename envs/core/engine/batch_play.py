@@ -65,6 +65,20 @@ def random_act(options: Any, observation: Any, mask: npt.NDArray[np.int8], key: 
     return random_legal(mask, key)
 
 
+@passing
+def random_chances(options: Any, observation: Any, mask: npt.NDArray[np.int8], out: npt.NDArray[np.float64]) -> None:
+    """Write the random player's probabilities: every legal action has the same."""
+    count = 0
+    for action in range(mask.shape[0]):
+        count += int(mask[action])
+    for action in range(mask.shape[0]):
+        out[action] = int(mask[action]) / max(1, count)
+
+
+RANDOM_BOT = Bot("random", random_act, "Every legal action is equally likely.", chances=random_chances)
+"""The random player for games that have no other bot."""
+
+
 @wrapping
 def fork_choices(streams: npt.NDArray[np.uint64], out: npt.NDArray[np.uint64]) -> None:
     """Write to `out[k]` the stream of choices that belongs to a table's stream of chance, `streams[k]`."""

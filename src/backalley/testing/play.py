@@ -288,8 +288,9 @@ def _draws_differ(table: Table) -> None:
 
 
 def check_bots(game: Game, *, seed: int = 0, episodes: int = EPISODES_OF_BOTS) -> str:
-    """Bots choose legal actions, the same ones with the same key; and `consistent` accepts what their tables, and those
-    of random play, show. Bots do what chance rarely does, and what they do is a table's as well."""
+    """Bots choose legal actions, the same ones with the same key, and none that they say they never play; and
+    `consistent` accepts what their tables, and those of random play, show. Bots do what chance rarely does, and what
+    they do is a table's as well."""
     bots = [bot for bot in game.bots.values() if bot.fast]
     if not bots and game.type.consistent is None:
         return f"{NOT_TRIED}the game has no fast bots, and no `consistent`."
@@ -307,14 +308,27 @@ def check_bots(game: Game, *, seed: int = 0, episodes: int = EPISODES_OF_BOTS) -
                 action = _asked(table, bots[table.seed % len(bots)])
                 asked += 1
             table.play(action)
-    return f"In {number} episodes of bots and chance {asked:,} actions of bots were legal, and the same with one key."
+    return (
+        f"In {number} episodes of bots and chance {asked:,} actions of bots were legal, the same with one key, and "
+        "among those that they say they play."
+    )
 
 
 def _asked(table: Table, bot: Bot) -> int:
-    """What a bot plays, which has to be legal, and the same when it is asked again."""
+    """What a bot plays, which has to be legal, and the same when it is asked again; with any key, unless the bot says
+    how it draws."""
     game, batch, key = table.game, table.batch, np.uint64(table.random.integers(2**63))
     action, again = (int(bot.act(game.options, batch.observation[0], batch.mask[0], key)) for _ in range(2))
     legal = 0 <= action < game.num_actions and batch.mask[0, action]
     table.hold(legal, f"bot {bot.name} chose {action}, which is not legal.")
     table.hold(again == action, f"bot {bot.name} chose {action}, then {again} with the same key.")
+    if bot.chances is None:
+        other = int(bot.act(game.options, batch.observation[0], batch.mask[0], np.uint64(table.random.integers(2**63))))
+        table.hold(other == action, f"bot {bot.name} draws by its key, and has no `chances` that tell how.")
+        return action
+    told = np.full(game.num_actions, np.nan)
+    bot.chances(game.options, batch.observation[0], batch.mask[0], told)
+    fits = (told >= 0).all() and not told[batch.mask[0] == 0].any() and abs(told.sum() - 1) < 1e-9
+    table.hold(fits, f"the chances of bot {bot.name} are no probabilities of the legal actions: {told}.")
+    table.hold(told[action] > 0, f"bot {bot.name} chose {action}, which its chances say it never does.")
     return action

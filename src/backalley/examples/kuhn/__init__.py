@@ -19,9 +19,10 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.compile.interfaces import CHANCE, OVER, Bot, Kernels
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.compile.interfaces import CHANCE, OVER, Kernels
 from backalley.envs.core.compile.kernel import kernel
-from backalley.envs.core.engine.batch_play import random_act
+from backalley.envs.core.engine.batch_play import RANDOM_BOT
 from backalley.envs.core.game.game import GameType
 from backalley.envs.core.rules import rng
 from backalley.envs.core.rules.events import OWN, Events, Kind, Log, tell
@@ -159,6 +160,13 @@ def action_str(options: Options, action: int) -> str:
     return "bet" if action == BET else "pass"
 
 
+def card_number(name: str) -> int:
+    """Return the number of a card by its name. Raises ValueError."""
+    if name.strip().upper() not in CARDS:
+        raise InvalidValue(f"There is no card {name!r}; the cards are {', '.join(CARDS)}.")
+    return CARDS.index(name.strip().upper())
+
+
 def table(options: Options, state: Any, seat: int | None) -> Table:
     """The table as `seat` may see it; None shows everything."""
     hands = [pile([CARDS[card]], shown=seat in (None, who)) for who, card in enumerate(state.card.tolist())]
@@ -181,7 +189,7 @@ GAME = GameType(
     State=State,
     Observation=Observation,
     num_actions=2,
-    bots=(Bot("random", random_act, "Every legal action is equally likely."),),
+    bots=(RANDOM_BOT,),
     action_str=action_str,
     table=table,
     piles=piles,
@@ -191,5 +199,5 @@ GAME = GameType(
     reward_range=lambda options: (-2.0, 2.0),
     zero_sum=lambda options: True,
     card_name=CARDS.__getitem__,
-    card_number=CARDS.index,
+    card_number=card_number,
 )

@@ -22,9 +22,10 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.compile.interfaces import CHANCE, OVER, Bot, Kernels
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.compile.interfaces import CHANCE, OVER, Kernels
 from backalley.envs.core.compile.kernel import kernel
-from backalley.envs.core.engine.batch_play import random_act
+from backalley.envs.core.engine.batch_play import RANDOM_BOT
 from backalley.envs.core.game.game import GameType
 from backalley.envs.core.rules import rng
 from backalley.envs.core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, tell
@@ -238,6 +239,13 @@ def action_str(options: Options, action: int) -> str:
     return ("fold", "call", "raise")[action]
 
 
+def card_number(name: str) -> int:
+    """Return the number of a card by its name. Raises ValueError."""
+    if name.strip().upper() not in CARDS:
+        raise InvalidValue(f"There is no card {name!r}; the cards are {', '.join(CARDS)}.")
+    return CARDS.index(name.strip().upper())
+
+
 def table(options: Options, state: Any, seat: int | None) -> Table:
     """The table as `seat` may see it; None shows everything."""
     bets = ["".join(".cr"[bet] for bet in line if bet) for line in state.bets.tolist()]
@@ -265,7 +273,7 @@ GAME = GameType(
     State=State,
     Observation=Observation,
     num_actions=3,
-    bots=(Bot("random", random_act, "Every legal action is equally likely."),),
+    bots=(RANDOM_BOT,),
     action_str=action_str,
     table=table,
     piles=piles,
@@ -276,6 +284,6 @@ GAME = GameType(
     reward_range=lambda options: (-13.0, 13.0),
     zero_sum=lambda options: True,
     card_name=CARDS.__getitem__,
-    card_number=CARDS.index,
+    card_number=card_number,
     card_kind=card_kind,
 )
