@@ -12,13 +12,16 @@ from ..core.compile.interfaces import CHANCE
 from ..core.compile.kernel import kernel
 from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, all_but, tell
 from .bets import DUST, has_purses, money
-from .coup import cards_used, place_value, two_cards
+from .coup import cards_used, place_value, two_cards, value
 from .observation import seen_places
 from .state import (
+    BANK,
     BANKER_TURN,
     BETTING,
     COUP,
     NUM_LEVELS,
+    PLAYER,
+    PLAYER_TURN,
     SHOWN,
     Mode,
     Options,
@@ -37,22 +40,20 @@ _BETS = (
     *(f"{side} level {level}" for level in range(1, NUM_LEVELS + 1) for side in ("PLAYER", "BANK", "TIE")),
 )
 KINDS = (
-    Kind("Player has", "A seat sees the two cards of the Player hand, in the order of dealing (§1.5, §4)."),
-    Kind("Banker has", "A seat sees the two cards of the Banker hand, in the order of dealing (§1.5, §4)."),
+    Kind("Player has", "A seat sees the two cards of the Player hand, in a choice or at the coup's end (§1.5, §4)."),
+    Kind("Banker has", "A seat sees the two cards of the Banker hand, in the same way (§1.5, §4)."),
     Kind("Player draws", "The Player's third card is turned up (§1.3)."),
-    Kind("Banker draws", "The Banker's third card is turned up; not told with `decks` inf (§1.3)."),
+    Kind("Banker draws", "The Banker's third card is turned up (§1.3)."),
     Kind("Player stands", "Everybody learns, in chemin de fer, that the Player stands by rule (§1.3).", "nothing"),
-    Kind("total", "A side of chemin de fer learns the total of its hand, and not the cards (§2.1, §2.4)."),
-    Kind("turned up", "The cards of coups that are over, where more are dealt from the shoe, by value (§2.2, §4)."),
+    Kind("total", "The Banker of chemin de fer learns the total of the hand, and not the cards (§2.1)."),
+    Kind("turned up", "Cards of coups from a shoe that naturals ended before the latest, in order of value (§2.4)."),
     Kind(
         "winner",
         "Everybody learns who wins the coup, or the latest of several (§1.4).",
         words=("Player", "Banker", "tie"),
     ),
     Kind("had bet", "The others learn a bet of this coup once all bets lie open (§2.3).", words=_BETS),
-    Kind(
-        "has many", f"What a seat with a purse has or owes, in times of {MANY:,} units, where it is as much (§2.5)."
-    ),
+    Kind("has many", f"What a seat with a purse has or owes, in times of {MANY:,} units, where it is as much (§2.5)."),
     Kind("has", "What a seat with a purse has now, the rest of it, in whole units (§2.5)."),
     Kind("owes", "What a bank could not pay, in the same way (§2.5)."),
 )
@@ -61,23 +62,21 @@ KINDS = (
 @kernel
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """§1.3, §2.4: in chemin de fer coups are opened at once; naturals end them."""
-    if state.phase == BETTING and options.mode != Mode.CHEMIN:
+    if options.mode != Mode.CHEMIN:
         return
-    turned_up = 0
+    finished, dealt = state.seat == CHANCE or state.phase == SHOWN, 0
     for points in range(10):
-        turned_up += int(state.exposed[points])
-        for _ in range(int(state.exposed[points])):
-            tell(log, EVERYBODY, TURNED_UP, NOBODY, points)
-    if turned_up > 0 or state.phase == SHOWN or state.seat == CHANCE:
+        dealt += int(state.exposed[points])
+    if finished or dealt > 0:
+        for points in range(10):
+            earlier = int(state.exposed[points]) - counted_last(options, state, points)
+            for _ in range(earlier):
+                tell(log, EVERYBODY, TURNED_UP, NOBODY, points)
+        for seat in range(2):
+            tell_finished(state, seat, 0, log)
         tell(log, EVERYBODY, WINNER, NOBODY, int(state.winner) - 1)
-    for seat in range(2):
-        # A coup that ended in this deal, with another deal to follow, is over before anybody looks at a hand.
-        seen = 0 if state.seat == CHANCE else seen_places(options, state, seat)
-        tell_places(options, state, seat, seen, log)
-        if not (seen >> seat) & 1:
-            tell(log, seat, TOTAL, seat, two_cards(state, seat))
-    if state.phase == BANKER_TURN and state.seat != CHANCE and not state.player_drew:
-        tell(log, EVERYBODY, PLAYER_STANDS, NOBODY, 0)
+    if not finished:
+        tell_choice(options, state, log)
 
 
 @kernel
@@ -85,39 +84,81 @@ def tell_step(options: Options, before: State, state: State, action: int, log: L
     """§1.3: bets lie open, hands are looked at, coups end."""
     if state.phase == BETTING and state.coup == before.coup:
         return
-    if before.phase == BETTING and state.phase != BETTING and not options.bets_public:
-        for who in range(options.num_bettors):
-            if options.num_bettors > 1:
-                tell(log, all_but(who), BET, who, int(state.bets[who]))
-    if state.coup != before.coup:
-        for points in range(10):
-            for _ in range(int(state.exposed[points]) - int(before.exposed[points])):
-                tell(log, EVERYBODY, TURNED_UP, NOBODY, points)
-        tell(log, EVERYBODY, WINNER, NOBODY, int(state.winner) - 1)
-        if has_purses(options):
-            tell_money(options, before, state, log)
-    same = state.first == before.first
-    for seat in range(state.units.shape[0]):
+    seats = state.units.shape[0]
+    if before.phase == BETTING and state.phase != BETTING and not options.bets_public and seats > 1:
+        for who in range(seats):
+            tell(log, all_but(who), BET, who, int(state.bets[who]))
+    if state.coup == before.coup:
+        if state.phase == BANKER_TURN:
+            third = 1 << 4 if state.player_drew else 0
+            for seat in range(seats):
+                tell_places(state, seat, third, log)
+        elif state.phase == PLAYER_TURN:
+            for seat in range(seats):
+                tell_places(state, seat, seen_places(options, state, seat), log)
+        return
+    for points in range(10):
+        earlier = int(state.exposed[points]) - int(before.exposed[points]) - counted_last(options, state, points)
+        for _ in range(earlier):
+            tell(log, EVERYBODY, TURNED_UP, NOBODY, points)
+    for seat in range(seats):
+        tell_finished(state, seat, seen_places(options, before, seat) if state.coup == before.coup + 1 else 0, log)
+    tell(log, EVERYBODY, WINNER, NOBODY, int(state.winner) - 1)
+    if has_purses(options):
+        tell_money(options, before, state, log)
+    if options.mode == Mode.CHEMIN and state.seat != CHANCE and state.phase != SHOWN:
+        tell_choice(options, state, log)
+
+
+@kernel
+def tell_choice(options: Options, state: State, log: Log) -> None:
+    """§2.1: in chemin de fer a coup comes to a choice; each side looks at its hand, or is shown its total."""
+    for seat in range(2):
         seen = seen_places(options, state, seat)
-        tell_places(options, state, seat, seen & ~seen_places(options, before, seat) if same else seen, log)
-        if options.mode == Mode.CHEMIN and not same and not (seen >> seat) & 1:
+        tell_places(state, seat, seen, log)
+        if not (seen >> seat) & 1:
             tell(log, seat, TOTAL, seat, two_cards(state, seat))
-    if state.phase == BANKER_TURN and not same and not state.player_drew:
+    if state.phase == BANKER_TURN and not state.player_drew:
         tell(log, EVERYBODY, PLAYER_STANDS, NOBODY, 0)
 
 
 @kernel
-def tell_places(options: Options, state: State, seat: int, places: int, log: Log) -> None:
-    """§1.5, §4: a seat sees the cards in these of the coup's six places."""
-    drew = int(state.player_drew)
+def kind_of(place: int, player_drew: int) -> int:
+    """The kind of event that tells of the card in one of a coup's six places."""
+    if place < 4:
+        return PLAYER_HAS if place % 2 == 0 else BANKER_HAS
+    return PLAYER_DRAWS if place == 4 and player_drew == 1 else BANKER_DRAWS
+
+
+@kernel
+def tell_places(state: State, seat: int, places: int, log: Log) -> None:
+    """§1.5, §4: a seat sees the cards in these places of the present coup."""
     for place in range(COUP):
-        if not (places >> place) & 1:
-            continue
-        kind = PLAYER_HAS if place % 2 == 0 else BANKER_HAS
-        if place >= 4:
-            kind = PLAYER_DRAWS if place == 4 and drew == 1 else BANKER_DRAWS
-        if kind != BANKER_DRAWS or options.decks > 0:  # else observations show only who has won
-            tell(log, seat, kind, NOBODY, place_value(state, place))
+        if (places >> place) & 1:
+            tell(log, seat, kind_of(place, int(state.player_drew)), NOBODY, place_value(state, place))
+
+
+@kernel
+def tell_finished(state: State, seat: int, known: int, log: Log) -> None:
+    """§1.3: the cards of the coup that has just ended are turned up; a seat is told those that it has not seen."""
+    if state.phase == SHOWN:
+        tell_places(state, seat, ((1 << cards_used(state)) - 1) & ~known, log)
+        return
+    drew = int(state.last_drew[PLAYER])
+    for place in range(4 + drew + int(state.last_drew[BANK])):
+        if not (known >> place) & 1:
+            tell(log, seat, kind_of(place, drew), NOBODY, value(int(state.last[place])))
+
+
+@kernel
+def counted_last(options: Options, state: State, points: int) -> int:
+    """How many of the cards of a value that lie before the present coup are those of the coup before. §2.2"""
+    if options.reshuffle != Reshuffle.SHOE or state.seat == CHANCE or state.phase == SHOWN:
+        return 0
+    found = 0
+    for place in range(4 + int(state.last_drew[PLAYER]) + int(state.last_drew[BANK])):
+        found += int(value(int(state.last[place])) == points)
+    return found
 
 
 @kernel
@@ -137,7 +178,7 @@ def tell_money(options: Options, before: State, state: State, log: Log) -> None:
 def stock(options: Options, state: State, out: npt.NDArray[np.int64]) -> int:
     """`GameType.stock`: the cards of the shoe, or those that this coup could come to, the next first. §2.2"""
     first = int(state.first) + (0 if state.phase == BETTING else cards_used(state))
-    left = state.shoe.shape[0] - first
+    left: int = state.shoe.shape[0] - first
     for index in range(left):
         out[index] = state.shoe[first + index]
     return left

@@ -27,15 +27,14 @@ from .state import (
 )
 from .state import EVERYBODY as OPEN
 
-RESHUFFLED, DRAWS, TURNED_UP, STANDS, WINS, LOSES = range(OWN, OWN + 6)
+RESHUFFLED, DRAWS, SHOWS, STANDS, WINS, LOSES = range(OWN, OWN + 6)
 KINDS = (
     Kind("discards shuffled", "The stock was used up, and the discards are the new one (§1.4).", "nothing"),
     Kind("draws", "A seat learns the card that it is dealt or draws (§1.4, §1.5).", "card"),
     Kind(
-        "turned up",
-        "Everybody sees cards of the banker's, or cards that are discarded face up, in the order of their numbers: a "
-        "hand that is traded, royal or bust, what the banker draws or announces, and their hand when stakes are settled "
-        "(§1.4, §1.5, §1.6, §1.7).",
+        "shows",
+        "Everybody sees cards of a seat, in the order of their numbers: a hand that is traded, royal or bust, what the "
+        "banker draws or announces, and hands whose stakes are settled (§1.4, §1.5, §1.6, §1.7).",
         "card",
     ),
     Kind("stands", "A punter has 21, and their turn is over (§1.5).", "nothing"),
@@ -63,12 +62,11 @@ def tell_deal(options: Options, state: State, log: Log) -> None:
                 drawn += 1
         if reshuffled and drawn > 0 and seat != state.banker and state.status[seat] == STOOD:
             tell(log, EVERYBODY, STANDS, seat, 0)
-    fresh = open_cards(state)
-    for card in range(NUM_CARDS):
-        if (fresh >> card) & 1 and reshuffled and state.origin[card] != state.shuffles:
-            # A card of the banker's from the stock before lay open already, unless the bank has ended.
-            fresh &= ~(int(lies_with_banker(state, card) and not over) << card)
-    tell_set(log, fresh)
+        hand = held(state, seat)
+        if not over:  # what is older and open lay open before
+            hand &= ~older(state)
+        tell_cards(log, seat, hand & open_cards(state))
+    tell_cards(log, NOBODY, discarded(state) & open_cards(state))
 
 
 @kernel
@@ -77,21 +75,32 @@ def tell_step(options: Options, before: State, state: State, action: int, log: L
     if before.phase == DECLARE and state.drawn == before.drawn:
         return
     seat = int(before.seat)
-    punter = before.phase == PUNTERS
-    if punter and action != STAND and state.status[seat] == STOOD:
-        tell(log, EVERYBODY, STANDS, seat, 0)
+    if before.phase == PUNTERS:
+        if action != STAND and state.status[seat] == STOOD:
+            tell(log, EVERYBODY, STANDS, seat, 0)
+        if hand_goes_on(before, state):
+            if state.drawn != before.drawn:
+                tell(log, seat, DRAWS, seat, int(state.cards[seat, int(state.count[seat]) - 1]))
+            return
     if before.phase == BANKER and action == STAND:
         for who in range(options.num_players):
             if before.own[who] > 0:
                 tell(log, EVERYBODY, WINS if state.purse[who] > before.purse[who] else LOSES, who, 0)
-    if state.drawn != before.drawn:
-        for who in range(options.num_players):
-            fresh = held(state, who) & ~held(before, who)
-            for index in range(int(state.count[who])):
-                card = int(state.cards[who, index])
-                if (fresh >> card) & 1:
-                    tell(log, who, DRAWS, who, card)
-    tell_set(log, open_cards(state) & ~open_cards(before))
+    fresh, lying = open_cards(state) & ~open_cards(before), 0
+    for who in range(options.num_players):
+        had, has = held(before, who), held(state, who)
+        if has & ~had:
+            tell_new(state, who, has & ~had, log)
+        tell_cards(log, who, fresh & (had | has))
+        lying |= had | has
+    tell_cards(log, seat, fresh & ~lying)  # drawn, and discarded at once with the hand
+
+
+@kernel
+def hand_goes_on(before: State, state: State) -> bool:
+    """Whether a punter's action had no more effect than a card drawn, or none. This is only for speed."""
+    punting = state.seat >= 0 and (state.phase == PUNTERS or state.phase == BANKER)
+    return bool(punting and state.round_number == before.round_number and state.discarded == before.discarded)
 
 
 @kernel
@@ -104,31 +113,48 @@ def held(state: State, seat: int) -> int:
 
 
 @kernel
-def lies_with_banker(state: State, card: int) -> bool:
-    """Whether the banker holds a card."""
-    return (held(state, int(state.banker)) >> card) & 1 == 1
+def discarded(state: State) -> int:
+    """The set of cards in the discards."""
+    found = 0
+    for index in range(int(state.discarded)):
+        found |= 1 << int(state.discards[index])
+    return found
 
 
 @kernel
 def open_cards(state: State) -> int:
-    """The set of cards that lie open in the banker's hand and in the discards."""
-    banker, found = int(state.banker), 0
-    for index in range(int(state.count[banker])):
-        card = int(state.cards[banker, index])
-        found |= int(int(state.known[card]) == OPEN) << card
-    for index in range(int(state.discarded)):
-        card = int(state.discards[index])
+    """The set of cards that lie open."""
+    found = 0
+    for card in range(NUM_CARDS):
         found |= int(int(state.known[card]) == OPEN) << card
     return found
 
 
 @kernel
-def tell_set(log: Log, cards: int) -> None:
-    """Tell everybody a set of cards, in the order of their numbers."""
+def older(state: State) -> int:
+    """The set of cards that were not in the stock when it was last shuffled."""
+    found = 0
+    for card in range(NUM_CARDS):
+        found |= int(state.origin[card] != state.shuffles) << card
+    return found
+
+
+@kernel
+def tell_new(state: State, seat: int, cards: int, log: Log) -> None:
+    """§1.4, §1.5: a seat takes up cards."""
+    for index in range(int(state.count[seat])):
+        card = int(state.cards[seat, index])
+        if (cards >> card) & 1:
+            tell(log, seat, DRAWS, seat, card)
+
+
+@kernel
+def tell_cards(log: Log, who: int, cards: int) -> None:
+    """Show everybody a set of cards of a seat, in the order of their numbers."""
     card = 0
     while cards >> card:
         if (cards >> card) & 1:
-            tell(log, EVERYBODY, TURNED_UP, NOBODY, card)
+            tell(log, EVERYBODY, SHOWS, who, card)
         card += 1
 
 
