@@ -33,6 +33,8 @@ from .state import (
 
 PLAYER_HAS, BANKER_HAS, PLAYER_DRAWS, BANKER_DRAWS, PLAYER_STANDS, TOTAL, TURNED_UP, WINNER, BET = range(OWN, OWN + 9)
 HAS_MANY, HAS, OWES = range(BET + 1, BET + 4)
+HAND_BY_HAND = (0, 2, 1, 3, 4, 5)
+"""A coup's places in the order in which its cards are told: the Player's two, the Banker's two, third cards."""
 MANY = 30_000
 """Units that are told apart from the rest, since an event's number is small."""
 _BETS = (
@@ -133,7 +135,7 @@ def kind_of(place: int, player_drew: int) -> int:
 @kernel
 def tell_places(state: State, seat: int, places: int, log: Log) -> None:
     """§1.5, §4: a seat sees the cards in these places of the present coup."""
-    for place in range(COUP):
+    for place in HAND_BY_HAND:
         if (places >> place) & 1:
             tell(log, seat, kind_of(place, int(state.player_drew)), NOBODY, place_value(state, place))
 
@@ -145,8 +147,9 @@ def tell_finished(state: State, seat: int, known: int, log: Log) -> None:
         tell_places(state, seat, ((1 << cards_used(state)) - 1) & ~known, log)
         return
     drew = int(state.last_drew[PLAYER])
-    for place in range(4 + drew + int(state.last_drew[BANK])):
-        if not (known >> place) & 1:
+    used = 4 + drew + int(state.last_drew[BANK])
+    for place in HAND_BY_HAND:
+        if place < used and not (known >> place) & 1:
             tell(log, seat, kind_of(place, drew), NOBODY, value(int(state.last[place])))
 
 
