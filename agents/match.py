@@ -24,7 +24,7 @@ from backalley.envs.core.engine.workers import Workers
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
 
-from .base.agent import Agent, answer, name_of, view_of
+from .base.agent import Agent, answer, name_of, read_events, view_of
 from .base.rule_based import played_by, seen_by
 
 _MOST_TABLES = 8192
@@ -265,7 +265,8 @@ class Match:
         num_seatings = len(self.seatings)
         at_once = max(1, min(_MOST_TABLES // num_seatings, len(arrays[0])))
         if self._tables is None or self._tables.num_envs < at_once * num_seatings:
-            self._tables = BatchEnv(self.game, at_once * num_seatings, num_threads=self.num_threads, autoreset=False)
+            size, events = at_once * num_seatings, read_events(self.agents, self.game)
+            self._tables = BatchEnv(self.game, size, num_threads=self.num_threads, autoreset=False, events=events)
         room = self._tables.num_envs
         who, table_keys = np.resize(self.seatings, (room, self.seatings.shape[1])), np.zeros(room, np.uint64)
         for low in range(0, len(arrays[0]), at_once):

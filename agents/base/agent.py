@@ -9,7 +9,7 @@ Any object with `act(view)` can be used as an agent; `as_agent` makes an `Agent`
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from backalley.console.errors import InvalidType, InvalidValue, MissingMethod
 from backalley.console.printable import NAME, is_name
+from backalley.envs.core.api.game_state import GameState, state_of
 from backalley.envs.core.api.states import States, redrawn
 from backalley.envs.core.compile.kernel import Bound
 from backalley.envs.core.compile.templates import specialise, template, unbound
@@ -70,6 +71,15 @@ class View:
         records = self.redrawn(which, keys)
         rows = self._rows[whole_numbers(which, "Tables of a view")]
         return redrawn(self.game, records, records["seat"], self._engine.batch.decisions[rows])
+
+    def game_state(self, k: int, key: int) -> GameState:
+        """Return the position of table k as a GameState with explicit chance, with all that its seat cannot see redrawn
+        by a key of 64 bits. Where the tables keep events (`Agent.reads_events` asks for that), it has the history that
+        the seat was told; what was gained before does not count in it. Raises ValueError for a table that is over."""
+        row, seat = int(self._rows[k]), int(self.seat[k])
+        if self._engine.batch.seat[row] < 0:
+            raise InvalidValue("This table is over: nobody is to act there, and no determinization can be drawn.")
+        return state_of(self._engine, row).determinize(seat, key)
 
     def redrawn(self, which: npt.ArrayLike, keys: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the same as State records [n], which kernels may write to."""
@@ -130,6 +140,8 @@ class Agent:
     work is only resumed by the same agents."""
     one_table: bool = False
     """Whether matches let it finish a table before it sees another, as a person would."""
+    reads_events: bool = False
+    """Whether it needs the history of a table (`View.game_state`): matches and one-seat environments then keep it."""
     note: str = ""
     """A sentence that a reader of its results should know."""
 
@@ -346,6 +358,7 @@ class _Guest(Agent):
     def __init__(self, player: Any, name: str) -> None:
         self.player, self.name = player, name
         self.is_deterministic = getattr(player, "is_deterministic", None)
+        self.reads_events = bool(getattr(player, "reads_events", False))
 
     def action_probabilities(self, view: View) -> Probabilities:
         """Return what the object tells, if it does. Raises ValueError where that is no distribution."""
@@ -418,6 +431,11 @@ def answer(agent: Agent, view: View) -> npt.NDArray[np.int64]:
 def _shortly(value: Any) -> str:
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def read_events(agents: Iterable[Any], game: Game) -> bool:
+    """Return whether tables of a game have to keep their history for these agents."""
+    return game.type.events is not None and any(getattr(agent, "reads_events", False) for agent in agents)
 
 
 def view_of(engine: Engine, rows: npt.NDArray[np.int64], table_keys: npt.NDArray[np.uint64]) -> View:

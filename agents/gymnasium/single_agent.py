@@ -17,7 +17,7 @@ from backalley.envs.core.engine.validation import given_number, whole
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
 
-from ..base.agent import Agent, name_of
+from ..base.agent import Agent, name_of, read_events
 from ..base.keys import agent_keys
 from ..match import advance
 from ..registry import agent as agent_of
@@ -44,7 +44,9 @@ class SeatTables:
     ) -> None:
         check_on_illegal(on_illegal)
         check_observation(observation)
-        self.tables = BatchEnv(game, num_envs, num_threads=num_threads, autoreset=False)
+        self.agents = _seated(opponent, game)
+        events = read_events(self.agents, game)
+        self.tables = BatchEnv(game, num_envs, num_threads=num_threads, autoreset=False, events=events)
         self.tables.engine.other_ways = OTHER_WAYS if on_illegal == "raise" else ""
         self.game, self.on_illegal, self.observation = game, on_illegal, observation
         self.dtype = number_type(game, dtype)
@@ -55,7 +57,6 @@ class SeatTables:
                 f"seat is {seat!r}; {game.name} has seats 0..{seats - 1}, or 'random' for a new one each episode."
             )
         self._fixed = number
-        self.agents = _seated(opponent, game)
         self.seat = np.zeros(num_envs, np.int64)
         self.refused: dict[int, str] = {}
         """The messages for the illegal actions of the latest step, by table."""

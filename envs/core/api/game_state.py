@@ -5,9 +5,7 @@ The value is some hundred bytes: what is done with it is done on a table that al
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,30 +22,11 @@ from ..game.game import Game
 from ..rules import rng
 from ..rules.events import HIDDEN_ACTION
 from .histories import Told, information_tensors, information_words, read_events
+from .shared_table import Table, table_of
 from .states import States, frozen
 
 _FUTURE = 0x667574757265
 """The number by which a determinized state's stream is forked off its key."""
-
-
-class Table:
-    """The table on which the states of one game are played; whoever uses it holds its lock."""
-
-    def __init__(self, game: Game, events: bool) -> None:
-        self.engine = Engine(game, 1, history=events)
-        self.batch, self.lock = self.engine.batch, threading.Lock()
-        self.deck = self.engine.fresh_deck()
-        self.raw, self.mask = self.batch.raw.data.cast("B"), self.batch.mask.data.cast("B")
-        self.no_mask = bytes(game.num_actions)
-        self.cards = np.arange(game.deck_size)
-        kind = game.type.card_kind
-        self.kinds = None if kind is None else [int(kind(card)) for card in range(game.deck_size)]
-
-
-@functools.lru_cache(maxsize=128)
-def table_of(game: Game, events: bool) -> Table:
-    """The table of a game, with or without a history."""
-    return Table(game, events)
 
 
 class GameState:
@@ -479,6 +458,19 @@ def new_state(game: Game, seed: int | None, explicit_chance: bool, events: bool)
         if made._started:
             table.engine.start_one(0)
         made._wait()
+    return made
+
+
+def state_of(engine: Engine, row: int) -> GameState:
+    """Return the position of a table that has been dealt, with explicit chance; what was gained before does not count
+    in it. It has the table's history where the engine keeps that and knows it."""
+    history, batch = engine.history, engine.batch
+    known = history is not None and bool(history.filled[row] >= 0)
+    made = new_state(engine.game, None, True, known)
+    made._raw, made._mask, made._seat = batch.raw[row].tobytes(), batch.mask[row].tobytes(), batch.seat.item(row)
+    made._decisions, made._started = batch.decisions.item(row), True
+    if history is not None and known:
+        made._entries, made._dealt = history.entries[row, : history.filled[row]].tobytes(), history.dealt.item(row)
     return made
 
 
