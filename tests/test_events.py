@@ -193,6 +193,54 @@ def test_information_states_of_kuhn_are_its_information_sets() -> None:
 
 
 @BY_NAME
+def test_two_games_tell_a_seat_the_same_if_and_only_if_it_sees_the_same(game: Game) -> None:
+    """Random games, each beside games whose first pack differs in two cards: some differ only in what a seat never
+    saw."""
+    random, same, different = np.random.default_rng(0), 0, 0
+    for seed in range(4):
+        pack = random.permutation(game.deck_size).tolist()
+        if game.with_replacement:
+            pack = random.integers(game.deck_size, size=game.cards_drawn).tolist()
+        actions: list[int] = []
+        first = seen_and_told(game, seed, pack, actions, random)
+        for _ in range(12):
+            one, other = random.integers(min(len(pack), game.cards_drawn), size=2)
+            swapped = pack.copy()
+            swapped[one], swapped[other] = pack[other], pack[one]
+            second = seen_and_told(game, seed, swapped, actions)
+            for (seen, told), (also_seen, also_told) in zip(first, second, strict=True):
+                assert (seen == also_seen) == (told == also_told)
+                same, different = same + (seen == also_seen), different + (seen != also_seen)
+    assert same
+    assert different
+
+
+def seen_and_told(
+    game: Game, seed: int, pack: list[int], actions: list[int], random: np.random.Generator | None = None
+) -> list[tuple[bytes, bytes]]:
+    """For each seat its sequence of observations and own actions, and its information state after 30 decisions at the
+    most. Random actions are added to `actions`; without `random` those are played, as long as they are legal."""
+    env = game.make(events=True)
+    env.reset(seed=seed, options={"decks": [pack], "start_outcome": 0})
+    batch, seats = env.engine.batch, range(game.num_seats)
+    seen = [env.observe(agent)["observation"].tobytes() for agent in env.possible_agents]
+    for number in range(30):
+        actor = int(batch.seat[0])
+        if actor < 0 or (random is None and number == len(actions)):
+            break
+        if random is not None:
+            actions.append(int(random.choice(np.flatnonzero(batch.mask[0]))))
+        if not batch.mask[0, actions[number]]:
+            break
+        env.step(actions[number])
+        for seat in seats:
+            own = f"/{actions[number]}/".encode() if seat == actor else b""
+            seen[seat] += own + env.observe(f"player_{seat}")["observation"].tobytes()
+    told = [env.information_state_tensor(f"player_{seat}").tobytes() for seat in seats]
+    return list(zip(seen, told, strict=True))
+
+
+@BY_NAME
 def test_the_whole_table_has_the_fields_that_it_says(game: Game) -> None:
     batch = played(game, 12, events=True)
     fields, whole = backalley.state_fields(game), batch.state_tensor()

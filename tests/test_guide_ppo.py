@@ -13,7 +13,7 @@ import torch
 import backalley
 from backalley.benchmarks.figures.training_speed import GuidePPO
 from backalley.training.compare.guide import code_of_the_guide, guide_ppo
-from backalley.training.ppo.buffer import seat_advantages
+from backalley.training.ppo.advantages import seat_advantages
 from tests.commands import run
 
 TINY: dict[str, Any] = {"tables": 32, "steps": 8, "batch_size": 128, "width": 16, "deals": 8}

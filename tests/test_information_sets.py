@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from backalley.benchmarks.exact.information_sets import TooLarge, count_information_sets, next_order
+from backalley.examples.kuhn import GAME as KUHN
+from backalley.examples.leduc import GAME as LEDUC
 from tests.high_card import GAME as HIGH_CARD
-from tests.kuhn import GAME as KUHN
 
 
 @pytest.mark.uncompiled  # a small game; a game of the package is compiled
@@ -19,6 +20,13 @@ def test_kuhn_poker_has_twelve_information_sets(first: int) -> None:
     found = count_information_sets(KUHN.bind(first=first))
     assert found.measured() == {"deals": 6, "histories": 24, "ends": 30, "information_sets": 12, "choices": 12}
     assert found.records()[0]["information sets"] == "12"
+
+
+@pytest.mark.uncompiled
+def test_leduc_poker_has_288_information_sets_where_suits_do_not_matter() -> None:
+    """In a round there are 6 positions in which a seat acts, and 5 ways to its end that go on: 3 cards times 6, and 3
+    cards of each seat and of the table, which may be alike, times 5 times 6."""
+    assert count_information_sets(LEDUC.bind()).information_sets == 288
 
 
 @pytest.mark.uncompiled

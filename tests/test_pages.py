@@ -47,7 +47,7 @@ def test_every_game_can_be_played_to_the_letter(game: Game) -> None:
     assert [name for name in given if f"`{name}" not in prose] == []
 
 
-EXAMPLE = re.compile(r"(?:<!-- needs: (\w+) -->\n)?```python\n(.*?)```", re.DOTALL)
+EXAMPLE = re.compile(r"(?:<!-- needs: ([\w.]+) -->\n)?```python\n(.*?)```", re.DOTALL)
 """An example, and the library that it needs beside ours, if any: where that is not installed, it is not run."""
 
 
@@ -67,7 +67,7 @@ def test_python_examples_of_the_pages_run(
     block: str, needs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if needs:
-        pytest.importorskip(needs)
+        pytest.importorskip(needs, reason=f"The example needs {needs}, which is not installed.", exc_type=ImportError)
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "README", "exec"), {"__name__": "example"})
 

@@ -22,7 +22,7 @@ from backalley.agents.policies.network import BFLOAT16, FLOAT32, best_precision
 from backalley.agents.policies.network_agent import one_thread
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.examples import kuhn
-from backalley.training.ppo.buffer import seat_advantages
+from backalley.training.ppo.advantages import seat_advantages
 from backalley.training.ppo.policy import Playing, TrunkPolicy
 from backalley.training.ppo.ppo import SelfPlayMaskablePPO
 from backalley.training.ppo.vec_env import SeatsVecEnv

@@ -97,3 +97,27 @@ class GuidePPO(
             about = f"{found['deals']:,} deals each, in every seating; 95 % intervals"
             axes = axes_of(lines, None, log=False)
             yield Lines(f"{title(found)}: wins of the guide's PPO", about, "millions of samples", lines, axes)
+
+
+def _libraries(files: Files) -> Iterator[Line]:
+    """What the guide's programs for other libraries win against random play."""
+    for found in files:
+        first, *rest = found["versions"].items()
+        yield {
+            "library": " ".join(first),
+            "with": ", ".join(" ".join(one) for one in rest),
+            "game": title(found),
+            "seconds": f"{found['seconds']:.0f}",
+            "wins against `random`": f"{100 * found['wins']['mean']:.1f} %",
+            "interval": percent(found["wins"]),
+            "deals": f"{found['deals']:,}",
+        }
+
+
+class LibraryPPO(
+    Kept,
+    kind="libraries",
+    heading="Masked PPO with other libraries",
+    tables={"libraries": _libraries},
+):
+    """Strength of masked PPO with other libraries, as the guide has it."""

@@ -14,6 +14,7 @@ from ..core.rules.symmetry import Suits
 from . import VERSION, rules, text
 from .bot import BOTS
 from .declarations import named_suits
+from .events import EVENTS, stock
 from .observation import Observation, consistent, determinize, observe
 from .state import MARRIAGE, NUM_ACTIONS, NUM_CARDS, SEQUENCE, Options, State
 
@@ -31,6 +32,9 @@ GAME = GameType(
     table=text.table,
     action_told=text.action_told,
     piles=text.piles,
+    events=EVENTS,
+    private=("hand", "scored"),
+    stock=stock,
     deck_size=lambda options: NUM_CARDS,
     reward_range=rules.reward_range,
     zero_sum=lambda options: True,

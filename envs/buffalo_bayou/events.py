@@ -11,9 +11,5 @@ EVENTS = Events(
     deal=series.tell_deal_with_dealer,
     step=series.tell_step,
     most=lambda options: SHOW_CARDS + series.INITIAL_HAND + 1,
-    length=lambda options: SHOW_CARDS
-    + series.INITIAL_HAND
-    + series.ACES
-    + series.ALL_PUSHES
-    + series.PLAYED_OUT,
+    length=lambda options: SHOW_CARDS + series.INITIAL_HAND + series.ACES + series.ALL_PUSHES + series.PLAYED_OUT,
 )

@@ -14,6 +14,7 @@ from ..core.rules import trick_hand
 from ..core.rules.symmetry import Suits
 from . import VERSION, observation, rules, text
 from .bot import BOTS
+from .events import EVENTS
 from .observation import Observation, named_suits
 from .schedule import cards_needed
 from .scoring import reward_range
@@ -39,6 +40,8 @@ GAME = GameType(
     action_str=text.action_str,
     table=text.table,
     piles=text.piles,
+    events=EVENTS,
+    private=("hand",),
     deck_size=lambda options: PACK_SIZE,
     cards_needed=cards_needed,
     reward_range=reward_range,

@@ -13,6 +13,7 @@ from ..core.rules import trick_hand
 from ..core.rules.symmetry import Suits
 from . import VERSION, observation, rules, text
 from .bot import BOTS
+from .events import EVENTS
 from .observation import Observation
 from .state import HAND, NAME, NUM_ACTIONS, NUM_CARDS, PLAY, Options, State, check, pack_size, side_of
 
@@ -36,6 +37,8 @@ GAME = GameType(
     action_str=text.action_str,
     table=text.table,
     piles=text.piles,
+    events=EVENTS,
+    private=("hand",),
     deck_size=pack_size,
     cards_needed=lambda options: HAND * options.num_players,
     reward_range=lambda options: (-1.0, 1.0),

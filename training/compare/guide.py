@@ -22,16 +22,18 @@ from backalley.benchmarks.figures.training_speed import GuidePPO
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "ppo.md"
-_CODE = re.compile(r"`ppo.py`:\n\n```python\n(.*?)```", re.DOTALL)
+GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
 _TURNS, _TURN_SAMPLES = 5, 1_000_000
 
 
-def code_of_the_guide() -> str:
-    """Return the page's program. Raises ValueError outside a checkout, which has the pages."""
-    if not PAGE.is_file():
-        raise InvalidValue(f"There is no {PAGE}: only a checkout of the repository has the guide.")
-    (code,) = _CODE.findall(PAGE.read_text("utf-8"))
+def code_of_the_guide(program: str = "ppo.py", page: str = "ppo.md") -> str:
+    """Return a program of a guide: the example after its name. Raises ValueError outside a checkout, which has the
+    pages."""
+    path = GUIDES / page
+    if not path.is_file():
+        raise InvalidValue(f"There is no {path}: only a checkout of the repository has the guide.")
+    after = rf"`{re.escape(program)}`:\n\n(?:<!-- needs: [\w.]+ -->\n)?```python\n(.*?)```"
+    (code,) = re.findall(after, path.read_text("utf-8"), re.DOTALL)
     return str(code)
 
 
@@ -51,7 +53,7 @@ def guide_ppo(
     if game.changed_options:
         raise InvalidValue(f"The guide's program takes a game by its name, without options; {game!r} has some.")
     scope: dict[str, Any] = {"__name__": "ppo"}
-    exec(compile(code_of_the_guide(), str(PAGE), "exec"), scope)
+    exec(compile(code_of_the_guide(), "ppo.py", "exec"), scope)
     given = {"game": game.name, **(settings or {})}
     kept, said = torch.get_num_threads(), progress or (lambda done, total, words: None)
     work = samples + (1 + _TURNS) * len(threads) * turn_samples

@@ -336,6 +336,25 @@ def ppo(game: str, samples: int, threads: int, folder: Path | None) -> None:
 
 
 @dev.command()
+@click.argument("name", type=click.Choice(["torchrl", "tianshou", "rllib"]))
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=100.0, show_default=True)
+@click.option("--deals", type=click.IntRange(2), default=5_000, show_default=True)
+@_FOLDER
+def library(name: str, seconds: float, deals: int, folder: Path | None) -> None:
+    """Train with the program of docs/guides/libraries.md for NAME, which has to be installed, and evaluate it."""
+    from backalley.training.compare.libraries import library_ppo
+
+    path = None if folder is None else folder / f"library_{name}.json"
+    check_place(path)
+    json = folder.as_posix() if folder else None
+    line = command_line("dev", "library", name, seconds=f"{seconds:g}", deals=deals, json=json)
+    found = library_ppo(name, seconds, deals=deals, command=line)
+    click.echo(f"\n{found.table()}\n")
+    write(path, found.to_json())
+    click.echo(f"Again: {line}", err=True)
+
+
+@dev.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("name")
 @click.option("--game", help="The import path of a game from outside the package.")

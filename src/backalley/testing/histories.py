@@ -140,12 +140,21 @@ class _Looks:
                 raise ValueError(f"{self.game.name} tells an event of kind {kind} by seat {who}, which it has not.")
         return [entry[1:] for entry in written if visible(entry[0], viewer)]
 
+    def _seen(self, table: Table, viewer: int, state: npt.NDArray[Any]) -> bytes:
+        """What a seat observes and, where it is to act, may do."""
+        mask = np.zeros(self.game.num_actions, np.int8)
+        if state[0].seat == viewer:
+            self.game.kernels.legal(self.game.options, state[0], mask)
+        shown: npt.NDArray[Any] = table.env.engine.observe(np.zeros(1, np.int64), np.array([viewer]), state)
+        return shown.tobytes() + mask.tobytes()
+
     def _hold_same(self, table: Table, viewer: int, what: str, first: _Made, second: _Made) -> None:
         told = [self._told(log, viewer) for _, log in (first, second)]
-        seat, row = np.array([viewer]), np.zeros(1, np.int64)
-        seen = [table.env.engine.observe(row, seat, state).tobytes() for state, _ in (first, second)]
+        seen = [self._seen(table, viewer, state) for state, _ in (first, second)]
         gained = [state["reward"].tobytes() for state, _ in (first, second)]
         more = told[0] != told[1] and seen[0] == seen[1] and gained[0] == gained[1]
+        if more:  # the table may show more of a seat's own cards than the observation, such as their copies
+            more = self.game.table_str(first[0][0], viewer) == self.game.table_str(second[0][0], viewer)
         table.hold(not more, f"{what} tells seat {viewer} more than its observations show: {told[0]}, not {told[1]}.")
         less = told[0] == told[1] and seen[0] != seen[1]
         table.hold(not less, f"{what} changes what seat {viewer} observes, and the seat is told nothing of it.")

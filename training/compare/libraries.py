@@ -1,0 +1,60 @@
+"""Run a program of the guide to other libraries (`docs/guides/libraries.md`) as a reader would, and measure what it
+reaches. `backalley dev library` runs it, in an environment that has the library.
+"""
+
+from __future__ import annotations
+
+import time
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import backalley
+from backalley.benchmarks.figures import results
+from backalley.benchmarks.figures.training_speed import LibraryPPO
+from backalley.benchmarks.matches.evaluate import evaluate
+
+from .guide import code_of_the_guide
+
+
+class Library(NamedTuple):
+    """A library whose program is in the guide."""
+
+    program: str
+    """The program's name in the page. It has `train(seconds, seed)`, which returns an agent."""
+    packages: tuple[str, ...]
+    """What it needs, as PyPI names it; the first is the library."""
+
+
+LIBRARIES = {
+    "torchrl": Library("torchrl_ppo.py", ("torchrl", "tensordict", "torch")),
+    "tianshou": Library("tianshou_ppo.py", ("tianshou", "gymnasium", "torch")),
+    "rllib": Library("rllib_ppo.py", ("ray", "gymnasium", "torch")),
+}
+GAME = "missouri_city"
+"""What the programs learn."""
+
+
+def library_ppo(name: str, seconds: float, *, deals: int, seed: int = 0, command: str = "") -> LibraryPPO:
+    """Train with the guide's program for one of LIBRARIES, and evaluate against random play: `deals` deals, each in
+    every seating. Raises what the program raises where the library is not installed."""
+    library = LIBRARIES[name]
+    scope: dict[str, Any] = {"__name__": name}
+    exec(compile(code_of_the_guide(library.program, "libraries.md"), library.program, "exec"), scope)
+    began = time.monotonic()
+    agent = scope["train"](seconds, seed)
+    took, game = time.monotonic() - began, backalley.game(GAME)
+    report = evaluate(game, [agent, "random"], deals=deals)
+    return LibraryPPO(
+        {
+            "kind": LibraryPPO.kind,
+            "command": command,
+            "game": game.id,
+            "options": game.changed_options,
+            "library": name,
+            "versions": {package: version(package) for package in library.packages},
+            "seconds": took,
+            "deals": deals,
+            "wins": report.agents[0].win_share.to_json(),
+            **results.stamp(__file__, game),
+        }
+    )
