@@ -355,6 +355,22 @@ def library(name: str, seconds: float, deals: int, folder: Path | None) -> None:
 
 
 @dev.command()
+@click.option("--iterations", type=click.IntRange(1), default=100, show_default=True, help="Of CFR, in each game.")
+@json_option
+def openspiel(iterations: int, path: Path | None) -> None:
+    """Compare Kuhn and Leduc poker with OpenSpiel's own, and run its algorithms on our games; needs PyTorch, dm-tree."""
+    from backalley.openspiel.checks import openspiel_check as run
+
+    check_place(path)
+    line = command_line("dev", "openspiel", iterations=iterations, json=path.as_posix() if path else None)
+    with progress_bar("checks") as progress:
+        found = run(iterations, progress=progress, command=line)
+    click.echo(f"\n{found.table()}\n")
+    write(path, found.to_json())
+    click.echo(f"Again: {line}", err=True)
+
+
+@dev.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("name")
 @click.option("--game", help="The import path of a game from outside the package.")
