@@ -336,8 +336,8 @@ def ppo(game: str, samples: int, threads: int, folder: Path | None) -> None:
 
 
 @dev.command()
-@click.argument("name", type=click.Choice(["torchrl", "tianshou", "rllib"]))
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=100.0, show_default=True)
+@click.argument("name")
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=90.0, show_default=True)
 @click.option("--deals", type=click.IntRange(2), default=5_000, show_default=True)
 @_FOLDER
 def library(name: str, seconds: float, deals: int, folder: Path | None) -> None:
