@@ -72,9 +72,9 @@ class Events(NamedTuple):
 
 
 def telling(function: Callable[P, R]) -> Callable[P, R]:
-    """A kernel that takes a Log, compiled without Numba's reference counts: under them handing the log's arrays on
-    takes longer than writing events (*measured*: Backhand plays with events at 0.6 instead of 0.8 of its speed without).
-    It may create no arrays."""
+    """A kernel that takes a Log, compiled without Numba's reference counts: under them handing on the log's arrays
+    takes longer than writing events (*measured*: Backhand plays with events at 0.6 instead of 0.8 of its speed
+    without). It may create no arrays."""
     return compiled(function, source(function), arrays=False) if COMPILED else function
 
 
