@@ -30,4 +30,4 @@ def hand_sizes(options: Options) -> list[int]:
 
 def cards_needed(options: Options) -> int:
     """The largest hand's cards and the one turned up; nobody ever sees those below."""
-    return min(uncompiled(pack_size)(options), options.num_players * max(hand_sizes(options)) + 1)
+    return min(int(uncompiled(pack_size)(options)), options.num_players * max(hand_sizes(options)) + 1)
