@@ -358,7 +358,7 @@ def library(name: str, seconds: float, deals: int, folder: Path | None) -> None:
 @click.option("--iterations", type=click.IntRange(1), default=100, show_default=True, help="Of CFR, in each game.")
 @json_option
 def openspiel(iterations: int, path: Path | None) -> None:
-    """Compare Kuhn and Leduc poker with OpenSpiel's own, and run its algorithms on our games; needs PyTorch, dm-tree."""
+    """Compare Kuhn and Leduc poker with OpenSpiel's, and run its algorithms on our games. Needs PyTorch, dm-tree."""
     from backalley.openspiel.checks import openspiel_check as run
 
     check_place(path)
