@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from ..backhand_series import events as series
 from ..backhand_series.state import SHOW_CARDS
-from ..core.compile.kernel import kernel
-from ..core.rules.events import EVERYBODY, NOBODY, Events, Kind, Log, tell
+from ..core.rules.events import EVERYBODY, NOBODY, Events, Kind, Log, tell, telling
 from .state import MOST_DEALS, Options, Stalemate, State
 
 PLAYED_ACES = series.SHOWS + 1
@@ -16,11 +15,11 @@ KINDS = (
 )
 
 DEALT = SHOW_CARDS + 2 * series.INITIAL_HAND + 2  # aces replaced, and whose play that was
-# Both hands draw on one pack, so together they are pushed no more often than one alone, §1.4.
+# Both hands draw on one pack, so together they are pushed no more often than one alone.
 DEAL = DEALT - 1 + series.ACES + series.ALL_PUSHES + 2 * series.PLAYED_OUT
 
 
-@kernel
+@telling
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """The show cards and both hands, in the order of dealing. How many of the aces replaced were whose is seen only by
     who decides first. §3.1"""
