@@ -65,6 +65,17 @@ def _measure(name: str, game: Game, words: Sequence[str], folder: Path | None, r
     line = command_line("dev", name, game.spec, *words, **settings, json=folder.as_posix() if folder else None)
     with progress_bar(game.name) as progress:
         found = run(progress=progress, keep=path, command=line)
+    _end(found, path, line)
+
+
+def _run_program(words: Sequence[str], folder: Path | None, run: Any, **settings: Any) -> None:
+    """Do the same for a program of the guides, `run(command=)`."""
+    check_place(path := None if folder is None else folder / f"{'_'.join(words)}.json")
+    line = command_line("dev", *words, **settings, json=folder.as_posix() if folder else None)
+    _end(run(command=line), path, line)
+
+
+def _end(found: Any, path: Path | None, line: str) -> None:
     click.echo(f"\n{found.table()}\n")
     write(path, found.to_json())
     click.echo(f"Again: {line}", err=True)
@@ -344,14 +355,19 @@ def library(name: str, seconds: float, deals: int, folder: Path | None) -> None:
     """Train with the program of docs/guides/libraries.md for NAME, which has to be installed, and evaluate it."""
     from backalley.training.compare.libraries import library_ppo
 
-    path = None if folder is None else folder / f"library_{name}.json"
-    check_place(path)
-    json = folder.as_posix() if folder else None
-    line = command_line("dev", "library", name, seconds=f"{seconds:g}", deals=deals, json=json)
-    found = library_ppo(name, seconds, deals=deals, command=line)
-    click.echo(f"\n{found.table()}\n")
-    write(path, found.to_json())
-    click.echo(f"Again: {line}", err=True)
+    run = partial(library_ppo, name, seconds, deals=deals)
+    _run_program(["library", name], folder, run, seconds=f"{seconds:g}", deals=deals)
+
+
+@dev.command()
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=120.0, show_default=True)
+@click.option("--deals", type=click.IntRange(2), default=2048, show_default=True)
+@_FOLDER
+def beliefs(seconds: float, deals: int, folder: Path | None) -> None:
+    """Train the transformer of docs/guides/beliefs.md for so many seconds of processor time, and measure it."""
+    from backalley.training.compare.beliefs import guide_beliefs
+
+    _run_program(["beliefs"], folder, partial(guide_beliefs, seconds, deals=deals), seconds=f"{seconds:g}", deals=deals)
 
 
 @dev.command()
