@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pettingzoo
 
 ACTIONS, LIMIT, BUST = 4, 6, 15
 
@@ -109,6 +110,35 @@ class Fair:
         self.reward[row] = 0
         if self.terminated[row]:
             self.reward[row] = [1, -1] if seat else [-1, 1]
+
+
+class Single(pettingzoo.AECEnv):  # type: ignore[misc]
+    """One table of it for PettingZoo."""
+
+    metadata = {"name": "single_v0"}  # noqa: RUF012 (as PettingZoo has it)
+    possible_agents = ["first", "second"]  # noqa: RUF012
+
+    def reset(self, seed: int | None = None, options: Any = None) -> None:
+        self.table = Fair(1, autoreset=False)
+        self.table.reset(seed=seed)
+        self.agents = list(self.possible_agents)
+        self.agent_selection = self.agents[0]
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self.report()
+
+    def observe(self, agent: str) -> dict[str, Any]:
+        seat = self.possible_agents.index(agent)
+        return {"observation": self.table.observe([seat])[0], "action_mask": self.table.mask(0)}
+
+    def step(self, action: int) -> None:
+        self.table.step([action])
+        self.agent_selection = self.agents[self.table.seat(0)]
+        self.report()
+
+    def report(self) -> None:
+        self.rewards = dict(zip(self.agents, self.table.reward[0].tolist(), strict=True))
+        self.terminations = dict.fromkeys(self.agents, bool(self.table.terminated[0]))
+        self.truncations = dict.fromkeys(self.agents, bool(self.table.truncated[0]))
 
 
 # Faults --------------------------------------------------------------------------------------------------------------
@@ -302,8 +332,30 @@ class HandsOutItsOwn(Fair):
         super().play(action, row)
 
 
-class FixedLength(Fair):
-    """One that has no observe(), and lets nobody write."""
+class PaysTheActor(Fair):
+    """Seats that are off turn gain nothing."""
+
+    def report(self, row: int, seat: int) -> None:
+        super().report(row, seat)
+        self.reward[row, 1 - seat] = 0
+
+
+class ShowsTheLast(Fair):
+    """The observation of the seat that has acted."""
+
+    def shown(self) -> Step:
+        seats = [(self.seat(row) + (self.decisions[row] > 0)) % 2 for row in range(self.num_envs)]
+        return super().shown()._replace(observation=self.observe(seats))
+
+
+class EndsLate(Fair):
+    def report(self, row: int, seat: int) -> None:
+        super().report(row, seat)
+        self.truncated[row] = not self.terminated[row] and self.decisions[row] == LIMIT + 1
+
+
+class ReadOnly(Fair):
+    """No fault: it has no observe(), and lets nobody write."""
 
     observe = None  # type: ignore[assignment]
 

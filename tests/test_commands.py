@@ -19,7 +19,7 @@ from backalley.console import errors
 from backalley.console.command import Command, whole_numbers
 from tests.test_layout import ROOT, files
 
-GAMELESS = {"docs", "types", "cluster-check"}
+GAMELESS = {"docs", "types", "cluster-check", "library"}
 BEFORE, AFTER = {"publish": ("runs/none", "standard", "--game")}, {"tune": ("chances",)}
 """Words that stand before and after the game's name."""
 WRITING = [name for name, one in dev.commands.items() if any("--json" in option.opts for option in one.params)]
@@ -43,7 +43,8 @@ def test_a_game_that_there_is_not(name: str) -> None:
 @pytest.mark.parametrize("name", WRITING)
 def test_a_place_that_there_is_not(name: str, tmp_path: Path) -> None:
     """Before any work: afterwards it would be lost."""
-    done = run(name, *["backhand"] * (name not in GAMELESS), "--json", str(tmp_path / "none" / "found.json"))
+    words = ["backhand"] * (name not in GAMELESS) + ["torchrl"] * (name == "library")
+    done = run(name, *words, "--json", str(tmp_path / "none" / "found.json"))
     assert is_a_sentence(done), done.output
     assert f"There is no folder {tmp_path / 'none'}" in done.stderr
     assert not any(tmp_path.iterdir())
@@ -57,6 +58,7 @@ def test_a_place_that_there_is_not(name: str, tmp_path: Path) -> None:
         (["odds", "twenty_one", "num_players=5"], "The odds of Twenty-One are those under its default options"),
         (["playthrough", "pitch", "--bot", "best"], "pitch has no bot 'best'; there are: careful, book."),
         (["throughput", "backhand", "--phases", "nothing"], "nothing is no kind of phase"),
+        (["library", "gym"], "The guide has no program for 'gym'; there are: torchrl, tianshou, rllib."),
         (["searchs"], "There is no command 'searchs'. Did you mean searches?"),
     ],
 )

@@ -10,7 +10,6 @@ import pytest
 import backalley
 from backalley.training.compare.guide import code_of_the_guide
 from backalley.training.compare.libraries import LIBRARIES
-from tests.commands import run
 
 NEEDED = {"torchrl": "torchrl", "tianshou": "tianshou", "rllib": "ray.rllib"}
 """What has to be installed for each program."""
@@ -39,10 +38,6 @@ def test_a_program_of_the_guide_learns_and_its_agent_plays(name: str) -> None:
     agent = scope["train"](0.01, seed=0)
     report = backalley.evaluate("missouri_city", [agent, "random"], deals=20)
     assert report.agents[0].name == name
-
-
-def test_a_library_that_is_not_there_is_no_result() -> None:
-    assert run("dev", "library", "gym").exit_code == 2
 
 
 def test_without_torchrl_the_module_says_what_to_install() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,10 @@ def test_python_examples_of_the_pages_run(
     if needs:
         pytest.importorskip(needs, reason=f"The example needs {needs}, which is not installed.", exc_type=ImportError)
     monkeypatch.chdir(tmp_path)
-    exec(compile(block, "README", "exec"), {"__name__": "example"})
+    with warnings.catch_warnings():
+        if needs:
+            warnings.simplefilter("default")  # the library's own
+        exec(compile(block, "README", "exec"), {"__name__": "example"})
 
 
 # Docstrings -----------------------------------------------------------------------------------------------------------

@@ -210,7 +210,7 @@ def test_what_fails_is_a_sentence_and_exit_code_1(tmp_path: Path, monkeypatch: p
     assert done.exit_code == 1
     said = " ".join(done.output.split())
     assert re.search(r"vectors FAILED my_rules, §1\.2: [^.]*\. Step 2: over should be False\.", said), said
-    assert "1 of 16 checks failed." in said
+    assert re.search(r" 1 of \d+ checks failed\.", said)
 
 
 @pytest.mark.uncompiled

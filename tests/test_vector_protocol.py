@@ -35,13 +35,16 @@ FAULTS = [
     (faulty.PlaysOn, "ends", r"an action on the finished table \d is played"),
     (faulty.OtherObservation, "observe", r"observe of 3 rows has shape \(3, 5\)"),
     (faulty.LooksCost, "observe", "observe|observing"),
+    (faulty.PaysTheActor, "reference", r"table \d pays \[.*\], and the AEC environment \[.*\]"),
+    (faulty.ShowsTheLast, "reference", r"observation of table \d is not that of the AEC environment"),
+    (faulty.EndsLate, "reference", r"table \d is terminated and truncated .*, and the AEC environment"),
     (faulty.HandsOutItsOwn, "writing", "writing to what is handed out changes play: "),
 ]
 
 
 @pytest.mark.parametrize(("made", "name", "says"), FAULTS, ids=lambda value: getattr(value, "__name__", None))
 def test_a_fault_of_a_vector_environment_is_found(made: type[faulty.Fair], name: str, says: str) -> None:
-    report = testing.check_vector(made, steps=40)
+    report = testing.check_vector(made, aec=faulty.Single, steps=40)
     (found,) = (one for one in report.findings if one.name == name)
     assert not report.ok
     assert not found.kept, report
@@ -50,22 +53,23 @@ def test_a_fault_of_a_vector_environment_is_found(made: type[faulty.Fair], name:
 
 def test_every_planted_fault_is_tried() -> None:
     made = {one for one in vars(faulty).values() if isinstance(one, type) and issubclass(one, faulty.Fair)}
-    assert made - {faulty.Fair, faulty.FixedLength} == {one for one, _, _ in FAULTS}
+    assert made - {faulty.Fair, faulty.ReadOnly} == {one for one, _, _ in FAULTS}
 
 
 def test_a_fair_one_passes_and_what_it_lacks_is_said() -> None:
-    report = testing.check_vector(faulty.Fair, steps=80)
+    report = testing.check_vector(faulty.Fair, aec=faulty.Single, steps=80)
     assert report.ok, report
     assert "Not tried" not in str(report)
-    report = testing.check_vector(faulty.FixedLength, steps=5)
+    report = testing.check_vector(faulty.ReadOnly, steps=5)
     assert report.ok, report
     assert "Not tried: there is no observe(seats, rows)" in str(report)
+    assert "Not tried: only a PettingZoo environment of the same game" in str(report)
     assert "All is read-only." in str(report)
 
 
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 def test_our_batches_keep_the_protocol(game: backalley.Game) -> None:
-    report = testing.check_vector(game.make_vec, steps=30)
+    report = testing.check_vector(game.make_vec, aec=game.make, steps=30)
     assert report.ok, report
     held: VectorEnv = game.make_vec(num_envs=2)  # the type checker holds it
     assert held.num_envs == 2
@@ -73,4 +77,5 @@ def test_our_batches_keep_the_protocol(game: backalley.Game) -> None:
 
 def test_ends_are_tried_in_a_game_of_short_episodes() -> None:
     report = testing.check_vector(functools.partial(backalley.make_vec, "backhand"), steps=30)
-    assert "Not tried" not in str(report)
+    (ends,) = (found for found in report.findings if found.name == "ends")
+    assert re.match(r"\d+ episodes ended alike", ends.says)

@@ -68,6 +68,11 @@ class InformationSets(
     choices: int
     """Those of them in which it has more than one legal action."""
 
+    @classmethod
+    def footnotes(cls, files: Files) -> list[str]:
+        """Say what is counted."""
+        return ["Histories are those in which a seat has to act; choices are information sets with several actions."]
+
     def measured(self) -> dict[str, Any]:
         """What was found, as its file holds it."""
         return {name: getattr(self, name) for name in self.COUNTED}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..core.compile.interfaces import Kernels
 from ..core.game.declaration import Preset
 from ..core.game.game import GameType
-from . import VERSION, bets, coup, observation, rules, text
+from . import VERSION, bets, coup, events, observation, rules, text
 from .bot import BOTS
 from .observation import Observation
 from .state import NUM_ACTIONS, Options, State, check, pack_size, shoe_size
@@ -36,6 +36,9 @@ GAME = GameType(
     table=text.table,
     action_told=text.action_told,
     piles=text.piles,
+    events=events.EVENTS,
+    private=("hand", "total", "remaining", "bet", "stake"),
+    stock=events.stock,
     deck_size=pack_size,
     cards_needed=shoe_size,
     with_replacement=lambda options: options.decks == 0,

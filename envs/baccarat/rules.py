@@ -155,6 +155,7 @@ def finish_coup(options: Options, state: State) -> bool:
     if state.banker >= 0 and state.winner == PLAYER + 1:
         state.banker = (int(state.banker) - 1) % options.num_bettors
     if spent:
+        state.participant = -1
         state.seat = CHANCE
         return False
     for place in range(used):

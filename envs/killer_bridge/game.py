@@ -18,7 +18,9 @@ from .events import EVENTS
 from .observation import Observation, named_suits
 from .schedule import cards_needed
 from .scoring import reward_range
-from .state import NUM_ACTIONS, PACK_SIZE, PLAY, Options, State, check, pays_points
+from .state import NUM_ACTIONS, PACK_SIZE, PLAY, Options, State, check, pack_size, pays_points
+
+_CUT_DOWN = {"num_players": 2, "length": "single", "suits": 1, "first_dealer": 0}
 
 GAME = GameType(
     module=__name__,
@@ -42,7 +44,7 @@ GAME = GameType(
     piles=text.piles,
     events=EVENTS,
     private=("hand",),
-    deck_size=lambda options: PACK_SIZE,
+    deck_size=pack_size,
     cards_needed=cards_needed,
     reward_range=reward_range,
     zero_sum=lambda options: options.num_players > 1 or not pays_points(options),
@@ -59,6 +61,10 @@ GAME = GameType(
         "cutthroat": Preset({"scoring": "squared"}, "what the source believes Cutthroat to be: the game as it is here"),
         "real": Preset({"scoring": "linear"}, "what it believes the game to be without Cutthroat: no squaring"),
         "half_game": Preset({"length": "down"}, "the source's shorter game, from the largest hands down to one card"),
+        "tiny": Preset(
+            {**_CUT_DOWN, "hand_size": 1}, "cut down to be solved: two players with a card each, of one suit (§1.5)"
+        ),
+        "small": Preset({**_CUT_DOWN, "hand_size": 2}, "the same with two cards each (§1.5)"),
     },
     check=check,
     info=rules.info,

@@ -36,11 +36,13 @@ from .state import (
     PACK_SIZE,
     PLAY,
     RAINBOW,
+    SUITS,
     History,
     Options,
     State,
     largest_hand,
     num_hands,
+    pack_size,
 )
 
 WIDE_TABLE = 10  # players above which an observation lists cards instead of having a number for each (§2)
@@ -76,8 +78,10 @@ def _card_high(options: Options) -> int:
 
 
 def named_suits(options: Options) -> tuple[int, ...]:
-    """None by the rules; all where an observation tells cards by their numbers, which no change of places renames."""
-    return (0, 1, 2, 3) if options.num_players > WIDE_TABLE or options.scorecard_in_observation else ()
+    """None by the rules; all where the pack lacks some, and where an observation tells cards by their numbers, which no
+    change of places renames."""
+    by_number = options.num_players > WIDE_TABLE or options.scorecard_in_observation
+    return (0, 1, 2, 3) if by_number or options.suits < SUITS else ()
 
 
 class Observation:
@@ -278,7 +282,7 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     """§2: deal the cards that `seat` has not seen anew: each hand within what its plays leave possible and, after a
     rainbow bid, with its number of cards of each suit; the rest is the leftover. The hook tells nothing of anybody's
     cards."""
-    unseen = trick_hand.unseen_cards(state, seat, PACK)
+    unseen = trick_hand.unseen_cards(state, seat, (1 << pack_size(options)) - 1)
     if state.turned < NO_CARD:
         unseen &= ~(1 << int(state.turned))
     places = 4 * options.num_players + 1

@@ -11,7 +11,7 @@ from ..core.compile.kernel import kernel
 from ..core.rules import cards, tricks
 from ..core.rules.trick_hand import marked_cards, marked_place
 from .observation import Observation, card_shown, played_by
-from .state import PACK, Options
+from .state import Options, pack_size
 
 MARGIN = 1e-9
 """By how much a card or bid must be better to be preferred: compiled and uncompiled sums differ by less."""
@@ -48,7 +48,8 @@ def cards_shown(options: Options, observation: Observation) -> int:
 def seen_table(options: Options, observation: Observation) -> Table:
     """Read an observation."""
     hand = marked_cards(observation.hand)
-    unseen = PACK & ~hand & ~marked_cards(observation.turned) & ~cards_shown(options, observation)
+    shown = marked_cards(observation.turned) | cards_shown(options, observation)
+    unseen = ((1 << pack_size(options)) - 1) & ~hand & ~shown
     left = cards.count_bits(hand)
     lead, best = -1, -1
     if observation.playing != 0:

@@ -17,7 +17,7 @@ from ..core.rules.tricks import NO_TRUMP
 from .schedule import size_of_hand
 from .scorecard import scorecard, write_line
 from .scoring import bid_value, hand_points, paid, sips_of, total_score, winners
-from .state import BOARD, NO_BID, NO_CARD, PACK, PACK_SIZE, PLAY, RAINBOW, Options, State, num_hands, pays_points
+from .state import BOARD, NO_BID, NO_CARD, PACK, PLAY, RAINBOW, Options, State, num_hands, pack_size, pays_points
 
 
 @kernel
@@ -33,7 +33,7 @@ def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
     clear_hand(state)
     state.hand_size = size_of_hand(options, int(state.hand_index))
     dealt = trick_hand.deal_hands(state, deck, int(state.hand_size), 1)
-    state.turned = deck[dealt] if dealt < PACK_SIZE else NO_CARD
+    state.turned = deck[dealt] if dealt < pack_size(options) else NO_CARD
     state.trump = int(state.turned) // 13 if state.turned < LITTLE_JOKER else NO_TRUMP
     state.leader = left_of(int(state.dealer), options.num_players)
     state.seat = state.leader

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..core.compile.kernel import kernel
-from .state import LARGEST_HAND, PACK_SIZE, Length, Options, largest_hand, num_hands
+from ..core.compile.kernel import kernel, uncompiled
+from .state import LARGEST_HAND, Length, Options, largest_hand, num_hands, pack_size
 
 
 @kernel
@@ -20,7 +20,7 @@ def size_of_hand(options: Options, index: int) -> int:
 @kernel
 def left_over(options: Options, index: int) -> int:
     """Cards that hand `index` leaves undealt, the one to be turned up among them."""
-    return PACK_SIZE - options.num_players * size_of_hand(options, index)
+    return pack_size(options) - options.num_players * size_of_hand(options, index)
 
 
 def hand_sizes(options: Options) -> list[int]:
@@ -30,4 +30,4 @@ def hand_sizes(options: Options) -> list[int]:
 
 def cards_needed(options: Options) -> int:
     """The largest hand's cards and the one turned up; nobody ever sees those below."""
-    return min(PACK_SIZE, options.num_players * max(hand_sizes(options)) + 1)
+    return min(uncompiled(pack_size)(options), options.num_players * max(hand_sizes(options)) + 1)

@@ -19,6 +19,7 @@ from ..core.rules.trick_hand import RANDOM_DEALER, TrickHand, per_seat
 
 PACK_SIZE = 54  # 52 cards and two jokers (§1.1)
 PACK = (1 << PACK_SIZE) - 1  # all of them as a set
+SUITS = 4  # suits of the pack, but in cut-down games (§1.5)
 NO_CARD = 54  # where no card was turned up (§1.3)
 
 # Actions (§3), 111 of them for every number of players:
@@ -124,12 +125,21 @@ class Options(NamedTuple):
         Reward, option("points above the table's mean, or the win; `auto` is points, in `ultimate` the win")
     ] = Reward.AUTO
     per_hand_rewards: Annotated[bool, option("points are paid hand by hand; otherwise when the game ends")] = False
+    suits: Annotated[
+        int, option("suits in the pack, clubs first; fewer, without jokers, are for cut-down games", low=1, high=SUITS)
+    ] = SUITS
+
+
+@kernel
+def pack_size(options: Options) -> int:
+    """§1.1: 52 cards and two jokers; §1.5: with fewer suits no jokers."""
+    return PACK_SIZE if options.suits == SUITS else 13 * options.suits
 
 
 @kernel
 def largest_hand(options: Options) -> int:
     """§1.2: how many cards each player gets at most."""
-    return PACK_SIZE // options.num_players
+    return pack_size(options) // options.num_players
 
 
 @kernel
@@ -161,7 +171,10 @@ def check(options: Options) -> None:
     """Raises OptionError for a dealer who has no seat, a hand that the pack cannot give, and options that have nothing
     to act on."""
     trick_hand.check_first_dealer("killer_bridge", options)
-    largest = uncompiled(largest_hand)(options)
+    cards = uncompiled(pack_size)(options)
+    if options.num_players > cards:
+        raise OptionError(f"killer_bridge option num_players is {options.num_players}; the pack has {cards} cards.")
+    largest = cards // options.num_players
     if options.hand_size > largest:
         raise OptionError(
             f"killer_bridge option hand_size is {options.hand_size}; "

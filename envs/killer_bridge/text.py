@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ..core.compile.kernel import uncompiled
 from ..core.rules import cards
 from ..core.rules.cards import BIG_JOKER, LITTLE_JOKER, list_set
 from ..core.rules.table import Pile, Place, Table, laid_out, pile, place
 from ..core.rules.tricks import NO_TRUMP
 from .scorecard import ScorecardLine, scorecard
-from .state import BOARD, NO_BID, NO_CARD, PACK_SIZE, PLAY, RAINBOW, Options, State, num_hands
+from .state import BOARD, NO_BID, NO_CARD, PLAY, RAINBOW, Options, State, num_hands, pack_size
 
 SUITS = ("clubs", "diamonds", "hearts", "spades")
 
@@ -98,5 +99,5 @@ def piles(options: Options, state: State) -> dict[str, list[int]]:
     found |= {f"played {seat}": list_set(int(state.played[seat])) for seat in range(options.num_players)}
     found["turned"] = [] if state.turned == NO_CARD else [int(state.turned)]
     lying = {card for pile in found.values() for card in pile}
-    found["leftover"] = [card for card in range(PACK_SIZE) if card not in lying]
+    found["leftover"] = [card for card in range(uncompiled(pack_size)(options)) if card not in lying]
     return found

@@ -1,5 +1,5 @@
-"""What the seats learn in Missouri City Backhand: the show cards, the cards of both hands as they are dealt and drawn, by
-their values, and whose replaced aces were a play."""
+"""What the seats learn in Missouri City Backhand, by values: the show cards, the cards of both hands as they are dealt
+and drawn, and whose replaced aces were a play."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KINDS = (
 )
 
 DEALT = SHOW_CARDS + 2 * series.INITIAL_HAND + 2  # aces replaced, and whose play that was
-# Both hands draw on one pack, so together they are pushed no more often than one alone, §1.4.
+# Both hands draw on one pack, so together they are pushed no more often than one alone.
 DEAL = DEALT - 1 + series.ACES + series.ALL_PUSHES + 2 * series.PLAYED_OUT
 
 

@@ -22,7 +22,6 @@ from .points import jack_of, joker_strength, low_card, pips, wins_by_auction
 from .state import (
     BID,
     BIDDING,
-    HAND,
     JOKER,
     LEAST_BID,
     NAME,
@@ -52,10 +51,10 @@ TOP_TRUMP, TRUMP, PLAIN_ACE = 0.30, 0.10, 0.06  # points that a card is worth in
 @kernel
 def none_out(options: Options, cards: int) -> float:
     """How likely none of so many cards not seen has been dealt to anybody (§6)."""
-    unseen = pack_size(options) - HAND
-    idle, likely = unseen - HAND * (options.num_players - 1), 1.0
+    unseen = pack_size(options) - options.hand_size
+    idle, likely = unseen - options.hand_size * (options.num_players - 1), 1.0
     for index in range(cards):
-        likely *= max(0, idle - index) / (unseen - index)
+        likely *= max(0, idle - index) / max(1, unseen - index)
     return likely
 
 
@@ -174,7 +173,7 @@ def beaten_by(
 ) -> float:
     """How likely a seat still to play can beat the best card of the trick, to which the suit `led` was led."""
     its_suit, beating = tricks.suit(best, trump), 0
-    held = min(1.0, (HAND - int(observation.tricks)) / max(1, count_bits(unseen)))
+    held = min(1.0, (options.hand_size - int(observation.tricks)) / max(1, count_bits(unseen)))
     if options.follow == Follow.STRICT and led != trump:
         return beaten_strictly(options, observation, who, best, trump, unseen, led, held)
     if its_suit != trump and observation.void[who, its_suit] == 0:

@@ -15,7 +15,9 @@ from . import VERSION, observation, rules, text
 from .bot import BOTS
 from .events import EVENTS
 from .observation import Observation
-from .state import HAND, NAME, NUM_ACTIONS, NUM_CARDS, PLAY, Options, State, check, pack_size, side_of
+from .state import NAME, NUM_ACTIONS, NUM_CARDS, PLAY, Options, State, check, pack_size, side_of
+
+_CUT_DOWN = {"teams": "solo", "num_players": 2, "mode": "hand", "first_dealer": 0}
 
 GAME = GameType(
     module=__name__,
@@ -40,7 +42,7 @@ GAME = GameType(
     events=EVENTS,
     private=("hand",),
     deck_size=pack_size,
-    cards_needed=lambda options: HAND * options.num_players,
+    cards_needed=lambda options: options.hand_size * options.num_players,
     reward_range=lambda options: (-1.0, 1.0),
     zero_sum=lambda options: True,
     bots=BOTS,
@@ -53,6 +55,11 @@ GAME = GameType(
             "the text by its words: a dealer who is left to bid bids two, no more (§1.2); only who can neither follow "
             "nor trump plays what they like (§1.3); at the target it is enough to have won the bid (§1.6)",
         ),
+        "tiny": Preset(
+            {**_CUT_DOWN, "hand_size": 1, "suits": 2},
+            "cut down to be solved: two players with a card each, of two suits, bid (§2)",
+        ),
+        "small": Preset({**_CUT_DOWN, "hand_size": 2, "suits": 2}, "the same with two cards each (§2)"),
     },
     check=check,
     card_name=text.card_name,

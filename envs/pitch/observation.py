@@ -172,7 +172,7 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     left = cards.count_bits(unseen)
     for who in range(players):
         if who != seat:
-            room[who] = HAND - cards.count_bits(int(state.played[who]))
+            room[who] = options.hand_size - cards.count_bits(int(state.played[who]))
             may_hold[who] = state.may_hold[who]
             left -= int(room[who])
     room[players] = left
@@ -193,10 +193,10 @@ def consistent(options: Options, observation: Observation, mask: npt.NDArray[np.
     tricks_done, hand = int(observation.tricks), marked_cards(observation.hand)
     if not my_turn(observation.turn) or not one_marked(observation.dealer):
         return False
-    if not one_marked(observation.trump) or not one_marked(observation.phase) or tricks_done >= HAND:
+    if not one_marked(observation.trump) or not one_marked(observation.phase) or tricks_done >= options.hand_size:
         return False
     naming = observation.phase[NAMING] == 1
-    if cards.count_bits(hand) != HAND - tricks_done - int(naming):
+    if cards.count_bits(hand) != options.hand_size - tricks_done - int(naming):
         return False
     return (
         bids_agree(options, observation)

@@ -32,7 +32,6 @@ from .state import (
     BID,
     BIDDING,
     GAME_POINT,
-    HAND,
     HIGH,
     JACK,
     JOKER,
@@ -49,6 +48,7 @@ from .state import (
     PLAY,
     PLAYING,
     SPADES,
+    SUITS,
     Follow,
     Joker,
     JokerPitch,
@@ -72,9 +72,10 @@ def start(options: Options, state: State, start_outcome: int) -> None:
 
 @kernel
 def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
-    """§1.1: six cards each, three at a time, from the dealer's left."""
+    """§1.1: six cards each, three at a time, from the dealer's left; other numbers in a cut-down game one at a time."""
     clear_hand(state)
-    trick_hand.deal_hands(state, deck, HAND, PACKET)
+    packet = PACKET if options.hand_size % PACKET == 0 else 1
+    trick_hand.deal_hands(state, deck, options.hand_size, packet)
     state.seat = left_of(int(state.dealer), options.num_players)
 
 
@@ -192,7 +193,9 @@ def pitch(options: Options, state: State, card: int) -> None:
 
 
 def named_suits(options: Options) -> tuple[int, ...]:
-    """§2: spades, where a pitched joker makes them trump."""
+    """§2: spades, where a pitched joker makes them trump; all in a pack that has not all of them."""
+    if options.suits < SUITS:
+        return (0, 1, 2, 3)
     return (SPADES,) if options.joker != Joker.NONE and options.joker_pitch == JokerPitch.SPADES else ()
 
 
@@ -218,7 +221,7 @@ def finish_trick(options: Options, state: State) -> None:
     state.captured[side] |= cards
     state.pips[side] += pips(cards)
     award_points(options, state)
-    if state.finished == HAND:
+    if state.finished == options.hand_size:
         score_hand(options, state)
 
 

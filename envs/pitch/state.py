@@ -19,8 +19,9 @@ from ..core.rules.record import field
 from ..core.rules.trick_hand import RANDOM_DEALER, TrickHand, per_seat
 
 MOST_PLAYERS = 7  # alone (§2)
-HAND = 6  # cards dealt to each player, and tricks of a hand (§1.1)
+HAND = 6  # cards dealt to each player, and tricks of a hand, but in cut-down games (§1.1, §2)
 PACKET = 3  # cards that a player gets at a time (§1.1)
+SUITS = 4  # suits of the pack, but in cut-down games (§2)
 LEAST_BID = 2  # (§1.2)
 JOKER = LITTLE_JOKER  # the one joker, where it is played with (§2)
 SPADES = 3  # trump after a pitched joker (§2)
@@ -142,24 +143,39 @@ class Options(NamedTuple):
     ] = GameEnd.BIDDER_MUST_MAKE
     mode: Annotated[Mode, option("a game, or one hand")] = Mode.MATCH
     teams: Annotated[Teams, option("two partnerships, or everybody alone")] = Teams.PARTNERS
-    num_players: Annotated[int, option("seats at the table; other than 4 only alone", low=3, high=MOST_PLAYERS)] = 4
+    num_players: Annotated[
+        int, option("seats at the table; other than 4 only alone; 2 are for cut-down games", low=2, high=MOST_PLAYERS)
+    ] = 4
     max_hands: Annotated[int, option("hands after which the higher score wins", low=1, high=120)] = 64
     first_dealer: Annotated[int, trick_hand.first_dealer(most_players=MOST_PLAYERS)] = RANDOM_DEALER
+    hand_size: Annotated[int, option("cards dealt to each player; fewer are for cut-down games", low=1, high=HAND)] = (
+        HAND
+    )
+    suits: Annotated[int, option("suits in the pack, clubs first; fewer are for cut-down games", low=1, high=SUITS)] = (
+        SUITS
+    )
 
 
 def check(options: Options) -> None:
-    """Raises OptionError for partners who are not four, and a dealer who has no seat."""
+    """Raises OptionError for partners who are not four, a dealer who has no seat, and a pack that is too small."""
     if options.teams == Teams.PARTNERS and options.num_players != 4:
         raise OptionError(
             f'pitch option num_players is {options.num_players}; partners are 4: set teams="solo" for another number.'
         )
     trick_hand.check_first_dealer("pitch", options)
+    if options.suits < SUITS and options.joker != Joker.NONE:
+        raise OptionError(f'pitch option suits is {options.suits}; a pack with a joker has {SUITS}: set joker="none".')
+    if options.num_players * options.hand_size > 13 * options.suits:
+        raise OptionError(
+            f"pitch option suits is {options.suits}; {options.num_players} players with {options.hand_size} cards each "
+            "need more than that, and a suit has 13."
+        )
 
 
 @kernel
 def pack_size(options: Options) -> int:
-    """52 cards, or 53 with the joker."""
-    return 52 + int(options.joker != Joker.NONE)
+    """52 cards, or 53 with the joker; fewer where the pack has fewer suits."""
+    return 13 * options.suits + int(options.joker != Joker.NONE)
 
 
 def num_sides(options: Options) -> int:

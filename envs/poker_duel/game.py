@@ -11,7 +11,7 @@ from ..core.compile.interfaces import Kernels, Plans
 from ..core.game.declaration import Preset
 from ..core.game.game import GameType
 from ..core.rules.symmetry import Suits, no_suits
-from . import VERSION, observation, rules, slots, text
+from . import VERSION, events, observation, rules, slots, text
 from .bot import BOTS
 from .bots import imagining
 from .observation import Observation
@@ -39,6 +39,9 @@ GAME = GameType(
     table=text.table,
     action_told=text.action_told,
     piles=text.piles,
+    events=events.EVENTS,
+    private=("slots", "unassigned", "next_card", "discards", "category"),
+    stock=events.stock,
     deck_size=lambda options: 52,
     reward_range=rules.reward_range,
     zero_sum=lambda options: True,

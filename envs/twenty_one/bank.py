@@ -56,7 +56,7 @@ def open_bank(options: Options, state: State) -> None:
     state.final_round = 0
     state.round_number = 1
     if options.deposit == Deposit.CHOSEN:
-        gather(state)
+        gather(options, state)
         state.phase = DEPOSIT
         state.turn = state.banker
         state.seat = state.banker

@@ -11,10 +11,19 @@ from ..core.compile.interfaces import Kernels
 from ..core.game.declaration import Preset
 from ..core.game.game import GameType
 from ..core.rules.symmetry import Suits
-from . import VERSION, bank, observation, rules, text
+from . import VERSION, bank, events, observation, rules, text
 from .bot import BOTS
 from .observation import Observation
-from .state import HEARTS, MOST_DECISIONS, NUM_ACTIONS, NUM_CARDS, Banker, Options, State, check
+from .state import HEARTS, MOST_DECISIONS, NUM_ACTIONS, Banker, Options, State, check, pack_size
+
+_CUT_DOWN = {
+    "num_players": 2,
+    "suits": 1,
+    "episode": "fixed_rounds",
+    "trade_seven": False,
+    "trade_five_figures": False,
+    "trade_fifteen": False,
+}
 
 GAME = GameType(
     module=__name__,
@@ -36,7 +45,10 @@ GAME = GameType(
     action_str=text.action_str,
     table=text.table,
     piles=text.piles,
-    deck_size=lambda options: NUM_CARDS,
+    events=events.EVENTS,
+    private=("hand", "first_card", "discards", "total", "trades"),
+    stock=events.stock,
+    deck_size=pack_size,
     reward_range=bank.reward_range,
     # Without bankrolls gains have no bound, and rewards rounded to 32 bits do not sum to 0 exactly.
     zero_sum=lambda options: options.bankroll > 0,
@@ -56,6 +68,14 @@ GAME = GameType(
             "the text by its words: the deposit is a minimum (§1.3); bets are limited by the pot alone (§1.1, §1.5); "
             "who has 21 may still choose (§1.5); who does not want the bank passes it to whom they like (§1.9); nobody "
             "has to declare Back Passing (§1.10), and a bank goes on as long as it can here, a thousand rounds (§1.8)",
+        ),
+        "tiny": Preset(
+            {**_CUT_DOWN, "bankroll": 1, "initial_deposit": 1},
+            "cut down to be solved: a round of two players, with a coin each and one suit, and no trades (§1.10)",
+        ),
+        "small": Preset(
+            {**_CUT_DOWN, "bankroll": 3, "initial_deposit": 3},
+            "the same with three coins each (§1.10)",
         ),
     },
     check=check,

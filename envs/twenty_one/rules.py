@@ -81,7 +81,7 @@ def deal(options: Options, state: State, deck: npt.NDArray[np.int64]) -> None:
     `deck`."""
     state.seat = RUNNING
     if state.phase == SHUFFLE:
-        lay_pack(state, deck)
+        lay_pack(options, state, deck)
         if options.episode == Episode.FINAL_ROUND:
             stack_eight(options, state)
         declare(options, state)

@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..core.compile.kernel import kernel
 from ..core.rules.options import OptionError, option
 from ..core.rules.record import field
 
@@ -21,7 +22,9 @@ Cards = npt.NDArray[np.uint8]
 
 RANKS = "789TJQKA"
 SUITS = "CDHS"
-NUM_CARDS = 32
+RANKS_OF_SUIT = 8
+NUM_SUITS = 4
+NUM_CARDS = NUM_SUITS * RANKS_OF_SUIT
 SEVEN, EIGHT, JACK, KING, ACE = 0, 1, 4, 6, 7
 HEARTS = 2  # the one suit that counts (§1.2, §1.4)
 CHANTAL = HEARTS * 8 + SEVEN  # the seven of hearts (§1.2)
@@ -30,6 +33,8 @@ POINTS = np.array([7, 8, 9, 10, 1, 1, 1, 11], np.int64)
 """Of each rank (§1.2)."""
 CHANTAL_EXTRA = (10, 9, 6)
 """What Chantal can count beyond the 1 that is taken for it at first: 11, 10, 7 (§1.2)."""
+SUIT_POINTS = 48
+"""Of the eight cards of a suit; Chantal can count 6 less (§1.2)."""
 TARGET = 21
 BUST = -1
 """In the place of a total: every total of the hand is above 21."""
@@ -212,6 +217,9 @@ class Options(NamedTuple):
         option("bets a quarter, half and pot, as shares of the most one can bet", low=0.001, high=1.0, parts=WHOLE),
     ] = (250, 500, 1000)
     reward: Annotated[Reward, option("what each seat gained is told at the end, or after every round")] = Reward.EPISODE
+    suits: Annotated[
+        int, option("suits in the pack, clubs first; fewer are for cut-down games", low=1, high=NUM_SUITS)
+    ] = NUM_SUITS
 
 
 def check(options: Options) -> None:
@@ -228,6 +236,12 @@ def check(options: Options) -> None:
             f"with num_players {options.num_players} there are seats "
             f'0..{options.num_players - 1}, or "random".'
         )
+    most = (SUIT_POINTS * options.suits - 6 * (options.suits > HEARTS) - 1) // TARGET
+    if options.num_players > most:
+        raise OptionError(
+            f"twenty_one option suits is {options.suits}, enough for {most} players, and num_players is "
+            f"{options.num_players}; hands of up to {TARGET} have to leave a card in the pack: raise suits."
+        )
     if options.chantal_is_ace and not options.chantal:
         raise OptionError(
             "twenty_one option chantal_is_ace needs chantal; without it the seven of hearts is a seven like others."
@@ -238,6 +252,12 @@ def check(options: Options) -> None:
             "or 2 and more, since a bank could end at its first deal, "
             "before anybody had decided anything."
         )
+
+
+@kernel
+def pack_size(options: Options) -> int:
+    """How many cards the pack has (§1.1)."""
+    return RANKS_OF_SUIT * options.suits
 
 
 # Actions (§3)

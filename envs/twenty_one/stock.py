@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.compile.kernel import kernel
-from .state import EIGHT, EVERYBODY, NUM_CARDS, WAIT, Options, State
+from .state import EIGHT, EVERYBODY, WAIT, Options, State, pack_size
 
 
 @kernel
@@ -22,7 +22,7 @@ def clear_round(state: State) -> None:
 
 
 @kernel
-def clear_table(state: State) -> None:
+def clear_table(options: Options, state: State) -> None:
     """Take up all cards: the stock is whole, and nobody knows where one of them lies."""
     state.cards[:] = 0
     state.count[:] = 0
@@ -35,23 +35,23 @@ def clear_table(state: State) -> None:
         state.shuffles = 0
     state.silent = 0
     state.drawn = 0
-    state.stock_size = NUM_CARDS
+    state.stock_size = pack_size(options)
     clear_round(state)
 
 
 @kernel
-def gather(state: State) -> None:
+def gather(options: Options, state: State) -> None:
     """Take up all cards before a pack is shuffled; until then their order does not matter."""
-    clear_table(state)
-    for index in range(NUM_CARDS):
+    clear_table(options, state)
+    for index in range(pack_size(options)):
         state.stock[index] = index
 
 
 @kernel
-def lay_pack(state: State, deck: npt.NDArray[np.int64]) -> None:
+def lay_pack(options: Options, state: State, deck: npt.NDArray[np.int64]) -> None:
     """Take up all cards and lay the shuffled pack ready."""
-    clear_table(state)
-    for index in range(NUM_CARDS):
+    clear_table(options, state)
+    for index in range(pack_size(options)):
         state.stock[index] = deck[index]
 
 
@@ -62,7 +62,7 @@ def stack_eight(options: Options, state: State) -> None:
     place = options.num_players - 1
     card = int(state.stock[place])
     eight = (card & ~7) | EIGHT
-    for index in range(NUM_CARDS):
+    for index in range(pack_size(options)):
         if int(state.stock[index]) == eight:
             state.stock[index] = card
     state.stock[place] = eight
@@ -86,7 +86,7 @@ def restock(options: Options, state: State, deck: npt.NDArray[np.int64]) -> None
     # Only hands and discards can hold a hidden card of the banker's; what is known of those shuffled is lost.
     state.silent = int(state.silent) & ~gathered
     size = 0
-    for index in range(NUM_CARDS):
+    for index in range(pack_size(options)):
         card = int(deck[index])
         if (gathered >> card) & 1:
             state.stock[size] = card
@@ -94,7 +94,7 @@ def restock(options: Options, state: State, deck: npt.NDArray[np.int64]) -> None
     state.discarded = 0
     state.drawn = 0
     state.stock_size = size
-    assert size > 0  # 186 points are in the pack, and eight live hands hold at most 168 (§1.10)
+    assert size > 0  # more points are in the pack than live hands can hold (§1.10)
 
 
 @kernel

@@ -18,7 +18,7 @@ class GivenOptions(TypedDict, total=False):
     """The options of Killer Back Alley Bridge Substitute, as they may be given; those left out are at their
     defaults."""
 
-    preset: Literal["letter", "recommended", "cutthroat", "real", "half_game"]
+    preset: Literal["letter", "recommended", "cutthroat", "real", "half_game", "tiny", "small"]
     """options that go together under a name"""
     num_players: SupportsIndex
     """seats at the table (default: 4)"""
@@ -55,6 +55,8 @@ class GivenOptions(TypedDict, total=False):
     """points above the table's mean, or the win; `auto` is points, in `ultimate` the win (default: "auto")"""
     per_hand_rewards: bool | Literal[0, 1]
     """points are paid hand by hand; otherwise when the game ends (default: False)"""
+    suits: SupportsIndex
+    """suits in the pack, clubs first; fewer, without jokers, are for cut-down games (default: 4)"""
 
 
 class EnvOptions(EnvSettings, GivenOptions, total=False):

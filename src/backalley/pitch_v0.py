@@ -17,7 +17,7 @@ __all__ = ["EnvOptions", "GivenOptions", "env", "game", "raw_env"]
 class GivenOptions(TypedDict, total=False):
     """The options of Pitch, as they may be given; those left out are at their defaults."""
 
-    preset: Literal["letter"]
+    preset: Literal["letter", "tiny", "small"]
     """options that go together under a name"""
     target: SupportsIndex
     """points that win a game (default: 21)"""
@@ -50,11 +50,15 @@ class GivenOptions(TypedDict, total=False):
     teams: Literal["partners", "solo"] | SupportsIndex
     """two partnerships, or everybody alone (default: "partners")"""
     num_players: SupportsIndex
-    """seats at the table; other than 4 only alone (default: 4)"""
+    """seats at the table; other than 4 only alone; 2 are for cut-down games (default: 4)"""
     max_hands: SupportsIndex
     """hands after which the higher score wins (default: 64)"""
     first_dealer: Literal["random"] | SupportsIndex
     """who deals the first hand (default: -1)"""
+    hand_size: SupportsIndex
+    """cards dealt to each player; fewer are for cut-down games (default: 6)"""
+    suits: SupportsIndex
+    """suits in the pack, clubs first; fewer are for cut-down games (default: 4)"""
 
 
 class EnvOptions(EnvSettings, GivenOptions, total=False):

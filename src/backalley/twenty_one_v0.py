@@ -17,7 +17,7 @@ __all__ = ["EnvOptions", "GivenOptions", "env", "game", "raw_env"]
 class GivenOptions(TypedDict, total=False):
     """The options of Twenty-One with Back Passing, as they may be given; those left out are at their defaults."""
 
-    preset: Literal["letter"]
+    preset: Literal["letter", "tiny", "small"]
     """options that go together under a name"""
     num_players: SupportsIndex
     """seats at the table (default: 4)"""
@@ -88,6 +88,8 @@ class GivenOptions(TypedDict, total=False):
     """bets a quarter, half and pot, as shares of the most one can bet (default: (0.25, 0.5, 1.0))"""
     reward: Literal["episode", "per_round"] | SupportsIndex
     """what each seat gained is told at the end, or after every round (default: "episode")"""
+    suits: SupportsIndex
+    """suits in the pack, clubs first; fewer are for cut-down games (default: 4)"""
 
 
 class EnvOptions(EnvSettings, GivenOptions, total=False):

@@ -119,3 +119,54 @@ def test_every_bot_beats_random_play_and_the_last_one_beats_all(name: str) -> No
         line_up = [agent(spec, game) for spec in (weaker, stronger)]
         difference = evaluate(game, line_up, deals=deals, seed=1).differences[0]
         assert difference.low > 0, f"{stronger} less {weaker}: {difference}"
+
+
+HISTORIES = {
+    "backhand": (
+        "TS AS 9S 5H AH 7C QD",
+        ["push", "hit"],
+        """
+you: dealt 10 9
+you: aces replaced 1
+you: push
+you: dealt 5 7
+you: aces replaced 1
+you: hit
+you: draws 10""",
+    ),
+    "buffalo_bayou": (
+        "2S 6H KD 8S 4C 9D",
+        ["backhand"],
+        """
+table: show card 10 6 2
+you: dealt 8 4
+you: backhand
+you: draws 9""",
+    ),
+    "missouri_city": (
+        "2S 6H KD AS 4C 5D 6C AC 2H 9D 3D",
+        ["hit", "hit"],
+        """
+table: show card 10 6 2
+you: dealt 5 4
+seat +1: dealt 6 2
+table: aces replaced 2
+seat +1: replaces an ace
+you: hit
+you: draws 9
+seat +1: hit
+seat +1: draws 3""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_a_history_in_words(name: str) -> None:
+    """Cards are told by their values; which of those dealt were aces is not, as in the observation."""
+    deck, actions, told = HISTORIES[name]
+    first = {"dealt_first": "green"} if name == "missouri_city" else {}
+    env = backalley.make(f"{name}-v0", events=True, **first)
+    env.reset(seed=0, options={"decks": [deck.split()]})
+    for action in actions:
+        env.step(backalley.game(name).action_number(action))
+    assert backalley.events_str(backalley.game(name), env.events("player_0")) == told.strip()

@@ -8,10 +8,11 @@ import time
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
-import backalley
 from backalley.benchmarks.figures import results
 from backalley.benchmarks.figures.training_speed import LibraryPPO
 from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.console.errors import InvalidValue, NotInstalled
+from backalley.envs.core.game.catalogue import game as game_of
 
 from .guide import code_of_the_guide
 
@@ -36,13 +37,22 @@ GAME = "missouri_city"
 
 def library_ppo(name: str, seconds: float, *, deals: int, seed: int = 0, command: str = "") -> LibraryPPO:
     """Train with the guide's program for one of LIBRARIES, and evaluate against random play: `deals` deals, each in
-    every seating. Raises what the program raises where the library is not installed."""
+    every seating. Raises ValueError for another name, and ImportError where the library is not installed."""
+    if name not in LIBRARIES:
+        raise InvalidValue(f"The guide has no program for {name!r}; there are: {', '.join(LIBRARIES)}.")
     library = LIBRARIES[name]
     scope: dict[str, Any] = {"__name__": name}
-    exec(compile(code_of_the_guide(library.program, "libraries.md"), library.program, "exec"), scope)
+    code = compile(code_of_the_guide(library.program, "libraries.md"), library.program, "exec")
+    try:
+        exec(code, scope)
+    except ModuleNotFoundError as error:
+        needed = ", ".join(library.packages)
+        raise NotInstalled(
+            f"{library.program} needs {needed} ({error}). Give them an environment of their own."
+        ) from None
     began = time.monotonic()
     agent = scope["train"](seconds, seed)
-    took, game = time.monotonic() - began, backalley.game(GAME)
+    took, game = time.monotonic() - began, game_of(GAME)
     report = evaluate(game, [agent, "random"], deals=deals)
     return LibraryPPO(
         {

@@ -33,7 +33,7 @@ class History(NamedTuple):
     dealt: npt.NDArray[np.int32]
     """[B] how many it had before its latest deal."""
     told: npt.NDArray[np.int16]
-    """[A] the first action with the words that others are told of an action, or the action itself."""
+    """[A] 0 for an action that others see whole, else 1 + the first action with the words that others are told."""
     before: npt.NDArray[Any]
     """[1] where a step keeps the state before it; [0] where the game does not ask for it."""
 
@@ -42,7 +42,8 @@ def new_history(game: Game, size: int) -> History:
     """Return the memory for the events of `size` tables, on none of which anything has happened."""
     before, entries = _before(game), np.zeros((size, 0, 4), np.int16)
     words = [game.action_told(action) for action in range(game.num_actions)]
-    told = np.array([words.index(word) for word in words], np.int16)
+    whole = [game.action_str(action) == word for action, word in enumerate(words)]
+    told = np.array([0 if seen else 1 + words.index(word) for seen, word in zip(whole, words, strict=True)], np.int16)
     made = History(entries, np.zeros(size, np.int32), np.zeros(size, np.int32), told, before)
     return with_room(game, made)
 
@@ -129,11 +130,11 @@ def apply_logged(options: Any, batch: Batch, history: History, row: int, action:
         history.before[0] = batch.state[row]
     apply(options, batch, row, action)
     told = int(history.told[action])
-    if told == action:
+    if told == 0:
         tell(log, EVERYBODY, ACTION, seat, action)
     else:
         tell(log, seat, ACTION, seat, action)
-        tell(log, all_but(seat), HIDDEN_ACTION, seat, told)
+        tell(log, all_but(seat), HIDDEN_ACTION, seat, told - 1)
     if history.before.shape[0] > 0:
         TELL_STEP(options, history.before[0], batch.state[row], action, log)
 

@@ -274,7 +274,7 @@ def _draws_differ(table: Table) -> None:
                 key = np.array([rng.fork(np.uint64(5), number)], np.uint64)
                 table.env.engine.determinize(states, np.array([0]), key)
                 determinizations.add(states.tobytes())
-        if len(determinizations) > min(15, table.game.deck_size - 1):  # a small pack can fall in few ways
+        if len(determinizations) > min(15, table.game.deck_size // 3):  # a small pack can fall in few ways
             return
         table.hold(
             len(determinizations) > 1 or determinizations == {table.batch.raw.tobytes()},

@@ -6,7 +6,7 @@ They use only the protocol, and play at random by the masks.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from backalley.benchmarks.speed.soak import BrokenPromise
 from backalley.envs.core.compile.kernel import COMPILED
 
+from .aec import mask_of
 from .report import NOT_TRIED, Report, run
 from .seeds import random_actions
 
@@ -64,9 +65,18 @@ class Make(Protocol):
     def __call__(self, *, num_envs: int, autoreset: bool) -> VectorEnv: ...
 
 
-def check_vector(make: Make, *, seed: int = 0, steps: int = STEPS, seconds: float | None = None) -> Report:
+def check_vector(
+    make: Make,
+    *,
+    aec: Callable[[], Any] | None = None,
+    seed: int = 0,
+    steps: int = STEPS,
+    seconds: float | None = None,
+) -> Report:
     """Check what `make(num_envs=..., autoreset=...)` makes, and return a report. Each check plays about `steps` steps
-    at random, with `seed`; with `seconds` the checks are repeated with other seeds for that long.
+    at random, with `seed`; with `seconds` the checks are repeated with other seeds for that long. `aec` makes a
+    PettingZoo environment of the same game; nothing else says what is to be seen and gained, so without it observations
+    and rewards are not compared with any.
 
     >>> import functools, backalley
     >>> check_vector(functools.partial(backalley.make_vec, "backhand"), steps=20).ok
@@ -84,6 +94,7 @@ def check_vector(make: Make, *, seed: int = 0, steps: int = STEPS, seconds: floa
         "ends": seeded(check_vector_ends),
         "observe": seeded(check_vector_observe),
         "writing": seeded(check_vector_writing),
+        "reference": lambda seed: check_vector_reference(make, aec, seed=seed, steps=steps),
     }
     return run(repr(make(num_envs=TABLES, autoreset=True)), checks, seed, seconds)
 
@@ -383,3 +394,52 @@ def check_vector_writing(make: Make, *, seed: int = 0, steps: int = STEPS) -> st
         name = _differing(_copied(step), twin.step(actions))
         play.hold(not name, f"writing to what is handed out changes play: {name} differs.")
     return f"{wrote:,} arrays were written to, and play went on as it would have." if wrote else "All is read-only."
+
+
+def check_vector_reference(make: Make, aec: Callable[[], Any] | None, *, seed: int = 0, steps: int = STEPS) -> str:
+    """Check the first episode of each table against a PettingZoo AEC environment with the same seed: who acts, the
+    observation, the mask, the rewards of all and the end."""
+    if aec is None:
+        return f"{NOT_TRIED}only a PettingZoo environment of the same game (`aec`) says what is to be seen and gained."
+    decisions, episodes, begin = 0, 0, seed
+    while decisions < steps:
+        play = _Play(make, begin)
+        envs = {int(row): aec() for row in play.all}
+        for row, env in envs.items():
+            env.reset(seed=begin + row)
+        while envs and decisions < steps:
+            for row, env in envs.items():
+                _compare_position(play, row, env)
+            actions = play.actions()
+            play.step(actions)
+            for row, env in list(envs.items()):
+                env.step(int(actions[row]))
+                decisions += 1
+                if _compare_outcome(play, row, env):
+                    del envs[row]
+                    episodes += 1
+        begin += TABLES
+    return f"{decisions:,} decisions in {episodes} episodes showed and paid what the AEC environment does."
+
+
+def _compare_position(play: _Play, row: int, env: Any) -> None:
+    agent = env.agent_selection
+    seat, given = env.possible_agents.index(agent), env.observe(agent)
+    seen = np.asarray(given["observation"] if isinstance(given, Mapping) else given).reshape(-1)
+    mask = mask_of(env, agent, given)
+    for name, its in (("seat", seat), ("observation", seen), ("action_mask", mask)):
+        same = its is None or np.array_equal(play.shown[name][row], its)
+        play.hold(same, f"{name} of table {row} is not that of the AEC environment.")
+
+
+def _compare_outcome(play: _Play, row: int, env: Any) -> bool:
+    """Return whether the episode has ended."""
+    agents, shown = env.possible_agents, play.shown
+    its = np.array([env.rewards.get(agent, 0) for agent in agents])
+    paid = f"table {row} pays {shown['reward'][row].tolist()}, and the AEC environment {its.tolist()}."
+    play.hold(np.allclose(shown["reward"][row], its, rtol=1e-5, atol=1e-6), paid)
+    ends = any(env.terminations.values()), any(env.truncations.values())
+    mine = bool(shown["terminated"][row]), bool(shown["truncated"][row])
+    said = f"table {row} is terminated and truncated {mine}, and the AEC environment {ends}."
+    play.hold(mine == ends, said)
+    return any(ends)

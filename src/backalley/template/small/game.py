@@ -5,6 +5,7 @@ from backalley.envs.core.game.game import GameType
 
 from . import VERSION
 from .bot import BOTS
+from .events import EVENTS
 from .observation import Observation, determinize, observe
 from .rules import deal, legal, start, step
 from .state import PACK, Options, State
@@ -23,6 +24,8 @@ GAME = GameType(
     action_str=action_str,
     table=table,
     piles=piles,
+    events=EVENTS,
+    private=("card",),
     deck_size=lambda options: PACK,
     cards_needed=lambda options: 2,
     reward_range=lambda options: (-1.0, 1.0),

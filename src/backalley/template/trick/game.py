@@ -6,6 +6,7 @@ from backalley.envs.core.rules import trick_hand
 
 from . import VERSION
 from .bot import BOTS
+from .events import EVENTS
 from .observation import Observation, determinize, observe
 from .rules import deal, legal, start, step
 from .state import PACK_SIZE, Options, State, check
@@ -24,6 +25,8 @@ GAME = GameType(
     action_str=action_str,
     table=table,
     piles=piles,
+    events=EVENTS,
+    private=("hand",),
     deck_size=lambda options: PACK_SIZE,
     cards_needed=lambda options: options.num_players * options.hand_size + 1,
     num_start_outcomes=trick_hand.num_start_outcomes,
