@@ -28,6 +28,11 @@ TELLING = [game for game in GAMES if game.type.events is not None]
 BY_NAME = pytest.mark.parametrize("game", [KUHN.bind(), *TELLING], ids=lambda game: game.name)
 
 
+SHOWN_BETWEEN = {"twenty_one"}
+"""Games in which cards can lie open between two decisions and be in the stock again at the second: a settled hand, when
+the discards are shuffled for the next round. (`check_events` compares before the next deal, and has no exception.)"""
+
+
 def played(game: Game, steps: int, *, size: int = 5, **settings: Any) -> BatchEnv:
     """Tables in the middle of random play."""
     batch = BatchEnv(game, size, seed=3, **settings)
@@ -211,7 +216,8 @@ def test_two_games_tell_a_seat_the_same_if_and_only_if_it_sees_the_same(game: Ga
             for one_seat, other_seat in zip(first, second, strict=True):
                 told, seen, drawn = (mine == its for mine, its in zip(one_seat, other_seat, strict=True))
                 assert seen or not told, "what a seat observes follows from what it was told"
-                assert told or not (seen and drawn), "a seat is told nothing that it was not shown"
+                if game.name not in SHOWN_BETWEEN:
+                    assert told or not (seen and drawn), "a seat is told nothing that it was not shown"
                 same, different = same + told, different + (not told)
     assert same
     assert different
