@@ -306,8 +306,8 @@ def ppo(game: str, samples: int, threads: int, folder: Path | None) -> None:
 
 
 @dev.command()
-@click.argument("name")
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=90.0, show_default=True)
+@click.argument("name", type=click.Choice(["torchrl", "tianshou", "rllib"]))
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=100.0, show_default=True)
 @click.option("--deals", type=click.IntRange(2), default=5_000, show_default=True)
 @_FOLDER
 def library(name: str, seconds: float, deals: int, folder: Path | None) -> None:
@@ -333,8 +333,7 @@ def beliefs(seconds: float, deals: int, folder: Path | None) -> None:
 @click.option("--iterations", type=click.IntRange(1), default=100, show_default=True, help="Of CFR, in each game.")
 @json_option
 def openspiel(iterations: int, path: Path | None) -> None:
-    """Compare Kuhn and Leduc poker with OpenSpiel's own, and run its algorithms on our games; needs
-    PyTorch and dm-tree."""
+    """Compare Kuhn and Leduc poker with OpenSpiel's, and run its algorithms on our games. Needs PyTorch, dm-tree."""
     from backalley.openspiel.checks import openspiel_check as run
 
     check_place(path)
