@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..core.compile.interfaces import CHANCE
 from ..core.compile.kernel import kernel
-from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, all_but, tell
+from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, all_but, tell, telling
 from .bets import DUST, has_purses, money
 from .coup import cards_used, place_value, two_cards, value
 from .observation import seen_places
@@ -61,7 +61,7 @@ KINDS = (
 )
 
 
-@kernel
+@telling
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """§1.3, §2.4: in chemin de fer coups are opened at once; naturals end them."""
     if options.mode != Mode.CHEMIN:
@@ -81,7 +81,7 @@ def tell_deal(options: Options, state: State, log: Log) -> None:
         tell_choice(options, state, log)
 
 
-@kernel
+@telling
 def tell_step(options: Options, before: State, state: State, action: int, log: Log) -> None:
     """§1.3: bets lie open, hands are looked at, coups end."""
     if state.phase == BETTING and state.coup == before.coup:
@@ -112,7 +112,7 @@ def tell_step(options: Options, before: State, state: State, action: int, log: L
         tell_choice(options, state, log)
 
 
-@kernel
+@telling
 def tell_choice(options: Options, state: State, log: Log) -> None:
     """§2.1: in chemin de fer a coup comes to a choice; each side looks at its hand, or is shown its total."""
     for seat in range(2):
@@ -132,7 +132,7 @@ def kind_of(place: int, player_drew: int) -> int:
     return PLAYER_DRAWS if place == 4 and player_drew == 1 else BANKER_DRAWS
 
 
-@kernel
+@telling
 def tell_places(state: State, seat: int, places: int, log: Log) -> None:
     """§1.5, §4: a seat sees the cards in these places of the present coup."""
     for place in HAND_BY_HAND:
@@ -140,7 +140,7 @@ def tell_places(state: State, seat: int, places: int, log: Log) -> None:
             tell(log, seat, kind_of(place, int(state.player_drew)), NOBODY, place_value(state, place))
 
 
-@kernel
+@telling
 def tell_finished(state: State, seat: int, known: int, log: Log) -> None:
     """§1.3: the cards of the coup that has just ended are turned up; a seat is told those that it has not seen."""
     if state.phase == SHOWN:
@@ -164,7 +164,7 @@ def counted_last(options: Options, state: State, points: int) -> int:
     return found
 
 
-@kernel
+@telling
 def tell_money(options: Options, before: State, state: State, log: Log) -> None:
     """§2.5: what a seat has, where it is not what it had."""
     for who in range(options.num_bettors):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..core.compile.interfaces import OVER
 from ..core.compile.kernel import kernel
-from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, tell
+from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, tell, telling
 from .state import (
     BANKER,
     DECLARE,
@@ -34,7 +34,7 @@ KINDS = (
     Kind(
         "shows",
         "Everybody sees cards of a seat, in the order of their numbers: a hand that is traded, royal or bust, what the "
-        "banker draws or announces, and hands whose stakes are settled (§1.4, §1.5, §1.6, §1.7).",
+        "banker draws or announces, and the banker's hand when stakes are settled (§1.4, §1.5, §1.6, §1.7).",
         "card",
     ),
     Kind("stands", "A punter has 21, and their turn is over (§1.5).", "nothing"),
@@ -43,7 +43,7 @@ KINDS = (
 )
 
 
-@kernel
+@telling
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """§1.4: what has been dealt from a new stock. If the discards are that stock, all cards dealt of it are new, and
     those that lie in the discards now."""
@@ -69,7 +69,7 @@ def tell_deal(options: Options, state: State, log: Log) -> None:
     tell_cards(log, NOBODY, discarded(state) & open_cards(state))
 
 
-@kernel
+@telling
 def tell_step(options: Options, before: State, state: State, action: int, log: Log) -> None:
     """§1.4 to §1.7: cards are drawn and turned up, stakes are settled, and another round may be dealt."""
     if before.phase == DECLARE and state.drawn == before.drawn:
@@ -123,10 +123,10 @@ def discarded(state: State) -> int:
 
 @kernel
 def open_cards(state: State) -> int:
-    """The set of cards that lie open."""
-    found = 0
+    """The set of cards that observations show to everybody: the open ones of the banker's hand and of the discards."""
+    lying, found = held(state, int(state.banker)) | discarded(state), 0
     for card in range(NUM_CARDS):
-        found |= int(int(state.known[card]) == OPEN) << card
+        found |= ((lying >> card) & int(int(state.known[card]) == OPEN)) << card
     return found
 
 
@@ -139,7 +139,7 @@ def older(state: State) -> int:
     return found
 
 
-@kernel
+@telling
 def tell_new(state: State, seat: int, cards: int, log: Log) -> None:
     """§1.4, §1.5: a seat takes up cards."""
     for index in range(int(state.count[seat])):
@@ -148,7 +148,7 @@ def tell_new(state: State, seat: int, cards: int, log: Log) -> None:
             tell(log, seat, DRAWS, seat, card)
 
 
-@kernel
+@telling
 def tell_cards(log: Log, who: int, cards: int) -> None:
     """Show everybody a set of cards of a seat, in the order of their numbers."""
     card = 0
