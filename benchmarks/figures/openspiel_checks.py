@@ -35,7 +35,7 @@ def _algorithms(files: Files) -> Iterator[Line]:
                 "measured": row["what"],
                 "before": f"{row['before']:+.3f}",
                 "after": f"{row['after']:+.3f}",
-                "seconds": f"{row['seconds']:.0f}",
+                "seconds": f"{row['seconds']:.1f}",
             }
 
 

@@ -5,8 +5,6 @@ Totals, dealer totals, ends and verdicts follow from these.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..core.rules.events import EVERYBODY, NOBODY, OWN, Kind, Log, tell, telling
 from .state import MAX_DRAWS, MAX_PUSHES, PUSH, SHOW_CARDS, STAND, DealerState, HandOptions, HandState
 from .stub import value
@@ -14,7 +12,7 @@ from .stub import value
 DEALT, REPLACED, DRAWS, SHOWS = range(OWN, OWN + 4)
 KINDS = (
     Kind("dealt", "The value of a card of an initial hand, after the Ace Rule, §1.2."),
-    Kind("aces replaced", "How many aces the Ace Rule has replaced in what was just dealt, where there were any, §1.2."),
+    Kind("aces replaced", "How many aces the Ace Rule has replaced in what was just dealt, if any, §1.2."),
     Kind("draws", "The value of the card that a hit or a backhand takes, §1.4."),
 )
 DEALER_KINDS = (*KINDS, Kind("show card", "The value of a show card; they are told in the order of their use, §2.1."))

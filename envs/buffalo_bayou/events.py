@@ -1,4 +1,4 @@
-"""What the seat learns in Buffalo Bayou Backhand: the show cards, and the hand's as they are dealt and drawn, by their values."""
+"""What the seat learns in Buffalo Bayou Backhand, by values: the show cards, and the hand's, dealt and drawn."""
 
 from __future__ import annotations
 

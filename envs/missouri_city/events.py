@@ -1,5 +1,5 @@
-"""What the seats learn in Missouri City Backhand: the show cards, the cards of both hands as they are dealt and drawn, by
-their values, and whose replaced aces were a play."""
+"""What the seats learn in Missouri City Backhand, by values: the show cards, the cards of both hands as they are dealt
+and drawn, and whose replaced aces were a play."""
 
 from __future__ import annotations
 

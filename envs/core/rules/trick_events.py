@@ -5,8 +5,7 @@ A game's own kinds of events begin with `DEALS` and `DEALT`; further ones go on 
 
 from __future__ import annotations
 
-from ..compile.kernel import passing
-from .events import EVERYBODY, OWN, Kind, Log, tell
+from .events import EVERYBODY, OWN, Kind, Log, tell, telling_of_any
 from .trick_hand import TrickHand
 from .tricks import lowest_card
 
@@ -21,7 +20,7 @@ def kinds(paragraph: str) -> tuple[Kind, Kind]:
     )
 
 
-@passing
+@telling_of_any
 def tell_hands(state: TrickHand, log: Log) -> None:
     """Tell everybody who deals, and each seat its hand."""
     tell(log, EVERYBODY, DEALS, int(state.dealer), 0)

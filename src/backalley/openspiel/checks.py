@@ -108,7 +108,7 @@ def _sampling() -> Iterator[dict[str, Any]]:
         yield {**row, "before": before, "after": after, "seconds": time.process_time() - began}
 
 
-def _nfsp(episodes: int = 10_000) -> Iterator[dict[str, Any]]:
+def _nfsp(episodes: int = 15_000) -> Iterator[dict[str, Any]]:
     """Neural fictitious self-play on Kuhn poker."""
     import torch
     from open_spiel.python.pytorch import nfsp
@@ -123,8 +123,10 @@ def _nfsp(episodes: int = 10_000) -> Iterator[dict[str, Any]]:
         "hidden_layers_sizes": [64],
         "reservoir_buffer_capacity": 2_000_000,
         "anticipatory_param": 0.1,
+        "min_buffer_size_to_learn": 1_000,
         "rl_learning_rate": 0.1,
         "epsilon_decay_duration": 50_000,
+        "epsilon_end": 0.001,
     }
     agents = [nfsp.NFSP(seat, **settings) for seat in range(2)]
 
@@ -154,7 +156,7 @@ def _nfsp(episodes: int = 10_000) -> Iterator[dict[str, Any]]:
     yield {**row, "before": before, "after": after, "seconds": seconds}
 
 
-def _ppo(updates: int = 20, steps: int = 64) -> Iterator[dict[str, Any]]:
+def _ppo(updates: int = 10, steps: int = 64) -> Iterator[dict[str, Any]]:
     """PPO on Backhand, a game of one seat, with sampled chance."""
     import torch
     from open_spiel.python.pytorch.ppo import PPO, PPOAgent

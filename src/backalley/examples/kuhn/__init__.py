@@ -25,7 +25,7 @@ from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.engine.batch_play import RANDOM_BOT
 from backalley.envs.core.game.game import GameType
 from backalley.envs.core.rules import rng
-from backalley.envs.core.rules.events import OWN, Events, Kind, Log, tell
+from backalley.envs.core.rules.events import OWN, Events, Kind, Log, tell, telling
 from backalley.envs.core.rules.options import option
 from backalley.envs.core.rules.record import field
 from backalley.envs.core.rules.table import Table, laid_out, pile, place
@@ -137,7 +137,7 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
 DEALT = OWN
 
 
-@kernel
+@telling
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """Each seat is told its own card."""
     for seat in range(2):

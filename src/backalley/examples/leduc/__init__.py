@@ -28,7 +28,7 @@ from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.engine.batch_play import RANDOM_BOT
 from backalley.envs.core.game.game import GameType
 from backalley.envs.core.rules import rng
-from backalley.envs.core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, tell
+from backalley.envs.core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, tell, telling
 from backalley.envs.core.rules.options import option
 from backalley.envs.core.rules.record import field
 from backalley.envs.core.rules.table import Table, laid_out, pile, place
@@ -205,14 +205,14 @@ DEALT, TURNED_UP = OWN, OWN + 1
 _RANKS = tuple("JQK")
 
 
-@kernel
+@telling
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """Each seat is told its own card."""
     for seat in range(2):
         tell(log, seat, DEALT, seat, int(state.card[seat]) // SUITS)
 
 
-@kernel
+@telling
 def tell_step(options: Options, before: State, state: State, action: int, log: Log) -> None:
     """The public card is shown to both after the first round."""
     if state.betting_round > before.betting_round:

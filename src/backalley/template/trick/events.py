@@ -19,5 +19,5 @@ EVENTS = Events(
     kinds=(*trick_events.kinds("§1.1"), Kind("turned up", "The card turned up; its suit is trump, §1.1.", "card")),
     deal=tell_deal,
     most=lambda options: 2 + options.num_players * options.hand_size,
-    length=lambda options: 2 + (1 + options.num_players) * options.hand_size,  # one's own cards, and all that are played
+    length=lambda options: 2 + (1 + options.num_players) * options.hand_size,
 )
