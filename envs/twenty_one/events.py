@@ -34,7 +34,7 @@ KINDS = (
     Kind(
         "shows",
         "Everybody sees cards of a seat, in the order of their numbers: a hand that is traded, royal or bust, what the "
-        "banker draws or announces, and hands whose stakes are settled (§1.4, §1.5, §1.6, §1.7).",
+        "banker draws or announces, and the banker's hand when stakes are settled (§1.4, §1.5, §1.6, §1.7).",
         "card",
     ),
     Kind("stands", "A punter has 21, and their turn is over (§1.5).", "nothing"),
@@ -123,10 +123,10 @@ def discarded(state: State) -> int:
 
 @kernel
 def open_cards(state: State) -> int:
-    """The set of cards that lie open."""
-    found = 0
+    """The set of cards that observations show to everybody: the open ones of the banker's hand and of the discards."""
+    lying, found = held(state, int(state.banker)) | discarded(state), 0
     for card in range(NUM_CARDS):
-        found |= int(int(state.known[card]) == OPEN) << card
+        found |= ((lying >> card) & int(int(state.known[card]) == OPEN)) << card
     return found
 
 

@@ -90,8 +90,7 @@ you: draws 8C
 you: shows 8C
 you: stand
 seat +1: wins
-you: shows 9D
-seat +1: shows TC AC""",
+you: shows 9D""",
         """seat +1: deal
 you: draws TC
 you: bet min
@@ -101,8 +100,7 @@ seat +1: hit
 seat +1: shows 8C
 seat +1: stand
 you: wins
-seat +1: shows 9D
-you: shows TC AC""",
+seat +1: shows 9D""",
     ],
 )
 CASES = {"poker_duel": POKER_DUEL, "chemin": CHEMIN, "bets": BETS, "twenty_one": TWENTY_ONE}

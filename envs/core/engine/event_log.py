@@ -72,6 +72,8 @@ def with_room(game: Game, history: History, used: int = 0) -> History:
     if used + most <= capacity:
         return history
     size = max(2 * capacity, used + most, _FIRST_CAPACITY)
+    # An odd number of cache lines of eight events: else the latest events of the tables would share a few cache sets.
+    size = 8 * (size // 8 + 1 | 1) if size >= 64 else size
     entries = np.zeros((len(history.filled), size, 4), np.int16)
     entries[:, :capacity] = history.entries
     return history._replace(entries=entries)
