@@ -121,3 +121,28 @@ class LibraryPPO(
     tables={"libraries": _libraries},
 ):
     """Strength of masked PPO with other libraries, as the guide has it."""
+
+
+def _beliefs(files: Files) -> Iterator[Line]:
+    """How well the guide's transformer tells who holds the cards that a seat cannot see."""
+    for found in files:
+        for row in found["rows"]:
+            mean, low, high = row["gain"]
+            bar = row["name"] != "transformer"
+            yield {
+                "game": title(found),
+                "who holds each unseen card, by": row["name"],
+                "log-loss, nats a card": f"{row['loss']:.4f}",
+                "the transformer gains": f"{mean:.4f}" if bar else "",
+                "interval over deals": f"{low:.4f} to {high:.4f}" if bar else "",
+            }
+
+
+class GuideBeliefs(
+    Kept,
+    kind="beliefs",
+    heading="Beliefs about hidden cards",
+    tables={"beliefs": _beliefs},
+    made_by="backalley dev beliefs",
+):
+    """Log-losses of a transformer that reads events, as the guide has it."""

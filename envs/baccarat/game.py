@@ -55,6 +55,10 @@ GAME = GameType(
             "the text by its words: one pack, its equipment (§1.1); what the Banker's table says the Player has is the "
             "Player hand's total (§1.3, §6.1)",
         ),
+        "tiny": Preset(
+            {"mode": "chemin", "decks": "home", "suits": 1},
+            "cut down to be solved: a coup of chemin de fer with the thirteen cards of one suit (§2.2)",
+        ),
     },
     check=check,
     info=rules.info,

@@ -117,6 +117,12 @@ def bet_shows(options: Options, state: State, seat: int, who: int) -> bool:
 
 
 @kernel
+def cards_of(options: Options, points: int) -> int:
+    """§1.1: how many cards of a value the packs have."""
+    return (4 if points == 0 else 1) * options.suits * options.decks
+
+
+@kernel
 def observe(options: Options, state: State, seat: int, out: Observation) -> None:
     """§4: the hands as far as I see them, the Player's third card, what is left of each value, and bets once they
     show."""
@@ -134,7 +140,7 @@ def observe(options: Options, state: State, seat: int, out: Observation) -> None
         out.third[place_value(state, 4) if state.player_drew else STOOD] = 1
     if options.decks > 0:
         for points in range(10):
-            out.remaining[points] = (16 if points == 0 else 4) * options.decks - int(state.exposed[points])
+            out.remaining[points] = cards_of(options, points) - int(state.exposed[points])
         for place in range(COUP):
             if (seen >> place) & 1:
                 out.remaining[place_value(state, place)] -= 1
@@ -206,7 +212,7 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     if state.phase == BETTING and not options.bets_public:
         key = redraw_bets(options, state, seat, key)
     seen = seen_places(options, state, seat)
-    unseen = np.empty(max(1, options.decks) * 52, np.uint16)
+    unseen = np.empty(13 * options.suits * max(1, options.decks), np.uint16)
     size = gather_unseen(options, state, seen, unseen)
     sees_total = options.banker_sees == BankerSees.TOTAL and options.mode == Mode.CHEMIN and seat == BANK
     banker_total = two_cards(state, BANK) if sees_total else -1
@@ -334,7 +340,7 @@ def cards_add_up(options: Options, observation: Observation) -> bool:
         shown = int(observation.third[value] != 0)
         for hand in range(2):
             shown += int(observation.hand[hand, 0, value] != 0) + int(observation.hand[hand, 1, value] != 0)
-        if options.decks > 0 and remaining + shown > (16 if value == 0 else 4) * options.decks:
+        if options.decks > 0 and remaining + shown > cards_of(options, value):
             return False
     return left > 1 if options.decks > 0 else left == 0
 

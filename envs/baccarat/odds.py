@@ -40,7 +40,7 @@ from .text import SIDE_NAMES
 
 def full_counts(game: Game) -> Counts:
     """How many cards of each value 0-9 the packs have; with `decks` inf, in a suit."""
-    counts = np.full(10, 4 * game.options.decks or 1, np.int64)
+    counts = np.full(10, game.options.suits * game.options.decks or 1, np.int64)
     counts[0] *= 4
     return counts
 

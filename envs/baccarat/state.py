@@ -12,6 +12,7 @@ from ..core.rules.options import OptionError, option
 from ..core.rules.record import field
 
 COUP = 6  # cards that a coup can use (§1.3)
+SUITS = 4  # of a pack, but in cut-down games (§2)
 NATURAL = 8  # a two-card total from here on ends the drawing (§1.3)
 STOOD = 10  # beside the values 0-9 of a third card: the Player stood
 
@@ -147,6 +148,9 @@ class Options(NamedTuple):
     ] = BankerSees.COMPOSITION
     bets_public: Annotated[bool, option("bets are seen as they are placed, not only when all are")] = False
     allow_no_bet: Annotated[bool, option("a bettor may sit a coup out")] = True
+    suits: Annotated[
+        int, option("suits in the pack, clubs first; fewer are for cut-down games, of one pack", low=1, high=SUITS)
+    ] = SUITS
 
 
 def check(options: Options) -> None:
@@ -159,6 +163,11 @@ def check(options: Options) -> None:
         )
     if options.chemin_player_free and not chemin:
         raise OptionError('baccarat option chemin_player_free is true; it needs mode="chemin".')
+    if options.suits < SUITS and options.decks != 1:
+        raise OptionError(
+            f"baccarat option suits is {options.suits} and decks is {options.decks or 'inf'}; only one pack can have "
+            f'fewer than {SUITS}: set decks="home".'
+        )
     purses = [purse for purse in options.purses if purse > 0]
     if chemin and (options.num_bettors != 1 or options.banker == Bank.ROTATING or purses):
         raise OptionError(
@@ -192,7 +201,7 @@ def check(options: Options) -> None:
 
 def pack_size(options: Options) -> int:
     """How many cards are mixed; with `decks` inf, the one pack that every card is drawn from."""
-    return 52 * max(1, options.decks)
+    return 13 * options.suits * max(1, options.decks)
 
 
 def shoe_size(options: Options) -> int:
@@ -202,7 +211,7 @@ def shoe_size(options: Options) -> int:
 
 def most_coups(options: Options) -> int:
     """The greatest number of coups in an episode: a coup takes four cards at least."""
-    return options.num_coups or -(-(pack_size(options) - max(options.cut_card, COUP - 1)) // 4)
+    return options.num_coups or max(1, -(-(pack_size(options) - max(options.cut_card, COUP - 1)) // 4))
 
 
 def num_seats(options: Options) -> int:

@@ -30,4 +30,5 @@ def hand_sizes(options: Options) -> list[int]:
 
 def cards_needed(options: Options) -> int:
     """The largest hand's cards and the one turned up; nobody ever sees those below."""
-    return min(uncompiled(pack_size)(options), options.num_players * max(hand_sizes(options)) + 1)
+    pack: int = uncompiled(pack_size)(options)
+    return min(pack, options.num_players * max(hand_sizes(options)) + 1)

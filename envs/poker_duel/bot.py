@@ -16,7 +16,7 @@ from .bots.misere_chances import MISERE_CHANCES
 from .bots.splits import Split
 from .card_sets import TOP_RANK, held
 from .observation import Observation
-from .state import ASSIGN, PACK, SLOTS, STAND, Options
+from .state import ASSIGN, SLOTS, STAND, Options, pack_size
 
 
 @kernel
@@ -110,7 +110,7 @@ def unseen_cards(options: Options, observation: Observation) -> int:
     seen |= held(observation.exposed[0]) | held(observation.exposed[1])
     if options.discards_public:
         seen |= held(observation.discards[1])
-    return PACK & ~seen
+    return ((1 << pack_size(options)) - 1) & ~seen
 
 
 @kernel

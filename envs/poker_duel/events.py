@@ -77,7 +77,7 @@ def tell_hand(log: Log, addressee: int, kind: int, who: int, hand: int) -> None:
 @kernel
 def stock(options: Options, state: State, out: npt.NDArray[np.int64]) -> int:
     """`GameType.stock`: the deck, top card first. §1.3, §1.4"""
-    left = stock_left(state)
+    left = stock_left(options, state)
     for index in range(left):
         out[index] = state.stock[int(state.drawn) + index]
     return left

@@ -10,13 +10,15 @@ from __future__ import annotations
 from ..core.compile.interfaces import Kernels, Plans
 from ..core.game.declaration import Preset
 from ..core.game.game import GameType
-from ..core.rules.symmetry import Suits, no_suits
+from ..core.rules.symmetry import Suits
 from . import VERSION, events, observation, rules, slots, text
 from .bot import BOTS
 from .bots import imagining
 from .observation import Observation
 from .plans import features, planning
-from .state import HAND, NUM_ACTIONS, SLOTS, FirstDealer, Options, State, check
+from .state import HAND, NUM_ACTIONS, SLOTS, FirstDealer, Options, State, check, named_suits, pack_size
+
+_CUT_DOWN = {"episode": "sudden_death", "first_dealer": "seat_0", "exchanges_per_round": 1, "max_sudden_death": 1}
 
 GAME = GameType(
     module=__name__,
@@ -42,7 +44,7 @@ GAME = GameType(
     events=events.EVENTS,
     private=("slots", "unassigned", "next_card", "discards", "category"),
     stock=events.stock,
-    deck_size=lambda options: 52,
+    deck_size=pack_size,
     reward_range=rules.reward_range,
     zero_sum=lambda options: True,
     bots=BOTS,
@@ -54,10 +56,15 @@ GAME = GameType(
             "the text by its words: high cards decide in sudden death only, so that a round of nothing against nothing "
             "scores nothing (§1.6)",
         ),
+        "tiny": Preset(
+            {**_CUT_DOWN, "suits": 1},
+            "cut down to be solved: one hand of sudden death, one exchange each, with the cards of one suit (§2)",
+        ),
+        "small": Preset({**_CUT_DOWN, "suits": 2}, "the same with two suits (§2)"),
     },
     check=check,
     # But for the order in which the cards of one rank are offered (§3), which is by suit, and matters to no split.
-    suits=Suits(no_suits, actions=((0, 52),)),
+    suits=Suits(named_suits, actions=((0, 52),)),
     leaf_value=rules.leaf_value,
     imagine=imagining.imagine,
     # Of exchanges; splits have the z_threshold of plans. *Measured*, mean return of search:96 against `strong` over the

@@ -14,7 +14,7 @@ from ..core.rules.marks import marks, one_marked
 from ..core.rules.record import field
 from .card_sets import held
 from .slots import discarded, fought, offer_cards, placed, slot_cards, slot_strength, stock_left
-from .state import ARRANGE, ASSIGN, HAND, PACK, SLOT, SLOTS, STAND, STOCK, SUDDEN_STOCK, Options, State
+from .state import ARRANGE, ASSIGN, HAND, MOST_STOCK, SLOT, SLOTS, STAND, Options, State, pack_size
 
 
 class Observation:
@@ -46,7 +46,7 @@ class Observation:
         "u1", (2, SLOTS), "cards exchanged in each round", high=lambda o: max(1, o.exchanges_per_round)
     )
     stood: npt.NDArray[np.uint8] = field("u1", (2, SLOTS), "1 where the latest turn in that round was to stand")
-    stock: int = field("u1", doc="cards left in the deck", high=SUDDEN_STOCK)
+    stock: int = field("u1", doc="cards left in the deck", high=MOST_STOCK)
     dealer: npt.NDArray[np.uint8] = field("u1", 2, "who dealt")
     points: npt.NDArray[np.uint8] = field(
         "u1", 2, "points in this match, counted in halves", high=lambda o: 2 * o.num_games * sum(o.round_points)
@@ -74,7 +74,7 @@ def observe(options: Options, state: State, seat: int, out: Observation) -> None
         for slot in range(SLOTS):
             out.exchanges[index, slot] = state.exchanges[who, slot]
             out.stood[index, slot] = state.stood[who, slot]
-    out.stock = stock_left(state)
+    out.stock = stock_left(options, state)
     out.dealer[0 if state.dealer == seat else 1] = 1
     out.game = state.game
     out.sudden_death = state.sudden_death
@@ -115,7 +115,7 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     """
     other = 1 - seat
     unseen = np.empty(52, np.int8)
-    hidden = PACK & ~seen_cards(options, state, seat)
+    hidden = ((1 << pack_size(options)) - 1) & ~seen_cards(options, state, seat)
     count = 0
     for card in range(52):
         if (hidden >> card) & 1:
@@ -132,7 +132,7 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
         offer_cards(state, other, hand)
     else:
         count = redraw_hands(options, state, other, unseen, count)
-    for index in range(stock_left(state)):
+    for index in range(stock_left(options, state)):
         count -= 1
         state.stock[int(state.drawn) + index] = unseen[count]
 
@@ -187,7 +187,7 @@ def consistent(options: Options, observation: Observation, mask: npt.NDArray[np.
     sudden = int(np.int64(observation.sudden_death)) > 0
     if (observation.phase[2] == 1) != sudden or (not sudden and int(np.int64(observation.game)) >= options.num_games):
         return False
-    if not one_place_each(observation) or not stock_agrees(observation, sudden):
+    if not one_place_each(observation) or not stock_agrees(options, observation, sudden):
         return False
     if observation.phase[0] == 1:
         return arranging_agrees(observation) and mask_assigns(observation, mask)
@@ -212,7 +212,7 @@ def one_place_each(observation: Observation) -> bool:
 
 
 @kernel
-def stock_agrees(observation: Observation, sudden: bool) -> bool:
+def stock_agrees(options: Options, observation: Observation, sudden: bool) -> bool:
     """Whether as many cards have been drawn, and discarded, as exchanged. §1.5"""
     drawn = 0
     for index in range(2):
@@ -222,7 +222,7 @@ def stock_agrees(observation: Observation, sudden: bool) -> bool:
         if index < len(observation.discards) and marks(observation.discards[index]) != thrown:
             return False
         drawn += thrown
-    return int(np.int64(observation.stock)) == (SUDDEN_STOCK if sudden else STOCK) - drawn
+    return int(np.int64(observation.stock)) == pack_size(options) - 2 * (SLOT if sudden else HAND) - drawn
 
 
 @kernel

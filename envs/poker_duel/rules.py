@@ -27,6 +27,7 @@ from .state import (
     Reward,
     State,
     TiePoints,
+    pack_size,
 )
 
 
@@ -45,7 +46,7 @@ def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
     clear_hand(state)
     leader = 1 - int(state.dealer)
     size = HAND if state.sudden_death == 0 else SLOT
-    for index in range(2 * size, 52):
+    for index in range(2 * size, pack_size(options)):
         state.stock[index - 2 * size] = deck[index]
     if state.sudden_death > 0:
         for index in range(SLOT):
@@ -90,7 +91,7 @@ def legal(options: Options, state: State, mask: npt.NDArray[np.int8]) -> None:
             mask[ASSIGN + slot] = int(state.filled[seat, slot] < SLOT)
         return
     mask[STAND] = 1
-    if stock_left(state) > 0:
+    if stock_left(options, state) > 0:
         for index in range(SLOT):
             mask[state.slots[seat, state.round_index, index]] = 1
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..core.compile.kernel import kernel
 from ..core.rules import pokerhands
-from .state import ARRANGE, HAND, SLOTS, STOCK, SUDDEN_STOCK, Options, State
+from .state import ARRANGE, HAND, SLOT, SLOTS, Options, State, pack_size
 
 
 @kernel
@@ -32,9 +32,10 @@ def discarded(state: State, seat: int) -> int:
 
 
 @kernel
-def stock_left(state: State) -> int:
+def stock_left(options: Options, state: State) -> int:
     """How many cards the face-down deck still has."""
-    return (STOCK if state.sudden_death == 0 else SUDDEN_STOCK) - int(state.drawn)
+    dealt = 2 * (HAND if state.sudden_death == 0 else SLOT)
+    return pack_size(options) - dealt - int(state.drawn)
 
 
 @kernel

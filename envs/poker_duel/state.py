@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ..core.compile.kernel import kernel
 from ..core.rules.options import OptionError, option
 from ..core.rules.record import field
 
 HAND = 15  # cards dealt to each player (§1.3)
 SLOT = 5  # cards in a poker hand, and in a sudden-death hand (§1.4)
 SLOTS = 3  # hands of a split, and rounds of a game (§1.3)
-STOCK = 52 - 2 * HAND  # face-down deck of a game (§1.3)
-SUDDEN_STOCK = 52 - 2 * SLOT  # face-down deck of a sudden-death hand (§1.4)
+SUITS, RANKS = 4, 13  # of the pack, but in cut-down games (§1.1, §2)
+MOST_STOCK = SUITS * RANKS - 2 * SLOT  # face-down deck of a sudden-death hand (§1.4)
 ARRANGE, EXCHANGE = 0, 1  # phases of a game (§1.3)
-PACK = (1 << 52) - 1  # the whole pack as a set of cards (§1.1)
+PACK = (1 << SUITS * RANKS) - 1  # the whole pack as a set of cards (§1.1)
 MOST_POINTS = 127  # of a match, so that twice as many fit an observation's byte
 
 # Actions (§3), 56 of them:
@@ -89,6 +91,9 @@ class Options(NamedTuple):
     skip_forced: Annotated[bool, option("cards with only one slot left to go to are placed without a step")] = False
     reward: Annotated[Reward, option("the match won, points of the match, or points as they are scored")] = Reward.MATCH
     episode: Annotated[Episode, option("a match, or the hands of a sudden death alone, as a drill")] = Episode.MATCH
+    suits: Annotated[int, option("suits in the pack, clubs first; fewer are for cut-down games", low=1, high=SUITS)] = (
+        SUITS
+    )
 
 
 def check(options: Options) -> None:
@@ -111,6 +116,23 @@ def check(options: Options) -> None:
             "death; it takes at least 1 there."
         )
 
+    if options.episode == Episode.MATCH and RANKS * options.suits < 2 * HAND:
+        raise OptionError(
+            f"poker_duel option suits is {options.suits}; two hands of {HAND} take at least "
+            f'{-(-2 * HAND // RANKS)}: raise suits, or set episode="sudden_death".'
+        )
+
+
+@kernel
+def pack_size(options: Options) -> int:
+    """How many cards the pack has (§1.1)."""
+    return RANKS * options.suits
+
+
+def named_suits(options: Options) -> Collection[int]:
+    """The suits that cannot change places: none, but all where the pack lacks some (§2)."""
+    return range(SUITS) if options.suits < SUITS else ()
+
 
 class State:
     """Everything at the table. Cards of finished games are gone: each game is dealt from a fresh shuffle."""
@@ -128,7 +150,7 @@ class State:
     offer: npt.NDArray[np.int8] = field(
         "i1", (2, HAND), "the cards dealt in the order they are assigned; those assigned are wiped"
     )
-    stock: npt.NDArray[np.int8] = field("i1", SUDDEN_STOCK, "the face-down deck, top first; those drawn are wiped")
+    stock: npt.NDArray[np.int8] = field("i1", MOST_STOCK, "the face-down deck, top first; those drawn are wiped")
     drawn: int = field("i1", doc="cards drawn from the deck")
     turns_left: npt.NDArray[np.int8] = field("i1", 2, "exchange turns each seat has left in this round")
     stood: npt.NDArray[np.int8] = field("i1", (2, SLOTS), "1 where a seat's latest turn in that round was to stand")

@@ -31,7 +31,7 @@ def piles(options: Options, state: State) -> dict[str, list[int]]:
         first = placed(state, seat) if state.phase == ARRANGE else HAND
         found[f"seat {seat} unassigned"] = state.offer[seat, first:].tolist()
         found[f"seat {seat} discards"] = state.discards[seat, : discarded(state, seat)].tolist()
-    found["deck"] = state.stock[state.drawn : int(state.drawn) + stock_left(state)].tolist()
+    found["deck"] = state.stock[state.drawn : int(state.drawn) + stock_left(options, state)].tolist()
     return found
 
 

@@ -14,7 +14,7 @@ from ..core.rules.symmetry import Suits
 from . import VERSION, bank, events, observation, rules, text
 from .bot import BOTS
 from .observation import Observation
-from .state import HEARTS, MOST_DECISIONS, NUM_ACTIONS, Banker, Options, State, check, pack_size
+from .state import HEARTS, MOST_DECISIONS, NUM_ACTIONS, NUM_SUITS, Banker, Options, State, check, pack_size
 
 _CUT_DOWN = {
     "num_players": 2,
@@ -86,6 +86,7 @@ GAME = GameType(
     # *Measured*, mean return of search:96 against `dp` for 1, 2 and 3 over the same 4,000 banks: -0.0021 ± 0.0008,
     # -0.0013 ± 0.0006, -0.0003 ± 0.0002. `dp` is near a best answer to itself, so most departures lose.
     z_threshold=3.0,
-    suits=Suits(lambda options: (HEARTS,)),
+    # A pack that lacks suits is not the same with others in their place.
+    suits=Suits(lambda options: (HEARTS,) if options.suits == NUM_SUITS else range(NUM_SUITS)),
     speed_floor=3_500_000,
 )

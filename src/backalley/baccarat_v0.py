@@ -17,7 +17,7 @@ __all__ = ["EnvOptions", "GivenOptions", "env", "game", "raw_env"]
 class GivenOptions(TypedDict, total=False):
     """The options of Baccarat, as they may be given; those left out are at their defaults."""
 
-    preset: Literal["letter"]
+    preset: Literal["letter", "tiny"]
     """options that go together under a name"""
     mode: Literal["table", "punto_banco", "chemin"] | SupportsIndex
     """bets and a choice on five; bets only; or the two hands against each other (default: "table")"""
@@ -61,6 +61,8 @@ class GivenOptions(TypedDict, total=False):
     """bets are seen as they are placed, not only when all are (default: False)"""
     allow_no_bet: bool | Literal[0, 1]
     """a bettor may sit a coup out (default: True)"""
+    suits: SupportsIndex
+    """suits in the pack, clubs first; fewer are for cut-down games, of one pack (default: 4)"""
 
 
 class EnvOptions(EnvSettings, GivenOptions, total=False):

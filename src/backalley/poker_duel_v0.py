@@ -17,7 +17,7 @@ __all__ = ["EnvOptions", "GivenOptions", "env", "game", "raw_env"]
 class GivenOptions(TypedDict, total=False):
     """The options of Poker Duel, as they may be given; those left out are at their defaults."""
 
-    preset: Literal["letter"]
+    preset: Literal["letter", "tiny", "small"]
     """options that go together under a name"""
     num_games: SupportsIndex
     """games in a match (default: 2)"""
@@ -51,6 +51,8 @@ class GivenOptions(TypedDict, total=False):
     """the match won, points of the match, or points as they are scored (default: "match")"""
     episode: Literal["match", "sudden_death"] | SupportsIndex
     """a match, or the hands of a sudden death alone, as a drill (default: "match")"""
+    suits: SupportsIndex
+    """suits in the pack, clubs first; fewer are for cut-down games (default: 4)"""
 
 
 class EnvOptions(EnvSettings, GivenOptions, total=False):

@@ -230,3 +230,50 @@ def test_declarations_agree_with_a_second_reading(reuse: str, quartet: str) -> N
             else:
                 env.step(action)
     assert len(seen) >= 11, "too few kinds of declarations came up"
+
+
+# --- §4.1
+
+
+def test_a_deal_in_words() -> None:
+    """The opponent is told of a declaration which cards it laid down, and of a card played that it lay there; own cards
+    have their copies, of others the type is told."""
+    leader = ["QSa", "KSa", "JDa", "TSa", "9Ca", "9Cb", "8Ca", "8Cb"]
+    dealer = ["7Da", "8Da", "9Da", "TDa", "7Db", "8Db", "9Db", "TDb"]
+    deck = [*leader[:3], *dealer[:3], *leader[3:5], *dealer[3:5], *leader[5:], *dealer[5:]]
+    env = AECEnv(GAME.bind(first_dealer=0), events=True)
+    env.reset(options={"decks": [[*deck, "7Ha", "QSb", "ACb", "ADa", "AHa"]]})
+    for action in ("play 9Ca", "play 7Da", "declare marriage S", "play QSa", "play 8Da", "declare bezique"):
+        env.step(env.game.action_number(action))
+    told = [backalley.events_str(env.game, env.events(agent)).splitlines() for agent in env.possible_agents]
+    assert told[0] == [
+        "you: deals",
+        "you: dealt 7Da 7Db 8Da 8Db 9Da 9Db TDa TDb",
+        "you: turns up 7Ha",
+        "table: stock shows QSa",
+        "seat +1: play 9Ca",
+        "you: play 7Da",
+        "seat +1: declare marriage S",
+        "seat +1: lays down QSa KSa",
+        "you: draws ACb",
+        "table: stock shows ADa",
+        "seat +1: play QSa",
+        "seat +1: plays from the table QSa",
+        "you: play 8Da",
+        "seat +1: declare bezique",
+        "seat +1: lays down JDa QSa",
+        "you: draws AHa",
+        "table: stock shows 7Ca",
+    ]
+    assert told[1][6:10] == ["you: declare marriage S", "you: draws QSb", "table: stock shows ADa", "you: play QSa"]
+
+
+def test_the_stock_is_told_from_its_top() -> None:
+    env = AECEnv(GAME)
+    env.reset(seed=3)
+    state, out = env.engine.batch.state[0], np.zeros(64, np.int64)
+    for action in (0, 1):
+        env.step(int(np.flatnonzero(env.engine.batch.mask[0])[action]))
+    left = GAME.type.stock(GAME.options, state, out)
+    assert left == int(state.stock_left)
+    assert out[:left].tolist() == state.stock[len(state.stock) - left :].tolist()

@@ -430,3 +430,24 @@ def test_options_that_cannot_be_are_refused_in_a_sentence(given: dict[str, Any],
 
 def test_options_take_the_pages_words() -> None:
     assert GAME.bind({"first_dealer": "random", "hand_size": "largest"}) == GAME.bind({})
+
+
+# --- §2.1, and the cut-down games of §1.5
+
+
+def test_a_trick_in_words() -> None:
+    """Each seat is told its own cards alone; the card turned up is for all."""
+    env = AECEnv(GAME.bind(preset="small"), events=True)
+    env.reset(options={"decks": [["AC", "5C", "KC", "TC", "7C"]]})
+    for action in ("bid 1", "board", "play KC", "play TC"):
+        env.step(env.game.action_number(action))
+    dealer, other = (backalley.events_str(env.game, env.events(agent)).splitlines() for agent in env.possible_agents)
+    assert dealer[:3] == ["you: deals", "you: dealt 5C TC", "you: turns up 7C"]
+    assert dealer[3:] == ["seat +1: bid 1", "you: board", "seat +1: play KC", "you: play TC"]
+    assert other[:3] == ["seat +1: deals", "you: dealt KC AC", "seat +1: turns up 7C"]
+
+
+def test_a_small_pack_has_cards_for_all() -> None:
+    with pytest.raises(OptionError, match="num_players is 14; the pack has 13 cards"):
+        GAME.bind(suits=1, num_players=14)
+    assert (GAME.bind(suits=2).deck_size, largest_hand(GAME.bind(suits=2).options)) == (26, 6)

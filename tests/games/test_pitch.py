@@ -14,8 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import backalley
 from backalley.agents.base.agent import view_of
 from backalley.agents.registry import agent
+from backalley.benchmarks.exact.information_sets import count_information_sets
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
@@ -162,7 +164,7 @@ def test_the_leaf_value_is_what_comes_of_the_scores() -> None:
     [
         ({"num_players": 5}, 'partners are 4: set teams="solo"'),
         ({"teams": "solo", "num_players": 3, "first_dealer": 3}, "0..2"),
-        ({"teams": "solo", "num_players": 8}, "3..7"),
+        ({"teams": "solo", "num_players": 8}, "2..7"),
         ({"joker": "high"}, "below_jack"),
         ({"target": 0}, "1..16383"),
         ({"target": 16384}, "1..16383"),
@@ -278,3 +280,47 @@ def test_at_the_target_the_highest_bid_is_made_where_the_auction_wins(name: str)
             else:
                 assert made == BID + 2
     assert BID + 2 not in short
+
+
+# --- §4.1, and the cut-down games of §2
+
+
+def test_a_hand_in_words() -> None:
+    """Each seat is told its own cards alone; the rest is said and done before all eyes."""
+    env = AECEnv(GAME.bind(preset="small"), events=True)
+    env.reset(options={"decks": [["AC", "5D", "KC", "TD"]]})
+    for action in ("bid 2", "pass", "play KC", "play TD"):
+        env.step(env.game.action_number(action))
+    dealer, other = (backalley.events_str(env.game, env.events(agent)).splitlines() for agent in env.possible_agents)
+    assert dealer == [
+        "you: deals",
+        "you: dealt 5D TD",
+        "seat +1: bid 2",
+        "you: pass",
+        "seat +1: play KC",
+        "you: play TD",
+    ]
+    assert other[:3] == ["seat +1: deals", "you: dealt KC AC", "you: bid 2"]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"num_players": 2}, "partners are 4"),
+        ({"suits": 3, "joker": "low_trump"}, 'set joker="none"'),
+        ({"suits": 1}, "4 players with 6 cards each need more than that"),
+    ],
+)
+def test_a_small_pack_has_no_joker_and_cards_for_all(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(OptionError, match=says):
+        GAME.bind(given)
+
+
+@pytest.mark.uncompiled
+def test_a_card_each_of_two_suits_is_known_by_7540_information_sets() -> None:
+    """The first player passes or makes one of 3 bids; the dealer, who is not asked after a smudge, may pass, bid more,
+    or take the bid; the pitcher leads the one card, and the other follows, having seen it."""
+    bids = {"pass": 3, "2": 4, "3": 3, "4": 0}  # what the dealer may say to each
+    auctions = sum(max(1, replies) for replies in bids.values())
+    decide = 26 * 1 + 26 * sum(replies > 0 for replies in bids.values())
+    assert decide + auctions * (26 + 26 * 25) == count_information_sets(GAME.bind(preset="tiny")).information_sets

@@ -117,7 +117,7 @@ def test_decisions_of_a_game_in_which_nobody_stands(exchanges: int, decisions: i
     dice = np.random.default_rng(2)
     rewards = play_until(env, lambda: False, lambda legal: int(dice.choice(legal[legal != STAND])))
     assert len(rewards) == decisions
-    assert stock_left(table(env)) == 22 - 6 * exchanges
+    assert stock_left(env.game.options, table(env)) == 22 - 6 * exchanges
 
 
 def test_a_games_points_are_six_less_those_of_tied_rounds() -> None:
@@ -175,9 +175,9 @@ def test_unseen_cards_are_equally_likely_in_every_hidden_place() -> None:
         "slot 3": determinizations["slots"][:, 1, 2],
         "discards": determinizations["discards"][:, 1, :2],
     }
-    places["deck"] = determinizations["stock"][:, state.drawn : state.drawn + stock_left(state)]
+    places["deck"] = determinizations["stock"][:, state.drawn : state.drawn + stock_left(env.game.options, state)]
     unseen = sorted(np.concatenate([cards[0] for cards in places.values()]).tolist())
-    assert len(unseen) == 5 + 5 + 2 + stock_left(state)
+    assert len(unseen) == 5 + 5 + 2 + stock_left(env.game.options, state)
     for name, cards in places.items():
         share = cards.shape[1] / len(unseen)
         found = np.bincount(cards.ravel(), minlength=52)[unseen]
@@ -338,7 +338,7 @@ def test_a_drill_of_sudden_death_alone_is_one_hand_or_as_many_as_tie() -> None:
         env.reset(seed=seed)
         assert table(env).sudden_death == 1
         assert table(env).phase == EXCHANGE
-        assert stock_left(table(env)) == 42
+        assert stock_left(env.game.options, table(env)) == 42
         for seat in range(2):
             assert observed(env, seat).phase.tolist() == [0, 0, 1]
         dealer = int(table(env).dealer)

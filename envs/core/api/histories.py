@@ -199,7 +199,7 @@ def state_fields(game: Game, *, public: bool = False, with_deck: bool = False) -
 
     First comes what everybody sees, by the names of the observation's fields, as seat 0 sees it (so place k of a field
     over seats is seat k); then, unless `public`, what each seat knows besides, `seat 0: hand` and so on; last, with
-    `with_deck`, `stock`: 1 + the cards yet to be drawn in this deal, the next first, 0 after the last.
+    `with_deck`, `deck`: 1 + the cards yet to be drawn in this deal, the next first, 0 after the last.
     """
     found: dict[str, Place] = {}
     places = game.observation_fields
@@ -209,7 +209,7 @@ def state_fields(game: Game, *, public: bool = False, with_deck: bool = False) -
     if with_deck:
         size = game.deck_size if game.type.stock is not None else 0
         meaning = "1 + the cards yet to be drawn in this deal, the next first; 0 after the last"
-        parts.append(("stock", Place(0, size, (size,), "i2", 0, size, meaning, None)))
+        parts.append(("deck", Place(0, size, (size,), "i2", 0, size, meaning, None)))
     start = 0
     for name, place in parts:
         stop = start + place.stop - place.start

@@ -7,7 +7,6 @@ in the folder of `--json`, from which `backalley dev docs` makes tables and char
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from backalley.console.command import INTERRUPTED, CommandError, pairs, whole_nu
 from backalley.console.progress import progress_bar
 from backalley.envs.core.game.game import Game
 
+from .measuring import end, file_of, measure, run_program
 from .program import Program
 from .shared import (
     check_place,
@@ -29,7 +29,6 @@ from .shared import (
     json_option,
     option_option,
     threads_option,
-    write,
 )
 
 _GAMES = click.argument("games", nargs=-1)
@@ -51,25 +50,6 @@ def _all(names: tuple[str, ...]) -> list[Game]:
     return [backalley.game(name) for name in names or backalley.game_names()]
 
 
-def _file(folder: Path | None, kind: str, game: Game) -> Path | None:
-    """The file of a game's results; raises before any work if it could not be written."""
-    path = None if folder is None else folder / f"{kind}_{game.name}.json"
-    check_place(path)
-    return path
-
-
-def _measure(name: str, game: Game, words: Sequence[str], folder: Path | None, run: Any, **settings: Any) -> None:
-    """Measure one game by `run(progress=, keep=, command=)`, show the result, write it, and say how to run it again;
-    `words` and `settings` are those of the command."""
-    path = _file(folder, name, game)
-    line = command_line("dev", name, game.spec, *words, **settings, json=folder.as_posix() if folder else None)
-    with progress_bar(game.name) as progress:
-        found = run(progress=progress, keep=path, command=line)
-    click.echo(f"\n{found.table()}\n")
-    write(path, found.to_json())
-    click.echo(f"Again: {line}", err=True)
-
-
 @dev.command()
 @_GAMES
 @click.option(
@@ -89,7 +69,7 @@ def ladder(
     words = [word for label, spec in others.items() for word in ("--with", f"{label}={spec}")]
     for game in _all(games):
         work = partial(run, game, others, num_threads=threads, cluster=cluster)
-        _measure("ladder", game, words, folder, work)
+        measure("ladder", game, words, folder, work)
 
 
 @dev.command()
@@ -105,7 +85,7 @@ def cross(game: str, others: dict[str, str], threads: int, cluster: str | None, 
     (found,) = _all((game,))
     words = [f"{label}={spec}" for label, spec in others.items()]
     work = partial(run, found, others, num_threads=threads, cluster=cluster)
-    _measure("cross", found, words, folder, work)
+    measure("cross", found, words, folder, work)
 
 
 @dev.command()
@@ -128,7 +108,7 @@ def searches(
 
     settings = {"determinizations": ",".join(map(str, determinizations)), "deals": deals}
     for game in _all(games):
-        _measure(
+        measure(
             "searches", game, [], folder, partial(run, game, determinizations, deals, num_threads=threads), **settings
         )
 
@@ -154,9 +134,7 @@ def soak(games: tuple[str, ...], decisions: int, seed: int, sets: int | None, pa
     line = command_line("dev", "soak", *games, decisions=decisions, seed=seed, sets=sets, json=place)
     with progress_bar("games") as progress:
         found = run(_all(games), decisions, seed, sets, progress=progress, command=line)
-    click.echo(found.table())
-    write(path, found.to_json())
-    click.echo(f"Again: {line}", err=True)
+    end(found, path, line)
 
 
 @dev.command()
@@ -189,9 +167,7 @@ def speed(games: tuple[str, ...], against: str, pairs: int, seconds: float, firs
     line = command_line("dev", "speed", *games, against=against, **settings, json=place)
     with progress_bar("games") as progress:
         found = run(chosen, against, **settings, progress=progress, keep=path, command=line)
-    click.echo(f"\n{found.table()}\n")
-    write(path, found.to_json())
-    click.echo(f"Again: {line}", err=True)
+    end(found, path, line)
 
 
 @dev.command()
@@ -208,9 +184,7 @@ def events(games: tuple[str, ...], pairs: int, path: Path | None) -> None:
     line = command_line("dev", "events", *games, pairs=pairs, json=place)
     with progress_bar("games") as progress:
         found = events_cost(chosen, pairs=pairs, progress=progress, command=line)
-    click.echo(f"\n{found.table()}\n")
-    write(path, found.to_json())
-    click.echo(f"Again: {line}", err=True)
+    end(found, path, line)
 
 
 @dev.command()
@@ -239,9 +213,7 @@ def peers(names: tuple[str, ...], folder: Path | None, seconds: float, path: Pat
     line = command_line("dev", "peers", *names, seconds=f"{seconds:g}", json=place)
     with progress_bar("libraries") as progress:
         found = run(names, folder or default_folder(), seconds=seconds, progress=progress, command=line)
-    click.echo(f"\n{found.table()}\n")
-    write(path, found.to_json())
-    click.echo(f"Again: {line}", err=True)
+    end(found, path, line)
 
 
 @dev.command()
@@ -263,7 +235,7 @@ def compare(game: str, seeds: int, processor_seconds: float, methods: str, runs:
     from backalley.training.train import Stopped
 
     found = backalley.game(game)
-    path = _file(folder, "methods", found)
+    path = file_of(folder, "methods", found)
     chosen = [name.strip() for name in methods.split(",")] if methods else []
     try:
         with progress_bar(found.name) as progress:
@@ -296,7 +268,7 @@ def throughput(game: str, phases: str, threads: tuple[int, ...], seconds: float,
     def measured(keep: Path | None, **settings: Any) -> Any:  # nothing is kept: rates of two halves are no rate
         return run(found, phases.split(","), threads, seconds, **settings)
 
-    _measure("throughput", found, [], folder, measured, **settings)
+    measure("throughput", found, [], folder, measured, **settings)
 
 
 @dev.command("cluster-check")
@@ -309,9 +281,7 @@ def cluster_check(path: Path | None) -> None:
     line = command_line("dev", "cluster-check", json=path.as_posix() if path else None)
     with progress_bar("checks") as progress:
         found = run(progress=progress, command=line)
-    click.echo(found.table())
-    write(path, found.to_json())
-    click.echo(f"Again: {line}", err=True)
+    end(found, path, line)
     if not found.kept:
         raise click.exceptions.Exit(1)
 
@@ -332,7 +302,7 @@ def ppo(game: str, samples: int, threads: int, folder: Path | None) -> None:
     def measured(keep: Path | None, **settings: Any) -> Any:  # nothing is kept: half a run is no curve
         return run(found, samples, sorted({1, threads}), **settings)
 
-    _measure("ppo", found, [], folder, measured, samples=samples, threads=threads)
+    measure("ppo", found, [], folder, measured, samples=samples, threads=threads)
 
 
 @dev.command()
@@ -344,14 +314,19 @@ def library(name: str, seconds: float, deals: int, folder: Path | None) -> None:
     """Train with the program of docs/guides/libraries.md for NAME, which has to be installed, and evaluate it."""
     from backalley.training.compare.libraries import library_ppo
 
-    path = None if folder is None else folder / f"library_{name}.json"
-    check_place(path)
-    json = folder.as_posix() if folder else None
-    line = command_line("dev", "library", name, seconds=f"{seconds:g}", deals=deals, json=json)
-    found = library_ppo(name, seconds, deals=deals, command=line)
-    click.echo(f"\n{found.table()}\n")
-    write(path, found.to_json())
-    click.echo(f"Again: {line}", err=True)
+    run = partial(library_ppo, name, seconds, deals=deals)
+    run_program(["library", name], folder, run, seconds=f"{seconds:g}", deals=deals)
+
+
+@dev.command()
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=120.0, show_default=True)
+@click.option("--deals", type=click.IntRange(2), default=2048, show_default=True)
+@_FOLDER
+def beliefs(seconds: float, deals: int, folder: Path | None) -> None:
+    """Train the transformer of docs/guides/beliefs.md for so many seconds of processor time, and measure it."""
+    from backalley.training.compare.beliefs import guide_beliefs
+
+    run_program(["beliefs"], folder, partial(guide_beliefs, seconds, deals=deals), seconds=f"{seconds:g}", deals=deals)
 
 
 @dev.command()
@@ -365,9 +340,7 @@ def openspiel(iterations: int, path: Path | None) -> None:
     line = command_line("dev", "openspiel", iterations=iterations, json=path.as_posix() if path else None)
     with progress_bar("checks") as progress:
         found = run(iterations, progress=progress, command=line)
-    click.echo(f"\n{found.table()}\n")
-    write(path, found.to_json())
-    click.echo(f"Again: {line}", err=True)
+    end(found, path, line)
 
 
 @dev.command()
