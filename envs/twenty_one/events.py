@@ -13,7 +13,10 @@ from ..core.compile.kernel import kernel
 from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, tell, telling
 from .state import (
     BANKER,
+    BET_MIN,
+    BET_POT,
     DECLARE,
+    ENDED_BY_KING,
     MOST_CARDS,
     MOST_DECISIONS,
     NEW_BANKER,
@@ -38,8 +41,8 @@ KINDS = (
         "card",
     ),
     Kind("stands", "A punter has 21, and their turn is over (§1.5).", "nothing"),
-    Kind("wins", "A punter's stake wins against the banker who stands (§1.7).", "nothing"),
-    Kind("loses", "A punter's stake goes to the pot (§1.7).", "nothing"),
+    Kind("wins", "A punter's stake wins (§1.5, §1.7).", "nothing"),
+    Kind("loses", "A punter's stake goes to the pot (§1.5, §1.7).", "nothing"),
 )
 
 
@@ -82,9 +85,10 @@ def tell_step(options: Options, before: State, state: State, action: int, log: L
             if state.drawn != before.drawn:
                 tell(log, seat, DRAWS, seat, int(state.cards[seat, int(state.count[seat]) - 1]))
             return
-    if before.phase == BANKER and action == STAND:
+    if state.bank == before.bank or state.result != ENDED_BY_KING:
         for who in range(options.num_players):
-            if before.own[who] > 0:
+            staked = before.own[who] > 0 or (who == seat and BET_MIN <= action <= BET_POT)
+            if staked and state.own[who] == 0:
                 tell(log, EVERYBODY, WINS if state.purse[who] > before.purse[who] else LOSES, who, 0)
     fresh, lying = open_cards(state) & ~open_cards(before), 0
     for who in range(options.num_players):

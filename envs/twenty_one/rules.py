@@ -58,7 +58,7 @@ from .state import (
     Reshuffle,
     State,
 )
-from .stock import clear_round, discard_hand, give, lay_pack, restock, stack_eight
+from .stock import clear_round, discard_hand, gather, give, lay_pack, restock, stack_eight
 from .trades import may_trade
 from .valuation import best_of, counted, is_royal, must_stop_at_21, royal_counts
 
@@ -114,6 +114,7 @@ def new_round(options: Options, state: State) -> None:
     """§1.4: the same banker, the same pot."""
     state.round_number = int(state.round_number) + 1
     if options.reshuffle == Reshuffle.EVERY_ROUND:
+        gather(options, state)
         state.phase = SHUFFLE
         state.seat = CHANCE
         return
