@@ -44,8 +44,9 @@ class SeatTables:
     ) -> None:
         check_on_illegal(on_illegal)
         check_observation(observation)
-        self.agents = _seated(opponent, game)
-        events = read_events(self.agents, game)
+        agents = _seated(opponent, game)
+        events = read_events(agents, game)
+        # First of all attributes: pickling then finds first whether another thread plays.
         self.tables = BatchEnv(game, num_envs, num_threads=num_threads, autoreset=False, events=events)
         self.tables.engine.other_ways = OTHER_WAYS if on_illegal == "raise" else ""
         self.game, self.on_illegal, self.observation = game, on_illegal, observation
@@ -56,7 +57,7 @@ class SeatTables:
             raise InvalidValue(
                 f"seat is {seat!r}; {game.name} has seats 0..{seats - 1}, or 'random' for a new one each episode."
             )
-        self._fixed = number
+        self._fixed, self.agents = number, agents
         self.seat = np.zeros(num_envs, np.int64)
         self.refused: dict[int, str] = {}
         """The messages for the illegal actions of the latest step, by table."""
