@@ -19,7 +19,7 @@ from backalley.console import errors
 from backalley.console.command import Command, whole_numbers
 from tests.test_layout import ROOT, files
 
-GAMELESS = {"beliefs", "docs", "types", "cluster-check", "library"}
+GAMELESS = {"beliefs", "docs", "types", "cluster-check", "library", "openspiel"}
 BEFORE, AFTER = {"publish": ("runs/none", "standard", "--game")}, {"tune": ("chances",)}
 """Words that stand before and after the game's name."""
 WRITING = [name for name, one in dev.commands.items() if any("--json" in option.opts for option in one.params)]

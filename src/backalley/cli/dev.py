@@ -306,12 +306,13 @@ def ppo(game: str, samples: int, threads: int, folder: Path | None) -> None:
 
 
 @dev.command()
-@click.argument("name", type=click.Choice(["torchrl", "tianshou", "rllib"]))
+@click.argument("name")
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), default=100.0, show_default=True)
 @click.option("--deals", type=click.IntRange(2), default=5_000, show_default=True)
 @_FOLDER
 def library(name: str, seconds: float, deals: int, folder: Path | None) -> None:
-    """Train with the program of docs/guides/libraries.md for NAME, which has to be installed, and evaluate it."""
+    """Train with the program of docs/guides/libraries.md for NAME (torchrl, tianshou or rllib), which has to be
+    installed, and evaluate it."""
     from backalley.training.compare.libraries import library_ppo
 
     run = partial(library_ppo, name, seconds, deals=deals)
@@ -334,9 +335,9 @@ def beliefs(seconds: float, deals: int, folder: Path | None) -> None:
 @json_option
 def openspiel(iterations: int, path: Path | None) -> None:
     """Compare Kuhn and Leduc poker with OpenSpiel's, and run its algorithms on our games. Needs PyTorch, dm-tree."""
+    check_place(path)
     from backalley.openspiel.checks import openspiel_check as run
 
-    check_place(path)
     line = command_line("dev", "openspiel", iterations=iterations, json=path.as_posix() if path else None)
     with progress_bar("checks") as progress:
         found = run(iterations, progress=progress, command=line)

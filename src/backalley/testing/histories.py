@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from backalley.benchmarks.speed.soak import BrokenPromise
 from backalley.envs.core.api.histories import information_states, state_tensors
 from backalley.envs.core.compile.interfaces import CHANCE
 from backalley.envs.core.engine.event_log import visible
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.rules.events import ACTION, HIDDEN_ACTION, NOTHING, Events, Log
+from backalley.envs.core.rules.events import ACTION, HIDDEN_ACTION, NOTHING, OWN, Events, Log
 
 from .play import EPISODES, Table, random_action, walks
 from .report import NOT_TRIED
@@ -46,7 +47,7 @@ class _Looks:
     def __init__(self, game: Game, declared: Events) -> None:
         self.game, self.declared = game, declared
         self.most = declared.most(game.options)
-        self.kinds = 3 + len(declared.kinds)
+        self.kinds = OWN + len(declared.kinds)
         words = [game.action_told(action) for action in range(game.num_actions)]
         self.told = np.array([words.index(word) for word in words])
 
@@ -137,7 +138,10 @@ class _Looks:
         written = log.entries[: int(log.filled[0])].tolist()
         for _, kind, who, _ in written:
             if kind in (NOTHING, ACTION, HIDDEN_ACTION) or kind >= self.kinds or not -1 <= who < self.game.num_seats:
-                raise ValueError(f"{self.game.name} tells an event of kind {kind} by seat {who}, which it has not.")
+                raise BrokenPromise(
+                    f"{self.game!r} tells of an event of kind {kind} by seat {who}. A game's own kinds are {OWN} to "
+                    f"{self.kinds - 1}, and seats are 0..{self.game.num_seats - 1}, or -1 for nobody."
+                )
         return [entry[1:] for entry in written if visible(entry[0], viewer)]
 
     def _seen(self, table: Table, viewer: int, state: npt.NDArray[Any]) -> bytes:
