@@ -101,4 +101,10 @@ def length(options: Options) -> int:
     return games * game + hands * (1 + SLOT + turns + SLOT)
 
 
-EVENTS = Events(KINDS, deal=tell_deal, step=tell_step, most=most, length=length)
+def secret(options: Options, action: int) -> bool:
+    """§1.3: the other player sees nothing of a split. How many cards were placed one by one would tell something of it
+    where forced ones are placed without a step."""
+    return options.skip_forced and action >= ASSIGN
+
+
+EVENTS = Events(KINDS, deal=tell_deal, step=tell_step, secret=secret, most=most, length=length)

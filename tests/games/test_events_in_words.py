@@ -117,3 +117,19 @@ def test_each_seat_is_told(
     for action in actions:
         env.step(numbers[action])
     assert [backalley.events_str(game, env.events(agent)) for agent in env.possible_agents] == told
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("skip_forced", [False, True])
+def test_a_split_tells_the_other_player_nothing_of_how_it_was_made(skip_forced: bool) -> None:
+    """Not even by the number of cards that were placed one by one, which differs where forced ones take no step."""
+    game, told = backalley.game("poker_duel", skip_forced=skip_forced), set()
+    for prefer in (min, max):
+        env = game.make(events=True)
+        env.reset(seed=3)
+        first, mask = env.agent_selection, env.engine.batch.mask[0]
+        while env.agent_selection == first:
+            env.step(int(prefer(mask.nonzero()[0])))
+        told.add(backalley.events_str(game, env.events()))
+    assert len(told) == 1
+    assert (not skip_forced) == ("assigns a card" in told.pop())

@@ -36,7 +36,8 @@ class History(NamedTuple):
     dealt: npt.NDArray[np.int32]
     """[B] how many it had before its latest deal."""
     told: npt.NDArray[np.int16]
-    """[A] 0 for an action that others see whole, else 1 + the first action with the words that others are told."""
+    """[A] 0 for an action that others see whole, -1 for one that they learn nothing of, else 1 + the first action with
+    the words that they are told."""
     before: npt.NDArray[Any]
     """[1] where a step keeps the state before it; [0] where the game does not ask for it."""
 
@@ -47,6 +48,7 @@ def new_history(game: Game, size: int) -> History:
     words = [game.action_told(action) for action in range(game.num_actions)]
     whole = [game.action_str(action) == word for action, word in enumerate(words)]
     told = np.array([0 if seen else 1 + words.index(word) for seen, word in zip(whole, words, strict=True)], np.int16)
+    told[[events_of(game.type).secret(game.options, action) for action in range(game.num_actions)]] = -1
     made = History(entries, np.zeros(size, np.int32), np.zeros(size, np.int32), told, before)
     return with_room(game, made)
 
@@ -139,6 +141,7 @@ def apply_logged(options: Any, batch: Batch, history: History, row: int, action:
         tell(log, EVERYBODY, ACTION, seat, action)
     else:
         tell(log, seat, ACTION, seat, action)
+    if told > 0:
         tell(log, all_but(seat), HIDDEN_ACTION, seat, told - 1)
     if history.before.shape[0] > 0:
         TELL_STEP(options, history.before[0], batch.state[row], action, log)

@@ -64,6 +64,8 @@ class Events(NamedTuple):
     """A kernel `step(options, before, state, action, log)`, called after each action and before the deals that follow:
     what becomes known besides the action itself. `before` is the state before the action (`before.seat` acted). None:
     nothing does."""
+    secret: Callable[[Any, int], bool] = lambda options, action: False
+    """`secret(options, action)`: whether other seats learn nothing of an action, not even that it was taken."""
     most: Callable[[Any], int] = lambda options: 64
     """`most(options)`: the most events that one action and the deals up to the next decision write, the action
     included."""
