@@ -327,11 +327,12 @@ def meddle(engine: Any, batch_kernel: str, calls: dict[str, Callable[[], Any]]) 
     return refused
 
 
-def test_one_thread_at_a_time_plays_a_batch() -> None:
-    batch, twin = (BatchEnv(GAMES[0], 4, seed=0) for _ in range(2))
+@pytest.mark.parametrize("events", [False, True])
+def test_one_thread_at_a_time_plays_a_batch(events: bool) -> None:
+    batch, twin = (BatchEnv(GAMES[0], 4, seed=0, events=events) for _ in range(2))
     legal = batch.reset().action_mask.argmax(1)
     twin.reset()
-    held = batch.states([0])
+    held, saved = batch.states([0]), batch.save([0])
     calls: dict[str, Callable[[], Any]] = {
         "step": lambda: batch.step(legal),
         "restart": lambda: batch.restart([0]),
@@ -346,10 +347,20 @@ def test_one_thread_at_a_time_plays_a_batch() -> None:
         "set_states": lambda: batch.set_states(held, [0]),
         "determinize": lambda: batch.determinize([1], [0]),
         "copy_rows": lambda: batch.copy_rows([0], [1]),
+        "save": lambda: batch.save([0]),
+        "load": lambda: batch.load([0], saved),
+        "events": batch.events,
+        "information_state_tensor": batch.information_state_tensor,
+        "information_state_string": batch.information_state_string,
+        "state_tensor": batch.state_tensor,
         "close": batch.close,
     }
-    public = {name for name, value in vars(BatchEnv).items() if callable(value) and not name.startswith("_")}
+    own = [vars(one) for one in BatchEnv.__mro__ if one.__module__.startswith("backalley.")]
+    public = {name for one in own for name, value in one.items() if callable(value) and not name.startswith("_")}
     assert set(calls) == public - {"actions"}  # which looks at no table
+    with_events = {"events", "information_state_tensor", "information_state_string"}
+    for name in {"play_random", "play_bot", "set_states"} if events else with_events:
+        del calls[name]
     calls |= {"pickle": lambda: pickle.dumps(batch), "deepcopy": lambda: copy.deepcopy(batch)}
     refused = meddle(batch.engine, "step_rows", calls)
     step, other = batch.step(legal), twin.step(legal)

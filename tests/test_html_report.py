@@ -181,7 +181,7 @@ def _without(*names: str) -> Any:
     [
         (_cut, "it is not JSON"),
         (_without("agents"), "not what a file of the kind 'evaluation' holds, KeyError('agents')"),
-        (_without("kind"), "is of the kind None; a report shows: against, agent_values, c"),
+        (_without("kind"), "is of the kind None; a report shows: against, agent_values, "),
         (lambda path: path.write_text('{"kind": "evaluation", "game": 5}'), "is damaged: its game is 5"),
         (Path.unlink, "There is no"),
     ],
