@@ -21,7 +21,7 @@ from backalley.envs.core.compile.kernel import bind, kernel
 from backalley.envs.core.compile.templates import specialise, template, unbound
 from backalley.envs.core.engine.batch_kernels import Batch
 from backalley.envs.core.engine.engine import Engine, kernel_names, logged_kernels
-from backalley.envs.core.engine.event_log import History, visible
+from backalley.envs.core.engine.event_log import History, as_told, visible
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.rules import rng
@@ -256,14 +256,18 @@ def next_order(cards: npt.NDArray[np.int64], drawn: int, size: int) -> bool:
 
 
 @kernel
-def learn(entries: npt.NDArray[np.int16], count: int, knows: npt.NDArray[np.uint64]) -> None:
+def learn(
+    told: npt.NDArray[np.int16], entries: npt.NDArray[np.int16], count: int, knows: npt.NDArray[np.uint64]
+) -> None:
     """Add the events just written to what each seat knows."""
     for seat in range(knows.shape[0]):
         key = np.uint64(knows[seat])
         for number in range(count):
             if visible(int(entries[number, 0]), seat):
-                for column in range(1, 4):
-                    key = np.uint64(rng.fork(key, int(entries[number, column]) & 0xFFFF))
+                who = int(entries[number, 2])
+                kind, what = as_told(told, int(entries[number, 1]), who, int(entries[number, 3]), seat)
+                for part in (kind, who, what):
+                    key = np.uint64(rng.fork(key, part & 0xFFFF))
         knows[seat] = key
 
 
@@ -288,7 +292,7 @@ def enter(options: Any, batch: Batch, history: History, space: Space, depth: int
     """Arrive at a position: copy to its seats what they knew before, and add what they have just been told."""
     for seat in range(space.knows.shape[1]):
         space.knows[depth, seat] = space.knows[depth - 1, seat]
-    learn(history.entries[depth], int(history.filled[depth]), space.knows[depth])
+    learn(history.told, history.entries[depth], int(history.filled[depth]), space.knows[depth])
     batch.state[depth].reward[:] = 0
     space.following[depth] = 0
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..core.compile.interfaces import CHANCE
 from ..core.compile.kernel import kernel
 from ..core.rules.events import EVERYBODY, OWN, Events, Kind, Log, tell, telling
+from ..core.rules.tricks import lowest_card
 from .slots import placed, slot_cards, stock_left
 from .state import ASSIGN, HAND, SLOT, SLOTS, STAND, Episode, Options, State
 
@@ -67,11 +68,9 @@ def tell_showdown(state: State, slot: int, log: Log) -> None:
 @telling
 def tell_hand(log: Log, addressee: int, kind: int, who: int, hand: int) -> None:
     """Tell a set of cards in ascending order."""
-    card = 0
-    while hand >> card:
-        if (hand >> card) & 1:
-            tell(log, addressee, kind, who, card)
-        card += 1
+    while hand:
+        tell(log, addressee, kind, who, lowest_card(hand))
+        hand &= hand - 1
 
 
 @kernel

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..core.compile.interfaces import OVER
 from ..core.compile.kernel import kernel
 from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, tell, telling
+from ..core.rules.tricks import lowest_card
 from .state import (
     BANKER,
     BET_MIN,
@@ -129,8 +130,10 @@ def discarded(state: State) -> int:
 def open_cards(state: State) -> int:
     """The set of cards that observations show to everybody: the open ones of the banker's hand and of the discards."""
     lying, found = held(state, int(state.banker)) | discarded(state), 0
-    for card in range(NUM_CARDS):
-        found |= ((lying >> card) & int(int(state.known[card]) == OPEN)) << card
+    while lying:
+        card = lowest_card(lying)
+        found |= int(int(state.known[card]) == OPEN) << card
+        lying &= lying - 1
     return found
 
 
@@ -155,11 +158,9 @@ def tell_new(state: State, seat: int, cards: int, log: Log) -> None:
 @telling
 def tell_cards(log: Log, who: int, cards: int) -> None:
     """Show everybody a set of cards of a seat, in the order of their numbers."""
-    card = 0
-    while cards >> card:
-        if (cards >> card) & 1:
-            tell(log, EVERYBODY, SHOWS, who, card)
-        card += 1
+    while cards:
+        tell(log, EVERYBODY, SHOWS, who, lowest_card(cards))
+        cards &= cards - 1
 
 
 @kernel

@@ -17,10 +17,9 @@ from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 from ..compile.interfaces import CHANCE, OVER
 from ..engine import validation
 from ..engine.engine import Engine, streams_of
-from ..engine.event_log import visible
+from ..engine.event_log import as_told, visible
 from ..game.game import Game
 from ..rules import rng
-from ..rules.events import HIDDEN_ACTION
 from .histories import Told, information_tensors, information_words, read_events
 from .shared_table import Table, table_of
 from .states import States, frozen
@@ -375,8 +374,10 @@ class GameState:
             self._table.engine.determinize(records, np.array([which]), number)
             made._stream = int(rng.fork(number[0], _FUTURE))
         made._raw, made._knower = records.tobytes(), which
-        made._entries = _known(self._entries, which)
-        made._dealt = len(_known(self._entries[: 8 * self._dealt], which)) // 8
+        history = self._table.engine.history
+        if history is not None:
+            made._entries = _known(history.told, self._entries, which)
+            made._dealt = len(_known(history.told, self._entries[: 8 * self._dealt], which)) // 8
         made._returns = made._rewards = (0.0,) * self.game.num_seats
         return made
 
@@ -422,12 +423,12 @@ class GameState:
         return number
 
 
-def _known(entries: bytes, seat: int) -> bytes:
-    """Those of the entries of a history that a seat knows: what it was told, and what others were told of its own
-    actions."""
-    every = np.frombuffer(entries, np.int16).reshape(-1, 4)
-    known = [visible(int(to), seat) or (kind == HIDDEN_ACTION and who == seat) for to, kind, who, _ in every.tolist()]
-    return every[np.array(known, np.bool_)].tobytes()
+def _known(told: npt.NDArray[np.int16], entries: bytes, seat: int) -> bytes:
+    """The entries of a history that a seat knows, as it was told of them."""
+    every = np.frombuffer(entries, np.int16).reshape(-1, 4).copy()
+    for entry in every:
+        entry[1], entry[3] = as_told(told, int(entry[1]), int(entry[2]), int(entry[3]), seat)
+    return every[[visible(int(to), seat) for to in every[:, 0]]].tobytes()
 
 
 def new_state(game: Game, seed: int | None, explicit_chance: bool, events: bool) -> GameState:

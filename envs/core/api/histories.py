@@ -140,7 +140,7 @@ def read_events(
             f"out has shape {out.shape}{'' if out.flags.writeable else ', read-only'}; {len(rows)} seats with up to "
             f"{longest} events take {(len(rows), longest, COLUMNS)}, or more in the middle."
         )
-    _READ(history.entries, history.filled, rows, seats, first, engine.num_seats, out)
+    _READ(history.told, history.entries, history.filled, rows, seats, first, engine.num_seats, out)
     return Told(out, length)
 
 

@@ -137,12 +137,7 @@ def apply_logged(options: Any, batch: Batch, history: History, row: int, action:
         history.before[0] = batch.state[row]
     apply(options, batch, row, action)
     told = int(history.told[action])
-    if told == 0:
-        tell(log, EVERYBODY, ACTION, seat, action)
-    else:
-        tell(log, seat, ACTION, seat, action)
-    if told > 0:
-        tell(log, all_but(seat), HIDDEN_ACTION, seat, told - 1)
+    tell(log, EVERYBODY if told >= 0 else seat, ACTION, seat, action)  # `as_told` says what others learn of it
     if history.before.shape[0] > 0:
         TELL_STEP(options, history.before[0], batch.state[row], action, log)
 
@@ -209,6 +204,15 @@ def visible(addressee: int, seat: int) -> bool:
 
 
 @kernel
+def as_told(told: npt.NDArray[np.int16], kind: int, who: int, what: int, seat: int) -> tuple[int, int]:
+    """Return kind and number of an event that a seat is told of, as the seat may know them: of another seat's action
+    perhaps only the words."""
+    if kind == ACTION and who != seat and told[what] > 0:
+        return HIDDEN_ACTION, int(told[what]) - 1
+    return kind, what
+
+
+@kernel
 def count_visible(
     entries: npt.NDArray[np.int16],
     filled: npt.NDArray[np.int32],
@@ -227,6 +231,7 @@ def count_visible(
 
 @kernel
 def read_visible(
+    told: npt.NDArray[np.int16],
     entries: npt.NDArray[np.int16],
     filled: npt.NDArray[np.int32],
     rows: IntArray,
@@ -243,9 +248,10 @@ def read_visible(
             entry = entries[rows[k], number]
             if visible(int(entry[0]), seat):
                 who = int(entry[2])
-                out[k, at, 0] = entry[1]
+                kind, what = as_told(told, int(entry[1]), who, int(entry[3]), seat)
+                out[k, at, 0] = kind
                 out[k, at, 1] = who if who < 0 else (who - seat) % num_seats
-                out[k, at, 2] = entry[3]
+                out[k, at, 2] = what
                 at += 1
         for column in range(COLUMNS):
             out[k, at:, column] = 0
