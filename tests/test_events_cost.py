@@ -29,7 +29,8 @@ def test_the_command_compares_tables_with_events_and_without(tmp_path: Path, mon
     path = tmp_path / "events.json"
     done = run("dev", "events", "backalley.examples.kuhn", "--pairs", "3", "--json", str(path))
     assert done.exit_code == 0, done.output
-    assert turns == [False, True, True, False, False, True, True, False], "one first turn of each, then pairs"
+    assert turns[: -2 * 3] == [False] * measured.WARM_UP + [True] * measured.WARM_UP
+    assert turns[-2 * 3 :] == [True, False, False, True, True, False]
     (found,) = json.loads(path.read_text())["games"]
     assert found["ratio"]["mean"] == pytest.approx(0.8)
     assert 1 < found["events"] < 4

@@ -19,8 +19,9 @@ from .against import ratio_interval
 from .random_play import RandomPlay, episode_length
 from .speed import FLOOR_TABLES
 
-PAIRS, STEPS = 11, 50
-"""Pairs of turns, and the steps of all tables in each turn."""
+PAIRS, STEPS, WARM_UP = 11, 50, 4
+"""Pairs of turns, the steps of all tables in each turn, and turns before the first pair, in which machine code is found
+and histories grow to their usual length."""
 
 
 def _lines(files: Files) -> Iterator[Line]:
@@ -81,7 +82,8 @@ def _of_game(game: Game, pairs: int) -> dict[str, Any]:
     ratios = []
     for play in (plain, kept):
         play.stagger(length)
-        _turn(play)  # finds machine code
+        for _ in range(WARM_UP):
+            _turn(play)
     for number in range(pairs):
         spent = {}
         for play in (plain, kept) if number % 2 else (kept, plain):
