@@ -20,8 +20,8 @@ from .random_play import RandomPlay, episode_length
 from .speed import FLOOR_TABLES
 
 PAIRS, STEPS, WARM_UP = 11, 50, 4
-"""Pairs of turns, the steps of all tables in each turn, and turns before the first pair, in which machine code is found
-and histories grow to their usual length."""
+"""Pairs of turns, the steps of all tables in each turn, and turns before the first pair (and as many as two episodes
+take), in which machine code is found and histories grow to their usual length."""
 
 
 def _lines(files: Files) -> Iterator[Line]:
@@ -82,7 +82,7 @@ def _of_game(game: Game, pairs: int) -> dict[str, Any]:
     ratios = []
     for play in (plain, kept):
         play.stagger(length)
-        for _ in range(WARM_UP):
+        for _ in range(WARM_UP + 2 * length // STEPS):
             _turn(play)
     for number in range(pairs):
         spent = {}
