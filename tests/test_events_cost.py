@@ -33,7 +33,6 @@ def test_the_command_compares_tables_with_events_and_without(tmp_path: Path, mon
     assert turns[-2 * 3 :] == [True, False, False, True, True, False]
     (found,) = json.loads(path.read_text())["games"]
     assert found["ratio"]["mean"] == pytest.approx(0.8)
-    assert 1 < found["events"] < 4
     assert "0.80" in done.output
     assert f"Again: backalley dev events backalley.examples.kuhn --pairs 3 --json {path}" in done.output
 

@@ -33,7 +33,6 @@ def _lines(files: Files) -> Iterator[Line]:
             "options": changed(game["options"]),
             "speed with events, times that without": f"{ratio['mean']:.2f}",
             "interval": f"{ratio['low']:.2f} to {ratio['high']:.2f}",
-            "events a decision": f"{game['events']:.1f}",
         }
 
 
@@ -89,13 +88,10 @@ def _of_game(game: Game, pairs: int) -> dict[str, Any]:
         for play in (plain, kept) if number % 2 else (kept, plain):
             spent[play] = _turn(play)
         ratios.append(spent[plain] / spent[kept])
-    told = kept.tables.events()
-    made = kept.tables.engine.batch.decisions
     return {
         "game": game.id,
         "options": game.changed_options,
         "ratio": ratio_interval(ratios),
-        "events": float(told.length.sum() / max(1, made.sum())),
         "pairs": ratios,
     }
 
