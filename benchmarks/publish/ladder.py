@@ -1,5 +1,5 @@
-"""The leaderboard ("ladder") of a game: random play, every bot, the pretrained policy, and searches, each against the
-game's best bot on the same decks. `backalley dev ladder` measures it.
+"""The ladder of a game: random play, every bot, the pretrained policy, and searches, each against the game's best bot
+on the same decks, with the processor time of a search's decision. `backalley dev ladder` measures it.
 
 Only `publication.toml` and the agents decide what is played. A file of the same agents and sources is left as it is,
 and a stopped measurement continues.
@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.registry import agent as agent_of
@@ -36,31 +38,34 @@ from ..figures.formatting import (
     strength,
     title,
 )
-from ..figures.leaderboard import MET, makers, met, notes
+from ..figures.leaderboard import ATTACK, MET, attack_gain, ladders_of, makers, met, notes, shown_attack
 from ..figures.result_kinds import Files, Kept
-from ..figures.stats import Estimate
+from ..figures.stats import Estimate, Floats
+from ..matches.null import null_label, null_pairing, null_row
 from ..matches.pairings import Pairing, Told, play_pairings
 from ..matches.sample import Sample
 from ..matches.seeding import Space
+from ..speed.processor_time import Timed, cost
 from . import publication
 from .publication import Publication
 
 
 def _ladder(files: Files) -> Iterator[Line]:
     """One game under each of its published options."""
-    for found in files:
+    for found in ladders_of(files):
         for table in found["tables"]:
-            yield from _rungs(table)
+            yield from _rungs(found, table, files)
 
 
 def _ladders(files: Files) -> Iterator[Line]:
     """All games under their default options."""
-    for found in files:
-        for line in _rungs(found["tables"][0]):
+    for found in ladders_of(files):
+        for line in _rungs(found, found["tables"][0], files):
             yield {"game": title(found), **line}
 
 
-def _rungs(table: Found) -> Iterator[Line]:
+def _rungs(found: Found, table: Found, files: Files) -> Iterator[Line]:
+    """One table, the null row at the end; attacks on its agents are those among the files."""
     alone = table["sides"] == 1
     for row in table["rows"]:
         best = row["label"] == table["against"]
@@ -73,6 +78,15 @@ def _rungs(table: Found) -> Iterator[Line]:
             "chance": "" if alone or best else f"{100 / table['sides']:.3g} %",
             "less the baseline": f"{mean(lead)} ({interval(lead)})" if lead else "",
             "deals": f"{row['deals']:,}" if "deals" in row else "",
+            "ms a decision": f"{row['milliseconds']:.3g}" if "milliseconds" in row else "",
+            ATTACK: shown_attack(attack_gain(files, {**found, "options": table["options"]}, row)),
+        }
+    if null := table.get("null"):
+        yield null_label(null) | {
+            "options": changed(table["options"]),
+            **strength(null),
+            "less the baseline": f"{mean(null['lead'])} ({interval(null['lead'])})" if "lead" in null else "",
+            "deals": f"{null['deals']:,}",
         }
 
 
@@ -129,12 +143,12 @@ class Ladder(
     @classmethod
     def footnotes(cls, files: Files) -> list[str]:
         """Return notes on the agents for readers."""
-        return notes(files)
+        return notes(ladders_of(files))
 
     @classmethod
     def commands(cls, files: Files) -> list[str]:
         """Return the commands that trained the policies."""
-        return makers(files)
+        return makers(ladders_of(files))
 
     @classmethod
     def charts(cls, files: Files) -> Iterator[Dots]:
@@ -182,7 +196,8 @@ def rungs(plan: Publication, others: Mapping[str, str], num_threads: int) -> tup
             found.append(rung(label, spec, plan.deals))
         except ValueError as error:
             unfit[label] = error
-    return found + [rung(spec, spec, plan.search_deals) for spec in plan.searches], unfit
+    searches = [rung(spec, spec, plan.search_deals) for spec in plan.searches]
+    return found + [replace(one, agent=Timed(one.agent)) for one in searches], unfit
 
 
 def ladder(
@@ -219,7 +234,12 @@ def ladder(
     try:
         if (finished := _finished(keep, task, stamp["sources"])) is not None:
             return Ladder({**finished, "command": command})
-        pairings = [_pairing(plan, one, there) for plan, there in zip(plans, stands, strict=True) for one in there]
+        pairings = [
+            pairing
+            for plan, there in zip(plans, stands, strict=True)
+            for pairing in (*(_pairing(plan, one, there) for one in there), null_pairing(plan.game, plan.deals))
+        ]
+        spent = _spent([one.agent for there in stands for one in there])
         played = play_pairings(
             [pairing for pairing in pairings if pairing.deals],
             seed,
@@ -227,6 +247,7 @@ def ladder(
             num_threads=num_threads,
             told=progress,
             space=Space.PUBLICATION,
+            beside={"spent": spent},
             cluster=cluster,
         )
     finally:
@@ -234,8 +255,10 @@ def ladder(
             for one in there:
                 one.agent.close()
     samples = iter(played)
-    by_rung = iter([next(samples) if pairing.deals else None for pairing in pairings])
-    tables = [_table(plan, there, [next(by_rung) for _ in there]) for plan, there in zip(plans, stands, strict=True)]
+    by_row = iter([next(samples) if pairing.deals else None for pairing in pairings])
+    tables = [
+        _table(plan, there, [next(by_row) for _ in (*there, "null")]) for plan, there in zip(plans, stands, strict=True)
+    ]
     decisions = sum(sample.decisions for sample in played)
     found = {
         "kind": Ladder.kind,
@@ -259,18 +282,30 @@ def _pairing(plan: Publication, one: Rung, there: list[Rung]) -> Pairing:
     return Pairing(plan.game, [one.agent, measure], 0 if one.against_itself else one.deals, one.label)
 
 
-def _table(plan: Publication, there: list[Rung], samples: list[Sample | None]) -> dict[str, Any]:
+def _spent(agents: Sequence[Agent]) -> Floats:
+    """Return what timed agents will have spent, a row for each, which they write to."""
+    timed = [agent for agent in agents if isinstance(agent, Timed)]
+    spent = np.zeros((len(timed), 3))
+    for agent, mine in zip(timed, spent, strict=True):
+        agent.spent = mine
+    return spent
+
+
+def _table(plan: Publication, there: list[Rung], played: list[Sample | None]) -> dict[str, Any]:
+    *samples, null = played
     measure = next(sample for one, sample in zip(there, samples, strict=True) if one.against_itself)
     rows = []
     for one, sample in zip(there, samples, strict=True):
         row = about(one.label, one.agent)
         if sample is not None:
-            row |= sample.strength(plan.game)
+            row |= sample.strength(plan.game) | (cost(one.agent.spent) if isinstance(one.agent, Timed) else {})
             if measure is not None and not one.against_itself:
                 row["lead"] = sample.lead(measure, plan.game)
         rows.append(row)
     game = plan.game
-    return {"options": game.changed_options, "against": plan.against, "sides": game.num_sides, "rows": rows}
+    assert null is not None
+    about_all = {"options": game.changed_options, "against": plan.against, "sides": game.num_sides}
+    return {**about_all, "rows": rows, "null": null_row(null, game)}
 
 
 def about(label: str, player: Agent) -> dict[str, Any]:
