@@ -79,12 +79,12 @@ def test_where_several_play(plan: Any, game: Game) -> None:
     (table,) = found["tables"]
     assert (table["against"], table["sides"]) == ("bot:random", 2)
     rows = {row["label"]: row for row in table["rows"]}
-    assert rows["bot:random"] == {"label": "bot:random"}, "nobody plays against itself"
+    assert rows["bot:random"].keys() == {"label", "milliseconds"}, "nobody plays against itself"
     assert [rows[name]["deals"] for name in ("random", "policy:standard", "mc:2")] == [60, 60, 20]
     assert rows["policy:standard"]["note"] == "It is bot:random with a learned residual."
     assert rows["another"]["made"].startswith("backalley train")
     assert rows["policy:standard"]["met"] == ["random"]
-    assert [row["label"] for row in table["rows"] if "milliseconds" in row] == ["mc:2"]
+    assert all("milliseconds" in row for row in table["rows"])
     null = table["null"]
     assert (null["agent"], null["deals"], "lead" in null) == ("random", 60, False)
     assert null["mean_return"]["low"] <= 0 <= null["mean_return"]["high"]
