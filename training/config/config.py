@@ -105,6 +105,10 @@ class Rollouts(NamedTuple):
         float,
         option("actions are drawn with probability proportional to exp(gain / temperature); 0 plays the best", low=0),
     ]
+    smoothing: Annotated[
+        float,
+        option("with run.objective=games: shares of wins are the softmax of returns over this; 0 counts wins", low=0),
+    ]
 
 
 class Network(NamedTuple):

@@ -206,7 +206,8 @@ class Rollouts(Phase):
 
     def _maker(self, weights: Arrays) -> Maker:
         net = net_of(weights, self._bound, greedy=not self.settings.temperature)
-        return Maker(self.game, self.reference, self.config.run.objective, self.field, net, self.advised, self.margin)
+        objective, smoothing = self.config.run.objective, self.settings.smoothing
+        return Maker(self.game, self.reference, objective, self.field, net, self.advised, self.margin, smoothing)
 
     def _finish_next(self) -> None:
         self.crew.finish()
