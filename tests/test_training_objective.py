@@ -146,13 +146,16 @@ def sample_of(returns: npt.NDArray[np.float64]) -> Sample:
 def test_a_gate_of_games_judges_by_games() -> None:
     pair = [BotAgent(GAMBLE), RandomAgent()]
     seldom = sample_of(np.where(np.arange(400) % 4 == 0, 10.0, -1.0))
-    points, games = (gate.verdict(pair, seldom, GAMBLE, objective) for objective in Objective)
+    points, games = (gate.verdict(pair, seldom, GAMBLE, objective, 400) for objective in Objective)
+    assert points is not None
+    assert games is not None
     assert (points.mean, points.lead, points.passed, points.objective) == (1.75, 3.5, True, "points")
     assert (games.lead, games.passed, games.objective) == (-0.5, False, "games")
     assert games.sentence().startswith(
         "Gate over 400 deals: win share 25.00 % for the new policy, 75.00 % for random; "
     )
-    often = gate.verdict(pair, sample_of(np.where(np.arange(400) % 4 == 0, -10.0, 1.0)), GAMBLE, Objective.GAMES)
+    often = gate.verdict(pair, sample_of(np.where(np.arange(400) % 4 == 0, -10.0, 1.0)), GAMBLE, Objective.GAMES, 400)
+    assert often is not None
     assert (often.lead, often.passed) == (0.5, True)
 
 

@@ -183,7 +183,7 @@ class RunSettings(NamedTuple):
     seconds: Annotated[float, option("budget where neither --seconds nor --decisions is given", low=0)]
     checkpoint_seconds: Annotated[float, option("seconds between checkpoints", low=0)]
     log_every: Annotated[int, option("rollouts between lines of the log, in phases whose steps are short", low=1)]
-    gate_deals: Annotated[int, option("deals of the gate that decides whether a phase's policy is kept", low=2)]
+    gate_deals: Annotated[int, option("the most deals of the gate that decides which policy is kept", low=2)]
     curve_every: Annotated[float, option("seconds of training between points of the learning curve; 0 for none", low=0)]
     curve_deals: Annotated[int, option("deals against the best bot for each of these points", low=2)]
     evaluation_deals: Annotated[int, option("deals against each bot at the end", low=2)]

@@ -25,7 +25,7 @@ from ..shared.checkpoint import CheckpointError
 from ..shared.phase import Phase
 from .budget import TrainingError
 from .curve import Curve
-from .gate import Gate, gate_json, gate_keys, meet, verdict
+from .gate import Gate, gate_json, gate_keys, play_gate
 from .logs import WandbLog, record, run_logger, wandb_of
 from .run import POLICY_FOLDER, Run
 
@@ -224,8 +224,8 @@ class TrainingLoop:
         if old is not None:
             pair = [PolicyAgent(stands, run.game), old]
             keys = gate_keys(run.seed, phase.number, self.decisions)
-            sample = meet(run.game, pair, run.config.run.gate_deals, keys, progress)
-            gate = verdict(pair, sample, run.game, run.config.run.objective)
+            settings = run.config.run
+            gate = play_gate(run.game, pair, settings.gate_deals, keys, settings.objective, progress)
             about = {"game": run.game.id, "options": run.game.option_values, "command": run.command(self.each)}
             results.write(phase.folder / GATE_FILE, gate_json(gate, **about, **run.stamp))
             for board in self.boards:
