@@ -93,6 +93,6 @@ def _card(game: Game, card: Any) -> int:
             raise InvalidValue(f"The pack of {game.name} has no card {card!r} under these options.")
         return game.pack.index(number)
     found = whole(card)
-    if found is None or not 0 <= number < game.deck_size:
+    if found is None or not 0 <= found < game.deck_size:
         raise InvalidValue(f"There is no card {card!r} in {game.name}; the pack has 0..{game.deck_size - 1}, or names.")
     return found
