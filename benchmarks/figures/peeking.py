@@ -53,7 +53,7 @@ def coverage(law: Law, runs: int, deals: int, seed: int) -> dict[str, Any]:
     after every eighth: of the confidence sequence, and of Student's t from the tenth deal on; and Student's at the last
     deal alone."""
     peeks = np.array([*range(1, min(FEW, deals) + 1), *range(FEW + 8, deals + 1, 8)])
-    held, student, student_end, widths = 0, 0, 0, []
+    held, student, student_end, widths = 0, 0, 0, list[float]()
     for values in _drawn(law.values, runs, deals, seed):
         low, high = law.bounds
         shares, mean = (values - low) / (high - low), float((law.values.mean() - low) / (high - low))
@@ -123,7 +123,7 @@ def log_wealth(shares: Floats, mean: float, peeks: npt.NDArray[np.int64]) -> Flo
     for _ in range(4):
         power = power * (shares - mean)
         sums.append(power.cumsum(1)[:, peeks[peeks > FEW] - 1])
-    return np.concatenate([mixed(early[:, :, peeks[peeks <= FEW] - 1]), mixed(growth(sums, np.float64(mean)))], 1)
+    return np.concatenate([mixed(early[:, :, peeks[peeks <= FEW] - 1]), mixed(growth(sums, mean))], 1)
 
 
 def _drawn(values: Floats, runs: int, deals: int, seed: int) -> Iterator[Floats]:
