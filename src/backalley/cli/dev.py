@@ -90,7 +90,7 @@ def enter(
 
     found = game_of(game, given)
     if not re.fullmatch(r"\w+", label):
-        raise click.UsageError(f"{label!r} is no label; a label has letters, digits and _.")
+        raise CommandError(f"{label!r} is no label; a label has letters, digits and _.")
     path = None if folder is None else folder / f"entry_{found.name}_{label}.json"
     check_place(path)
     place = folder.as_posix() if folder else None
