@@ -216,6 +216,22 @@ def events(games: tuple[str, ...], pairs: int, path: Path | None) -> None:
 
 
 @dev.command()
+@_GAMES
+@click.option("--runs", type=click.IntRange(50), default=2000, show_default=True, help="Simulated runs of each kind.")
+@json_option
+def sequential(games: tuple[str, ...], runs: int, path: Path | None) -> None:
+    """Simulate sequential evaluation and gates on deals of GAMES, by default some, and on invented ones: coverage under
+    constant looking, error rates, and the deals that they take."""
+    from backalley.benchmarks.matches.sequential_checks import GAMES, sequential_checks
+
+    check_place(path)
+    line = command_line("dev", "sequential", *games, runs=runs, json=path.as_posix() if path else None)
+    with progress_bar("laws") as progress:
+        found = sequential_checks(_all(games or GAMES), runs=runs, progress=progress, command=line)
+    end(found, path, line)
+
+
+@dev.command()
 @click.argument("names", nargs=-1, metavar="[LIBRARY]...")
 @click.option(
     "--folder",
