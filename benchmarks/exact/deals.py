@@ -7,7 +7,6 @@ the same state and tells every seat the same, after each of `_TRIED` shuffles. T
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,13 +72,6 @@ def deals_of(game: Game, depths: int) -> Deals:
         pack=np.arange(game.deck_size),
         replaced=game.with_replacement,
     )
-
-
-def least_deals(game: Game) -> float:
-    """Return a lower bound of the number of deals that are enumerated: no order is noticed, and no kind has a card to
-    spare."""
-    kinds = len(deals_of(game, 1).of_kind)
-    return math.comb(kinds, min(game.cards_drawn, kinds))
 
 
 deal_row = key_of_row = unbound
