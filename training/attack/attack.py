@@ -65,7 +65,7 @@ def attack(
     share the budget evenly: `processor_seconds` of all cores together (600 by default), `seconds` by the clock, or
     `decisions` on the tables that they learn on; what comes first ends them. Learning counts, and the play of a search
     does; measuring the others does not. Each offers four responses along its budget (a search, of three sizes); on
-    `deals` / 4 deals (at most 1,024) the one with the highest lower end of its interval is chosen, then likewise the
+    half as many deals (2,048 at most) the one with the highest lower end of its interval is chosen, then likewise the
     best attacker. The published gains are of up to `deals` other deals, each in every seating. A search is measured on
     as many as its half of the budget allows.
 
@@ -123,7 +123,10 @@ def attack(
 def _budget(seconds: float | None, processor_seconds: float | None, decisions: int | None) -> Budget:
     if (seconds, processor_seconds, decisions) == (None, None, None):
         processor_seconds = SECONDS
-    return Budget(seconds, decisions, processor_seconds)
+    budget = Budget(seconds, decisions, processor_seconds)
+    if isinstance(budget.decisions, tuple):
+        raise AttackError(f"decisions is {decisions!r}; an attack takes one number, and shares it out evenly.")
+    return budget
 
 
 def _victim(game: Game, agent: Any) -> Agent:

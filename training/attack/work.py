@@ -27,7 +27,7 @@ from .learning import Spent, reached
 
 POINTS = 4
 """Responses that a learning attacker offers along its budget."""
-_MOST_TO_SELECT = 1024
+_MOST_TO_SELECT = 2048
 _TASK_FILE, _POINTS_FILE, _GAIN_FILE = "attack.json", "points.json", "gain.json"
 
 
@@ -37,7 +37,7 @@ class AttackError(InvalidValue):
 
 def selection_deals(deals: int) -> int:
     """Return the deals on which responses are chosen where that many tell the published gain."""
-    return max(2, min(_MOST_TO_SELECT, deals // 4))
+    return max(2, min(_MOST_TO_SELECT, deals // 2))
 
 
 class Setting(NamedTuple):
