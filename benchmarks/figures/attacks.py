@@ -145,8 +145,8 @@ class Attacked(
         """What the numbers are."""
         return [
             "An attacker plays every deal on each side in turn, the agent all others; its gain is over what the agent "
-            "gets there itself. The best attacker, which comes first, and each attacker's response were chosen on other "
-            "deals. Somebody else may find a better response."
+            "gets there itself. The best attacker, which comes first, and each attacker's response were chosen on "
+            "other deals. Somebody else may find a better response."
         ]
 
     @classmethod

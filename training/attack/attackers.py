@@ -2,9 +2,10 @@
 
 | name | what it does |
 |---|---|
+| `rollouts` | the phase `attack`: rollouts in which the agent plays its sides, from its own weights where it has some |
 | `plans` | the game's planner learns the values of its classes with the agent in all other seats |
 | `search` | a search whose rollouts the agent itself plays, where it has a kernel; it learns nothing |
-| `ppo` | PPO with the agent on all other sides, from the agent's own network if it is a plain one, else from nothing |
+| `ppo` | PPO with the agent on all other sides, from its own network where it is a plain one |
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from typing import Any, NamedTuple, Protocol
 
 from backalley.agents.base.agent import Agent, name_of
 from backalley.agents.policies.learned import PolicyAgent
-from backalley.agents.policies.planner import plans_of
 from backalley.agents.policies.policy_kinds import NetworkPlayer
 from backalley.agents.search.racing import RacingAgent
 from backalley.envs.core.game.game import Game
 
 from ..config import config as config_rules
+from ..config.config import ConfigError
 from ..run.budget import Budget
+from ..run.loop import kind
 from .learning import Learning, Spent
 
 SIZES = (8, 24, 96)
@@ -82,22 +84,30 @@ class Learner:
     """An attacker that learns, by a phase of training."""
 
     name: str
+    phase: str
+    """The kind of phase."""
     settings: Mapping[str, Any]
     """Its settings by dotted names, over those of the game."""
-    check: Callable[[Game, Agent], str]
-    """As `refuses`."""
+    compiled: bool
+    """Whether it plays in machine code, and so only against an agent that has a kernel."""
     begins: Callable[[Agent], tuple[Path, Mapping[str, Any]] | None] = lambda victim: None
     """Returns the folder of the policy that it begins from, with the settings that this takes, or None."""
 
     def refuses(self, game: Game, victim: Agent) -> str:
         """See `Attacker`."""
-        return self.check(game, victim)
+        if self.compiled and victim.kernel is None:
+            return f"{self.name} plays in machine code, and {name_of(victim)} has no kernel."
+        try:
+            kind(self.phase).check(game, config_rules.load(game, None, self.settings))
+        except ConfigError as error:
+            return str(error)
+        return ""
 
     def responses(self, task: Task, done: int) -> Iterator[Response]:
         """See `Attacker`."""
         before, more = self.begins(task.victim) or (None, {})
         settings = config_rules.load(task.game, None, {**self.settings, **more, **task.overrides})
-        with Learning(self.name, task.game, task.victim, settings, task.seed, task.folder, before) as learning:
+        with Learning(self.phase, task.game, task.victim, settings, task.seed, task.folder, before) as learning:
             for number in range(done, task.points):
                 learning.until(task.budget, (number + 1) / task.points, task.checked)
                 place = self._place(task, number)
@@ -135,16 +145,6 @@ class Search:
         return RacingAgent(task.game, SIZES[number], player=player)
 
 
-def _with_plans(game: Game, victim: Agent) -> str:
-    try:
-        plans_of(game)
-    except ValueError as error:
-        return str(error)
-    return (
-        "" if victim.kernel is not None else f"plans are learned in machine code, and {name_of(victim)} has no kernel."
-    )
-
-
 def _own_network(victim: Agent) -> tuple[Path, Mapping[str, Any]] | None:
     """The agent's own policy where it is a plain network, with its size."""
     if not isinstance(victim, PolicyAgent) or not isinstance(victim.player, NetworkPlayer):
@@ -155,9 +155,10 @@ def _own_network(victim: Agent) -> tuple[Path, Mapping[str, Any]] | None:
 ATTACKERS: dict[str, Attacker] = {
     one.name: one
     for one in (
-        Learner("plans", {}, _with_plans),
+        Learner("rollouts", "attack", {}, compiled=True),
+        Learner("plans", "plans", {}, compiled=True),
         Search(),
-        Learner("ppo", {"run.greedy": True}, lambda game, victim: "", _own_network),
+        Learner("ppo", "ppo", {"run.greedy": True, "ppo.epochs": 4}, compiled=False, begins=_own_network),
     )
 }
 """All attackers by their names, in the order in which they attack."""

@@ -89,21 +89,8 @@ class PlanLearner(Phase):
         Raises ConfigError where the game has no plans, or where shares exceed 1.
         """
         super().__init__(game, config, **loop)
-        if config.run.objective == Objective.GAMES:
-            raise ConfigError(
-                "run.objective is games, but the phase plans learns the points of a plan's parts; leave run.objective "
-                "at points."
-            )
-        try:
-            self.plans = plans_of(game)
-        except ValueError as error:
-            raise ConfigError(f"The phase plans learns nothing here: {error}") from None
-        settings = config.plans
-        if settings.best_bot + settings.past > 1:
-            raise ConfigError(
-                f"plans.best_bot is {settings.best_bot:g} and plans.past {settings.past:g}; they are shares of the "
-                "episodes and must not sum to more than 1."
-            )
+        self.check(game, config)
+        self.plans, settings = plans_of(game), config.plans
         self.field = self._field(settings)
         self.first: Values = np.asarray(self.plans.values(game.options), np.float32)
         self.sums = Sums(np.zeros(len(self.first)), np.zeros(len(self.first)))
@@ -115,6 +102,25 @@ class PlanLearner(Phase):
         threads = range(self.crew.num_threads)
         self._seats = [_Seat(Engine(game, 1), notes_for(game, self.plans.parts)) for _ in threads]
         self._entries: dict[str, Bound[None]] = {}
+
+    @classmethod
+    def check(cls, game: Game, config: Config) -> None:
+        """The game must have plans, whose points are learned, and the shares of the opponents must fit."""
+        if config.run.objective == Objective.GAMES:
+            raise ConfigError(
+                "run.objective is games, but the phase plans learns the points of a plan's parts; leave run.objective "
+                "at points."
+            )
+        try:
+            plans_of(game)
+        except ValueError as error:
+            raise ConfigError(f"The phase plans learns nothing here: {error}") from None
+        settings = config.plans
+        if settings.best_bot + settings.past > 1:
+            raise ConfigError(
+                f"plans.best_bot is {settings.best_bot:g} and plans.past {settings.past:g}; they are shares of the "
+                "episodes and must not sum to more than 1."
+            )
 
     def _field(self, settings: PlansSettings) -> list[Opponent]:
         """The opponents of these settings, or the one agent to learn against."""
