@@ -27,7 +27,7 @@ from backalley.envs.core.game.game import Game
 from backalley.examples import kuhn, leduc
 from backalley.training.attack import attackers
 from backalley.training.attack.attack import attack
-from backalley.training.attack.gains import PUBLISHED, SELECTION, attack_keys, gains_of
+from backalley.training.attack.gains import PUBLISHED, SELECTION, gains_of, keys_of
 from backalley.training.attack.work import AttackError, selection_deals
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
@@ -125,13 +125,13 @@ def test_equality_is_what_the_agent_gets_itself() -> None:
     ).bind()
     first = as_agent(First())
     assert backalley.evaluate(game, [first, first], deals=32).agents[0].mean_return.mean == pytest.approx(1)
-    gained = gains_of(game, first, first, attack_keys(3, SELECTION), 32)
+    gained = gains_of(game, first, first, keys_of(3, SELECTION), 32)
     assert gained.shape == (32,)
     assert gained == pytest.approx(0)
 
 
 def test_play_ends_once_it_has_cost_enough() -> None:
-    keys, bot = attack_keys(0, SELECTION), RandomAgent()
+    keys, bot = keys_of(0, SELECTION), RandomAgent()
     played: list[int] = []
 
     def on_batch(deals: int) -> bool:
@@ -147,7 +147,7 @@ def test_responses_are_chosen_on_other_deals_than_tell_the_gain() -> None:
         deal_keys(*root, 0, packs, own)
         return {*packs.tolist(), *own.reshape(-1).tolist()}
 
-    uses = [streams(attack_keys(seed, branch)) for seed, branch in itertools.product((0, 7), (SELECTION, PUBLISHED))]
+    uses = [streams(keys_of(seed, branch)) for seed, branch in itertools.product((0, 7), (SELECTION, PUBLISHED))]
     uses += [streams(roots(space, 0)) for space in Space]
     for one, other in itertools.combinations(uses, 2):
         assert not one & other

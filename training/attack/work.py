@@ -22,7 +22,7 @@ from backalley.envs.core.game.game import Game
 from ..run.budget import Budget
 from ..train import Progress, Stopped
 from .attackers import ATTACKERS, SIZES, Attacker, Response, Task
-from .gains import PUBLISHED, SELECTION, attack_keys, estimate, gains_of
+from .gains import PUBLISHED, SELECTION, estimate, gains_of, keys_of
 from .learning import Spent, reached
 
 POINTS = 4
@@ -165,7 +165,7 @@ class Work:
             return bool(share) and reached(spent(), setting.each, share)
 
         try:
-            gained = gains_of(setting.game, agent, setting.victim, attack_keys(setting.seed, branch), most, on_batch)
+            gained = gains_of(setting.game, agent, setting.victim, keys_of(setting.seed, branch), most, on_batch)
         finally:
             agent.close()
         return len(gained), estimate(gained, setting.game), spent()
