@@ -55,7 +55,7 @@ LEARNERS = {
     one.name: one
     for one in (
         Learner("ppo", "ppo", {"league.share": 0}),
-        Learner("ppo, entropy 0.1", "ppo", {"league.share": 0, "ppo.entropy": 0.1}),
+        Learner("ppo-entropy", "ppo", {"league.share": 0, "ppo.entropy": 0.1}),
         Learner("rollouts", "rollouts", _SELF),
         Learner("mmd", "mmd", {}),
         Learner("vrpo", "vrpo", {}),
