@@ -15,10 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.network_agent import one_thread
-from backalley.benchmarks.exact.exploit import exploitability
+from backalley.benchmarks.exact.exploit import agent_probabilities
+from backalley.benchmarks.exact.solver import Solver, solver_of
 from backalley.benchmarks.figures import results
 from backalley.benchmarks.figures.learners import Learners
 from backalley.console.errors import InvalidValue
@@ -91,7 +93,7 @@ def learners(
         raise InvalidValue(f"num_seeds is {num_seeds!r}; it must be a whole number of at least 1.")
     Budget(processor_seconds=processor_seconds)
     chosen = [one for one in LEARNERS.values() if one.name in names or not names]
-    uniform = exploitability(found, [RandomAgent()]).agents[0].mean_loss
+    solver = solver_of(found)
     about = {
         "kind": Learners.kind,
         "command": command,
@@ -99,7 +101,8 @@ def learners(
         "options": found.changed_options,
         "processor_seconds": float(processor_seconds),
         "marks": list(MARKS),
-        "uniform": uniform,
+        "information_sets": len(solver.seat),
+        "uniform": _loss(solver, RandomAgent()),
         **results.stamp(__file__, found),
     }
     rows = _known(keep, about)
@@ -111,7 +114,7 @@ def learners(
         def said(done: float, words: str = f"{one.name} with seed {seed}", before: int = number) -> None:
             progress(before * processor_seconds + done, len(cells) * processor_seconds, words)
 
-        made = _row(found, one, seed, processor_seconds, said)
+        made = _row(solver, one, seed, processor_seconds, said)
         rows.append(made | {name: about[name] for name in ("commit", "sources")})
         if keep is not None:
             results.write(keep, {**about, "rows": _ordered(rows)})
@@ -148,14 +151,15 @@ def _settings(learner: Learner | None) -> dict[str, Any] | None:
     return None if learner is None else {"run.phases": learner.phase, **SHARED, **learner.settings}
 
 
-def _row(game: Game, learner: Learner, seed: int, budget: float, said: Callable[[float], None]) -> Row:
+def _row(solver: Solver, learner: Learner, seed: int, budget: float, said: Callable[[float], None]) -> Row:
     """Train one learner with one seed, and measure its policies."""
+    game = solver.game
     config = config_rules.load(game, None, _settings(learner))
     with one_thread(), tempfile.TemporaryDirectory(prefix="backalley-learners-") as scratch:
         folder = Path(scratch)
         _begun(game, config, seed, folder / "warm").step()  # compiles, and does not count
         phase = _begun(game, config, seed, folder / "run")
-        policies, points = [], []
+        points = []
         for mark in MARKS:
             while phase.processor_seconds < mark * budget:
                 began = time.process_time()
@@ -164,17 +168,21 @@ def _row(game: Game, learner: Learner, seed: int, budget: float, said: Callable[
                 said(min(phase.processor_seconds, budget))
             place = folder / f"policy-{mark:g}"
             phase.save_policy(place, {})
-            policies.append(PolicyAgent(place, game))
-            points.append({"processor_seconds": round(phase.processor_seconds, 1), "decisions": phase.decisions})
+            point = {"processor_seconds": round(phase.processor_seconds, 1), "decisions": phase.decisions}
+            points.append({**point, "mean_loss": _loss(solver, PolicyAgent(place, game))})
         phase.close()
-        losses = exploitability(game, policies).agents
     return {
         "learner": learner.name,
         "seed": seed,
         "settings": _settings(learner),
         "decisions": phase.decisions,
-        "points": [{**point, "mean_loss": one.mean_loss} for point, one in zip(points, losses, strict=True)],
+        "points": points,
     }
+
+
+def _loss(solver: Solver, agent: Agent) -> float:
+    """What an agent loses to a best response, the mean over both seats."""
+    return solver.exploitability(agent_probabilities(agent, solver)[0])
 
 
 def _begun(game: Game, config: config_rules.Config, seed: int, folder: Path) -> Phase:
