@@ -180,7 +180,7 @@ class MMD(Phase):
     def facts(self) -> dict[str, Any]:
         """Return the counts, and the moments of returns."""
         counts = {"decisions": self.decisions, "samples": self.samples, "steps": self.steps}
-        return counts | {"moments": self.moments, "logged": self.logged}
+        return counts | {"moments": [*self.moments], "logged": self.logged}
 
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         """Continue from a checkpoint of the same game and config."""
