@@ -165,6 +165,23 @@ class PlansSettings(NamedTuple):
     keep: Annotated[int, option("number of past selves kept", low=1, high=100)]
 
 
+class MMDSettings(NamedTuple):
+    """The phase `mmd`: magnetic mirror descent. Rewards, and the temperature with them, are in units of the spread of
+    returns."""
+
+    tables: Annotated[int, option("episodes in a step", low=1, high=65536)] = 512
+    batch_size: Annotated[int, option("decisions in a minibatch", low=2)] = 1024
+    epochs: Annotated[int, option("passes over the decisions of a step", low=1, high=100)] = 4
+    learning_rate: Annotated[float, option("Adam's step size at first", low=0, high=1)] = 2e-3
+    temperature: Annotated[float, option("weight of the divergence from uniform play at first", low=0)] = 0.2
+    proximity: Annotated[float, option("weight of the divergence from the policy so far at first", low=0)] = 0.05
+    halving: Annotated[int, option("updates after which temperature and step sizes are half as large", low=1)] = 200
+    gae_lambda: Annotated[float, option("lambda of generalised advantage estimation", low=0, high=1)] = 0.95
+    value_weight: Annotated[float, option("weight of the critic's loss", low=0)] = 0.5
+    max_grad_norm: Annotated[float, option("gradients are clipped to this norm", low=0)] = 0.5
+    averaging: Annotated[float, option("the policy averages the last 1 / (averaging + 1) of the run", low=0)] = 8.0
+
+
 class Objective(IntEnum):
     """What a policy maximises."""
 
@@ -253,6 +270,7 @@ class Config(NamedTuple):
 
 for _kind in (
     PhaseKind("ppo", PPO, "backalley.training.ppo.trainer:Trainer"),
+    PhaseKind("mmd", MMDSettings, "backalley.training.mmd.mmd:MMD"),
     PhaseKind("rollouts", Rollouts, "backalley.training.rollouts.rollouts:Rollouts"),
     PhaseKind("plans", PlansSettings, "backalley.training.macros.plans:PlanLearner"),
     PhaseKind("attack", Rollouts, "backalley.training.rollouts.rounds:Attack", like="rollouts"),

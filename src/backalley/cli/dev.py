@@ -296,6 +296,32 @@ def compare(game: str, seeds: int, processor_seconds: float, methods: str, runs:
 
 @dev.command()
 @_GAME
+@click.option("--seeds", type=click.IntRange(1), default=3, show_default=True, help="Runs of each learner.")
+@click.option("--processor-seconds", type=float, default=60.0, show_default=True, help="Processor time of each run.")
+@click.option("--learners", "names", default="", help="Some of the learners, with commas; by default all.")
+@option_option
+@json_option
+def learners(
+    game: str, seeds: int, processor_seconds: float, names: str, given: dict[str, str], path: Path | None
+) -> None:
+    """Compare learning algorithms by what their policies lose to best responses in GAME, which has to be small."""
+    from backalley.training.compare.learners import learners as run
+
+    check_place(path)
+    found, place = game_of(game, given), path.as_posix() if path else None
+    settings = {"seeds": seeds, "processor_seconds": f"{processor_seconds:g}", "learners": names or None}
+    line = command_line("dev", "learners", found.spec, given=given, **settings, json=place)
+    chosen = [name.strip() for name in names.split(",")] if names else []
+    with progress_bar(found.name) as progress:
+        made = run(
+            found, chosen, num_seeds=seeds, processor_seconds=processor_seconds, keep=path, progress=progress,
+            command=line,
+        )  # fmt: skip
+    end(made, path, line)
+
+
+@dev.command()
+@_GAME
 @click.option("--phases", default="ppo,rollouts", show_default=True, help="Kinds of phases, and sb3, with commas.")
 @click.option(
     "--threads", default="1,2", show_default=True, callback=whole_numbers, help="Numbers of threads, with commas."
