@@ -134,6 +134,10 @@ class Rollouts(NamedTuple):
         ),
     ]
     plays_at: Annotated[float, option("the temperature at which the policy plays from its file", low=0)]
+    smoothing: Annotated[
+        float,
+        option("with run.objective=games: shares of wins are the softmax of returns over this; 0 counts wins", low=0),
+    ]
 
 
 class Network(NamedTuple):
@@ -208,7 +212,7 @@ class RunSettings(NamedTuple):
     seconds: Annotated[float, option("budget where neither --seconds nor --decisions is given", low=0)]
     checkpoint_seconds: Annotated[float, option("seconds between checkpoints", low=0)]
     log_every: Annotated[int, option("rollouts between lines of the log, in phases whose steps are short", low=1)]
-    gate_deals: Annotated[int, option("deals of the gate that decides whether a phase's policy is kept", low=2)]
+    gate_deals: Annotated[int, option("the most deals of the gate that decides which policy is kept", low=2)]
     gate_tolerance: Annotated[
         float,
         option("how much worse a new generation may be against the best bot, in standard deviations of a deal", low=0),

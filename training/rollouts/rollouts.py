@@ -221,7 +221,7 @@ class Rollouts(Phase):
         frozen = frozen_of(self.frozen, self.game)
         play = Play(self.game, self.reference, self.config.run.objective, self.seated, frozen)
         by = functools.partial(played_by, self.frozen, self.game)
-        return Maker(play, self.field, net, self.advised, self.margin, by)
+        return Maker(play, self.field, net, self.advised, self.margin, self.settings.smoothing, by)
 
     def _finish_next(self) -> None:
         self.crew.finish()

@@ -3,20 +3,19 @@ third agent."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from backalley.agents.base.agent import Agent
 from backalley.benchmarks.figures import stats
+from backalley.benchmarks.figures.sequential_test import CONFIDENCE
 from backalley.benchmarks.figures.stats import Floats
-from backalley.benchmarks.matches.sample import Deals, LineUp, Sample, play
-from backalley.benchmarks.matches.seating import seatings
 from backalley.benchmarks.matches.seeding import Roots, Space, roots
-from backalley.envs.core.engine.workers import cores
 from backalley.envs.core.game.game import Game
 
 from ..config.config import Objective
-from .gate import lower_end
+from .gate import meet
 
 Progress = Callable[[int, int], None]
 _ATTACKS, _OTHERS = 2, 3
@@ -106,10 +105,10 @@ def compare_at(
     that, where it is surely below 0."""
     new, old = (_values(game, [one, rival], deals, keys, objective, progress) for one in pair)
     if few:
-        bound = -lower_end(old - new)[1]
+        bound = -_lower_end(old - new)
         passed = bound >= 0
     else:
-        bound = lower_end(new - old)[1]
+        bound = _lower_end(new - old)
         passed = bound > -tolerance * float(old.std(ddof=1))
     return Comparison(rival.name, len(new), float(new.mean()), float(old.mean()), bound, bool(passed))
 
@@ -118,9 +117,13 @@ def _values(
     game: Game, pair: Sequence[Agent], deals: int, keys: Roots, objective: Objective, progress: Progress
 ) -> Floats:
     """What the first agent gains in each deal [D], over its seatings."""
-    sample = Sample(seatings(game, 2))
-    work = Deals([LineUp(game, pair, sample.seatings, keys)], cores())
-    play(work, [sample], [deals], lambda part: progress(sample.deals, deals))
+    sample = meet(game, pair, deals, keys, progress)
     values = stats.win_shares(sample.returns, game.sides) if objective == Objective.GAMES else sample.returns
     mine: Floats = sample.of_agent(0, values).mean(1)
     return mine
+
+
+def _lower_end(leads: Floats) -> float:
+    """The lower end of the one-sided interval of the mean of leads [D]."""
+    reach = stats.t_critical(len(leads) - 1, 2 * CONFIDENCE - 1) * float(leads.std(ddof=1)) / math.sqrt(len(leads))
+    return float(leads.mean()) - reach

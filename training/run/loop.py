@@ -28,7 +28,7 @@ from ..shared.phase import Finished, Phase
 from .budget import TrainingError
 from .comparisons import Comparison, Gain, attack_keys, compare_at, gain_of, other_keys
 from .curve import Curve
-from .gate import Gate, gate_json, gate_keys, meet, verdict
+from .gate import Gate, gate_json, gate_keys, play_gate
 from .logs import WandbLog, record, run_logger, wandb_of
 from .run import POLICY_FOLDER, Run
 
@@ -300,8 +300,8 @@ class TrainingLoop:
             return None, ()
         pair = [new, old]
         keys = gate_keys(run.seed, phase.number, self.decisions)
-        sample = meet(run.game, pair, run.config.run.gate_deals, keys, progress)
-        gate = verdict(pair, sample, run.game, run.config.run.objective)
+        settings = run.config.run
+        gate = play_gate(run.game, pair, settings.gate_deals, keys, settings.objective, progress)
         comparisons = self._compare(pair, progress) if gate.passed and phase.meets_strangers else ()
         more = {"comparisons": [one._asdict() for one in comparisons]} if comparisons else {}
         results.write(phase.folder / GATE_FILE, gate_json(gate, **more, **self._about()))
