@@ -266,8 +266,8 @@ def learn(
             if visible(int(entries[number, 0]), seat):
                 who = int(entries[number, 2])
                 kind, what = as_told(told, int(entries[number, 1]), who, int(entries[number, 3]), seat)
-                for part in (kind, who, what):
-                    key = np.uint64(rng.fork(key, part & 0xFFFF))
+                key = np.uint64(rng.fork(np.uint64(rng.fork(key, kind & 0xFFFF)), who & 0xFFFF))
+                key = np.uint64(rng.fork(key, what & 0xFFFF))
         knows[seat] = key
 
 

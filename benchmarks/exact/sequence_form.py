@@ -256,10 +256,9 @@ def sequence_form(game: Game) -> SequenceForm:
 
 def _kinds(game: Game) -> list[list[int]]:
     """The cards of each kind."""
-    kind_of = game.type.card_kind or int
     found: dict[int, list[int]] = {}
-    for card in range(game.deck_size):
-        found.setdefault(int(kind_of(card)), []).append(card)
+    for place, kind in enumerate(game.card_kinds or range(game.deck_size)):
+        found.setdefault(kind, []).append(place)
     return [found[kind] for kind in sorted(found)]
 
 

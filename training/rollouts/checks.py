@@ -5,13 +5,12 @@ from __future__ import annotations
 from backalley.envs.core.compile.interfaces import Bot
 from backalley.envs.core.game.game import Game
 
-from ..config.config import Base, Config, ConfigError, Learned, Rollouts
+from ..config.config import Base, ConfigError, Learned, Rollouts
 
 
-def reference_of(game: Game, config: Config) -> Bot | None:
+def reference_of(game: Game, settings: Rollouts) -> Bot | None:
     """Return the bot whose play is improved; None where it is the policy's own. Raises ConfigError where there is
     none."""
-    settings = config.rollouts
     if settings.base == Base.SELF:
         if settings.learned != Learned.ADVANTAGES:
             raise ConfigError(
@@ -41,11 +40,16 @@ def check_shares(settings: Rollouts) -> None:
             "rollouts.held_out is 0 and rollouts.learned is residual, whose margin is chosen on validation tables; "
             "hold out at least one."
         )
-    others = settings.second + settings.random + settings.self_play
-    if others > 1:
+    others = settings.second + settings.random + settings.self_play + settings.frozen
+    if others > 1 + 1e-9:
         raise ConfigError(
-            f"rollouts.second, rollouts.random and rollouts.self_play sum to {others:g}; they are shares of the other "
-            "seats and must not sum to more than 1."
+            f"rollouts.second, random, self_play and frozen sum to {others:g}; they are shares of the other seats and "
+            "must not sum to more than 1."
+        )
+    if settings.frozen and not settings.against.names:
+        raise ConfigError(
+            f"rollouts.frozen is {settings.frozen:g}, and rollouts.against names nobody who would play that share of "
+            "the other seats; name agents, or set the share to 0."
         )
 
 

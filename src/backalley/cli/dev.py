@@ -7,6 +7,7 @@ in the folder of `--json`, from which `backalley dev docs` makes tables and char
 from __future__ import annotations
 
 import importlib
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,33 @@ def ladder(
     for game in _all(games):
         work = partial(run, game, others, num_threads=threads, cluster=cluster)
         measure("ladder", game, words, folder, work)
+
+
+@dev.command()
+@_GAME
+@click.argument("label")
+@click.argument("agent")
+@option_option
+@click.option("--deals", type=click.IntRange(2), help="The first of the published deals; by default all.")
+@threads_option
+@_FOLDER
+def enter(
+    game: str, label: str, agent: str, given: dict[str, str], deals: int | None, threads: int, folder: Path | None
+) -> None:
+    """Measure AGENT against the best bot of GAME, on the decks of the ladder: an entry for the leaderboard. LABEL names
+    it there, and its file."""
+    from backalley.benchmarks.publish.ladder import enter as run
+
+    found = game_of(game, given)
+    if not re.fullmatch(r"\w+", label):
+        raise click.UsageError(f"{label!r} is no label; a label has letters, digits and _.")
+    path = None if folder is None else folder / f"entry_{found.name}_{label}.json"
+    check_place(path)
+    place = folder.as_posix() if folder else None
+    line = command_line("dev", "enter", found.spec, label, agent, given=given, deals=deals, json=place)
+    with progress_bar(found.name) as progress:
+        entry = run(found, label, agent, deals=deals, num_threads=threads, progress=progress, keep=path, command=line)
+    end(entry, path, line)
 
 
 @dev.command()
