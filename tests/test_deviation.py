@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from backalley.benchmarks.figures.stats import Floats
 from backalley.benchmarks.matches.deviation import deviation_ratings
+from backalley.benchmarks.matches.tournament import deviations_of
 
 optimize = pytest.importorskip("scipy.optimize")
 
@@ -136,3 +137,24 @@ def test_a_better_agent_is_never_rated_lower_and_the_mixture_is_one(payoffs: Flo
     for better, worse in itertools.permutations(range(len(payoffs)), 2):
         if (payoffs[better] >= payoffs[worse]).all():
             assert rated[better] >= rated[worse] - 1e-7
+
+
+def test_intervals_know_that_the_mixture_may_be_another() -> None:
+    """Agents 0 and 1 are level, so that chance decides which is the mixture; 2 loses five times as much to one."""
+    random = np.random.default_rng(1)
+    gains = np.zeros((3, 3, 400))
+    for one, other, mean in ((0, 1, 0.0), (0, 2, 0.5), (1, 2, 0.1)):
+        gains[one, other] = random.normal(mean, 0.3, 400)
+        gains[other, one] = -gains[one, other]
+    found, mixture = deviations_of(gains, (-2.0, 2.0), seed=0)
+    assert sum(mixture) == pytest.approx(1)
+    assert found[2].low < -0.45
+    assert found[2].high > -0.15
+    assert all(one.low <= one.mean <= one.high for one in found)
+    assert deviations_of(gains, (-2.0, 2.0), seed=0) == (found, mixture)
+    gains[0] += 0.5
+    gains[:, 0] -= 0.5
+    found, mixture = deviations_of(gains, (-2.0, 2.0), seed=0)
+    assert mixture == [1, 0, 0]
+    assert found[0] == (0, 0, 0)
+    assert found[1].high < found[0].low, "who beats all is told apart"

@@ -88,7 +88,7 @@ class _Wealth:
         return mixed(growth(sums, means))
 
 
-def growth(sums: list[Floats], mean: Floats) -> Floats:
+def growth(sums: list[Floats], mean: Floats | float) -> Floats:
     """Return a lower bound of the logarithm of each bet's wealth [K, ...] from the sums [...] of the first to fourth
     powers of shares less `mean` [...]."""
     shape = (-1,) + (1,) * np.ndim(sums[0])

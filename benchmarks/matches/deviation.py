@@ -8,6 +8,7 @@ in the table more often. Marris et al. 2025, "Deviation Ratings: A General, Clon
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ..figures.stats import Floats
 
@@ -29,6 +30,8 @@ def deviation_ratings(payoffs: Floats) -> tuple[Floats, Floats]:
     depend on the order of the agents. Raises ArithmeticError if a program cannot be solved, as with payoffs that are
     not finite.
     """
+    if len(alone := _best_alone(payoffs)):
+        return payoffs[:, alone[0]] - payoffs[alone[0], alone[0]], np.eye(len(payoffs))[alone[0]]
     from scipy.optimize import linprog
 
     agents = len(payoffs)
@@ -51,3 +54,11 @@ def deviation_ratings(payoffs: Floats) -> tuple[Floats, Floats]:
         fixed[free & (found.ineqlin.marginals < -_TIGHT)] = found.fun
         mixture = found.x[:-1] / found.x[:-1].sum()
     return scale * (fixed - fixed.max()), mixture
+
+
+def _best_alone(payoffs: Floats) -> npt.NDArray[np.int64]:
+    """Return the number of the agent that gains on every other and on which nobody gains, as an array; empty where
+    there is none. It is the whole mixture, since any other mixture leaves it more, and no program is needed."""
+    own, others = payoffs.diagonal(), ~np.eye(len(payoffs), dtype=bool)
+    wins = (payoffs > own[:, None]).all(1, where=others)
+    return np.flatnonzero(wins & (payoffs <= own).all(0))

@@ -7,6 +7,7 @@ Elo from win shares, and deviation ratings from mean returns (`deviation.py`), w
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent
 from backalley.console.errors import InvalidValue
@@ -40,6 +42,10 @@ ANCHOR_RATING = 1000.0
 _POINTS = 400 / math.log(10)
 """Elo points per unit of natural strength: 400 points are odds of ten to one."""
 _RESAMPLES = 1000
+_PROGRAMS = 200
+"""The resamples of deviation ratings, fewer since each may take linear programs."""
+_TAILS = 50 * (1 - stats.COVERAGE), 50 * (1 + stats.COVERAGE)
+"""The percentiles at the ends of an interval."""
 _SHOWN = 0.005
 """The smallest share of the mixture that is named."""
 _WHOLE = 1 - 1e-6
@@ -313,7 +319,8 @@ def tournament(
         dismiss(players, agents)
     anchor = next((number for number, player in enumerate(players) if player.name.startswith("bot:")), 0)
     standings, shares, gains = _standings(game, len(players), pairings, samples)
-    deviations, mixture = _deviations(gains, game.reward_range if game.zero_sum else (-1 / sides, 1 - 1 / sides))
+    bounds = game.reward_range if game.zero_sum else (-1 / sides, 1 - 1 / sides)
+    deviations, mixture = deviations_of(gains, bounds, seed)
     return Ranking(
         **about,
         agents=[player.name for player in players],
@@ -349,16 +356,30 @@ def _standings(
     return standings, shares, gains
 
 
-def _deviations(gains: Floats, bounds: tuple[float, float]) -> tuple[list[Estimate], list[float]]:
-    """Return deviation ratings and the mixture from what each agent gains against each on the same deals [K, K, D]. The
-    intervals are of mean returns against this mixture, as if it had been known beforehand; an agent that is all of it
-    has none."""
+def deviations_of(gains: Floats, bounds: tuple[float, float], seed: int) -> tuple[list[Estimate], list[float]]:
+    """Return deviation ratings and the mixture from what each agent gains against each on the same deals [K, K, D].
+
+    An interval covers that of the mean return against the mixture, and the percentiles of ratings over resampled deals,
+    whose mixtures may be others.
+    """
     rated, mixture = deviation_ratings(gains.mean(2))
+    some = itertools.islice(_resamples(gains.shape[2], seed), _PROGRAMS)
+    again = np.array([deviation_ratings(gains @ count / count.sum())[0] for count in some])
     found = []
-    for rating, share, mine in zip(rated.tolist(), mixture, gains, strict=True):
+    for rating, low, high, mine, share in zip(
+        rated.tolist(), *np.percentile(again, _TAILS, 0), gains, mixture, strict=True
+    ):
         met = stats.mean_interval(mixture @ mine, bounds) if share < _WHOLE else Estimate(0.0, 0.0, 0.0)
-        found.append(Estimate(rating, rating - (met.mean - met.low), rating + (met.high - met.mean)))
+        ends = min(low, rating + met.low - met.mean), max(high, rating + met.high - met.mean)
+        found.append(Estimate(rating, *map(float, ends)))
     return found, mixture.tolist()
+
+
+def _resamples(deals: int, seed: int) -> Iterator[npt.NDArray[np.int64]]:
+    """How often each deal [D] is in a sample of as many, drawn with repetition."""
+    random = np.random.default_rng(seed)
+    for _ in range(_RESAMPLES):
+        yield np.bincount(random.integers(deals, size=deals), minlength=deals)
 
 
 def ratings(shares: Floats, pairings: Sequence[tuple[int, int]], sides: int, anchor: int, seed: int) -> list[Estimate]:
@@ -369,11 +390,8 @@ def ratings(shares: Floats, pairings: Sequence[tuple[int, int]], sides: int, anc
     a rating too.
     """
     deals, chance = len(shares), 1 / sides
-    random = np.random.default_rng(seed)
-    counts = (np.bincount(random.integers(deals, size=deals), minlength=deals) for _ in range(_RESAMPLES))
-    sums = np.stack([shares.sum(0), *(count @ shares for count in counts)])
+    sums = np.stack([shares.sum(0), *(count @ shares for count in _resamples(deals, seed))])
     first, second = (np.array(side) for side in zip(*pairings, strict=True))
     rated = ANCHOR_RATING + _POINTS * stats.rate((sums + chance) / (deals + 1), first, second, chance, anchor)
-    tail = 100 * (1 - stats.COVERAGE) / 2
-    low, high = np.percentile(rated[1:], [tail, 100 - tail], axis=0)
+    low, high = np.percentile(rated[1:], _TAILS, axis=0)
     return [Estimate(*(float(value) for value in row)) for row in zip(rated[0], low, high, strict=True)]

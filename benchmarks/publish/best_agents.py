@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from backalley.envs.core.game.game import Game
@@ -35,27 +35,24 @@ def leaderboard(files: Files) -> Iterator[Line]:
             continue
         for table in found["tables"]:
             of_table = {**found, "options": table["options"]}
-            measured = [*_measured(files, of_table, table["against"])]
-            costs = {one.row["label"]: one.row["milliseconds"] for one in measured if "milliseconds" in one.row}
-            for best in _best(measured):
+            for best in _best(_measured(files, of_table, table["against"])):
                 attack = shown_attack(attack_gain(files, of_table, best.row)) or "not attacked"
-                yield _line(of_table, best, costs.get(best.row["label"])) | {
-                    ATTACK: "no opponent" if table["sides"] == 1 else attack
-                }
+                yield _line(of_table, best) | {ATTACK: "no opponent" if table["sides"] == 1 else attack}
 
 
-def _best(measured: Sequence[Candidate]) -> Iterator[Candidate]:
-    """The best of each kind. Of an agent that was measured several times the most deals count: the best of several
-    measurements would flatter it."""
+def _best(measured: Iterable[Candidate]) -> Iterator[Candidate]:
+    """The best of each kind. Of an agent that was measured several times the most deals count, since the best of
+    several measurements would flatter it; what only another one says of it, its cost perhaps, is kept."""
     agents: dict[str, Candidate] = {}
     for one in sorted(measured, key=lambda one: one.row.get("deals", 0)):
-        agents[one.row["label"]] = one
+        name = one.row["label"]
+        agents[name] = one._replace(row={**agents[name].row, **one.row}) if name in agents else one
     for kind in KINDS:
         if there := [one for one in agents.values() if one.kind == kind]:
             yield max(there, key=lambda one: one.gain.low)
 
 
-def _line(found: Found, best: Candidate, milliseconds: float | None) -> Line:
+def _line(found: Found, best: Candidate) -> Line:
     baseline = best.gain is _EVEN
     return {
         "game": title(found),
@@ -65,7 +62,7 @@ def _line(found: Found, best: Candidate, milliseconds: float | None) -> Line:
         "gains on the baseline": "" if baseline else mean(best.gain.to_json()),
         "95 % interval": "" if baseline else interval(best.gain.to_json()),
         "deals": "" if baseline else f"{best.row['deals']:,}",
-        "ms a decision": "" if milliseconds is None else f"{milliseconds:.2g}",
+        "ms a decision": f"{best.row['milliseconds']:.2g}" if "milliseconds" in best.row else "",
     }
 
 

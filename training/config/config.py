@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -15,13 +14,13 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from backalley.console.errors import InvalidValue, did_you_mean
-from backalley.envs.core.files.reading import DEPTH, YAML_BYTES, file_text
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import options as option_rules
 from backalley.envs.core.rules.options import OptionError, Written, option
 
 from .named_policies import Against, Begins
 from .phases import KINDS, PhaseKind, Phases, register_phase
+from .yaml_files import load_yaml
 
 CONFIGS = Path(__file__).resolve().parent / "configs"
 DEFAULT = "default.yaml"
@@ -175,6 +174,23 @@ class PlansSettings(NamedTuple):
     keep: Annotated[int, option("number of past selves kept", low=1, high=100)]
 
 
+class MMDSettings(NamedTuple):
+    """The phase `mmd`: magnetic mirror descent. Rewards, and the temperature with them, are in units of the spread of
+    returns."""
+
+    tables: Annotated[int, option("episodes in a step", low=1, high=65536)] = 512
+    batch_size: Annotated[int, option("decisions in a minibatch", low=2)] = 1024
+    epochs: Annotated[int, option("passes over the decisions of a step", low=1, high=100)] = 4
+    learning_rate: Annotated[float, option("Adam's step size at first", low=0, high=1)] = 2e-3
+    temperature: Annotated[float, option("weight of the divergence from uniform play at first", low=0)] = 0.2
+    proximity: Annotated[float, option("weight of the divergence from the policy so far at first", low=0)] = 0.05
+    halving: Annotated[int, option("updates after which temperature and step sizes are half as large", low=1)] = 200
+    gae_lambda: Annotated[float, option("lambda of generalised advantage estimation", low=0, high=1)] = 0.95
+    value_weight: Annotated[float, option("weight of the critic's loss", low=0)] = 0.5
+    max_grad_norm: Annotated[float, option("gradients are clipped to this norm", low=0)] = 0.5
+    averaging: Annotated[float, option("the policy averages the last 1 / (averaging + 1) of the run", low=0)] = 8.0
+
+
 class Objective(IntEnum):
     """What a policy maximises."""
 
@@ -263,6 +279,7 @@ class Config(NamedTuple):
 
 for _kind in (
     PhaseKind("ppo", PPO, "backalley.training.ppo.trainer:Trainer"),
+    PhaseKind("mmd", MMDSettings, "backalley.training.mmd.mmd:MMD"),
     PhaseKind("rollouts", Rollouts, "backalley.training.rollouts.rollouts:Rollouts"),
     PhaseKind("plans", PlansSettings, "backalley.training.macros.plans:PlanLearner"),
     PhaseKind("attack", Rollouts, "backalley.training.rollouts.rounds:Attack", like="rollouts"),
@@ -334,57 +351,16 @@ def differences(before: Config, now: Config) -> list[tuple[str, Any, Any]]:
 
 def read(path: Path) -> dict[str, Any]:
     """Return a YAML file's mapping. Raises ConfigError."""
-    import yaml  # part of the extra `train`; the declarations here work without it
-
     try:
-        text = file_text(path, YAML_BYTES)
-        if _open_brackets(text) > DEPTH:  # PyYAML alone would take minutes to find that out
-            raise InvalidValue(f"it is nested more than {DEPTH} deep")
-        found = yaml.load(text, _plain_yaml())
+        found = load_yaml(path)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except (ValueError, TypeError, AttributeError, yaml.YAMLError, RecursionError) as error:
-        # PyYAML lets Python's own errors through for invalid numbers and dates.
-        raise ConfigError(f"{path} cannot be read as YAML: {' '.join(str(error).split())}") from None
+    except ValueError as error:
+        raise ConfigError(f"{path} cannot be read as YAML: {error}") from None
     if not isinstance(found, dict):
         raise ConfigError(f"{path} must hold the sections {', '.join(_sections())} and options.")
     _check_file(found, str(path))
     return found
-
-
-def _open_brackets(text: str) -> int:
-    """The greatest number of brackets open at once; those in comments and strings count too."""
-    steps = (1 if sign in "[{" else -1 for sign in text if sign in "[]{}")
-    return max(itertools.accumulate(steps), default=0)
-
-
-@functools.cache
-def _plain_yaml() -> type[Any]:
-    """PyYAML's safe loader without aliases, with which a few lines can make gigabytes, and with a limit on the
-    depth."""
-    import yaml
-
-    class Plain(yaml.SafeLoader):
-        depth = 0
-
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):
-                raise yaml.YAMLError("it refers to a part of itself (*NAME); write that part out")
-            self.depth += 1
-            if self.depth > DEPTH:
-                raise yaml.YAMLError(f"it is nested more than {DEPTH} deep")
-            node = super().compose_node(parent, index)
-            self.depth -= 1
-            return node
-
-    return Plain
-
-
-def as_yaml(settings: Mapping[str, Any], head: str) -> bytes:
-    """Return plain names and values as a file that `read` reads, under a comment line."""
-    import yaml
-
-    return f"# {head}\n{yaml.safe_dump(dict(settings), sort_keys=False)}".encode()
 
 
 def settings() -> list[tuple[str, str]]:

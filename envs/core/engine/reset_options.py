@@ -88,11 +88,11 @@ def stacked_deck(game: Game, cards: Iterable[str | int]) -> npt.NDArray[np.int64
 
 def _card(game: Game, card: Any) -> int:
     if isinstance(card, str):
-        number = game.card_number(card)
-        if number not in game.pack:
+        named = game.card_number(card)
+        if named not in game.pack:
             raise InvalidValue(f"The pack of {game.name} has no card {card!r} under these options.")
-        return game.pack.index(number)
-    found = whole(card)
-    if found is None or not 0 <= found < game.deck_size:
+        return game.pack.index(named)
+    number = whole(card)
+    if number is None or not 0 <= number < game.deck_size:
         raise InvalidValue(f"There is no card {card!r} in {game.name}; the pack has 0..{game.deck_size - 1}, or names.")
-    return found
+    return number

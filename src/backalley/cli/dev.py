@@ -90,7 +90,7 @@ def enter(
 
     found = game_of(game, given)
     if not re.fullmatch(r"\w+", label):
-        raise click.UsageError(f"{label!r} is no label; a label has letters, digits and _.")
+        raise CommandError(f"{label!r} is no label; a label has letters, digits and _.")
     path = None if folder is None else folder / f"entry_{found.name}_{label}.json"
     check_place(path)
     place = folder.as_posix() if folder else None
@@ -216,6 +216,22 @@ def events(games: tuple[str, ...], pairs: int, path: Path | None) -> None:
 
 
 @dev.command()
+@_GAMES
+@click.option("--runs", type=click.IntRange(50), default=2000, show_default=True, help="Simulated runs of each kind.")
+@json_option
+def sequential(games: tuple[str, ...], runs: int, path: Path | None) -> None:
+    """Simulate sequential evaluation and gates on deals of GAMES, by default some, and on invented ones: coverage under
+    constant looking, error rates, and the deals that they take."""
+    from backalley.benchmarks.matches.sequential_checks import GAMES, sequential_checks
+
+    check_place(path)
+    line = command_line("dev", "sequential", *games, runs=runs, json=path.as_posix() if path else None)
+    with progress_bar("laws") as progress:
+        found = sequential_checks(_all(games or GAMES), runs=runs, progress=progress, command=line)
+    end(found, path, line)
+
+
+@dev.command()
 @click.argument("names", nargs=-1, metavar="[LIBRARY]...")
 @click.option(
     "--folder",
@@ -276,6 +292,32 @@ def compare(game: str, seeds: int, processor_seconds: float, methods: str, runs:
         raise click.exceptions.Exit(INTERRUPTED) from None
     click.echo(f"\n{made.table()}\n")
     click.echo(f"Again: {made.found['command']}", err=True)
+
+
+@dev.command()
+@_GAME
+@click.option("--seeds", type=click.IntRange(1), default=3, show_default=True, help="Runs of each learner.")
+@click.option("--processor-seconds", type=float, default=60.0, show_default=True, help="Processor time of each run.")
+@click.option("--learners", "names", default="", help="Some of the learners, with commas; by default all.")
+@option_option
+@json_option
+def learners(
+    game: str, seeds: int, processor_seconds: float, names: str, given: dict[str, str], path: Path | None
+) -> None:
+    """Compare learning algorithms by what their policies lose to best responses in GAME, which has to be small."""
+    from backalley.training.compare.learners import learners as run
+
+    check_place(path)
+    found, place = game_of(game, given), path.as_posix() if path else None
+    settings = {"seeds": seeds, "processor_seconds": f"{processor_seconds:g}", "learners": names or None}
+    line = command_line("dev", "learners", found.spec, given=given, **settings, json=place)
+    chosen = [name.strip() for name in names.split(",")] if names else []
+    with progress_bar(found.name) as progress:
+        made = run(
+            found, chosen, num_seeds=seeds, processor_seconds=processor_seconds, keep=path, progress=progress,
+            command=line,
+        )  # fmt: skip
+    end(made, path, line)
 
 
 @dev.command()
