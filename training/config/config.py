@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -15,13 +14,13 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from backalley.console.errors import InvalidValue, did_you_mean
-from backalley.envs.core.files.reading import DEPTH, YAML_BYTES, file_text
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import options as option_rules
 from backalley.envs.core.rules.options import OptionError, Written, option
 
 from .named_policies import Against, Begins
 from .phases import KINDS, PhaseKind, Phases, register_phase
+from .yaml_files import load_yaml
 
 CONFIGS = Path(__file__).resolve().parent / "configs"
 DEFAULT = "default.yaml"
@@ -352,57 +351,16 @@ def differences(before: Config, now: Config) -> list[tuple[str, Any, Any]]:
 
 def read(path: Path) -> dict[str, Any]:
     """Return a YAML file's mapping. Raises ConfigError."""
-    import yaml  # part of the extra `train`; the declarations here work without it
-
     try:
-        text = file_text(path, YAML_BYTES)
-        if _open_brackets(text) > DEPTH:  # PyYAML alone would take minutes to find that out
-            raise InvalidValue(f"it is nested more than {DEPTH} deep")
-        found = yaml.load(text, _plain_yaml())
+        found = load_yaml(path)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except (ValueError, TypeError, AttributeError, yaml.YAMLError, RecursionError) as error:
-        # PyYAML lets Python's own errors through for invalid numbers and dates.
-        raise ConfigError(f"{path} cannot be read as YAML: {' '.join(str(error).split())}") from None
+    except ValueError as error:
+        raise ConfigError(f"{path} cannot be read as YAML: {error}") from None
     if not isinstance(found, dict):
         raise ConfigError(f"{path} must hold the sections {', '.join(_sections())} and options.")
     _check_file(found, str(path))
     return found
-
-
-def _open_brackets(text: str) -> int:
-    """The greatest number of brackets open at once; those in comments and strings count too."""
-    steps = (1 if sign in "[{" else -1 for sign in text if sign in "[]{}")
-    return max(itertools.accumulate(steps), default=0)
-
-
-@functools.cache
-def _plain_yaml() -> type[Any]:
-    """PyYAML's safe loader without aliases, with which a few lines can make gigabytes, and with a limit on the
-    depth."""
-    import yaml
-
-    class Plain(yaml.SafeLoader):
-        depth = 0
-
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):
-                raise yaml.YAMLError("it refers to a part of itself (*NAME); write that part out")
-            self.depth += 1
-            if self.depth > DEPTH:
-                raise yaml.YAMLError(f"it is nested more than {DEPTH} deep")
-            node = super().compose_node(parent, index)
-            self.depth -= 1
-            return node
-
-    return Plain
-
-
-def as_yaml(settings: Mapping[str, Any], head: str) -> bytes:
-    """Return plain names and values as a file that `read` reads, under a comment line."""
-    import yaml
-
-    return f"# {head}\n{yaml.safe_dump(dict(settings), sort_keys=False)}".encode()
 
 
 def settings() -> list[tuple[str, str]]:

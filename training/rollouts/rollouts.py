@@ -36,6 +36,7 @@ from ..config.named_policies import ANEW, Against, Begins
 from ..shared.checkpoint import Arrays
 from ..shared.crew import Crew, Task
 from ..shared.phase import Phase
+from ..shared.practice import practice_of
 from ..shared.suit_augmentation import SuitNames
 from .checks import check_shares, check_temperatures, reference_of
 from .elsewhere import make_elsewhere
@@ -71,6 +72,9 @@ class Rollouts(Phase):
         self.settings: RolloutsSettings = getattr(config, self.section)
         settings = self.settings
         self.reference = reference_of(game, settings)
+        self.practice = practice_of(game, config) if self.reference is None else game
+        """The game of the tables; a bot's rollouts end where its leaf value begins, whatever the options for
+        training."""
         self.opponents = opponents_of(game, settings, self.history) if self.against is None else [met(self.against)]
         self.frozen: Agent = RandomAgent()
         """The one of them that plays in the chunk that is being made."""
@@ -106,7 +110,7 @@ class Rollouts(Phase):
         self._own = np.zeros(2, np.int64)
         """The policy's decisions with a choice in the latest chunk, and how many departed from the bot."""
         self._make_tables(streams)
-        self._scratch = [Engine(game, 1) for _ in range(self.crew.num_threads)]
+        self._scratch = [Engine(self.practice, 1) for _ in range(self.crew.num_threads)]
 
     @classmethod
     def check(cls, game: Game, config: Config) -> None:
@@ -115,13 +119,15 @@ class Rollouts(Phase):
         check_shares(settings)
         check_temperatures(settings)
         reference = reference_of(game, settings)
+        if reference is None:
+            practice_of(game, config)
         if settings.against.by_name:
             opponents_of(game, settings, ())
         if settings.begins.is_folder:
             start_of(game, settings, reference, (), ())
 
     def _make_tables(self, streams: np.random.SeedSequence) -> None:
-        count, settings, game = self.settings.tables, self.settings, self.game
+        count, settings, game = self.settings.tables, self.settings, self.practice
         self.engine = Engine(game, count)
         drawn = streams.generate_state(2 * count, np.uint64)
         self.engine.batch.stream[:] = drawn[:count]
@@ -218,9 +224,9 @@ class Rollouts(Phase):
 
     def _maker(self, weights: Arrays) -> Maker:
         net = net_of(weights, self._bound, greedy=not self.settings.temperature)
-        frozen = frozen_of(self.frozen, self.game)
-        play = Play(self.game, self.reference, self.config.run.objective, self.seated, frozen)
-        by = functools.partial(played_by, self.frozen, self.game)
+        frozen = frozen_of(self.frozen, self.practice)
+        play = Play(self.practice, self.reference, self.config.run.objective, self.seated, frozen)
+        by = functools.partial(played_by, self.frozen, self.practice)
         return Maker(play, self.field, net, self.advised, self.margin, self.settings.smoothing, by)
 
     def _finish_next(self) -> None:

@@ -12,11 +12,13 @@ from backalley.agents.base.agent import Agent
 from backalley.benchmarks.figures import stats
 from backalley.benchmarks.figures.sequential_test import CONFIDENCE
 from backalley.benchmarks.figures.stats import Floats
+from backalley.benchmarks.matches.sample import Deals, LineUp, Sample, play
+from backalley.benchmarks.matches.seating import seatings
 from backalley.benchmarks.matches.seeding import Roots, Space, roots
+from backalley.envs.core.engine.workers import cores
 from backalley.envs.core.game.game import Game
 
 from ..config.config import Objective
-from .gate import meet
 
 Progress = Callable[[int, int], None]
 _ATTACKS, _OTHERS = 2, 3
