@@ -14,6 +14,7 @@ from backalley.benchmarks.exact.information_sets import MOST_SETS, count_informa
 from backalley.benchmarks.exact.walk import DEALS, TooLarge
 from backalley.examples.kuhn import GAME as KUHN
 from backalley.examples.leduc import GAME as LEDUC
+from backalley.examples.liars_dice import GAME as DICE
 from tests.high_card import GAME as HIGH_CARD
 
 
@@ -31,6 +32,18 @@ def test_leduc_poker_has_288_information_sets_where_suits_do_not_matter() -> Non
     """In a round there are 6 positions in which a seat acts, and 5 ways to its end that go on: 3 cards times 6, and 3
     cards of each seat and of the table, which may be alike, times 5 times 6."""
     assert count_information_sets(LEDUC.bind()).information_sets == 288
+
+
+def test_liars_dice_has_the_published_number_of_information_sets() -> None:
+    """Six faces times the 2^12 sets of bids; 36 rolls of both dice. After the highest bid there is no choice."""
+    found = count_information_sets(DICE.bind())
+    assert found.measured() == {
+        "deals": 36,
+        "histories": 36 * 2**12,
+        "ends": 36 * (2**12 - 1),
+        "information_sets": 6 * 2**12,
+        "choices": 6 * 2**11,
+    }
 
 
 @pytest.mark.uncompiled

@@ -52,9 +52,9 @@ class Deals(NamedTuple):
 
 def deals_of(game: Game, depths: int) -> Deals:
     """Return the memory for the deals of a game."""
-    kind_of, found = game.type.card_kind or int, dict[int, list[int]]()
-    for card in range(game.deck_size):
-        found.setdefault(int(kind_of(card)), []).append(card)
+    found: dict[int, list[int]] = {}
+    for place, kind in enumerate(game.card_kinds or range(game.deck_size)):
+        found.setdefault(kind, []).append(place)
     kinds, places = [found[kind] for kind in sorted(found)], game.cards_drawn
     of_kind = np.zeros((len(kinds), max(map(len, kinds))), np.int64)
     for number, cards in enumerate(kinds):
