@@ -7,7 +7,6 @@ the same state and tells every seat the same, after each of `_TRIED` shuffles. T
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,9 +52,9 @@ class Deals(NamedTuple):
 
 def deals_of(game: Game, depths: int) -> Deals:
     """Return the memory for the deals of a game."""
-    kind_of, found = game.type.card_kind or int, dict[int, list[int]]()
-    for card in range(game.deck_size):
-        found.setdefault(int(kind_of(card)), []).append(card)
+    found: dict[int, list[int]] = {}
+    for place, kind in enumerate(game.card_kinds or range(game.deck_size)):
+        found.setdefault(kind, []).append(place)
     kinds, places = [found[kind] for kind in sorted(found)], game.cards_drawn
     of_kind = np.zeros((len(kinds), max(map(len, kinds))), np.int64)
     for number, cards in enumerate(kinds):
@@ -73,13 +72,6 @@ def deals_of(game: Game, depths: int) -> Deals:
         pack=np.arange(game.deck_size),
         replaced=game.with_replacement,
     )
-
-
-def least_deals(game: Game) -> float:
-    """Return a lower bound of the number of deals that are enumerated: no order is noticed, and no kind has a card to
-    spare."""
-    kinds = len(deals_of(game, 1).of_kind)
-    return math.comb(kinds, min(game.cards_drawn, kinds))
 
 
 deal_row = key_of_row = unbound

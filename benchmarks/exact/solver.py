@@ -162,14 +162,12 @@ class Solver:
         within: float,
         *,
         most_steps: int | None = None,
-        progress: Callable[[int, int], None] | None = None,
     ) -> Equilibrium:
         """Return bounds of what seat 0 gains in equilibrium, `within` of each other if `most_steps` are enough (None:
         as many as pass some 4 · 10⁹ payoffs), and the strategies that hold them.
 
         Counterfactual regret minimisation with predictive regret matching plus, the seats in turn, and averages
-        weighted by the square of the step (PCFR+, Farina, Kroer and Sandholm 2021). `progress(steps, most_steps)` is
-        called from time to time.
+        weighted by the square of the step (PCFR+, Farina, Kroer and Sandholm 2021).
         """
         most = min(max(_LEAST_STEPS, _ENTRIES // max(1, self.payoffs)), _MOST_STEPS)
         most = most if most_steps is None else most_steps
@@ -195,8 +193,6 @@ class Solver:
                 low, high = self._least(mean[0]), self._most(mean[1])
                 best[0] = max(best[0], (low, mean[0].copy()), key=lambda one: one[0])
                 best[1] = min(best[1], (high, mean[1].copy()), key=lambda one: one[0])
-                if progress is not None:
-                    progress(step, most)
         return Equilibrium(best[0][0], best[1][0], step, self._probabilities(best[0][1], best[1][1]))
 
     def _probabilities(self, *plans: Numbers) -> Numbers:

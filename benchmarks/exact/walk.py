@@ -31,6 +31,8 @@ from . import deals as deals_module
 from .deals import Deals, begin_deals, deals_of, next_deal
 
 MOST_DEALS = 10**9
+_MOST_ORDERS = 10**21
+"""Orders of the cards drawn beyond which no interchangeable places are looked for: too many deals would be left."""
 _MAX_DEPTH = 250
 _FIRST_SLOTS, _FIRST_SETS = 1 << 16, 1 << 10
 _NODES = 1 << 20
@@ -99,9 +101,10 @@ class Space(NamedTuple):
 
 class Walk:
     """A walk through one game, and the memory of it. With `keep` it keeps information sets and payoffs of two seats;
-    without, it counts. Raises RuntimeError for a game that declares no events."""
+    without, it counts. Raises TooLarge for a game with too many deals; RuntimeError for one that declares no events."""
 
     def __init__(self, game: Game, *, keep: bool) -> None:
+        check_deals(game, 1, _MOST_ORDERS)
         self.game, self.keep, self.engine = game, keep, Engine(game, _MAX_DEPTH, history=True)
         self.deals, seats = deals_of(game, _MAX_DEPTH), game.num_seats
         self.space = Space(
@@ -140,20 +143,7 @@ class Walk:
         self.engine.batch.decisions[0] = 0
         if self.engine.batch.state["seat"][0] == CHANCE:
             bind(self._made["begin_deals"], *self._arguments(), 0)(*self._arguments(), 0)
-            self._check_deals()
-
-    def _check_deals(self) -> None:
-        """Raise TooLarge for too many deals."""
-        game, drawn = self.game, self.game.cards_drawn
-        size = len(self.deals.of_kind)
-        ways = size**drawn if game.with_replacement else math.prod(max(1, size - place) for place in range(drawn))
-        ways //= math.prod(self.deals.rank[0].tolist())
-        if ways > MOST_DEALS:
-            raise TooLarge(
-                f"{game.name} is too large to walk through: {drawn} of {game.deck_size} cards are drawn, in some "
-                f"10^{math.log10(ways):.0f} ways that differ, and {MOST_DEALS:,} are too many. Choose options with "
-                "fewer cards."
-            )
+            check_deals(self.game, math.prod(self.deals.rank[0].tolist()), MOST_DEALS)
 
     def go_on(self) -> bool:
         """Walk on for a while; return whether there is more. Raises TooLarge for an episode that is too long."""
@@ -184,6 +174,20 @@ class Walk:
             sets = Sets._make(np.concatenate([part, np.zeros_like(part)]) for part in space.sets)
             space = space._replace(sets=sets)
         self.space = space
+
+
+def check_deals(game: Game, alike: int, most: int) -> None:
+    """Raise TooLarge where the cards drawn can fall in more than `most` ways, if so many orders each are `alike`."""
+    drawn = game.cards_drawn
+    kinds = len({int(game.type.card_kind(card)) for card in range(game.deck_size)}) if game.type.card_kind else None
+    left = [game.deck_size - (0 if game.with_replacement else place) for place in range(drawn)]
+    ways = math.prod(min(kinds or cards, cards) for cards in left) // alike
+    if ways > most:
+        raise TooLarge(
+            f"{game.name} is too large to walk through: {drawn} of {game.deck_size} cards are drawn, in some "
+            f"10^{math.log10(ways):.0f} ways that differ, and {MOST_DEALS:,} are too many. Choose options with fewer "
+            "cards."
+        )
 
 
 def _empty_sets(game: Game, size: int) -> Sets:

@@ -7,6 +7,7 @@ in the folder of `--json`, from which `backalley dev docs` makes tables and char
 from __future__ import annotations
 
 import importlib
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,33 @@ def ladder(
     for game in _all(games):
         work = partial(run, game, others, num_threads=threads, cluster=cluster)
         measure("ladder", game, words, folder, work)
+
+
+@dev.command()
+@_GAME
+@click.argument("label")
+@click.argument("agent")
+@option_option
+@click.option("--deals", type=click.IntRange(2), help="The first of the published deals; by default all.")
+@threads_option
+@_FOLDER
+def enter(
+    game: str, label: str, agent: str, given: dict[str, str], deals: int | None, threads: int, folder: Path | None
+) -> None:
+    """Measure AGENT against the best bot of GAME, on the decks of the ladder: an entry for the leaderboard. LABEL names
+    it there, and its file."""
+    from backalley.benchmarks.publish.ladder import enter as run
+
+    found = game_of(game, given)
+    if not re.fullmatch(r"\w+", label):
+        raise CommandError(f"{label!r} is no label; a label has letters, digits and _.")
+    path = None if folder is None else folder / f"entry_{found.name}_{label}.json"
+    check_place(path)
+    place = folder.as_posix() if folder else None
+    line = command_line("dev", "enter", found.spec, label, agent, given=given, deals=deals, json=place)
+    with progress_bar(found.name) as progress:
+        entry = run(found, label, agent, deals=deals, num_threads=threads, progress=progress, keep=path, command=line)
+    end(entry, path, line)
 
 
 @dev.command()
@@ -184,6 +212,22 @@ def events(games: tuple[str, ...], pairs: int, path: Path | None) -> None:
     line = command_line("dev", "events", *games, pairs=pairs, json=place)
     with progress_bar("games") as progress:
         found = events_cost(chosen, pairs=pairs, progress=progress, command=line)
+    end(found, path, line)
+
+
+@dev.command()
+@_GAMES
+@click.option("--runs", type=click.IntRange(50), default=2000, show_default=True, help="Simulated runs of each kind.")
+@json_option
+def sequential(games: tuple[str, ...], runs: int, path: Path | None) -> None:
+    """Simulate sequential evaluation and gates on deals of GAMES, by default some, and on invented ones: coverage under
+    constant looking, error rates, and the deals that they take."""
+    from backalley.benchmarks.matches.sequential_checks import GAMES, sequential_checks
+
+    check_place(path)
+    line = command_line("dev", "sequential", *games, runs=runs, json=path.as_posix() if path else None)
+    with progress_bar("laws") as progress:
+        found = sequential_checks(_all(games or GAMES), runs=runs, progress=progress, command=line)
     end(found, path, line)
 
 

@@ -49,6 +49,18 @@ class TrainCommand(click.Command):
     help="A module that declares a kind of phase of your own (PHASE), by its import path; may be repeated.",
 )
 @option_option
+@click.option(
+    "--against",
+    metavar="AGENT",
+    help="Attack this agent: learn a best response to it at all other seats, and tell what that gains.",
+)
+@click.option(
+    "--from",
+    "begins",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Go on with the learning of the policy in this folder, or of that run, in the first phase.",
+)
 @click.option("--resume", type=click.Path(path_type=Path), help="Resume the run in this folder.")
 @click.option("--restart", is_flag=True, help="With --resume: begin that run again, in the same folder.")
 @click.option("--device", default="auto", show_default=True, help="Torch's device: auto, cpu, cuda, cuda:1, ...")
@@ -66,6 +78,8 @@ def train(
     overrides: dict[str, str],
     phase_modules: tuple[str, ...],
     given: dict[str, str],
+    against: str | None,
+    begins: Path | None,
     resume: Path | None,
     restart: bool,
     device: str,
@@ -79,7 +93,7 @@ def train(
     prints the mean over seeds at the end.
     """
     from backalley.training.config.phases import register_phase
-    from backalley.training.train import Stopped
+    from backalley.training.train import Stopped, naming
     from backalley.training.train import train as run
 
     if given and game is None:
@@ -88,6 +102,10 @@ def train(
         raise click.UsageError("Give --seed or --seeds, not both.")
     for module in phase_modules:
         register_phase(module)
+    if (against is not None or begins is not None) and (game is None or resume is not None):
+        raise click.UsageError("--against and --from begin a new run of a game; a resumed run keeps its own.")
+    if game is not None:
+        overrides = dict(naming(game_of(game, given), config, overrides, against=against, begins=begins) or {})
     more: dict[str, Any] = {"seed": seed}
     if seeds is not None or (resume is not None and (resume / "seeds.json").is_file() and seed is None):
         from backalley.training.compare.seeds import train_seeds as run  # type: ignore[assignment]
