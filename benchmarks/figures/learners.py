@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from .charts import Dots, dots
 from .formatting import Found, Line, title, with_options
@@ -20,7 +21,7 @@ def _names(found: Found) -> list[str]:
     return list(dict.fromkeys(row["learner"] for row in found["rows"]))
 
 
-def _spread(losses: Sequence[float]) -> str:
+def _spread(losses: npt.NDArray[np.float64]) -> str:
     """The mean, and the standard deviation of the seeds in brackets."""
     shown = f"{float(np.mean(losses)):.4f}"
     return f"{shown} ({float(np.std(losses, ddof=1)):.4f})" if len(losses) > 1 else shown
