@@ -22,7 +22,7 @@ from backalley.agents.policies.network_agent import one_thread
 from backalley.benchmarks.exact.exploit import agent_probabilities
 from backalley.benchmarks.exact.solver import Solver, solver_of
 from backalley.benchmarks.figures import results
-from backalley.benchmarks.figures.learners import Learners
+from backalley.benchmarks.figures.comparison import Learners
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.catalogue import game as game_of
