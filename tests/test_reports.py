@@ -17,8 +17,8 @@ from IPython.lib.pretty import pretty
 from backalley.agents.base.agent import Agent, View
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.benchmarks.exact.agent_values import AgentValues, Worth
-from backalley.benchmarks.exact.exact import Solution
 from backalley.benchmarks.exact.equilibrium import find_equilibrium
+from backalley.benchmarks.exact.exact import Solution
 from backalley.benchmarks.exact.exploit import exploitability
 from backalley.benchmarks.figures import results, tabular
 from backalley.benchmarks.figures.result_kinds import of_game

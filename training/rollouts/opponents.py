@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from backalley.agents.base.agent import Agent
+from backalley.agents.base.agent import Agent, name_of
 from backalley.agents.base.rule_based import BotAgent, seen_by
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.policy_file import PolicyFileError, copy_policy, find_policy, read_metadata
 from backalley.agents.policies.policy_kinds import NetworkPlayer, Residual
-from backalley.agents.policies.pretrained import FOLDER, NoPolicy, policy_for
+from backalley.agents.policies.pretrained import NoPolicy, policy_for
 from backalley.agents.policies.residual import corrected
 from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.compile.interfaces import Bot
@@ -79,19 +79,22 @@ def opponents_of(game: Game, settings: Rollouts, history: Sequence[Finished]) ->
     return [_named(game, name) for name in names]
 
 
+def met(agent: Agent) -> Named:
+    """Return an agent with the folder of its policy. Raises ConfigError for one that compiled rollouts cannot play."""
+    if agent.kernel is None:
+        raise ConfigError(
+            f"Rollouts cannot be played against {name_of(agent)}: they are compiled, and it has no compiled kernel. "
+            "Name a bot, a policy or the folder of one."
+        )
+    return Named(agent, agent.folder if isinstance(agent, PolicyAgent) else None)
+
+
 def _named(game: Game, name: str) -> Named:
     try:
         found = agent_of(name, game)
     except ValueError as error:
         raise ConfigError(f"There is nobody to play against: {error}") from None
-    if found.kernel is None:
-        raise ConfigError(
-            f"Rollouts cannot be played against {found.name}: they are compiled, and it has no compiled kernel. Name a "
-            "bot, a policy or the folder of one."
-        )
-    prefix, _, rest = name.partition(":")
-    folder = policy_for(game, rest or None).folder if prefix == FOLDER else Path(name)
-    return Named(found, folder if isinstance(found, PolicyAgent) else None)
+    return met(found)
 
 
 def frozen_of(agent: Agent, game: Game) -> Frozen:

@@ -41,7 +41,7 @@ from ..shared.suit_augmentation import SuitNames
 from .elsewhere import make_elsewhere
 from .fitting import Fitting, Rows, imitation, squared
 from .making import Maker, Play, fast_bots, make_targets
-from .opponents import copy_again, frozen_of, opponents_of, start_of
+from .opponents import copy_again, frozen_of, met, opponents_of, start_of
 from .seated import seat_sides
 from .targets import Tables, field_of, no_targets, seat_players
 from .temperature import by_temperature, check_temperature
@@ -109,7 +109,7 @@ class Rollouts(Phase):
         self.settings: RolloutsSettings = getattr(config, self.section)
         settings = self.settings
         self.reference = reference_of(game, settings)
-        self.opponents = opponents_of(game, settings, self.history)
+        self.opponents = opponents_of(game, settings, self.history) if self.against is None else [met(self.against)]
         self.frozen: Agent = RandomAgent()
         """The one of them that plays in the chunk that is being made."""
         self.start = start_of(game, settings, self.reference, self.history, self.opponents)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from backalley.agents.base.agent import Agent
@@ -22,6 +23,10 @@ from ..config.config import Objective
 Progress = Callable[[int, int], None]
 _ATTACKS, _OTHERS = 2, 3
 """Branches of the seeds of gates (`gate.py` has 0 and 1)."""
+
+
+class Enough(Exception):
+    """Raised by a `Progress` once no more deals are needed."""
 
 
 class Gain(NamedTuple):
@@ -89,13 +94,21 @@ def gain_of(
 ) -> Gain:
     """Measure what an agent gains over equality against another one at all other seats. Equality is 0, or an even share
     of the wins; where returns do not sum to 0, it is what the attacked agent gains against itself on the same deals."""
-    gained = _values(game, [attacker, victim], deals, keys, objective, progress)
-    if objective == Objective.GAMES:
-        gained = gained - 1 / game.num_sides
-    elif not game.zero_sum:
-        gained = gained - _values(game, [victim, victim], deals, keys, objective, progress)
+    gained = gains(game, attacker, victim, deals, keys, objective, progress)
     found = stats.mean_interval(gained)
     return Gain(attacker.name, victim.name, len(gained), *found, objective.name.lower())
+
+
+def gains(
+    game: Game, attacker: Agent, victim: Agent, deals: int, keys: Roots, objective: Objective, progress: Progress
+) -> Floats:  # fmt: skip
+    """Return what `gain_of` measures, deal by deal [D]. Where `progress` raises Enough, no more deals are played."""
+    gained = _values(game, [attacker, victim], deals, keys, objective, progress)
+    if objective == Objective.GAMES:
+        return gained - 1 / game.num_sides
+    if game.zero_sum:
+        return gained
+    return gained - _values(game, [victim, victim], len(gained), keys, objective, lambda done, total: None)
 
 
 def compare_at(
@@ -121,7 +134,8 @@ def _values(
     """What the first agent gains in each deal [D], over its seatings."""
     sample = Sample(seatings(game, 2))
     work = Deals([LineUp(game, pair, sample.seatings, keys)], cores())
-    play(work, [sample], [deals], lambda part: progress(sample.deals, deals))
+    with suppress(Enough):
+        play(work, [sample], [deals], lambda part: progress(sample.deals, deals))
     values = stats.win_shares(sample.returns, game.sides) if objective == Objective.GAMES else sample.returns
     mine: Floats = sample.of_agent(0, values).mean(1)
     return mine

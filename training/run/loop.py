@@ -118,6 +118,7 @@ class TrainingLoop:
     def enter(self) -> None:
         """Set up the phase after the finished ones."""
         run, number = self.run, len(self.done)
+        more: dict[str, Any] = {"history": self.history} if self.done else {}
         self.phase: Phase = kind(run.config.run.phases.names[number])(
             run.game,
             run.config,
@@ -127,7 +128,7 @@ class TrainingLoop:
             precision=run.precision,
             number=number,
             before=self.before,
-            **({"history": self.history} if self.done else {}),
+            **more,
         )
         self.phase.spread = self.spread
         run.precision = self.phase.precision

@@ -62,15 +62,17 @@ class Phase(abc.ABC):
         number: int = 0,
         before: Path | None = None,
         history: Sequence[Finished] = (),
+        against: Agent | None = None,
     ) -> None:
         """`game` is the one to be played, `seed` the run's, `number` the phase's place in the list from 0.
 
         `folder` is the phase's own, for files besides its checkpoints; it need not exist. `before` is the folder of the
         previous policy, None in the first phase; `history` are all phases so far. `precision` overrides the config: a
-        resumed run keeps the precision it began with.
+        resumed run keeps the precision it began with. With `against`, an agent that never changes plays all sides but
+        one at every table, and the phase learns a response to it.
         """
         self.game, self.config, self.seed, self.folder = game, config, seed, folder
-        self.number, self.before, self.history = number, before, history
+        self.number, self.before, self.history, self.against = number, before, history, against
         self.device = torch.device(device)
         self.precision = precision or _PRECISIONS.get(config.network.precision) or best_precision(self.device)
         self.decisions = 0

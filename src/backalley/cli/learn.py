@@ -10,7 +10,16 @@ import click
 from backalley.console.command import INTERRUPTED, pairs, whole_numbers
 from backalley.console.progress import progress_bar
 
-from .shared import cluster_option, game_of, option_option, seed_option
+from .shared import (
+    check_place,
+    cluster_option,
+    command_line,
+    finish,
+    game_of,
+    json_option,
+    option_option,
+    seed_option,
+)
 
 
 class TrainCommand(click.Command):
@@ -133,3 +142,80 @@ def train(
             click.echo(str(stopped), err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None
     click.echo(f"\n{result.table()}")
+
+
+@click.command()
+@click.argument("game")
+@click.argument("agent")
+@click.option(
+    "--attackers",
+    metavar="NAME[,NAME...]",
+    help="Out of rollouts, plans, search and ppo; by default all that apply.",
+)
+@click.option("--seconds", type=float, help="The budget of all attackers together, by the clock.")
+@click.option(
+    "--processor-seconds", type=float, help="The same in processor time of all cores together; 600 by default."
+)
+@click.option("--decisions", type=click.IntRange(1), help="The same in decisions on the tables that they learn on.")
+@click.option("--deals", type=int, default=4096, show_default=True, help="Deals that tell the gain.")
+@seed_option(0, "Decides packs, weights and exploration.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="The attack's folder; where it holds a part of this attack, that goes on. By default one under runs/.",
+)
+@click.option(
+    "--set", "overrides", multiple=True, metavar="NAME=VALUE", callback=pairs(), help="A setting of training."
+)
+@option_option
+@json_option
+def attack(
+    game: str,
+    agent: str,
+    attackers: str | None,
+    seconds: float | None,
+    processor_seconds: float | None,
+    decisions: int | None,
+    deals: int,
+    seed: int,
+    out: Path | None,
+    overrides: dict[str, str],
+    given: dict[str, str],
+    path: Path | None,
+) -> None:
+    """Look for the best response to AGENT in GAME. It plays all other sides and does not learn; what an attacker gains
+    over equality is what AGENT gives, at least, to somebody who knows it.
+
+    Ctrl-C stops and keeps everything; the same line goes on.
+    """
+    from backalley.training.attack.attack import attack as run
+    from backalley.training.train import Stopped
+
+    found = game_of(game, given)
+    check_place(path)
+    with progress_bar("attack") as progress:
+        try:
+            result = run(
+                found,
+                agent,
+                attackers=None if attackers is None else attackers.split(","),
+                seconds=seconds,
+                processor_seconds=processor_seconds,
+                decisions=decisions,
+                deals=deals,
+                seed=seed,
+                out=out,
+                config_overrides=overrides,
+                progress=progress,
+                log=progress.log,
+            )
+        except Stopped as stopped:
+            click.echo(str(stopped), err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
+    settings: dict[str, Any] = {"attackers": attackers, "seconds": seconds, "processor_seconds": processor_seconds}
+    line = command_line(
+        "attack", found.spec, agent, given=given, **settings, decisions=decisions, deals=deals, seed=seed,
+        set=overrides, json=path,
+    )  # fmt: skip
+    finish(result, line, path)
