@@ -35,7 +35,7 @@ SECONDS = 60
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
 CLEAR, TITLE = "\x1b[2J", "\x1b]0;title\x07"
 KINDS = ["evaluation", "tournament", "ladder", "cross", "methods", "searches", "crowds", "solution", "agent_values"]
-KINDS += ["exploitability", "speed", "endurance", "throughput", "learning curve", "training"]
+KINDS += ["exploitability", "equilibrium", "speed", "endurance", "throughput", "learning curve", "training"]
 
 
 class Late(BaseException):

@@ -133,7 +133,8 @@ def test_evaluate_by_precision_names_the_deals_it_took() -> None:
         (["evaluate", "kuhn", "random", "random", "--json", "none/found.json"], "There is no folder none"),
         (["tournament", "kuhn", "random"], "A tournament needs 2 agents or more"),
         (["play", "kuhn", "--seat", "2", "--opponent", "random"], "The seat is 2; kuhn has seats 0 to 1"),
-        (["solve", "kuhn"], "kuhn cannot be solved"),
+        (["solve", "high_card"], "high_card cannot be solved"),
+        (["solve", "bezique"], "bezique is too large to walk through: 64 of 64 cards are drawn"),
         (["replay", "none.json"], "none.json cannot be read as a playthrough"),
     ],
 )
@@ -284,14 +285,24 @@ def test_speed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_solve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     solution = Solution(0.5, -0.25, 9, 1, 0.1, **ABOUT)
     monkeypatch.setattr("backalley.benchmarks.exact.exact.solve", lambda game, **rest: solution)
-    result = run("solve", "kuhn", "--option", "first=1", "--json", str(tmp_path / "found.json"))
+    result = run("solve", "high_card", "--option", "seats=1", "--json", str(tmp_path / "found.json"))
     assert result.exit_code == 0, result.output
     best = next(line for line in result.stdout.splitlines() if line.startswith("best"))
     assert best.split() == ["best", "+0.500000000", "0.750000000", "9"]
     found = json.loads((tmp_path / "found.json").read_text("utf-8"))
     assert found["best_return"] == 0.5
     assert found["machine"] == "this"
-    assert again(result)[:4] == ["solve", "backalley.examples.kuhn", "--option", "first=1"]
+    assert again(result)[1:4] == ["tests.high_card", "--option", "seats=1"]
+
+
+def test_solve_a_game_that_hides_cards(tmp_path: Path) -> None:
+    result = run("solve", "kuhn", "--within", "0.0001", "--json", str(tmp_path / "found.json"))
+    assert result.exit_code == 0, result.output
+    found = json.loads((tmp_path / "found.json").read_text("utf-8"))
+    assert found["value"]["low"] <= -1 / 18 <= found["value"]["high"] <= found["value"]["low"] + 4e-4
+    assert (found["information_sets"], found["choices"], found["histories"]) == (12, [6, 6], 24)
+    assert found["uniform"] == pytest.approx(11 / 24)
+    assert again(result)[:4] == ["solve", "backalley.examples.kuhn", "--within", "0.0001"]
 
 
 def test_solve_with_agents(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

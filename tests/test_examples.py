@@ -1,4 +1,4 @@
-"""Kuhn and Leduc poker: what every game keeps, and their published figures."""
+"""Kuhn and Leduc poker, Liar's Dice: what every game keeps, and their published figures."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from backalley.benchmarks.exact.exploit import exploitability
 from backalley.envs.core.game.game import Game
 from backalley.testing.report import NOT_TRIED
 
-KUHN, LEDUC = (backalley.game(f"backalley.examples.{name}") for name in ("kuhn", "leduc"))
-BOTH = pytest.mark.parametrize("game", [KUHN, LEDUC], ids=lambda game: game.name)
+KUHN, LEDUC, DICE = (backalley.game(f"backalley.examples.{name}") for name in ("kuhn", "leduc", "liars_dice"))
+EACH = pytest.mark.parametrize("game", [KUHN, LEDUC, DICE], ids=lambda game: game.name)
 
 
-@BOTH
+@EACH
 def test_their_rules_are_their_vectors(game: Game) -> None:
     assert NOT_TRIED not in testing.check_vectors(game) + testing.check_playthroughs(game)
 
 
 @pytest.mark.slow
-@BOTH
+@EACH
 def test_they_keep_what_every_game_keeps(game: Game) -> None:
     report = testing.check_game(game, episodes=2)
     assert report.ok, str(report)
@@ -40,7 +40,7 @@ def test_they_keep_what_every_game_keeps(game: Game) -> None:
     }
 
 
-@BOTH
+@EACH
 def test_they_are_found_by_their_import_paths_alone(game: Game) -> None:
     assert game.name not in backalley.game_names()
     with pytest.raises(backalley.UnknownGame):

@@ -17,6 +17,7 @@ from IPython.lib.pretty import pretty
 from backalley.agents.base.agent import Agent, View
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.benchmarks.exact.agent_values import AgentValues, Worth
+from backalley.benchmarks.exact.equilibrium import find_equilibrium
 from backalley.benchmarks.exact.exact import Solution
 from backalley.benchmarks.exact.exploit import exploitability
 from backalley.benchmarks.figures import results, tabular
@@ -51,6 +52,7 @@ REPORTS = {
     "solution": lambda: Solution(0.5, -0.25, 9, 1, 0.1, **ABOUT),
     "agent values": lambda: AgentValues(0.5, -0.25, 0.0, [Worth("<best>", 0.25, 1e-4, 2.0, 9, 0.1)], **ABOUT),
     "exploitability": lambda: exploitability(KUHN, [RandomAgent()]),
+    "equilibrium": lambda: find_equilibrium(KUHN),
     "speed": speeds,
 }
 EACH = pytest.mark.parametrize("report", [pytest.param(make, id=name) for name, make in REPORTS.items()])

@@ -1,4 +1,4 @@
-"""Best responses and equilibrium in a game in sequence form (`sequence_form.py`)."""
+"""Best responses and regret minimisation in a game in sequence form (`walk.py`), as kernels over flat arrays."""
 
 from __future__ import annotations
 
@@ -9,28 +9,35 @@ import numpy.typing as npt
 
 from backalley.envs.core.compile.kernel import kernel
 
-from .sequence_form import SequenceForm
-
 Numbers = npt.NDArray[np.float64]
 
 
 class Tree(NamedTuple):
-    """A seat's information sets, those nearer the beginning first."""
+    """A seat's information sets with several actions, those nearer the beginning first; S sequences."""
 
     parent: npt.NDArray[np.int64]
+    """[C] the sequence that leads there."""
     first: npt.NDArray[np.int64]
+    """[C] the first of its own sequences."""
     width: npt.NDArray[np.int64]
+    """[C] how many it has."""
+
+    @property
+    def sequences(self) -> int:
+        """S."""
+        return 1 + int(self.width.sum())
 
 
-def trees(form: SequenceForm) -> tuple[Tree, Tree]:
-    """Both seats' sets."""
-    sets = form.sets
+class Payoffs(NamedTuple):
+    """What seat 0 gains where play ends with a pair of sequences, times the probability of the deals; all others are
+    0."""
 
-    def tree(seat: int) -> Tree:
-        count = int(sets.size[seat])
-        return Tree(*(np.ascontiguousarray(part[seat, :count]) for part in (sets.parent, sets.first, sets.width)))
-
-    return tree(0), tree(1)
+    one: npt.NDArray[np.int32]
+    """[E] seat 0's sequence, ascending."""
+    other: npt.NDArray[np.int32]
+    """[E] seat 1's."""
+    gain: Numbers
+    """[E]"""
 
 
 @kernel
@@ -44,7 +51,33 @@ def realise(tree: Tree, plays: Numbers, out: Numbers) -> None:
 
 
 @kernel
-def best_reply(tree: Tree, worth: Numbers) -> float:
+def behaviour(tree: Tree, plan: Numbers, out: Numbers) -> None:
+    """Write to `out` [S] the probability of each choice of a plan [S] where it has to be made: equal ones in sets that
+    the plan does not lead to."""
+    out[0] = 1.0
+    for number in range(tree.parent.shape[0]):
+        low, high, total = tree.first[number], tree.first[number] + tree.width[number], 0.0
+        for choice in range(low, high):
+            total += plan[choice]
+        for choice in range(low, high):
+            out[choice] = plan[choice] / total if total > 0.0 else 1.0 / (high - low)
+
+
+@kernel
+def values(payoffs: Payoffs, seat: int, plan: Numbers, out: Numbers) -> None:
+    """Write to `out` [S] what each sequence of `seat` is worth to it where play ends, if the other seat plays by
+    `plan` (the probability of each of its sequences)."""
+    out[:] = 0.0
+    if seat == 0:
+        for entry in range(payoffs.gain.shape[0]):
+            out[payoffs.one[entry]] += payoffs.gain[entry] * plan[payoffs.other[entry]]
+    else:
+        for entry in range(payoffs.gain.shape[0]):
+            out[payoffs.other[entry]] -= payoffs.gain[entry] * plan[payoffs.one[entry]]
+
+
+@kernel
+def best_response(tree: Tree, worth: Numbers) -> float:
     """Return the most a seat can get, where each of its sequences is worth `worth` [S], which is summed up in place."""
     for number in range(tree.parent.shape[0] - 1, -1, -1):
         best = -np.inf
@@ -56,7 +89,9 @@ def best_reply(tree: Tree, worth: Numbers) -> float:
 
 @kernel
 def learn(tree: Tree, worth: Numbers, regret: Numbers, plays: Numbers) -> None:
-    """Make one step of regret matching plus (Tammelin 2014) in every set, where sequences are worth `worth` [S]."""
+    """Make one step of predictive regret matching plus in every set, where sequences are worth `worth` [S]: the next
+    regrets are predicted to be the latest (Farina, Kroer and Sandholm 2021, "Faster game solving via predictive
+    Blackwell approachability", algorithm 3)."""
     for number in range(tree.parent.shape[0] - 1, -1, -1):
         low, high = tree.first[number], tree.first[number] + tree.width[number]
         mean, total = 0.0, 0.0
@@ -64,49 +99,17 @@ def learn(tree: Tree, worth: Numbers, regret: Numbers, plays: Numbers) -> None:
             mean += plays[choice] * worth[choice]
         worth[tree.parent[number]] += mean
         for choice in range(low, high):
-            regret[choice] = max(0.0, regret[choice] + worth[choice] - mean)
-            total += regret[choice]
+            latest = worth[choice] - mean
+            regret[choice] = max(0.0, regret[choice] + latest)
+            plays[choice] = max(0.0, regret[choice] + latest)
+            total += plays[choice]
         for choice in range(low, high):
-            plays[choice] = regret[choice] / total if total > 0.0 else 1.0 / (high - low)
+            plays[choice] = plays[choice] / total if total > 0.0 else 1.0 / (high - low)
 
 
-def even(tree: Tree) -> Numbers:
-    """Return equal probabilities for all choices of a set."""
-    plays = np.ones(1 + int(tree.width.sum()))
-    plays[1:] = np.repeat(1 / tree.width, tree.width)
-    return plays
-
-
-def held(form: SequenceForm, tree: tuple[Tree, Tree], seat: int, plan: Numbers) -> float:
-    """Return what seat 0 gains where `seat` plays by `plan` (the probability of each sequence) and the other plays a
-    best response."""
-    worth = -(plan @ form.payoff) if seat == 0 else form.payoff @ plan
-    found = best_reply(tree[1 - seat], np.ascontiguousarray(worth))
-    return -found if seat == 0 else found
-
-
-def equilibrium(form: SequenceForm, *, within: float = 1e-6, most_steps: int = 50_000) -> tuple[float, float]:
-    """Return lower and upper bounds, `within` of each other if `most_steps` are enough, of what seat 0 gains in
-    equilibrium: what the averages of counterfactual regret minimisation plus (Tammelin et al. 2015) gain against best
-    responses."""
-    both = trees(form)
-    plays = [even(tree) for tree in both]
-    regret = [np.zeros_like(one) for one in plays]
-    plan = [np.zeros_like(one) for one in plays]
-    total = [np.zeros_like(one) for one in plays]
-    low, high = -np.inf, np.inf
-    across = np.ascontiguousarray(form.payoff.T)
-    for seat in range(2):
-        realise(both[seat], plays[seat], plan[seat])
-    for step in range(1, most_steps + 1):
-        for seat in range(2):
-            worth = form.payoff @ plan[1] if seat == 0 else -(across @ plan[0])
-            learn(both[seat], worth, regret[seat], plays[seat])
-            realise(both[seat], plays[seat], plan[seat])
-            total[seat] += step * plan[seat]
-        if step % 500 == 0:
-            low = max(low, held(form, both, 0, total[0] / total[0][0]))
-            high = min(high, held(form, both, 1, total[1] / total[1][0]))
-            if high - low <= within:
-                break
-    return low, high
+@kernel
+def average(step: int, plan: Numbers, mean: Numbers) -> None:
+    """Add the plan of a step to the mean of all until then, weighted by the square of their numbers."""
+    share = 6.0 * step / ((step + 1) * (2.0 * step + 1))
+    for choice in range(plan.shape[0]):
+        mean[choice] += share * (plan[choice] - mean[choice])

@@ -67,7 +67,7 @@ class Memory(NamedTuple):
 def memory(game: Game, slots: int, objective: Objective = Objective.REWARD) -> Memory:
     """Return an empty table of `slots` (a power of two) positions."""
     assert game.type.enumeration is not None
-    kinds = np.array([game.type.enumeration.kind(card) for card in range(game.deck_size)], np.int64)
+    kinds = np.array([game.type.enumeration.kind(card) for card in range(max(game.pack) + 1)], np.int64)
     return Memory(
         keys=np.full(slots, EMPTY, np.int64),
         values=np.zeros((slots, 2)),

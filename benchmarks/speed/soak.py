@@ -130,8 +130,8 @@ def whole_pack(game: Game, state: Any) -> bool:
     """Return whether the piles hold every card of the pack once, or with replacement as many cards as are drawn."""
     lying = sorted(card for pile in game.piles(state).values() for card in pile)
     if game.with_replacement:
-        return len(lying) == game.cards_drawn and set(lying) <= set(range(game.deck_size))
-    return lying == list(range(game.deck_size))
+        return len(lying) == game.cards_drawn and set(lying) <= set(game.pack)
+    return lying == sorted(game.pack)
 
 
 def hold_returns(game: Game, returns: npt.NDArray[np.float64], where: str) -> None:

@@ -19,10 +19,12 @@ from .state import (
     BANKER_TURN,
     BETTING,
     COUP,
+    DRAW,
     NUM_LEVELS,
     PLAYER,
     PLAYER_TURN,
     SHOWN,
+    STAND,
     Mode,
     Options,
     Reshuffle,
@@ -46,7 +48,9 @@ KINDS = (
     Kind("Banker has", "A seat sees the two cards of the Banker hand, in the same way (§1.5, §4)."),
     Kind("Player draws", "The Player's third card is turned up (§1.3)."),
     Kind("Banker draws", "The Banker's third card is turned up (§1.3)."),
-    Kind("Player stands", "Everybody learns, in chemin de fer, that the Player stands by rule (§1.3).", "nothing"),
+    Kind(
+        "Player stands", "Everybody learns, in chemin de fer, that the Player stands, by rule or not (§1.3).", "nothing"
+    ),
     Kind("total", "The Banker of chemin de fer learns the total of the hand, and not the cards (§2.1)."),
     Kind("turned up", "Cards of coups from a shoe that naturals ended before the latest, in order of value (§2.4)."),
     Kind(
@@ -95,6 +99,7 @@ def tell_step(options: Options, before: State, state: State, action: int, log: L
             third = 1 << 4 if state.player_drew else 0
             for seat in range(seats):
                 tell_places(state, seat, third, log)
+            tell_standing(options, state, log)
         elif state.phase == PLAYER_TURN:
             for seat in range(seats):
                 tell_places(state, seat, seen_places(options, state, seat), log)
@@ -117,11 +122,23 @@ def tell_choice(options: Options, state: State, log: Log) -> None:
     """§2.1: in chemin de fer a coup comes to a choice; each side looks at its hand, or is shown its total."""
     for seat in range(2):
         seen = seen_places(options, state, seat)
-        tell_places(state, seat, seen, log)
         if not (seen >> seat) & 1:
             tell(log, seat, TOTAL, seat, two_cards(state, seat))
-    if state.phase == BANKER_TURN and not state.player_drew:
+        tell_places(state, seat, seen, log)
+    tell_standing(options, state, log)
+
+
+@telling
+def tell_standing(options: Options, state: State, log: Log) -> None:
+    """§1.3: in chemin de fer the Banker cannot tell whether the Player had a choice: neither by what they are told, nor
+    by its order."""
+    if options.mode == Mode.CHEMIN and state.phase == BANKER_TURN and not state.player_drew:
         tell(log, EVERYBODY, PLAYER_STANDS, NOBODY, 0)
+
+
+def secret(options: Options, action: int) -> bool:
+    """§1.3: in chemin de fer the others see a third card or none, and not whether the Player was asked."""
+    return options.mode == Mode.CHEMIN and action in (STAND, DRAW)
 
 
 @kernel
@@ -207,4 +224,4 @@ def length(options: Options) -> int:
     return most_coups(options) * (actions + bets + COUP + turned_up + 1 + 2 * chemin + purses) + 1
 
 
-EVENTS = Events(KINDS, deal=tell_deal, step=tell_step, most=most, length=length)
+EVENTS = Events(KINDS, deal=tell_deal, step=tell_step, secret=secret, most=most, length=length)

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from ..core.compile.interfaces import Enumeration
 from ..core.compile.kernel import kernel
 from .rules import is_push_hand
-from .state import ACE, LIMIT, MAX_DRAWS, PACK, SHOW_CARDS, TEN, DealerState, HandOptions, HandState, Method, Verdict
-from .stub import value
+from .state import ACE, LIMIT, MAX_DRAWS, SHOW_CARDS, TEN, DealerState, HandOptions, HandState, Method, Verdict
+from .stub import stub_size, value
 
 
 @kernel
@@ -28,10 +28,10 @@ def next_card(state: HandState) -> int:
 @kernel
 def stock(options: HandOptions, state: HandState, out: npt.NDArray[np.int64]) -> int:
     """`GameType.stock`: the stub."""
-    first = int(state.next_card)
-    for place in range(first, PACK):
-        out[place - first] = state.deck[place]
-    return PACK - first
+    first, size = int(state.next_card), stub_size(state)
+    for place in range(size):
+        out[place] = state.deck[first + place]
+    return size
 
 
 @kernel

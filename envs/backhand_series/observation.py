@@ -34,7 +34,7 @@ from .state import (
     Verdict,
     per_seat,
 )
-from .stub import value
+from .stub import stub_size, value
 
 
 class HandObservation:
@@ -115,7 +115,7 @@ def observe(options: HandOptions, state: HandState, seat: int, out: HandObservat
     for number in range(TEN - 1):
         out.left[number] = state.left[number]
     out.tens_left = state.left[TEN - 1]
-    out.stub = PACK - int(state.next_card) if int(state.next_card) > 0 else 0
+    out.stub = stub_size(state)
 
 
 @kernel
@@ -138,15 +138,15 @@ def observe_dealer(options: DealerOptions, state: DealerState, seat: int, out: D
 @kernel
 def determinize(options: HandOptions, state: HandState, seat: int, key: np.uint64) -> None:
     """Redraw the order of the stub, the same for every seat: all else is public."""
-    dealt = 0
-    for place in range(int(state.next_card)):
-        dealt |= 1 << int(state.deck[place])
-    place = int(state.next_card)
+    first, size, left = int(state.next_card), stub_size(state), 0
+    for place in range(first, first + size):
+        left |= 1 << int(state.deck[place])
+    place = first
     for card in range(PACK):
-        if (dealt >> card) & 1 == 0:
+        if (left >> card) & 1:
             state.deck[place] = card
             place += 1
-    rng.shuffle(key, state.deck[int(state.next_card) :], PACK - int(state.next_card))
+    rng.shuffle(key, state.deck[first:], size)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

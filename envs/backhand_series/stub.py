@@ -29,6 +29,15 @@ def take(state: HandState) -> int:
 
 
 @kernel
+def stub_size(state: HandState) -> int:
+    """How many cards the stub has."""
+    size = 0
+    for number in range(TEN):
+        size += int(state.left[number])
+    return size
+
+
+@kernel
 def open_deck(state: HandState, deck: npt.NDArray[Any]) -> None:
     """A fresh pack on the table, nothing dealt yet. §1.1"""
     for place in range(PACK):

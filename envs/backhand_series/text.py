@@ -32,7 +32,7 @@ def piles(names: Sequence[str], options: HandOptions, state: HandState) -> Mappi
         found[name] = [int(card) for card in state.cards[player, :size]]
     held = {card for pile in found.values() for card in pile}
     found["discards"] = [card for card in dealt if card not in held]
-    found["stub"] = [int(card) for card in state.deck[state.next_card :]] if dealt else []
+    found["stub"] = [int(card) for card in state.deck[state.next_card :][: state.left.sum()]]
     return found
 
 

@@ -13,7 +13,7 @@ from ..core.rules.cards import count_bits
 from . import endgame
 from .groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES, points
 from .observation import Observation
-from .pack import beats
+from .pack import beats, drawing
 from .prospects import (
     NOTHING,
     Prospects,
@@ -35,7 +35,6 @@ from .state import (
     BRISQUES,
     DECLARE_SEVEN,
     DOUBLE_BEZIQUE,
-    DRAWING,
     EXCHANGE_SEVEN,
     IN_BEZIQUE,
     MARRIAGE,
@@ -57,9 +56,9 @@ _LAST_TRUMP = 10  # keeping a trump
 
 
 @kernel
-def in_last_eight(observation: Observation) -> bool:
+def in_last_eight(options: Options, observation: Observation) -> bool:
     """Whether both hands are known."""
-    return int(observation.trick) >= DRAWING and not int(observation.declaring)
+    return int(observation.trick) >= drawing(options) and not int(observation.declaring)
 
 
 @kernel
@@ -80,7 +79,7 @@ def best_declaration(options: Options, observation: Observation, mask: npt.NDArr
     """The declaration that scores most; but while there is time for both, a marriage before its sequence and one
     bezique before the double, since the other way round bars them (§1.6). NO_DECLARATION if there is none."""
     chosen = most_points_now(options, observation, mask)
-    if options.reuse == Reuse.CLASS and int(observation.trick) < DRAWING - _HURRY:
+    if options.reuse == Reuse.CLASS and int(observation.trick) < drawing(options) - _HURRY:
         if chosen == DOUBLE_BEZIQUE and mask[BEZIQUE] and not in_single_bezique(observation):
             return BEZIQUE
         if SEQUENCE <= chosen < NO_DECLARATION and mask[chosen - SEQUENCE + MARRIAGE]:
@@ -320,7 +319,7 @@ def act_planner(options: Options, observation: Observation, mask: npt.NDArray[np
     """Declare at once, weigh each card by what it may still complete, play the last eight tricks by rule of thumb."""
     if mask[NO_DECLARATION]:
         return best_declaration(options, observation, mask)
-    if in_last_eight(observation):
+    if in_last_eight(options, observation):
         return play_last(observation, mask)
     return choose_card(options, observation, mask, WEIGHTS)
 
@@ -330,7 +329,7 @@ def act_strong(options: Options, observation: Observation, mask: npt.NDArray[np.
     """As `planner`, but solve the last eight tricks."""
     if mask[NO_DECLARATION]:
         return best_declaration(options, observation, mask)
-    if in_last_eight(observation):
+    if in_last_eight(options, observation):
         return endgame.play(options, observation, mask)
     return choose_card(options, observation, mask, WEIGHTS)
 
@@ -338,7 +337,7 @@ def act_strong(options: Options, observation: Observation, mask: npt.NDArray[np.
 @kernel
 def solves(options: Options, observation: Observation) -> bool:
     """Whether `strong` looks to the end, whoever is to play."""
-    return in_last_eight(observation)
+    return in_last_eight(options, observation)
 
 
 BOTS = (

@@ -21,12 +21,12 @@ from .groups import (
     quartets_of,
     runs_of,
 )
+from .pack import drawing
 from .sevens import can_exchange, seven_in_trick, seven_to_declare
 from .state import (
     BEZIQUE,
     DECLARE_SEVEN,
     DOUBLE_BEZIQUE,
-    DRAWING,
     EXCHANGE_SEVEN,
     FOUR,
     FOUR_RANKS,
@@ -42,6 +42,7 @@ from .state import (
     NONE,
     QUEEN,
     SEQUENCE,
+    SUITS,
     Options,
     Quartet,
     Reuse,
@@ -52,10 +53,10 @@ _PATTERN_BITS = 10  # two for each of up to five types, see `copies`
 
 
 def named_suits(options: Options) -> tuple[int, ...]:
-    """Spades and diamonds, the suits of a bezique; all where which copies score can hang on the order of the suits.
-    §1.5, §1.6"""
+    """Spades and diamonds, the suits of a bezique; all where which copies score can hang on the order of the suits, or
+    the pack lacks some. §1.5, §1.6, §2"""
     by_order = options.quartet == Quartet.ANY or options.reuse == Reuse.FREE
-    return (0, 1, 2, 3) if by_order else (JACK_OF_DIAMONDS >> 3, QUEEN_OF_SPADES >> 3)
+    return (0, 1, 2, 3) if by_order or options.suits < SUITS else (JACK_OF_DIAMONDS >> 3, QUEEN_OF_SPADES >> 3)
 
 
 @kernel
@@ -309,7 +310,7 @@ def scorings(state: State, card: int) -> int:
 @kernel
 def may_declare(options: Options, state: State) -> int:
     """What the winner of the trick may declare now: bit `action - DECLARE_SEVEN` for each. §1.3, §1.5"""
-    if int(state.trick) == DRAWING and not options.declare_at_trick_24:
+    if int(state.trick) == drawing(options) and not options.declare_at_trick_24:
         return 0
     seat, found = int(state.leader), 0
     if int(state.made) & 2 == 0:

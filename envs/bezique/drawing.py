@@ -4,7 +4,7 @@ seat knows of the other's, and of the stock (§1.3, §4)."""
 from __future__ import annotations
 
 from ..core.compile.kernel import kernel
-from .state import DRAWING, NONE, STOCK, Options, State, TurnUp
+from .state import NONE, STOCK, Options, State, TurnUp
 
 
 @kernel
@@ -101,4 +101,4 @@ def top_shown(options: Options, state: State) -> int:
 @kernel
 def in_last_eight(state: State) -> bool:
     """Whether the stock is used up and drawn: from now on everybody knows every card. §1.4"""
-    return int(state.trick) >= DRAWING and not int(state.declaring)
+    return int(state.stock_left) == 0 and int(state.turn_up) == NONE and not int(state.declaring)

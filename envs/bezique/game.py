@@ -16,6 +16,7 @@ from .bot import BOTS
 from .declarations import named_suits
 from .events import EVENTS, stock
 from .observation import Observation, consistent, determinize, observe
+from .pack import check, pack, pack_size
 from .state import MARRIAGE, NUM_ACTIONS, NUM_CARDS, SEQUENCE, Options, State
 
 GAME = GameType(
@@ -35,7 +36,9 @@ GAME = GameType(
     events=EVENTS,
     private=("hand", "scored"),
     stock=stock,
-    deck_size=lambda options: NUM_CARDS,
+    deck_size=pack_size,
+    pack=pack,
+    check=check,
     reward_range=rules.reward_range,
     zero_sum=lambda options: True,
     bots=BOTS,
@@ -46,6 +49,19 @@ GAME = GameType(
             "the text by its words: the turn-up is the top of the stock, for the winner of trick 1 (§1.3); a seven of "
             "trumps is declared from the hand and exchanged from a trick, ten points each (§1.5); no card is barred "
             "from further groups (§1.6); declared cards are laid face down (§1.5)",
+        ),
+        "tiny": Preset(
+            {
+                "first_dealer": "seat_0",
+                "stock_top_open": False,
+                "cards_dealt": 3,
+                "lowest": "jack",
+                "highest": "ten",
+                "suits": 2,
+                "copies": 1,
+            },
+            "cut down to be solved: three cards each of eight, jacks to tens of diamonds and spades; a closed stock "
+            "(§2)",
         ),
     },
     card_name=text.card_name,

@@ -14,10 +14,9 @@ from ..core.rules.record import field
 from .declarations import declared, entry, may_declare, with_copies_exchanged
 from .drawing import drop, in_last_eight, take, top_shown
 from .groups import most_points
+from .pack import copies_of, drawing, tricks
 from .sevens import can_exchange
 from .state import (
-    DRAWING,
-    HAND,
     IN_PILE,
     MOST_DEALS,
     NONE,
@@ -31,8 +30,8 @@ from .state import (
 )
 
 # Where a seat sees a card, in the order by which copies are numbered anew; at last, that a redrawn determinization has
-# placed it
-_MINE, _LED, _TAKEN, _PILES, _TURN_UP, _TOP, _LAID, _HIDDEN, _DRAWN = 0, 1, 2, 4, 6, 7, 8, 9, 10
+# placed it, or that the pack lacks it
+_MINE, _LED, _TAKEN, _PILES, _TURN_UP, _TOP, _LAID, _HIDDEN, _DRAWN, _ABSENT = 0, 1, 2, 4, 6, 7, 8, 9, 10, 11
 _MOST_TRIES = 1 << 24
 """Hands drawn until one agrees with who was asked to declare. Few are needed, and the rarest declaration that may have
 to be found, all of a sequence among seven cards of some fifty, comes once in 100,000. The bound is for states put
@@ -190,7 +189,7 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     other = 1 - seat
     top_open = top_shown(options, state) != NONE
     places = np.empty(NUM_CARDS, np.int64)
-    _see(state, seat, top_open, places)
+    _see(options, state, seat, top_open, places)
     for kind in range(NUM_TYPES):
         first, second = int(places[2 * kind]), int(places[2 * kind + 1])
         if first != _MINE and second != _MINE and first > second:
@@ -212,11 +211,12 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
 
 
 @kernel
-def _see(state: State, seat: int, top_open: bool, places: npt.NDArray[np.int64]) -> None:
+def _see(options: Options, state: State, seat: int, top_open: bool, places: npt.NDArray[np.int64]) -> None:
     """Where the seat sees each card."""
     for card in range(NUM_CARDS):
         pile = int(state.won[card])
-        places[card] = _PILES + pile - IN_PILE if pile else _HIDDEN
+        in_pack = card & 1 < copies_of(options, card >> 1)
+        places[card] = _PILES + pile - IN_PILE if pile else _HIDDEN if in_pack else _ABSENT
     for index in range(2):
         if int(state.taken[index]) != NONE:
             places[int(state.taken[index])] = _TAKEN + index
@@ -365,24 +365,24 @@ def consistent(options: Options, observation: Observation, mask: npt.NDArray[np.
     if (observation.my_lead == 1) != (led == 0) or (declaring and led == 1):
         return False
     trick = int(np.int64(observation.trick))
-    if trick >= TRICKS or (declaring and not 0 < trick <= DRAWING):
+    if trick >= tricks(options) or (declaring and not 0 < trick <= drawing(options)):
         return False
     if observation.can_exchange == 1 and marks(observation.turn_up) == 0:
         return False
-    return hands_fit(observation, trick, declaring, led) and mask_fits(observation, mask, declaring)
+    return hands_fit(options, observation, trick, declaring, led) and mask_fits(observation, mask, declaring)
 
 
 @kernel
-def hands_fit(observation: Observation, trick: int, declaring: bool, led: int) -> bool:
+def hands_fit(options: Options, observation: Observation, trick: int, declaring: bool, led: int) -> bool:
     """Whether I hold as many cards as the trick wants, and what is not seen is what the stock and the opponent's hand
     leave room for. §1.2, §1.3"""
-    size = HAND - 1 if declaring else min(HAND, TRICKS - trick)
+    size = options.cards_dealt - 1 if declaring else min(options.cards_dealt, tricks(options) - trick)
     mine, theirs, unseen = 0, 0, 0
     for kind in range(NUM_TYPES):
         its = int(np.int64(observation.opponent_hand[kind])) + marks(observation.opponent_laid[kind])
         own = marks(observation.hand[kind])
         table = int(observation.turn_up[kind] != 0) + int(observation.top[kind] != 0) + int(observation.led[kind] != 0)
-        left = 2 - own - its - table - int(np.int64(observation.gone[kind]))
+        left = copies_of(options, kind) - own - its - table - int(np.int64(observation.gone[kind]))
         if left < 0 or observation.hand[kind, 1] > observation.hand[kind, 0]:
             return False
         mine, theirs, unseen = mine + own, theirs + its, unseen + left

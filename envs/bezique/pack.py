@@ -1,10 +1,11 @@
 """The cards of Bezique: which are sevens and brisques, which card wins, what may be played in the last eight tricks
-(§1.1 to §1.4)."""
+(§1.1 to §1.4), and which of them a cut-down game has (§2)."""
 
 from __future__ import annotations
 
 from ..core.compile.kernel import kernel
-from .state import SEVEN, TEN, Endgame
+from ..core.rules.options import OptionError
+from .state import COPIES, DRAWING, RANKS, SEVEN, SUITS, TEN, Endgame, Options
 
 
 @kernel
@@ -44,3 +45,64 @@ def replies(rule: int, trump: int, led: int, held: int) -> int:
     if following:
         return higher if higher else following
     return trumps if trumps else held
+
+
+# The pack of a cut-down game, §2
+
+
+@kernel
+def pack_size(options: Options) -> int:
+    """`GameType.deck_size`: how many cards the pack has. §1.1, §2"""
+    return (options.highest - options.lowest + 1) * options.suits * options.copies
+
+
+@kernel
+def card_at(options: Options, place: int) -> int:
+    """The card at a place of the pack in order; where it lacks none, the place itself. §2"""
+    ranks = options.highest - options.lowest + 1
+    kind = place // options.copies
+    suit = kind // ranks
+    if options.suits == 2:
+        suit = 2 * suit + 1  # diamonds and spades, which make a bezique
+    else:
+        suit += SUITS - options.suits
+    return (suit * RANKS + options.lowest + kind % ranks) * COPIES + place % options.copies
+
+
+@kernel
+def copies_of(options: Options, kind: int) -> int:
+    """How many cards of a type the pack has. §2"""
+    suit, rank = kind >> 3, kind & 7
+    first = SUITS - options.suits
+    in_suit = suit in (1, 3) if options.suits == 2 else suit >= first
+    return options.copies if in_suit and options.lowest <= rank <= options.highest else 0
+
+
+@kernel
+def tricks(options: Options) -> int:
+    """Tricks of a deal. §1.4"""
+    return pack_size(options) // 2
+
+
+@kernel
+def drawing(options: Options) -> int:
+    """Tricks before the stock is used up: all but as many as a hand has cards. §1.3"""
+    return tricks(options) - options.cards_dealt
+
+
+def pack(options: Options) -> list[int]:
+    """`GameType.pack`: the cards of the pack in order."""
+    return [card_at(options, place) for place in range(pack_size(options))]
+
+
+def check(options: Options) -> None:
+    """Raise OptionError where the pack and the hands leave no stock, or a longer one than the whole pack has."""
+    if options.lowest > options.highest:
+        raise OptionError("bezique option lowest is a higher rank than highest; choose it no higher.")
+    size = pack_size(options)
+    if size % 2 or not 1 <= drawing(options) <= DRAWING:
+        least, most = 2 * (options.cards_dealt + 1), 2 * (options.cards_dealt + DRAWING)
+        raise OptionError(
+            f"bezique options lowest, highest, suits and copies leave {size} cards; with cards_dealt "
+            f"{options.cards_dealt} it takes an even number of {least} to {most}. Change cards_dealt, or the pack."
+        )

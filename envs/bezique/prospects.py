@@ -14,13 +14,13 @@ from . import groups
 from .declarations import eligible
 from .groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES
 from .observation import Observation
+from .pack import copies_of, drawing
 from .state import (
     ALL_TYPES,
     BRISQUE_POINTS,
     BRISQUES,
     DOUBLE_BEZIQUE,
     DOUBLE_BEZIQUE_POINTS,
-    DRAWING,
     HAND,
     IN_BEZIQUE,
     IN_SEVEN,
@@ -110,7 +110,7 @@ def read(options: Options, observation: Observation) -> Reading:
         table = int(
             np.int64(observation.gone[kind] + observation.turn_up[kind] + observation.top[kind] + observation.led[kind])
         )
-        unseen = 2 - own - its - table
+        unseen = copies_of(options, kind) - own - its - table
         theirs |= int(its > 0) << kind
         once |= int(unseen > 0) << kind
         twice |= int(unseen > 1) << kind
@@ -128,7 +128,7 @@ def read(options: Options, observation: Observation) -> Reading:
         mine,
         held,
         theirs,
-        max(HAND - known, 0),
+        max(options.cards_dealt - known, 0),
         once,
         twice,
         total,
@@ -213,7 +213,7 @@ def weigh_all(options: Options, reading: Reading, trick: int) -> Prospects:
         ready = max(ready, points)
     if options.seven_rule == SevenRule.BOTH:
         ready = max(ready, weigh_sevens(reading, worth, gain))
-    left = DRAWING - trick
+    left = drawing(options) - trick
     scale = 1.0 - 0.5**left if left > 0 else 0.0
     worth *= scale
     gain *= scale

@@ -13,13 +13,12 @@ from ..core.compile.kernel import kernel
 from .declarations import copies, entry, may_declare, same_partners
 from .drawing import draw_stock, draw_turn_up, drop, held_types, in_last_eight, reveal, take, take_openly, top_type
 from .groups import kind_of, member, members, most_points, points
-from .pack import beats, is_brisque, is_seven, replies
+from .pack import beats, card_at, drawing, is_brisque, is_seven, pack_size, replies, tricks
 from .sevens import seen_by_both, seven_to_declare, taken_from_trick
 from .state import (
     ALL_TYPES,
     BRISQUE_POINTS,
     DECLARE_SEVEN,
-    DRAWING,
     EXCHANGE_SEVEN,
     IN_PILE,
     IN_SEVEN,
@@ -32,7 +31,6 @@ from .state import (
     STOCK,
     TRICK_24,
     TRICK_24_POINTS,
-    TRICKS,
     FirstDealer,
     Mode,
     Options,
@@ -63,18 +61,22 @@ def num_start_outcomes(options: Options) -> int:
 
 @kernel
 def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
-    """Eight cards each in packets of 3, 2 and 3, the other player first; the next card is the turn-up. §1.2"""
+    """Eight cards each in packets of 3, 2 and 3, the other player first; the next card is the turn-up. Hands of fewer
+    cards are full before that. §1.2"""
     clear_table(state)
     dealer, top = int(state.dealer), 0
     for packet in PACKETS:
         for turn in range(2):
-            for _ in range(packet):
-                take(state, dealer if turn else 1 - dealer, int(deck[top]))
+            seat = dealer if turn else 1 - dealer
+            for _ in range(min(packet, options.cards_dealt - int(state.held[seat]))):
+                take(state, seat, card_at(options, int(deck[top])))
                 top += 1
-    state.turn_up = int(deck[top])
-    for place in range(STOCK):
-        state.stock[place] = deck[top + 1 + place]
-    state.stock_left = STOCK
+    state.turn_up = card_at(options, int(deck[top]))
+    state.stock_left = pack_size(options) - top - 1
+    state.stock[:] = NONE
+    for place in range(STOCK - int(state.stock_left), STOCK):
+        top += 1
+        state.stock[place] = card_at(options, int(deck[top]))
     state.trump = int(state.turn_up) >> 4
     if is_seven(int(state.turn_up)):
         score(options, state, dealer, SEVEN_POINTS)
@@ -184,10 +186,10 @@ def finish_trick(options: Options, state: State, led: int, reply: int, winner: i
     state.leader = winner
     state.seat = winner
     state.trick = int(state.trick) + 1
-    if int(state.trick) == TRICKS:
+    if int(state.trick) == tricks(options):
         end_deal(options, state)
-    elif int(state.trick) <= DRAWING:
-        if int(state.trick) == DRAWING and options.last_trick == TRICK_24:
+    elif int(state.trick) <= drawing(options):
+        if int(state.trick) == drawing(options) and options.last_trick == TRICK_24:
             score(options, state, winner, TRICK_24_POINTS)
         state.taken[0], state.taken[1] = led, reply
         state.made = 0
@@ -290,7 +292,7 @@ def draw(options: Options, state: State) -> None:
     else:
         draw_turn_up(state, 1 - winner)
     state.seat = winner
-    if int(state.trick) == DRAWING:
+    if int(state.trick) == drawing(options):
         state.scored[:] = 0
         state.known[:] = 0
         state.could_declare = NONE

@@ -17,6 +17,7 @@ from ..core.rules.record import field
 
 # Cards (§1.1)
 NUM_CARDS, NUM_TYPES = 64, 32
+SUITS, RANKS, COPIES = 4, 8, 2
 SEVEN, JACK, QUEEN, KING, TEN, ACE = 0, 3, 4, 5, 6, 7
 NONE = -1
 """Where a field holds no card."""
@@ -62,6 +63,19 @@ BRISQUE_POINTS = 10  # §1.4
 TRICK_24 = -1  # `last_trick`: ten points for trick 24 instead (§2)
 TRICK_24_POINTS = 10  # §2
 POINTS_PER_REWARD = 1000.0  # §3
+
+
+class Rank(IntEnum):
+    """The ranks in rising order. §1.1"""
+
+    SEVEN = SEVEN
+    EIGHT = 1
+    NINE = 2
+    JACK = JACK
+    QUEEN = QUEEN
+    KING = KING
+    TEN = TEN
+    ACE = ACE
 
 
 class TurnUp(IntEnum):
@@ -157,11 +171,22 @@ class Options(NamedTuple):
     ] = True
     mode: Annotated[Mode, option("one deal, or a match up to `target`")] = Mode.DEAL
     target: Annotated[int, option("points that end a match", low=1, high=10000)] = 1000
-    cards_dealt: Annotated[int, option("cards dealt to each player", low=HAND, high=HAND)] = HAND
+    cards_dealt: Annotated[
+        int,
+        option(
+            "cards dealt to each player, and tricks without a stock; fewer are for cut-down games", low=1, high=HAND
+        ),
+    ] = HAND
     first_dealer: Annotated[FirstDealer, option("who deals first (0 and 1 are taken too)")] = FirstDealer.RANDOM
     reward: Annotated[Reward, option("the result of the deal or match at its end, or points as they are made")] = (
         Reward.RESULT
     )
+    lowest: Annotated[Rank, option("lowest rank of the pack; above sevens for cut-down games")] = Rank.SEVEN
+    highest: Annotated[Rank, option("highest rank of the pack; below aces for cut-down games")] = Rank.ACE
+    suits: Annotated[
+        int, option("suits of the pack; fewer, spades first, then diamonds, are for cut-down games", low=1, high=SUITS)
+    ] = SUITS
+    copies: Annotated[int, option("copies of each card; one is for cut-down games", low=1, high=COPIES)] = COPIES
 
 
 class State:

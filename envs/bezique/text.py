@@ -8,6 +8,7 @@ from backalley.console.errors import InvalidValue
 
 from ..core.rules.table import FACE_DOWN, Pile, Place, Table, laid_out, pile, place
 from .drawing import in_last_eight, top_shown
+from .pack import tricks
 from .state import (
     BEZIQUE,
     DECLARE_SEVEN,
@@ -21,7 +22,6 @@ from .state import (
     NUM_CARDS,
     SEQUENCE,
     STOCK,
-    TRICKS,
     Options,
     State,
 )
@@ -97,7 +97,7 @@ def _hand(state: State, seat: int) -> list[int]:
 def table(options: Options, state: State, seat: int | None) -> Table:
     """The table as `seat` sees it (None: everything). Copies are told apart only in one's own hand, where actions name
     them."""
-    words = f"trumps {SUITS[int(state.trump)]}, trick {min(int(state.trick) + 1, TRICKS)}"
+    words = f"trumps {SUITS[int(state.trump)]}, trick {min(int(state.trick) + 1, tricks(options))}"
     lines = [words]
     if int(state.declaring):
         lines.append(f"seat {int(state.leader)} has won {_names(state.taken.tolist(), seat)} and may declare")

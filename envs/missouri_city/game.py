@@ -7,7 +7,7 @@ The rules are README.md, §3, on top of Backhand's and Buffalo Bayou's; what the
 from __future__ import annotations
 
 from ..backhand_series import enumeration
-from ..backhand_series.state import NUM_ACTIONS, PACK
+from ..backhand_series.state import NUM_ACTIONS
 from ..core.compile.interfaces import Kernels
 from ..core.game.declaration import Preset
 from ..core.game.game import GameType
@@ -15,8 +15,11 @@ from . import VERSION, observation, rules, text
 from .bot import BOTS
 from .events import EVENTS
 from .observation import Observation
+from .pack import check, pack, pack_size
 from .positions import ENUMERATION
 from .state import DealtFirst, Options, State
+
+_CUT_DOWN = {"dealt_first": "green", "stalemate": "draw"}
 
 GAME = GameType(
     module=__name__,
@@ -40,13 +43,23 @@ GAME = GameType(
     piles=text.piles,
     events=EVENTS,
     stock=enumeration.stock,
-    deck_size=lambda options: PACK,
+    deck_size=pack_size,
+    pack=pack,
+    check=check,
     reward_range=lambda options: (-1.0, 1.0),
     zero_sum=lambda options: True,
     presets={
         "letter": Preset(
             {"dealer_total_cap": False},
             "the text by its words: aces of the dealer total count to the dealer's advantage, so that two make 22",
+        ),
+        "tiny": Preset(
+            {**_CUT_DOWN, "lowest": 5, "highest": 7},
+            "cut down to be solved: one deal with the twelve fives, sixes and sevens (§3.7)",
+        ),
+        "small": Preset(
+            {**_CUT_DOWN, "lowest": 5, "highest": 8, "suits": 3},
+            "the same with fives to eights of three suits (§3.7)",
         ),
     },
     bots=BOTS,

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from ..backhand_series import dealer
 from ..backhand_series import rules as series
 from ..backhand_series.state import PUSH, STAND, Method, Verdict
-from ..backhand_series.stub import open_deck
 from ..core.compile.interfaces import CHANCE, OVER
 from ..core.compile.kernel import kernel
 from .match import is_replayed, match_value
+from .pack import open_pack
 from .state import NOBODY, UNSUCCESSFUL, DealtFirst, Options, State
 
 
@@ -35,7 +35,7 @@ def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
     """The show cards; the first hand with its Ace Rule; the second with its own. A replaced ace is the second seat's
     first play. §3.1"""
     clear_table(state)
-    open_deck(state, deck)
+    open_pack(options, state, deck)
     dealer.deal_show_cards(state)
     first = int(state.dealt_first)
     second = 1 - first

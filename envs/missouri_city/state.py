@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backhand_series import state as series
+from ..backhand_series.state import ACE, TEN
 from ..core.rules.options import option
 from ..core.rules.record import field
 
 NOBODY = -1
 MOST_DEALS = 100  # of one game; the hundredth stalemate is a draw, §3.6
 MOST_GAMES = 50  # of a match, §3.6
+SUITS = 4  # of the pack, but in cut-down games, §3.1
 UNSUCCESSFUL = int(series.Method.NONE)  # the winning method of a hand that was not won, §3.3
 
 
@@ -54,6 +56,15 @@ class Options(NamedTuple):
         Stalemate, option("a game that nobody won: replayed with a new pack, 100 deals at most, or drawn, §3.6")
     ] = Stalemate.REPLAY
     num_games: Annotated[int, option("games in a match, §3.6", low=1, high=MOST_GAMES)] = 1
+    lowest: Annotated[
+        int, option("least value of the cards in the pack; above 1 for cut-down games, §3.7", low=ACE, high=TEN)
+    ] = ACE
+    highest: Annotated[
+        int, option("greatest value of the cards in the pack; below 10 for cut-down games, §3.7", low=ACE, high=TEN)
+    ] = TEN
+    suits: Annotated[int, option("suits in the pack, clubs first; fewer are for cut-down games", low=1, high=SUITS)] = (
+        SUITS
+    )
 
     @property
     def seats(self) -> int:

@@ -52,6 +52,8 @@ def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
         for index in range(SLOT):
             state.slots[leader, 0, index] = deck[2 * index]
             state.slots[1 - leader, 0, index] = deck[2 * index + 1]
+        for seat in range(2):  # the order of a hand's cards means nothing: solvers then take equal hands for equal
+            state.slots[seat, 0].sort()
         state.filled[0, 0] = SLOT
         state.filled[1, 0] = SLOT
         begin_round(options, state)

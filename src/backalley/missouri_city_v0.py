@@ -17,7 +17,7 @@ __all__ = ["EnvOptions", "GivenOptions", "env", "game", "raw_env"]
 class GivenOptions(TypedDict, total=False):
     """The options of Missouri City Backhand, as they may be given; those left out are at their defaults."""
 
-    preset: Literal["letter"]
+    preset: Literal["letter", "tiny", "small"]
     """options that go together under a name"""
     ace_rule: Literal["once", "until_clean", "off"] | SupportsIndex
     """each ace of an initial hand is replaced once, or until no ace comes, or not at all (default: "once")"""
@@ -34,6 +34,12 @@ class GivenOptions(TypedDict, total=False):
     """a game that nobody won: replayed with a new pack, 100 deals at most, or drawn, §3.6 (default: "replay")"""
     num_games: SupportsIndex
     """games in a match, §3.6 (default: 1)"""
+    lowest: SupportsIndex
+    """least value of the cards in the pack; above 1 for cut-down games, §3.7 (default: 1)"""
+    highest: SupportsIndex
+    """greatest value of the cards in the pack; below 10 for cut-down games, §3.7 (default: 10)"""
+    suits: SupportsIndex
+    """suits in the pack, clubs first; fewer are for cut-down games (default: 4)"""
 
 
 class EnvOptions(EnvSettings, GivenOptions, total=False):

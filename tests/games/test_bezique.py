@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import backalley
+from backalley import testing
 from backalley.agents.base.rule_based import BotAgent
-from backalley.envs.bezique import declarations, sevens
+from backalley.envs.bezique import declarations, pack, sevens
 from backalley.envs.bezique.rules import DEAL_POINTS, DEAL_SPREAD, leaf_value
 from backalley.envs.bezique.state import BEZIQUE, DECLARE_SEVEN, DOUBLE_BEZIQUE, EXCHANGE_SEVEN, NO_DECLARATION, NONE
 from backalley.envs.bezique.text import card_name, card_number
@@ -161,6 +162,11 @@ def play_deal(env: AECEnv, seed: int, player: BotAgent) -> list[int]:
 def test_options_that_make_no_sense_are_sentences() -> None:
     with pytest.raises(backalley.OptionError, match="cards_dealt"):
         GAME.bind({"cards_dealt": 9})
+    for given in ({"cards_dealt": 7}, {"suits": 1, "copies": 1, "lowest": "eight", "cards_dealt": 2}):
+        with pytest.raises(backalley.OptionError, match=r"leave \d+ cards; .* even number of \d+ to \d+"):
+            GAME.bind(given)
+    with pytest.raises(backalley.OptionError, match="lowest is a higher rank than highest"):
+        GAME.bind({"lowest": "ace", "highest": "ten"})
     with pytest.raises(backalley.OptionError, match="last_trick"):
         GAME.bind({"last_trick": "trick_25"})
     assert GAME.bind({"last_trick": "trick_24"}).options.last_trick == -1
@@ -294,3 +300,36 @@ def test_a_seat_is_told_the_copies_of_its_own_cards_alone() -> None:
     assert told[0][1] != told[1][1]
     assert (40 in legal[0], 41 in legal[1]) == (True, True)
     assert legal[0] != legal[1]
+
+
+# A smaller pack, §2 ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"preset": "tiny"},
+        {"lowest": "queen", "highest": "king", "suits": 2, "cards_dealt": 2, "turn_up": "taken_first", "reuse": "free"},
+        {"suits": 3, "cards_dealt": 6, "seven_rule": "both"},
+    ],
+    ids=str,
+)
+def test_cut_down_games_keep_what_every_game_keeps(given: dict[str, Any]) -> None:
+    game = GAME.bind(given)
+    for check in (testing.check_masks, testing.check_leaks, testing.check_events, testing.check_cards):
+        check(game, episodes=3)
+    testing.check_redraws(game)
+    testing.check_bots(game, episodes=2)
+
+
+@pytest.mark.parametrize("suits", [1, 2, 3, 4])
+@pytest.mark.parametrize("copies", [1, 2])
+def test_a_pack_has_its_suits_ranks_and_copies(suits: int, copies: int) -> None:
+    """Spades first, then the diamonds of the bezique; as the redraw counts them."""
+    game = GAME.bind(suits=suits, copies=copies, lowest="queen", cards_dealt=1)
+    names = {game.card_name(card) for card in game.pack}
+    kept = {1: "S", 2: "DS", 3: "DHS", 4: "CDHS"}[suits]
+    assert names == {rank + suit + copy for rank in "QKTA" for suit in kept for copy in "ab"[:copies]}
+    assert [pack.copies_of(game.options, kind) for kind in range(32)] == [
+        sum(card >> 1 == kind for card in game.pack) for kind in range(32)
+    ]

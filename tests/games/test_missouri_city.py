@@ -12,11 +12,14 @@ import numpy as np
 import pytest
 
 import backalley
+from backalley import testing
 from backalley.agents.base.agent import view_of
 from backalley.agents.registry import agent
 from backalley.benchmarks.exact.best_play import BestPlay
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.rules import cards
+from backalley.envs.core.rules.options import OptionError
 from backalley.envs.missouri_city import bot as bots
 from backalley.envs.missouri_city import rules
 from tests.commands import run
@@ -151,13 +154,13 @@ def with_short_stub(seats: tuple[tuple[int, int], tuple[int, int]], stub: list[s
     env = AECEnv(game)
     env.reset(seed=0, options={"decks": [["6S", "5S", "4H", *hands]]})
     state = env.engine.batch.state[0]
-    cards = [game.type.card_number(name) for name in stub]
-    assert not {*cards} & {*state["deck"][:7].tolist()}
-    others = [card for card in state["deck"][7:].tolist() if card not in cards]
-    state["deck"][7:] = [*others, *cards]
-    state["next_card"] = 52 - len(cards)
+    last = [game.type.card_number(name) for name in stub]
+    assert not {*last} & {*state["deck"][:7].tolist()}
+    others = [card for card in state["deck"][7:].tolist() if card not in last]
+    state["deck"][7:] = [*others, *last]
+    state["next_card"] = 52 - len(last)
     state["left"][:] = 0
-    for card in cards:
+    for card in last:
         state["left"][min(card % 13 + 2, 10) - 1 if card % 13 < 12 else 0] += 1
     env.engine.show_one()
     return env
@@ -168,8 +171,9 @@ def by_hand(game: Any, state: Any, action: int, dealt: tuple[int, ...] = ()) -> 
     there on: the rules' own kernels, no memory, no two cards taken for alike."""
     kernels, first = game.type.kernels, int(state[0]["next_card"])
     after = state.copy()
-    left = [card for card in after[0]["deck"][first:].tolist() if card not in dealt]
-    after[0]["deck"][first:] = [*dealt, *left]
+    end = first + int(state[0]["left"].sum())
+    left = [card for card in after[0]["deck"][first:end].tolist() if card not in dealt]
+    after[0]["deck"][first:end] = [*dealt, *left]
     kernels.step(game.options, after[0], action)
     if int(after[0]["next_card"]) - first > len(dealt):
         return float(np.mean([by_hand(game, state, action, (*dealt, card)) for card in left]))
@@ -264,3 +268,52 @@ def test_a_position_of_a_recorded_game_is_solved_from_the_command_line(tmp_path:
     assert moves[-1].partition(": ")[2] in [one["action"] for one in found["actions"]]
     assert f"--from {recorded} --decisions {len(moves) - 1}" in found["command"]
     assert "exactly" in done.output
+
+
+# A smaller pack, §3.7 -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"suits": 2}, {"lowest": 7, "highest": 9}, {"lowest": 9, "highest": 5}, {"lowest": 10}],
+    ids=str,
+)
+def test_a_pack_that_a_deal_could_use_up_is_refused(given: dict[str, int]) -> None:
+    with pytest.raises(OptionError, match=r"leave \d+ cards; a deal may take \d+"):
+        GAME.bind(given)
+
+
+@pytest.mark.parametrize("preset", ["tiny", "small"])
+def test_cut_down_games_keep_what_every_game_keeps(preset: str) -> None:
+    game = GAME.bind(preset=preset)
+    for check in (testing.check_masks, testing.check_leaks, testing.check_events, testing.check_cards):
+        check(game, episodes=3)
+    testing.check_bots(game, episodes=2)
+
+
+def test_a_deck_of_a_smaller_pack_is_named_by_its_cards() -> None:
+    """Also where chance decides card by card, and there only cards of the pack."""
+    game = GAME.bind(preset="tiny")
+    env = AECEnv(game)
+    env.reset(seed=0, options={"decks": [["7S", "5C"]]})
+    assert game.piles(env.engine.batch.state[0])["show"][1:] == [cards.card_number("5C"), cards.card_number("7S")]
+    for unknown in ("4S", "8C"):
+        with pytest.raises(ValueError, match=f"has no card '{unknown}' under these options"):
+            env.reset(seed=0, options={"decks": [[unknown]]})
+    state = game.new_state(explicit_chance=True)
+    assert [state.outcome_str(card) for card, _ in state.chance_outcomes()] == ["5C", "6C", "7C"]
+    state.apply(0)
+    assert [chance for _, chance in state.chance_outcomes()] == [4 / 11, 4 / 11, 3 / 11]
+    with pytest.raises(ValueError, match="The card 5C has been dealt"):
+        state.apply(0)
+
+
+@pytest.mark.slow  # the solver is compiled anew in each process
+def test_best_play_on_a_smaller_pack_is_what_every_order_of_its_stub_says() -> None:
+    env = AECEnv(GAME.bind(preset="tiny"))
+    env.reset(seed=0, options={"decks": [["5S", "6S", "7S", "7C", "5D", "6C", "6D"]]})
+    state = env.engine.batch.state[:1].copy()
+    values = BestPlay(env.game).values(env)
+    legal = np.flatnonzero(env.engine.batch.mask[0])
+    assert len(legal) == 2
+    assert -values[legal] == pytest.approx([by_hand(env.game, state, int(action)) for action in legal], abs=1e-12)

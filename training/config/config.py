@@ -20,6 +20,7 @@ from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import options as option_rules
 from backalley.envs.core.rules.options import OptionError, Written, option
 
+from .named_policies import Against, Begins
 from .phases import KINDS, PhaseKind, Phases, register_phase
 
 CONFIGS = Path(__file__).resolve().parent / "configs"
@@ -72,6 +73,13 @@ class Base(IntEnum):
     SELF = 1
 
 
+class Continues(IntEnum):
+    """Who plays the rollouts that follow an action."""
+
+    BOT = 0
+    SEATED = 1
+
+
 class Rollouts(NamedTuple):
     """Policy improvement by rollouts."""
 
@@ -84,6 +92,17 @@ class Rollouts(NamedTuple):
     second: Annotated[float, option("share of the other seats that the second-best bot plays", low=0, high=1)]
     random: Annotated[float, option("share of them that a random player plays", low=0, high=1)]
     self_play: Annotated[float, option("share of them that the current policy plays", low=0, high=1)]
+    frozen: Annotated[float, option("share of them that the agents of `against` play, who do not learn", low=0, high=1)]
+    against: Annotated[
+        Against, option("who these agents are: the standing policy, all former ones of the run, or agents by name")
+    ]
+    continues: Annotated[
+        Continues,
+        option("who plays the rollouts: the best bot (or what base says), or whoever sits there; own is then 1"),
+    ]
+    begins: Annotated[
+        Begins, option("the weights it begins from: new ones, those of a policy met or standing, or those in a folder")
+    ]
     noise: Annotated[float, option("share of all decisions that are taken at random", low=0, high=1)]
     held_out: Annotated[int, option("validation tables: not learned from; their episodes choose the margin", low=1)]
     reuse: Annotated[int, option("how often each target is learned from", low=1, high=100)]
@@ -104,6 +123,10 @@ class Rollouts(NamedTuple):
     temperature: Annotated[
         float,
         option("actions are drawn with probability proportional to exp(gain / temperature); 0 plays the best", low=0),
+    ]
+    smoothing: Annotated[
+        float,
+        option("with run.objective=games: shares of wins are the softmax of returns over this; 0 counts wins", low=0),
     ]
 
 
@@ -140,6 +163,23 @@ class PlansSettings(NamedTuple):
     averaging: Annotated[float, option("weight of a credit: the number of its step to this power", low=0, high=100)]
     snapshot_every: Annotated[int, option("steps between snapshots of the planner", low=1)]
     keep: Annotated[int, option("number of past selves kept", low=1, high=100)]
+
+
+class MMDSettings(NamedTuple):
+    """The phase `mmd`: magnetic mirror descent. Rewards, and the temperature with them, are in units of the spread of
+    returns."""
+
+    tables: Annotated[int, option("episodes in a step", low=1, high=65536)] = 512
+    batch_size: Annotated[int, option("decisions in a minibatch", low=2)] = 1024
+    epochs: Annotated[int, option("passes over the decisions of a step", low=1, high=100)] = 4
+    learning_rate: Annotated[float, option("Adam's step size at first", low=0, high=1)] = 2e-3
+    temperature: Annotated[float, option("weight of the divergence from uniform play at first", low=0)] = 0.2
+    proximity: Annotated[float, option("weight of the divergence from the policy so far at first", low=0)] = 0.05
+    halving: Annotated[int, option("updates after which temperature and step sizes are half as large", low=1)] = 200
+    gae_lambda: Annotated[float, option("lambda of generalised advantage estimation", low=0, high=1)] = 0.95
+    value_weight: Annotated[float, option("weight of the critic's loss", low=0)] = 0.5
+    max_grad_norm: Annotated[float, option("gradients are clipped to this norm", low=0)] = 0.5
+    averaging: Annotated[float, option("the policy averages the last 1 / (averaging + 1) of the run", low=0)] = 8.0
 
 
 class Objective(IntEnum):
@@ -180,6 +220,14 @@ class RunSettings(NamedTuple):
     checkpoint_seconds: Annotated[float, option("seconds between checkpoints", low=0)]
     log_every: Annotated[int, option("rollouts between lines of the log, in phases whose steps are short", low=1)]
     gate_deals: Annotated[int, option("the most deals of the gate that decides which policy is kept", low=2)]
+    gate_tolerance: Annotated[
+        float,
+        option("how much worse a new generation may be against the best bot, in standard deviations of a deal", low=0),
+    ]
+    third_party: Annotated[
+        Against, option("an agent that nobody trained against, which a new generation must not fare worse with")
+    ]
+    third_party_deals: Annotated[int, option("deals against it", low=2)]
     curve_every: Annotated[float, option("seconds of training between points of the learning curve; 0 for none", low=0)]
     curve_deals: Annotated[int, option("deals against the best bot for each of these points", low=2)]
     evaluation_deals: Annotated[int, option("deals against each bot at the end", low=2)]
@@ -210,19 +258,23 @@ class Config(NamedTuple):
         raise AttributeError(f"There is no section {name!r} of settings.")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain names and values, in the form that `parse` takes. A kind of phase from outside this package is
-        included if the run has a phase of it."""
+        """Return plain names and values, in the form that `parse` takes. A kind of phase from outside this package, or
+        with the settings of another kind, is included if the run has a phase of it."""
         named = [name for name in _sections() if name not in KINDS or self._has(KINDS[name])]
         return {name: option_rules.as_dict(getattr(self, name)) for name in named} | {"options": self.options}
 
     def _has(self, kind: PhaseKind) -> bool:
-        return kind.name in self.kinds and (kind.ours or kind.name in self.run.phases.names)
+        always = kind.ours and not kind.like
+        return kind.name in self.kinds and (always or kind.name in self.run.phases.names)
 
 
 for _kind in (
     PhaseKind("ppo", PPO, "backalley.training.ppo.trainer:Trainer"),
+    PhaseKind("mmd", MMDSettings, "backalley.training.mmd.mmd:MMD"),
     PhaseKind("rollouts", Rollouts, "backalley.training.rollouts.rollouts:Rollouts"),
     PhaseKind("plans", PlansSettings, "backalley.training.macros.plans:PlanLearner"),
+    PhaseKind("attack", Rollouts, "backalley.training.rollouts.rounds:Attack", like="rollouts"),
+    PhaseKind("generation", Rollouts, "backalley.training.rollouts.rounds:Generation", like="rollouts"),
 ):
     register_phase(_kind)
 
@@ -329,9 +381,16 @@ def settings() -> list[tuple[str, str]]:
     found = []
     for name in names():
         section, _, setting = name.partition(".")
+        if section in KINDS and KINDS[section].like:
+            continue
         note = option_rules.declared(_sections()[section])[setting][1]
         found.append((name, f"{note.doc}: {option_rules.choices(_sections()[section], setting)}"))
-    return [*found, ("options.NAME", "an option of the game, for the training tables only")]
+    alike = [
+        (f"{kind.name}.NAME", f"{kind.like}.NAME for phases of the kind {kind.name}; some have other defaults")
+        for kind in KINDS.values()
+        if kind.like
+    ]
+    return [*found, *alike, ("options.NAME", "an option of the game, for the training tables only")]
 
 
 def names() -> list[str]:
@@ -344,8 +403,7 @@ def parse(raw: Mapping[str, Any], where: str) -> Config:
     check_names(raw, where)
     parts = {}
     for name, kind in _sections().items():
-        defaults = KINDS[name].defaults if name in KINDS else {}
-        given = {**defaults, **(raw.get(name) or {})}
+        given = {**_defaults(name, raw), **(raw.get(name) or {})}
         missing = [setting for setting in option_rules.declared(kind) if setting not in given]
         if missing:
             raise ConfigError(f"{where}: the section {name} lacks {', '.join(missing)}.")
@@ -355,6 +413,15 @@ def parse(raw: Mapping[str, Any], where: str) -> Config:
             raise ConfigError(str(error)) from None
     kinds = {name: parts.pop(name) for name in KINDS}
     return Config(**parts, kinds=kinds, options=dict(raw.get("options") or {}))
+
+
+def _defaults(section: str, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of settings that a section leaves out: those of its class; for a kind of phase like another, the
+    present ones of that kind under what default.yaml has for this one."""
+    kind = KINDS.get(section)
+    if kind is None or not kind.like:
+        return kind.defaults if kind else {}
+    return {**(raw.get(kind.like) or {}), **read(CONFIGS / DEFAULT)[section]}
 
 
 def check_names(raw: Mapping[str, Any], where: str) -> None:

@@ -50,14 +50,16 @@ class Trainer(Phase):
         super().__init__(game, config, **loop)
         self.practice = practice_of(game, config)
         seed = int(self.seeds().generate_state(1)[0])
-        self.league = League(bots_of(self.practice), keep=config.league.keep, per_rollout=config.league.per_rollout)
+        members = bots_of(self.practice) if self.against is None else [self.against]
+        self.league = League(members, keep=config.league.keep, per_rollout=config.league.per_rollout)
         ppo = config.ppo
         self.env = SeatsVecEnv(
             self.practice,
             ppo.tables,
             seed=seed,
             league=self.league,
-            league_share=config.league.share,
+            league_share=config.league.share if self.against is None else 1.0,
+            one_side=self.against is not None,
             num_threads=num_threads,
             symmetry=ppo.symmetry,
             win_shares=config.run.objective == Objective.GAMES,
@@ -93,7 +95,7 @@ class Trainer(Phase):
     @property
     def has_league(self) -> bool:
         """Whether other agents than the learner play at any table."""
-        return self.env.num_seats > 1 and round(self.config.ppo.tables * self.config.league.share) > 0
+        return self.env.num_seats > 1 and self.env.league_tables > 0
 
     def begin(self) -> None:
         """Begin to play the tables, with new episodes. If the previous policy is a network of the same size, continue
@@ -115,7 +117,7 @@ class Trainer(Phase):
         self.model.iterate()
         self.decisions = int(self.model.num_timesteps)
         self.samples += len(self.model.rollout_buffer.kept)
-        if self.has_league and self.decisions // every > before:
+        if self.has_league and self.against is None and self.decisions // every > before:
             self._join_past()
 
     def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:

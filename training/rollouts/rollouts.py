@@ -10,34 +10,40 @@ validation episodes chose.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent
-from backalley.agents.base.rule_based import BotAgent
+from backalley.agents.base.rule_based import BotAgent, RandomAgent, played_by
 from backalley.agents.policies.behaviour_digest import behaviour_digest
 from backalley.agents.policies.inference import net_of
 from backalley.agents.policies.network import weights_of
 from backalley.agents.policies.policy_file import observation_bound, save_policy
 from backalley.agents.policies.policy_kinds import Player, Residual, network_player, network_size
 from backalley.cluster.work import HERE
+from backalley.console.errors import InvalidValue
 from backalley.envs.core.compile.interfaces import Bot
 from backalley.envs.core.engine.engine import Engine
 from backalley.envs.core.game.game import Game
 
-from ..config.config import Base, Config, ConfigError, Learned
+from ..config.config import Base, Config, ConfigError, Continues, Learned
 from ..config.config import Rollouts as RolloutsSettings
+from ..config.named_policies import ANEW, Against, Begins
 from ..shared.checkpoint import Arrays
 from ..shared.crew import Crew, Task
 from ..shared.phase import Phase
 from ..shared.suit_augmentation import SuitNames
 from .elsewhere import make_elsewhere
 from .fitting import Fitting, Rows, imitation, squared
-from .targets import Maker, Tables, fast_bots, field_of, make_targets, no_targets, seat_players
+from .making import Maker, Play, fast_bots, make_targets
+from .opponents import copy_again, frozen_of, met, opponents_of, start_of
+from .seated import seat_sides
+from .targets import Tables, field_of, no_targets, seat_players
 from .temperature import by_temperature, check_temperature
 from .validation import MARGINS, HeldOut, choices
 
@@ -45,10 +51,9 @@ _TABLES_AT_ONCE = 2
 """Tables whose targets a thread makes before it looks for something more urgent."""
 
 
-def reference_of(game: Game, config: Config) -> Bot | None:
+def reference_of(game: Game, settings: RolloutsSettings) -> Bot | None:
     """Return the bot whose play is improved; None where it is the policy's own. Raises ConfigError where there is
     none."""
-    settings = config.rollouts
     if settings.base == Base.SELF:
         if settings.learned != Learned.ADVANTAGES:
             raise ConfigError(
@@ -72,30 +77,43 @@ def check_shares(settings: RolloutsSettings) -> None:
             f"rollouts.held_out is {settings.held_out} and rollouts.tables {settings.tables}: nothing would be left to "
             "learn from; hold out fewer."
         )
-    others = settings.second + settings.random + settings.self_play
-    if others > 1:
+    others = settings.second + settings.random + settings.self_play + settings.frozen
+    if others > 1 + 1e-9:
         raise ConfigError(
-            f"rollouts.second, rollouts.random and rollouts.self_play sum to {others:g}; they are shares of the other "
+            f"rollouts.second, random, self_play and frozen sum to {others:g}; they are shares of the other "
             "seats and must not sum to more than 1."
+        )
+    if settings.frozen and not settings.against.names:
+        raise ConfigError(
+            f"rollouts.frozen is {settings.frozen:g}, and rollouts.against names nobody who would play that share of "
+            "the other seats; name agents, or set the share to 0."
         )
 
 
 class Rollouts(Phase):
     """The phase."""
 
+    section: ClassVar[str] = "rollouts"
+    """Its section of settings."""
     long_steps = True
     hands_out = True
 
     def __init__(self, game: Game, config: Config, *, num_threads: int = 0, **loop: Any) -> None:
         """Like any `Phase`; the result does not depend on `num_threads`, by default one for each core. It begins from
-        new weights, whatever the previous policy.
+        new weights, whatever the previous policy, unless its settings say otherwise.
 
-        Raises ConfigError for a game without a bot to begin from.
+        Raises ConfigError for a game without a bot to begin from, or for agents it cannot meet.
         """
         super().__init__(game, config, **loop)
         self.crew = Crew(num_threads)
-        self.reference, self.settings = reference_of(game, config), config.rollouts
+        self.settings: RolloutsSettings = getattr(config, self.section)
         settings = self.settings
+        self.reference = reference_of(game, settings)
+        self.opponents = opponents_of(game, settings, self.history) if self.against is None else [met(self.against)]
+        self.frozen: Agent = RandomAgent()
+        """The one of them that plays in the chunk that is being made."""
+        self.start = start_of(game, settings, self.reference, self.history, self.opponents)
+        """The policy that learning begins from, if it does not begin anew."""
         self.advised = settings.learned == Learned.RESIDUAL
         weights, shuffles, streams = self.seeds().spawn(3)
         bound = observation_bound(game)
@@ -103,6 +121,7 @@ class Rollouts(Phase):
         self.fitting = Fitting(
             self._bound,
             game.num_actions,
+            start=self.start.weights if self.start else None,
             width=config.network.width,
             layers=config.network.layers,
             precision=self.precision,
@@ -115,9 +134,10 @@ class Rollouts(Phase):
         self.generator = np.random.default_rng(shuffles)
         self.names = SuitNames(game, 1, permuted=settings.symmetry)
         self.held_out = HeldOut(settings.held_out)
-        self.margin, self.gain, self.error = MARGINS[-2], 0.0, 0.0
-        self.unit = 0.0
-        """The targets' standard deviation, in the game's rewards; measured on the first chunk."""
+        self.margin, self.gain, self.error = self.start.margin if self.start else MARGINS[-2], 0.0, 0.0
+        self.unit = self.start.unit if self.start else 0.0
+        """The targets' standard deviation, in the game's rewards; measured on the first chunk, unless it begins from a
+        policy."""
         self.chunks = self.rollouts = 0
         self.loss = 0.0
         self._own = np.zeros(2, np.int64)
@@ -128,9 +148,14 @@ class Rollouts(Phase):
     @classmethod
     def check(cls, game: Game, config: Config) -> None:
         """The game must have a bot to begin from, unless the policy improves itself, and something to learn from."""
-        check_shares(config.rollouts)
-        check_temperature(config.rollouts)
-        reference_of(game, config)
+        settings: RolloutsSettings = getattr(config, cls.section)
+        check_shares(settings)
+        check_temperature(settings)
+        reference = reference_of(game, settings)
+        if settings.against.by_name:
+            opponents_of(game, settings, ())
+        if settings.begins.is_folder:
+            start_of(game, settings, reference, (), ())
 
     def _make_tables(self, streams: np.random.SeedSequence) -> None:
         count, settings, game = self.settings.tables, self.settings, self.game
@@ -158,11 +183,20 @@ class Rollouts(Phase):
         """Begin to play the tables, with new episodes."""
         rows = np.arange(self.settings.tables)
         self.engine.open_rows(rows, self.engine.fresh_deck())
+        sit, sides = seat_sides if self.seated else seat_players, np.array(self.game.sides)
         for row in rows:
-            seat_players(self.tables, self.field, int(row))
+            sit(self.tables, self.field, sides, int(row))
+
+    @property
+    def seated(self) -> bool:
+        """Whether whoever sits there plays the rollouts."""
+        return self.settings.continues == Continues.SEATED
 
     def policy_before(self) -> Agent | None:
-        """Return the bot that is corrected: this phase has to be better than it."""
+        """Return the policy that learning began from, or the bot that is corrected: this phase has to be better than
+        it."""
+        if self.start:
+            return self.start.agent
         return BotAgent(self.game, self.reference.name) if self.reference and self.advised else None
 
     def step(self) -> None:
@@ -185,7 +219,7 @@ class Rollouts(Phase):
     def _make_next(self) -> None:
         """Give the threads the next chunk to make, by the present policy, whenever they are not learning."""
         self.tables.counts[:] = 0
-        weights = self._weights()
+        weights, self.frozen = self._weights(), self._opponent(self.chunks + int(self._ahead))
         if self.spread is not HERE:
             self.crew.prepare([lambda thread: make_elsewhere(self, weights)])
             return
@@ -204,9 +238,26 @@ class Rollouts(Phase):
         """Let the policy of these weights play the tables `rows`, and write their targets."""
         make_targets(self._maker(weights), self.engine, self.tables, self.upcoming, self._scratch[0], rows)
 
+    @property
+    def config_elsewhere(self) -> Config:
+        """Its settings without the names of policies, whose folders other machines need not have."""
+        bare = self.settings._replace(against=Against(()), begins=Begins(ANEW))
+        return self.config._replace(kinds={**self.config.kinds, self.section: bare})
+
+    def _opponent(self, chunk: int) -> Agent:
+        """The agent that does not learn in a chunk, by its number: drawn evenly, and the same in a resumed run."""
+        if not self.opponents:
+            return self.frozen
+        source = self.seeds().spawn(4)[3]
+        drawn = np.random.SeedSequence(source.entropy, spawn_key=(*source.spawn_key, chunk))
+        return self.opponents[np.random.default_rng(drawn).integers(len(self.opponents))].agent
+
     def _maker(self, weights: Arrays) -> Maker:
         net = net_of(weights, self._bound, greedy=not self.settings.temperature)
-        return Maker(self.game, self.reference, self.config.run.objective, self.field, net, self.advised, self.margin)
+        frozen = frozen_of(self.frozen, self.game)
+        play = Play(self.game, self.reference, self.config.run.objective, self.seated, frozen)
+        by = functools.partial(played_by, self.frozen, self.game)
+        return Maker(play, self.field, net, self.advised, self.margin, self.settings.smoothing, by)
 
     def _finish_next(self) -> None:
         self.crew.finish()
@@ -230,7 +281,8 @@ class Rollouts(Phase):
         # Only a share of an episode's decisions has a target; the gain of the whole episode is larger by that factor.
         gains = np.take_along_axis(gain, chosen, 1) / self.settings.target_share
         self.held_out.add(rows, self.targets.episode[rows, places], gains, self.chunks)
-        self.margin, self.gain, self.error = self.held_out.best(self.chunks)
+        only = self.margin if self.start else None  # the margin of the policy that it goes on from
+        self.margin, self.gain, self.error = self.held_out.best(self.chunks, only)
 
     def _inputs(self, shown: npt.NDArray[Any], advice: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Observations [n, O], with the bot's action beside them [n, O + A] where the network reads it."""
@@ -321,8 +373,11 @@ class Rollouts(Phase):
         self._write(folder, made, None if self.margin == np.inf else self.margin)
 
     def save_before(self, folder: Path, made: Mapping[str, Any]) -> None:
-        """Write the bot, with a residual that is never used. Raises OSError."""
-        self._write(folder, made, None)
+        """Write the policy that learning began from, or the bot, with a residual that is never used. Raises OSError."""
+        if self.start:
+            copy_again(self.start.folder, folder)
+        else:
+            self._write(folder, made, None)
 
     def _write(self, folder: Path, made: Mapping[str, Any], margin: float | None) -> None:
         arrays = self._weights()
@@ -333,6 +388,8 @@ class Rollouts(Phase):
             bot = self.reference.name
             player = Residual(*network_size(arrays), bot, behaviour_digest(self.game, bot), margin)
         facts = {"rollouts": self.rollouts, "unit": self.unit, "met": self._met()}
+        if self.opponents:
+            facts["against"] = [one.agent.name for one in self.opponents]
         about = self.about("policy improvement by rollouts") | facts
         save_policy(folder, arrays, self.game, name=name, player=player, made={**about, **made})
 
@@ -340,7 +397,8 @@ class Rollouts(Phase):
         """The bots that played at its tables."""
         best, second = fast_bots(self.game)
         sat = [best if self.reference else None, second if self.settings.second else None]
-        return [bot.name for bot in sat if bot is not None]
+        frozen = [one.agent.bot for one in self.opponents if isinstance(one.agent, BotAgent)]
+        return list(dict.fromkeys(bot.name for bot in (*sat, *frozen) if bot is not None))
 
     def arrays(self) -> Arrays:
         """Return all arrays that the next step depends on."""
@@ -371,7 +429,12 @@ class Rollouts(Phase):
             "gain": [self.gain, self.error],
             "own": self._own.tolist(),
             "shuffles": self.generator.bit_generator.state,
+            "against": self._identities(),
         }
+
+    def _identities(self) -> list[Any]:
+        """What tells the opponents apart from others."""
+        return [one.agent.identity or one.agent.name for one in self.opponents]
 
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         """Continue from what `arrays()` and `facts()` returned."""
@@ -389,6 +452,8 @@ class Rollouts(Phase):
         self.upcoming.restore(parts["next"])
         self._ahead = bool(facts["ahead"])
         self.fitting.restore(parts["fit"], int(facts["updates"]))
+        if facts.get("against", []) != self._identities():
+            raise InvalidValue("the agents that it played against are others now")
         self.decisions, self.samples = int(facts["decisions"]), int(facts["samples"])
         self.rollouts, self.chunks = int(facts["rollouts"]), int(facts["chunks"])
         self.unit = float(facts["unit"])

@@ -126,12 +126,13 @@ class GameState:
             count = self.game.num_start_outcomes
             return [(outcome, 1 / count) for outcome in range(count)]
         left = self._cards_left()
-        if self._table.kinds is None:
+        kinds = self.game.card_kinds
+        if kinds is None:
             return [(card, 1 / len(left)) for card in left]
         first: dict[int, int] = {}
         number: dict[int, int] = {}
         for card in left:
-            kind = self._table.kinds[card]
+            kind = kinds[card]
             first.setdefault(kind, card)
             number[kind] = number.get(kind, 0) + 1
         return [(card, number[kind] / len(left)) for kind, card in first.items()]
@@ -145,7 +146,7 @@ class GameState:
     def outcome_str(self, outcome: int) -> str:
         """An outcome's name: a card's, or `start outcome 1`. Raises ValueError for what is none now."""
         self._check_outcome(outcome)
-        return self.game.type.card_name(int(outcome)) if self._started else f"start outcome {outcome}"
+        return self.game.card_name(self.game.pack[int(outcome)]) if self._started else f"start outcome {outcome}"
 
     def observation(self, seat: int) -> npt.NDArray[Any]:
         """What a seat may know now, as a new flat vector [O]; zeros where chance decides. Raises TypeError or
@@ -418,7 +419,7 @@ class GameState:
             )
         elif number in self._named and not self.game.with_replacement:
             raise InvalidValue(
-                f"The card {self.game.type.card_name(number)} has been dealt; the pack has each card once."
+                f"The card {self.game.card_name(self.game.pack[number])} has been dealt; the pack has each card once."
             )
         return number
 

@@ -21,8 +21,6 @@ class Table:
         self.raw, self.mask = self.batch.raw.data.cast("B"), self.batch.mask.data.cast("B")
         self.no_mask = bytes(game.num_actions)
         self.cards = np.arange(game.deck_size)
-        kind = game.type.card_kind
-        self.kinds = None if kind is None else [int(kind(card)) for card in range(game.deck_size)]
 
 
 @functools.lru_cache(maxsize=128)

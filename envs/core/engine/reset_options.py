@@ -77,9 +77,8 @@ def stacked_deck(game: Game, cards: Iterable[str | int]) -> npt.NDArray[np.int64
         raise InvalidValue(f"A deck of {len(numbers)} cards was given; {game.name} deals from {most} at most.")
     for place, number in enumerate(numbers):
         if not repeated and number in numbers[:place]:
-            raise InvalidValue(
-                f"The card {game.card_name(number)} stands twice in the deck given; a pack has each card once."
-            )
+            name = game.card_name(game.pack[number])
+            raise InvalidValue(f"The card {name} stands twice in the deck given; a pack has each card once.")
     given = set(numbers)
     rest = [number for number in range(size) if number not in given]
     if repeated:
@@ -89,7 +88,10 @@ def stacked_deck(game: Game, cards: Iterable[str | int]) -> npt.NDArray[np.int64
 
 def _card(game: Game, card: Any) -> int:
     if isinstance(card, str):
-        return game.card_number(card)
+        named = game.card_number(card)
+        if named not in game.pack:
+            raise InvalidValue(f"The pack of {game.name} has no card {card!r} under these options.")
+        return game.pack.index(named)
     number = whole(card)
     if number is None or not 0 <= number < game.deck_size:
         raise InvalidValue(f"There is no card {card!r} in {game.name}; the pack has 0..{game.deck_size - 1}, or names.")

@@ -108,7 +108,7 @@ class Recording:
             "version": game.version,
             "options": game.changed_options,
             "start_outcome": self._start_outcome,
-            "decks": [" ".join(game.card_name(card) for card in deck) for deck in self._dealt],
+            "decks": [" ".join(game.card_name(game.pack[place]) for place in deck) for deck in self._dealt],
             "moves": self._moves,
             "shown": self._shown,
             "returns": np.round(self._returns, 6).tolist(),

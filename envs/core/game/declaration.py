@@ -71,6 +71,9 @@ class Declaration(Generic[OptionsT]):
     """The number of equally likely start outcomes, decided before the first deal."""
     deck_size: Callable[[Any], int]
     """How many cards the pack has; they are numbered from 0."""
+    pack: Callable[[Any], Sequence[int]] | None = None
+    """`pack(options)`: the cards of a pack that lacks some, by their numbers, in order. Packs are shuffled as places in
+    it, from 0, and `deal` looks the cards up; names, kinds and piles are of cards. None: place and card are one."""
     cards_needed: Callable[[Any], int] | None = None
     """How many cards from the top of the pack a deal can use; the engine shuffles only these. None: all."""
     with_replacement: Callable[[Any], bool] = _never

@@ -289,6 +289,17 @@ class Game(Generic[OptionsT]):
         return self.type.deck_size(self.options)
 
     @functools.cached_property
+    def pack(self) -> Sequence[int]:
+        """The cards of the pack in order. A deck, as `deal` takes it, holds their places in it."""
+        return range(self.deck_size) if self.type.pack is None else tuple(self.type.pack(self.options))
+
+    @functools.cached_property
+    def card_kinds(self) -> list[int] | None:
+        """The kind of each card of `pack`; None where every card is its own."""
+        kind = self.type.card_kind
+        return None if kind is None else [int(kind(card)) for card in self.pack]
+
+    @functools.cached_property
     def cards_drawn(self) -> int:
         """How many cards chance draws for one deal."""
         return self.deck_size if self.type.cards_needed is None else self.type.cards_needed(self.options)

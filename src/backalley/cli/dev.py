@@ -7,6 +7,7 @@ in the folder of `--json`, from which `backalley dev docs` makes tables and char
 from __future__ import annotations
 
 import importlib
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,33 @@ def ladder(
     for game in _all(games):
         work = partial(run, game, others, num_threads=threads, cluster=cluster)
         measure("ladder", game, words, folder, work)
+
+
+@dev.command()
+@_GAME
+@click.argument("label")
+@click.argument("agent")
+@option_option
+@click.option("--deals", type=click.IntRange(2), help="The first of the published deals; by default all.")
+@threads_option
+@_FOLDER
+def enter(
+    game: str, label: str, agent: str, given: dict[str, str], deals: int | None, threads: int, folder: Path | None
+) -> None:
+    """Measure AGENT against the best bot of GAME, on the decks of the ladder: an entry for the leaderboard. LABEL names
+    it there, and its file."""
+    from backalley.benchmarks.publish.ladder import enter as run
+
+    found = game_of(game, given)
+    if not re.fullmatch(r"\w+", label):
+        raise CommandError(f"{label!r} is no label; a label has letters, digits and _.")
+    path = None if folder is None else folder / f"entry_{found.name}_{label}.json"
+    check_place(path)
+    place = folder.as_posix() if folder else None
+    line = command_line("dev", "enter", found.spec, label, agent, given=given, deals=deals, json=place)
+    with progress_bar(found.name) as progress:
+        entry = run(found, label, agent, deals=deals, num_threads=threads, progress=progress, keep=path, command=line)
+    end(entry, path, line)
 
 
 @dev.command()
@@ -264,6 +292,32 @@ def compare(game: str, seeds: int, processor_seconds: float, methods: str, runs:
         raise click.exceptions.Exit(INTERRUPTED) from None
     click.echo(f"\n{made.table()}\n")
     click.echo(f"Again: {made.found['command']}", err=True)
+
+
+@dev.command()
+@_GAME
+@click.option("--seeds", type=click.IntRange(1), default=3, show_default=True, help="Runs of each learner.")
+@click.option("--processor-seconds", type=float, default=60.0, show_default=True, help="Processor time of each run.")
+@click.option("--learners", "names", default="", help="Some of the learners, with commas; by default all.")
+@option_option
+@json_option
+def learners(
+    game: str, seeds: int, processor_seconds: float, names: str, given: dict[str, str], path: Path | None
+) -> None:
+    """Compare learning algorithms by what their policies lose to best responses in GAME, which has to be small."""
+    from backalley.training.compare.learners import learners as run
+
+    check_place(path)
+    found, place = game_of(game, given), path.as_posix() if path else None
+    settings = {"seeds": seeds, "processor_seconds": f"{processor_seconds:g}", "learners": names or None}
+    line = command_line("dev", "learners", found.spec, given=given, **settings, json=place)
+    chosen = [name.strip() for name in names.split(",")] if names else []
+    with progress_bar(found.name) as progress:
+        made = run(
+            found, chosen, num_seeds=seeds, processor_seconds=processor_seconds, keep=path, progress=progress,
+            command=line,
+        )  # fmt: skip
+    end(made, path, line)
 
 
 @dev.command()

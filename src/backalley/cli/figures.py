@@ -29,6 +29,7 @@ from .shared import (
 if TYPE_CHECKING:
     from backalley.benchmarks.exact.agent_values import AgentValues
     from backalley.benchmarks.exact.exact import Solution
+    from backalley.envs.core.game.game import Game
 
 
 @click.command()
@@ -125,6 +126,13 @@ def speed(
 )
 @click.option("--moves", metavar="ACTIONS", help="With --deck: and after these actions.")
 @click.option("--start-outcome", type=click.IntRange(0), help="With --deck: what chance decided before the deal.")
+@click.option(
+    "--within",
+    type=Amount(0, 1),
+    default=1e-3,
+    show_default=True,
+    help="In games that hide cards: the distance of the bounds, as a share of the range of returns.",
+)
 @threads_option
 @cluster_option
 @json_option
@@ -140,12 +148,14 @@ def solve(
     deck: str | None,
     moves: str | None,
     start_outcome: int | None,
+    within: float,
     threads: int,
     cluster: str | None,
     path: Path | None,
 ) -> None:
-    """Solve GAME exactly. Only games that hide nothing but the order of the stub: from the beginning or, by --from or
-    --deck, from a position."""
+    """Solve GAME exactly. Games that hide nothing but the order of the stub are solved from the beginning or, by --from
+    or --deck, from a position; small games of two seats with opposite interests that hide cards, by bounds of their
+    value in equilibrium."""
     if not agents and (best is not None or least):
         raise click.UsageError("--best and --least go with --agent.")
     if agents and objective != "reward":
@@ -178,6 +188,8 @@ def solve(
         )  # fmt: skip
         finish(position, line, path)
         return
+    if (objective, best, agents) == ("reward", None, ()) and _solved_by_bounds(found, given, within, path):
+        return
     from backalley.benchmarks.exact.agent_values import agent_values, read_solution
     from backalley.benchmarks.exact.exact import solve as run
 
@@ -201,6 +213,26 @@ def solve(
         objective=objective if objective != "reward" else None, json=path,
     )  # fmt: skip
     finish(report, line, path)
+
+
+def _solved_by_bounds(game: Game, given: dict[str, str], within: float, path: Path | None) -> bool:
+    """Solve a game that hides more than the order of the stub, or has too many deals for that; return whether that is
+    the way to solve it."""
+    from backalley.benchmarks.exact.equilibrium import find_equilibrium
+    from backalley.benchmarks.exact.walk import TooLarge
+
+    hidden = game.type.enumeration is None
+    if game.num_seats != 2 or (not hidden and game.type.enumeration_split is not None):
+        return False
+    try:
+        with progress_bar("information sets") as progress:
+            found = find_equilibrium(game, within=within, progress=progress)
+    except TooLarge:
+        if hidden:
+            raise
+        return False
+    finish(found, command_line("solve", game.spec, given=given, within=within, json=path), path)
+    return True
 
 
 @click.command()

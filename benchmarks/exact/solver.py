@@ -1,0 +1,231 @@
+"""A small game of two sides, laid out once: exploitability of whatever plays it, best responses and equilibrium.
+
+solver = solver_of("backalley.examples.leduc")
+solver.exploitability(probabilities)  # [C, A]: a row for each of solver.observation [C, O] and its action_mask [C, A]
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.agents.base.agent import View
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.engine.engine import Engine
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.game import Game, GameType
+
+from .cfr import Numbers, Payoffs, Tree, average, behaviour, best_response, learn, realise, values
+from .information_sets import MOST_SETS, walked
+from .walk import CHOICES, HISTORIES, SETS, Sets, TooLarge
+
+_ROWS = 4096
+"""Information sets that are shown to an agent at a time."""
+_SUMS_TO = 1e-6
+_ENTRIES, _LEAST_STEPS, _MOST_STEPS = 1 << 32, 100, 100_000
+"""Payoffs that learning goes through by default, all steps together; and bounds of the number of steps."""
+
+
+class Equilibrium(NamedTuple):
+    """What regret minimisation found."""
+
+    low: float
+    """A lower bound of what seat 0 gains in equilibrium: what its strategy gains at least."""
+    high: float
+    """An upper bound: what seat 0 gains at most against the strategy of seat 1."""
+    steps: int
+    probabilities: Numbers
+    """[C, A] the strategies."""
+
+    @property
+    def exploitability(self) -> float:
+        """Half of the distance, which is the mean over both seats of what their strategies lose to best responses."""
+        return (self.high - self.low) / 2
+
+
+class Solver:
+    """A game's information sets with several actions, C of them, those of seat 0 first; and its payoffs.
+
+    Building one walks through the whole game; use `solver_of` to build it once. `game` is the Game;
+    `information_sets`, `histories` and `sizes` are numbers of information sets, of positions in which a seat has to
+    act, and of each seat's sets with several actions; `span` is the least and the most that seat 0 can gain.
+    """
+
+    def __init__(self, game: Game, progress: Callable[[int, int], None] | None = None) -> None:
+        """`progress` is called as by `count_information_sets`. Raises TooLarge for other games than small ones of two
+        seats with opposite interests; RuntimeError for a game that declares no events."""
+        if game.num_seats != 2 or not game.zero_sum:
+            raise TooLarge(
+                f"{game.name} is no game of two seats with opposite interests under these options: what one gains the "
+                "other has to lose. Choose other options, such as num_players=2, or another game."
+            )
+        self.game = game
+        space = walked(game, keep=True, most=MOST_SETS, progress=progress).space
+        found, count = space.found.tolist(), int(space.found[CHOICES])
+        self.information_sets, self.histories = found[SETS], found[HISTORIES]
+        self.span: tuple[float, float] = (float(space.span[0]), float(space.span[1]))
+        order = np.argsort(space.sets.seat[:count], kind="stable")
+        self._sets = Sets._make(part[:count][order] for part in space.sets)
+        ones = int((self._sets.seat == 0).sum())
+        self.sizes: tuple[int, int] = (ones, count - ones)
+        tree = self._sets.parent, self._sets.first, self._sets.width
+        self._trees = Tree(*(part[:ones].copy() for part in tree)), Tree(*(part[ones:].copy() for part in tree))
+        self._payoffs = _sorted(space.pairs, space.payoff)
+        self.action_mask: npt.NDArray[np.int8] = np.zeros((count, game.num_actions), np.int8)
+        """[C, A] 1 for each legal action."""
+        for rows, view in self._shown():
+            self.action_mask[rows] = view.action_mask
+
+    @property
+    def seat(self) -> npt.NDArray[np.int8]:
+        """[C] the seat to act."""
+        return self._sets.seat
+
+    @functools.cached_property
+    def observation(self) -> npt.NDArray[Any]:
+        """[C, O] what the seat is shown."""
+        return np.concatenate([view.observation for _, view in self._shown()])
+
+    @property
+    def payoffs(self) -> int:
+        """Pairs of sequences with which play can end, but for those that gain nothing."""
+        return len(self._payoffs.gain)
+
+    def ask(self, answer: Callable[[View], npt.NDArray[np.float64]]) -> Numbers:
+        """Return what `answer` gives for views of all information sets: probabilities [C, A]."""
+        return np.concatenate([answer(view) for _, view in self._shown()])
+
+    def _shown(self) -> Iterator[tuple[slice, View]]:
+        """All information sets as views, some at a time."""
+        engine = Engine(self.game, min(_ROWS, max(1, len(self.seat))))
+        for low in range(0, len(self.seat), engine.size):
+            sets = slice(low, min(len(self.seat), low + engine.size))
+            rows = np.arange(sets.stop - low)
+            engine.batch.state[: len(rows)] = self._sets.state[sets]
+            engine.batch.decisions[: len(rows)] = self._sets.decisions[sets]
+            for row in rows.tolist():
+                engine.show_one(row)
+            yield sets, View(engine, rows, np.arange(low, sets.stop, dtype=np.uint64))
+
+    def exploitability(self, probabilities: npt.ArrayLike) -> float:
+        """Return what the strategies of both seats together lose to best responses, as the mean over both: half of
+        NashConv. `probabilities` [C, A] has a row for each information set. Raises ValueError for another shape, and
+        where a row is no distribution over its legal actions."""
+        low, high = self.guaranteed(probabilities)
+        return (high - low) / 2
+
+    def guaranteed(self, probabilities: npt.ArrayLike) -> tuple[float, float]:
+        """Return what seat 0 gains where it plays by these probabilities and seat 1 a best response, and the other way
+        round. Raises what `exploitability` raises."""
+        plans = self._plans(probabilities)
+        return self._least(plans[0]), self._most(plans[1])
+
+    def _plans(self, probabilities: npt.ArrayLike) -> tuple[Numbers, Numbers]:
+        given = np.asarray(probabilities, np.float64)
+        if given.shape != self.action_mask.shape:
+            raise InvalidValue(
+                f"Probabilities have shape {given.shape}; {self.game.name} takes {self.action_mask.shape}: a row for "
+                "each information set with several actions."
+            )
+        legal = self.action_mask != 0
+        bad = ~((given >= 0).all(1) & (np.abs(given.sum(1) - 1) <= _SUMS_TO) & ~(given * ~legal).any(1))
+        if bad.any():
+            raise InvalidValue(
+                f"Probabilities are no distribution over the legal actions at row {int(np.argmax(bad))}: they are 0 "
+                "or more, 0 where an action is illegal, and sum to 1."
+            )
+        ones = self.sizes[0]
+        return self._plan(0, given[:ones][legal[:ones]]), self._plan(1, given[ones:][legal[ones:]])
+
+    def _plan(self, seat: int, chosen: Numbers) -> Numbers:
+        plays = np.concatenate([[1.0], chosen])
+        plan = np.empty_like(plays)
+        realise(self._trees[seat], plays, plan)
+        return plan
+
+    def _least(self, plan: Numbers) -> float:
+        worth = np.empty(self._trees[1].sequences)
+        values(self._payoffs, 1, plan, worth)
+        return -best_response(self._trees[1], worth)
+
+    def _most(self, plan: Numbers) -> float:
+        worth = np.empty(self._trees[0].sequences)
+        values(self._payoffs, 0, plan, worth)
+        return best_response(self._trees[0], worth)
+
+    def equilibrium(
+        self,
+        within: float,
+        *,
+        most_steps: int | None = None,
+    ) -> Equilibrium:
+        """Return bounds of what seat 0 gains in equilibrium, `within` of each other if `most_steps` are enough (None:
+        as many as pass some 4 · 10⁹ payoffs), and the strategies that hold them.
+
+        Counterfactual regret minimisation with predictive regret matching plus, the seats in turn, and averages
+        weighted by the square of the step (PCFR+, Farina, Kroer and Sandholm 2021).
+        """
+        most = min(max(_LEAST_STEPS, _ENTRIES // max(1, self.payoffs)), _MOST_STEPS)
+        most = most if most_steps is None else most_steps
+        trees = self._trees
+        plays = [even(tree) for tree in trees]
+        regret = [np.zeros_like(one) for one in plays]
+        plan = [np.empty_like(one) for one in plays]
+        mean = [np.zeros_like(one) for one in plays]
+        best: list[tuple[float, Numbers]] = [(-np.inf, plays[0]), (np.inf, plays[1])]
+        for seat in range(2):
+            realise(trees[seat], plays[seat], plan[seat])
+        step, look = 0, 10
+        while step < most and best[1][0] - best[0][0] > within:
+            step += 1
+            for seat in range(2):
+                worth = np.empty_like(plays[seat])
+                values(self._payoffs, seat, plan[1 - seat], worth)
+                learn(trees[seat], worth, regret[seat], plays[seat])
+                realise(trees[seat], plays[seat], plan[seat])
+                average(step, plan[seat], mean[seat])
+            if step in (look, most):
+                look = step + max(10, step // 10)
+                low, high = self._least(mean[0]), self._most(mean[1])
+                best[0] = max(best[0], (low, mean[0].copy()), key=lambda one: one[0])
+                best[1] = min(best[1], (high, mean[1].copy()), key=lambda one: one[0])
+        return Equilibrium(best[0][0], best[1][0], step, self._probabilities(best[0][1], best[1][1]))
+
+    def _probabilities(self, *plans: Numbers) -> Numbers:
+        """Plans of both seats as rows of `action_mask`."""
+        parts = []
+        for tree, plan in zip(self._trees, plans, strict=True):
+            plays = np.empty_like(plan)
+            behaviour(tree, plan, plays)
+            parts.append(plays[1:])
+        found = np.zeros(self.action_mask.shape)
+        found[self.action_mask != 0] = np.concatenate(parts)
+        return found
+
+
+def even(tree: Tree) -> Numbers:
+    """Return equal probabilities for all choices of a set."""
+    return np.concatenate([[1.0], np.repeat(1 / tree.width, tree.width)])
+
+
+def _sorted(pairs: npt.NDArray[np.uint64], payoff: Numbers) -> Payoffs:
+    """The entries of the walk's table in the order of their sequences."""
+    used = np.flatnonzero(pairs)
+    keys = pairs[used] - np.uint64(1)
+    order = np.argsort(keys)
+    keys, gain = keys[order], payoff[used][order]
+    return Payoffs((keys >> np.uint64(32)).astype(np.int32), keys.astype(np.uint32).astype(np.int32), gain)
+
+
+@functools.lru_cache(maxsize=4)
+def _solver(game: Game) -> Solver:
+    return Solver(game)
+
+
+def solver_of(game: str | GameType | Game) -> Solver:
+    """Return the solver of a game, one for equal games. Raises what `Solver` raises."""
+    return _solver(game_of(game))
