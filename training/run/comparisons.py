@@ -134,6 +134,7 @@ def _values(
     """What the first agent gains in each deal [D], over its seatings."""
     sample = Sample(seatings(game, 2))
     work = Deals([LineUp(game, pair, sample.seatings, keys)], cores())
+    work.sizes = work.sizes._replace(first=2)  # a search may take a minute for a deal
     with suppress(Enough):
         play(work, [sample], [deals], lambda part: progress(sample.deals, deals))
     values = stats.win_shares(sample.returns, game.sides) if objective == Objective.GAMES else sample.returns
