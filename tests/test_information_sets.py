@@ -101,8 +101,8 @@ def sorted_places(kinds: Iterable[int]) -> tuple[int, ...]:
 
 @pytest.mark.slow
 def test_hands_of_poker_duel_are_dealt_in_one_order() -> None:
-    """Two hands of five of thirteen cards, and a stub of three in order. The dealer knows a hand and one of two answers,
-    the non-dealer a hand."""
+    """Two hands of five of thirteen cards, and a stub of three in order. The dealer knows a hand and one of two
+    answers, the non-dealer a hand."""
     found = count_information_sets(backalley.game("poker_duel", preset="tiny"))
     assert found.deals == math.comb(13, 5) * math.comb(8, 5) * 6
     assert found.information_sets == found.choices == 3 * math.comb(13, 5)
