@@ -17,6 +17,7 @@ root_doc = "docs/index"
 include_patterns = [
     "docs/**.md",
     "README.md",
+    "LEADERBOARD.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "agents/README.md",

@@ -20,7 +20,7 @@ from backalley.console.command import Command, whole_numbers
 from tests.test_layout import ROOT, files
 
 GAMELESS = {"beliefs", "docs", "types", "cluster-check", "library", "openspiel"}
-BEFORE, AFTER = {"publish": ("runs/none", "standard", "--game")}, {"tune": ("chances",)}
+BEFORE, AFTER = {"publish": ("runs/none", "standard", "--game")}, {"tune": ("chances",), "enter": ("mine", "random")}
 """Words that stand before and after the game's name."""
 WRITING = [name for name, one in dev.commands.items() if any("--json" in option.opts for option in one.params)]
 
@@ -43,7 +43,7 @@ def test_a_game_that_there_is_not(name: str) -> None:
 @pytest.mark.parametrize("name", WRITING)
 def test_a_place_that_there_is_not(name: str, tmp_path: Path) -> None:
     """Before any work: afterwards it would be lost."""
-    words = ["backhand"] * (name not in GAMELESS) + ["torchrl"] * (name == "library")
+    words = ["backhand"] * (name not in GAMELESS) + ["torchrl"] * (name == "library") + [*AFTER.get(name, ())]
     done = run(name, *words, "--json", str(tmp_path / "none" / "found.json"))
     assert is_a_sentence(done), done.output
     assert f"There is no folder {tmp_path / 'none'}" in done.stderr
@@ -57,6 +57,8 @@ def test_a_place_that_there_is_not(name: str, tmp_path: Path) -> None:
         (["tune", "poker_duel", "odds"], "poker_duel has no table 'odds'; there are: chances, misere_chances"),
         (["odds", "twenty_one", "num_players=5"], "The odds of Twenty-One are those under its default options"),
         (["playthrough", "pitch", "--bot", "best"], "pitch has no bot 'best'; there are: careful, book."),
+        (["enter", "backhand", "my agent", "random"], "'my agent' is no label; a label has letters, digits and _."),
+        (["enter", "backhand", "bot_planner", "nobody"], "There is no agent 'nobody'"),
         (["throughput", "backhand", "--phases", "nothing"], "nothing is no kind of phase"),
         (["library", "gym"], "The guide has no program for 'gym'; there are: torchrl, tianshou, rllib."),
         (["searchs"], "There is no command 'searchs'. Did you mean searches?"),

@@ -19,6 +19,7 @@ from backalley.agents.match import Match
 from backalley.benchmarks.figures import results, stats
 from backalley.benchmarks.figures.result_kinds import of_game
 from backalley.benchmarks.matches import sample as samples
+from backalley.benchmarks.matches.deviation import deviation_ratings
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.report import PILOT, Report
 from backalley.benchmarks.matches.report import report as report_of
@@ -398,11 +399,19 @@ def test_tournament_of_two_seats(tmp_path: Path) -> None:
     )  # the same decks in every pairing, and as in `evaluate`
     assert cells[2, 0].mean_return == pair.agents[1].mean_return
     assert cells[2, 0].win_share == pair.agents[1].win_share
+    null = evaluate(game, ["random", "random"], deals=500).agents[0]
+    assert found.null["mean_return"] == null.mean_return.to_json()
+    against = [[cells[one, other].mean_return.mean if one != other else 0 for other in range(3)] for one in range(3)]
+    rated, mixture = deviation_ratings(np.array(against))
+    assert [one.mean for one in found.deviations] == pytest.approx(rated.tolist(), abs=1e-9)
+    assert found.mixture == pytest.approx(mixture.tolist(), abs=1e-9)
+    assert "null: random against itself" in found.table()
     path = tmp_path / "table.json"
     with pytest.raises(KeyboardInterrupt):
         tournament(game, agents, deals=500, progress=interrupt_after(700), keep=path)
     begun: list[int] = []
     resumed = tournament(game, agents, deals=500, progress=lambda done, all_: begun.append(done), keep=path)
+    assert resumed.null == found.null
     assert begun[0] > 700
     assert resumed.standings == found.standings
     assert resumed.ratings == found.ratings

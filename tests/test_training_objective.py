@@ -101,8 +101,18 @@ def test_a_share_of_the_win_is_what_reports_say() -> None:
     random = np.random.default_rng(0)
     for sides in ([0], [0, 1], [0, 1, 2], [0, 1, 0, 1], [0, 0, 1, 2]):
         for returns in random.integers(-1, 2, (60, len(sides))) / 2:
-            found = [share_of_win(returns, np.array(sides), seat) for seat in range(len(sides))]
+            found = [share_of_win(returns, np.array(sides), seat, 0.0) for seat in range(len(sides))]
             assert found == win_shares(returns, sides).tolist()
+
+
+def test_a_smoothed_share_is_the_softmax_of_what_the_sides_gained() -> None:
+    returns, sides = np.array([0.5, -0.25, 0.1, 0.05]), np.array([0, 1, 0, 1])
+    smoothed = [share_of_win(returns, sides, seat, 0.2) for seat in range(4)]
+    weights = np.exp(np.array([0.3, -0.1]) / 0.2)
+    np.testing.assert_allclose(smoothed, np.tile(weights / weights.sum(), 2))
+    assert share_of_win(np.array([0.1]), np.array([0]), 0, 0.2) == pytest.approx(1 / (1 + np.exp(-0.5)))
+    for seat, share in enumerate((1.0, 0.0, 1.0, 0.0)):
+        assert share_of_win(returns, sides, seat, 1e-3) == pytest.approx(share), "as wins, where it hardly smooths"
 
 
 def test_tables_pay_the_share_of_the_win_at_the_end() -> None:
@@ -136,13 +146,16 @@ def sample_of(returns: npt.NDArray[np.float64]) -> Sample:
 def test_a_gate_of_games_judges_by_games() -> None:
     pair = [BotAgent(GAMBLE), RandomAgent()]
     seldom = sample_of(np.where(np.arange(400) % 4 == 0, 10.0, -1.0))
-    points, games = (gate.verdict(pair, seldom, GAMBLE, objective) for objective in Objective)
+    points, games = (gate.verdict(pair, seldom, GAMBLE, objective, 400) for objective in Objective)
+    assert points is not None
+    assert games is not None
     assert (points.mean, points.lead, points.passed, points.objective) == (1.75, 3.5, True, "points")
     assert (games.lead, games.passed, games.objective) == (-0.5, False, "games")
     assert games.sentence().startswith(
         "Gate over 400 deals: win share 25.00 % for the new policy, 75.00 % for random; "
     )
-    often = gate.verdict(pair, sample_of(np.where(np.arange(400) % 4 == 0, -10.0, 1.0)), GAMBLE, Objective.GAMES)
+    often = gate.verdict(pair, sample_of(np.where(np.arange(400) % 4 == 0, -10.0, 1.0)), GAMBLE, Objective.GAMES, 400)
+    assert often is not None
     assert (often.lead, often.passed) == (0.5, True)
 
 

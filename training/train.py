@@ -31,6 +31,7 @@ from backalley.cluster.work import Spread
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 
+from .config import config as config_rules
 from .run.budget import Budget, TrainingError
 from .run.loop import DealsProgress, Log, Outcome, TrainingLoop
 from .run.report import TrainingResult
@@ -60,6 +61,8 @@ def train(
     seed: int | None = None,
     config: str | Path | None = None,
     config_overrides: Mapping[str, Any] | None = None,
+    against: str | Path | None = None,
+    begins: str | Path | None = None,
     resume: str | Path | None = None,
     restart: bool = False,
     device: str = "auto",
@@ -79,6 +82,11 @@ def train(
     The run goes through the phases that the setting `run.phases` lists. After each phase the new policy has to beat the
     previous one, if there is one, in a gate; otherwise the previous one is kept.
 
+    `against` names an agent to attack: a bot, a policy, or the folder of one. The run is then one phase `attack`, which
+    seeks a best response to that agent at all other seats, and its result says what it gains over equality. `begins`
+    is the folder of a policy or run whose learning the first phase goes on with; both are settings (`attack.against`,
+    `rollouts.begins`).
+
     With `resume`, the folder of a run, all of that comes from there. A new budget may be given: it counts from the
     run's beginning and extends the phase that the run is in. Settings in `config_overrides` hold from then on and are
     recorded: the command for the same weights then has a part for each change. `restart` begins the run of that folder
@@ -97,7 +105,8 @@ def train(
     """
     budget = Budget(seconds, decisions, processor_seconds)  # type: ignore[arg-type]  # it checks what it is given
     if resume is not None:
-        if config is not None or seed is not None or out is not None or device != "auto":
+        new = (config, seed, out, against, begins)
+        if any(given is not None for given in new) or device != "auto":
             raise TrainingError(
                 "A resumed run keeps its seed, options, settings, folder and device; leave them out. (Change single "
                 "settings from here on by --set NAME=VALUE.)"
@@ -112,7 +121,7 @@ def train(
             game_of(game),
             out=out,
             config=config,
-            overrides=config_overrides,
+            overrides=naming(game, config, config_overrides, against=against, begins=begins),
             seed=seed,
             budget=budget,
             device=device,
@@ -124,6 +133,37 @@ def train(
             return _finish(loop, outcome, progress)
         finally:
             loop.close_logs()
+
+
+def naming(
+    game: str | Game | GameType,
+    config: str | Path | None,
+    overrides: Mapping[str, Any] | None,
+    *,
+    against: str | Path | None = None,
+    begins: str | Path | None = None,
+) -> Mapping[str, Any] | None:
+    """Return the settings `overrides` with those that `against` and `begins` of `train` stand for. Raises
+    TrainingError or ConfigError."""
+    if against is None and begins is None:
+        return overrides
+    found = dict(overrides or {})
+    if against is not None:
+        if {"run.phases", "attack.against"} & {*found}:
+            raise TrainingError(
+                "An attack on an agent is a run of one phase; leave run.phases and attack.against out, or leave out "
+                "the agent and set both."
+            )
+        if not isinstance(against, str | Path):
+            raise TrainingError(f"against is {against!r}; it takes an agent's name or the folder of a policy.")
+        found |= {"run.phases": "attack", "attack.against": str(against)}
+    if begins is not None:
+        given = config_rules.read(path_of("config", config)) if config is not None else {}
+        first = config_rules.load(game_of(game), given, found).run.phases.names[0]
+        if f"{first}.begins" not in config_rules.names():
+            raise TrainingError(f"The first phase is {first}, which does not go on from another policy.")
+        found[f"{first}.begins"] = str(path_of("begins", begins))
+    return found
 
 
 def _loop(run: Run, spread: Spread, log: Log, *, anew: bool) -> TrainingLoop:
@@ -198,9 +238,12 @@ def _learn(loop: TrainingLoop, progress: Progress, log: Log) -> Outcome:
                     where = ", in the deals that judge them, which are played again"
                     loop.add_point(progress_of("of the learning curve"))
                     outcome = loop.conclude(progress_of("of the gate"))
-                    if outcome.gate:
-                        log(outcome.gate.sentence())
+                    for sentence in outcome.sentences:
+                        log(sentence)
                     if loop.last:
+                        break
+                    if outcome.settles:
+                        log("The attack does not pay, so the policy stands and the run ends before its other phases.")
                         break
                     loop.enter_next(outcome)
                     continue

@@ -52,6 +52,7 @@ class PolicyAgent(KernelAgent):
         """
         if not isinstance(folder, (str, Path)) or not str(folder):
             raise PolicyFileError(f"A policy is the path of a folder, and {folder!r} was given.")
+        self.folder = Path(folder)
         self.game = game_of_policy(Path(folder)) if game is None else game_of(game)
         arrays, self.metadata = read_policy(Path(folder), self.game)
         self.player = _asked(Path(folder), player_of(self.metadata), greedy)

@@ -9,9 +9,12 @@ from backalley.agents.policies.policy_kinds import Residual
 from backalley.agents.policies.pretrained import Pretrained, pretrained
 from backalley.envs.core.game.game import Game
 
-from .formatting import Found, changed
+from .formatting import Found, bound, changed, interval, mean
+from .stats import Estimate
 from .tabular import markdown
 
+ATTACK = "attack gains at least"
+"""The column of what an opponent who trained against an agent gains."""
 MET = "†"
 """The mark of a policy that met this bot in training."""
 
@@ -41,6 +44,30 @@ def _has_marks(found: Found) -> bool:
         return any(met(row, table["against"]) for table in found["tables"] for row in table["rows"])
     labels = [row["label"] for row in found["agents"]]
     return any(met(row, label) for row in found["agents"] for label in labels)
+
+
+def ladders_of(files: Sequence[Found]) -> list[Found]:
+    """Return the ladders among files; files of attacks and searches may be beside them."""
+    return [found for found in files if "tables" in found]
+
+
+def attack_gain(files: Sequence[Found], found: Found, row: Found) -> Estimate | None:
+    """Return what the best attack among the files gains on the agent of a `row`, in the game and under the options of
+    `found`; None where it was not attacked.
+
+    Such a file has the `kind` "attack", `game`, `options`, the `agent` attacked, `attackers` with a `name` and a `gain`
+    each, and the name of the `best`.
+    """
+    game, names = bound(found), {row["label"], row.get("own_name")}
+    for one in files:
+        if one.get("kind") == "attack" and one["agent"] in names and game is not None and bound(one) == game:
+            return Estimate(**next(each["gain"] for each in one["attackers"] if each["name"] == one["best"]))
+    return None
+
+
+def shown_attack(gain: Estimate | None) -> str:
+    """Return the cell of the column `ATTACK`; empty where an agent was not attacked."""
+    return f"{mean(gain.to_json())} ({interval(gain.to_json())})" if gain else ""
 
 
 def makers(files: Sequence[Found]) -> list[str]:

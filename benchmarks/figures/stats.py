@@ -27,7 +27,7 @@ FEW = 40
 """From this number of events on, Student's t has its stated coverage, however skewed they are."""
 _LIMIT = 10**9
 """Degrees of freedom at which Student's t is the normal distribution."""
-_TIED = 1e-6
+TIED = 1e-6
 """Returns closer than this are a tie: they are sums of 32-bit numbers."""
 
 
@@ -124,7 +124,7 @@ def mean_interval(deals: Floats, bounds: tuple[float, float] | None = None) -> E
         return Estimate(mean, mean - reach, mean + reach)
     least, most = bounds
     usual = _usual(deals, least, most)
-    apart = np.where(np.abs(deals - usual) <= _TIED * (most - least), 0.0, deals - usual)
+    apart = np.where(np.abs(deals - usual) <= TIED * (most - least), 0.0, deals - usual)
     above, below = (np.maximum(apart, 0.0), most - usual), (np.maximum(-apart, 0.0), usual - least)
     if sum(_events(values, room)[0] for values, room in (above, below)) >= FEW:
         return Estimate(mean, max(least, mean - reach), min(most, mean + reach))
@@ -148,7 +148,7 @@ def lead_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
 def _usual(deals: Floats, least: float, most: float) -> float:
     """The value of more than half of the deals; `least` where they have none in common."""
     for value in (least, most, float(np.median(deals))):
-        if np.count_nonzero(np.abs(deals - value) <= _TIED * (most - least)) > len(deals) / 2:
+        if np.count_nonzero(np.abs(deals - value) <= TIED * (most - least)) > len(deals) / 2:
             return value
     return least
 
@@ -229,8 +229,8 @@ def win_shares(returns: Floats, sides: Sequence[int] | None = None) -> Floats:
         held = np.array(sides)[:, None] == np.arange(max(sides) + 1)
         return win_shares(returns @ (held / held.sum(0)))[..., np.array(sides)]
     if returns.shape[-1] == 1:
-        return np.where(returns > _TIED, 1.0, np.where(returns < -_TIED, 0.0, 0.5))
-    best = returns >= returns.max(-1, keepdims=True) - _TIED
+        return np.where(returns > TIED, 1.0, np.where(returns < -TIED, 0.0, 0.5))
+    best = returns >= returns.max(-1, keepdims=True) - TIED
     shares: Floats = best / best.sum(-1, keepdims=True)
     return shares
 

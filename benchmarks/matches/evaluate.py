@@ -6,7 +6,7 @@ A report depends only on the game, the agents, the seed and the number of deals,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ from .report import PILOT, Report, report
 from .sample import Deals, LineUp, Sample, play
 from .seating import seatings
 from .seeding import Space, roots
+from .until import MOST as MOST_UNTIL
+from .until import Until, checked, ends_until
 
 Progress = Callable[[int, int], None]
 """Called with the deals played and the deals planned."""
@@ -42,6 +44,7 @@ def evaluate(
     *,
     deals: int | None = None,
     precision: float | None = None,
+    until: Until | None = None,
     seed: int = 0,
     num_threads: int = 1,
     progress: Progress | None = None,
@@ -53,11 +56,14 @@ def evaluate(
 
     A game is given by name or bound to its options, an agent as an object, by name (`bot`, `mc:20`) or by the folder of
     its policy. Give `deals` (4,096 by default), or `precision`, the half-width wanted for the widest interval of a mean
-    return: a pilot of 256 deals, which count, then decides how many are played. `num_threads=0` takes every core; the
-    numbers do not depend on it. `cluster` is the address of a Ray cluster that plays instead, `auto` or that of its
-    head: a task for each range of deals, on one core; the numbers are the same. Ctrl-C ends the play and returns the
-    report of the finished deals (`complete` is
-    False). With `keep`, the file of the report (`results.write`), unfinished work is saved beside it until it is
+    return: a pilot of 256 deals, which count, then decides how many are played. Or give `until`: that half-width, or
+    `decided`, an interval without 0 for every difference of mean returns. Play then ends once that is reached, after
+    `deals` (1,000,000 by default) at the latest. The intervals of `until` hold whenever one stops
+    (`anytime_interval`), and a half-width takes about three times the deals that it takes with `precision`.
+    `num_threads=0` takes every core; the numbers do not depend on it. `cluster` is the address of a Ray cluster that
+    plays instead, `auto` or that of its head: a task for each range of deals, on one core; the numbers are the same.
+    Ctrl-C ends the play and returns the report of the finished deals (`complete` is False).
+    With `keep`, the file of the report (`results.write`), unfinished work is saved beside it until it is
     written, and the next call for the same game, agents and seed continues from there. Each key `space` (`seeding.py`)
     has other decks for a seed. Raises ValueError for a line-up or numbers that cannot be played, and if unfinished work
     of another task is beside `keep`; ClusterError or NotInstalled where there is no cluster.
@@ -67,34 +73,38 @@ def evaluate(
     ('bot:planner', True)
     """
     game = game_of(game)
-    planned = _planned(deals, precision)
+    most = _most(deals, precision, until)
     check_seed(seed)
     num_threads = threads_of(num_threads) if cluster is None else 1
     players = line_up(game, agents, num_threads)
+    until = until if until is None else checked(until, len(players))
     seated = seatings(game, len(players))
     about = of_game(game, __file__)
     task = {"evaluation of": game.id, "options": game.option_values, "agents": identities(players), "seed": seed}
     task |= {} if space == Space.EVALUATION else {"space": space.name}
     unfinished = Unfinished(keep, task, about["stamp"]["sources"])
     sample = Sample.from_arrays(seated, unfinished.load())
-    if sample.deals > planned and precision is None:
-        sample = Sample(seated)
     work = Deals([LineUp(game, players, seated, roots(space, seed))], num_threads)
+    planned = expected = most
 
     def on_batch(part: int) -> None:
         unfinished.save_at_times(sample.to_arrays)
         if progress:
-            progress(sample.deals, planned)
+            progress(sample.deals, expected)
 
+    if until is not None:
+        ends = ends_until(until, game, sample, most)
+    elif precision is not None:
+        ends = _ends_at(precision, sample, len(players))
+    else:
+        ends = iter([(most, most)])
     try:
         with machines(cluster) as spread:
-            play(work, [sample], [planned], on_batch, spread)
-            if precision is not None:
-                wanted = max(stats.deals_for(precision, returns) for returns in _pilot(sample, len(players)))
-                planned = max(PILOT, wanted, sample.deals)
-                if planned > MOST_DEALS:
-                    most = f"{MOST_DEALS:,} are the most, so give a larger one"
-                    raise InvalidValue(f"A half-width of {precision:g} would take {planned:,} deals; {most}.")
+            for planned, ahead in ends:
+                expected = ahead
+                play(work, [sample], [planned], on_batch, spread)
+            if sample.deals > planned:  # unfinished work of a call that was to play more
+                sample = Sample(seated)
                 play(work, [sample], [planned], on_batch, spread)
     except KeyboardInterrupt:
         unfinished.save(sample.to_arrays())
@@ -102,21 +112,34 @@ def evaluate(
             raise
     finally:
         dismiss(players, agents)
-    return report(game, players, sample, planned=planned, seed=seed, precision=precision, about=about)
+    return report(game, players, sample, planned=planned, seed=seed, precision=precision, until=until, about=about)
 
 
-def _planned(deals: int | None, precision: float | None) -> int:
-    if deals is not None and precision is not None:
+def _most(deals: int | None, precision: float | None, until: object) -> int:
+    """The deals after which an evaluation ends in any case."""
+    if precision is None:
+        deals = (DEALS if until is None else MOST_UNTIL) if deals is None else deals
+        check_deals(deals)
+        return deals
+    if deals is not None:
         raise InvalidValue("Give deals or precision, not both: precision decides how many deals are played.")
-    if precision is not None:
-        if not isinstance(precision, Real) or isinstance(precision, bool):
-            raise InvalidType(f"precision is {precision!r}; it is a half-width of a mean return, greater than 0.")
-        if not 0 < precision < math.inf:
-            raise InvalidValue(f"precision is {precision:g}; it is a half-width of a mean return, greater than 0.")
-        return PILOT
-    deals = DEALS if deals is None else deals
-    check_deals(deals)
-    return deals
+    if until is not None:
+        raise InvalidValue("Give precision or until, not both: each decides how many deals are played.")
+    if not isinstance(precision, Real) or isinstance(precision, bool):
+        raise InvalidType(f"precision is {precision!r}; it is a half-width of a mean return, greater than 0.")
+    if not 0 < precision < math.inf:
+        raise InvalidValue(f"precision is {precision:g}; it is a half-width of a mean return, greater than 0.")
+    return MOST_DEALS
+
+
+def _ends_at(precision: float, sample: Sample, num_agents: int) -> Iterator[tuple[int, int]]:
+    """Yield the end of the pilot, and then of as many deals as it asks for, each also as the deals expected in all."""
+    yield PILOT, PILOT
+    planned = max(PILOT, sample.deals, *(stats.deals_for(precision, returns) for returns in _pilot(sample, num_agents)))
+    if planned > MOST_DEALS:
+        most = f"{MOST_DEALS:,} are the most, so give a larger one"
+        raise InvalidValue(f"A half-width of {precision:g} would take {planned:,} deals; {most}.")
+    yield planned, planned
 
 
 def _pilot(sample: Sample, num_agents: int) -> list[Floats]:

@@ -30,7 +30,9 @@ from ..figures.formatting import (
 from ..figures.result_kinds import Files, OfGame
 from ..figures.stats import Estimate
 from ..figures.tabular import Figures
+from ..sequential.confidence_sequence import anytime_interval
 from .sample import Sample
+from .until import Until
 
 PILOT = 256
 """The number of deals from which `precision` estimates how many will be needed."""
@@ -108,6 +110,15 @@ class Report(OfGame, kind="evaluation", heading="Matches", tables={"strength": _
     """Seconds of play; linking machine code is not counted."""
     seed: int
     precision: float | None
+    until: Until | None = None
+    """If given, the intervals hold at every number of deals at once (`anytime_interval`)."""
+
+    @property
+    def reached(self) -> bool:
+        """Whether the intervals are as `until` wants them."""
+        if self.until == "decided":
+            return all(one.low > 0 or one.high < 0 for one in self.differences)
+        return self.until is None or max(one.mean_return.half_width for one in self.agents) <= self.until
 
     @property
     def complete(self) -> bool:
@@ -122,6 +133,7 @@ class Report(OfGame, kind="evaluation", heading="Matches", tables={"strength": _
             "complete": self.complete,
             "planned_deals": self.planned,
             "precision": self.precision,
+            **({} if self.until is None else {"until": self.until, "reached": self.reached}),
             "agents": [
                 {
                     "name": one.name,
@@ -223,6 +235,14 @@ class Report(OfGame, kind="evaluation", heading="Matches", tables={"strength": _
         )
 
     def _aim(self) -> list[str]:
+        if self.until is not None:
+            width = "0 is outside the interval of every difference"
+            if self.until != "decided":
+                width = f"no interval of a mean return is wider than ± {self.until:g}"
+            return [
+                "The intervals hold at every number of deals at once (a confidence sequence), so also at the one where "
+                f"this stopped. It was to stop once {width}, which {'is so' if self.reached else 'is not so yet'}."
+            ]
         if self.precision is None:
             return []
         widest = max(one.mean_return.half_width for one in self.agents)
@@ -248,8 +268,10 @@ def report(
     seed: int,
     about: dict[str, Any],
     precision: float | None = None,
+    until: Until | None = None,
 ) -> Report:
     """The report of a sample of two or more deals; `about` as `of_game` gives it."""
+    interval_of = stats.mean_interval if until is None else anytime_interval
     shares = stats.win_shares(sample.returns, game.sides)
     by_seating = [sample.of_agent(number, sample.returns) for number in range(len(agents))]
     means = [x.mean(1) for x in by_seating]
@@ -257,8 +279,8 @@ def report(
     strengths = [
         Strength(
             agent.name,
-            stats.mean_interval(means[number], game.reward_range),
-            stats.share_interval(sample.of_agent(number, shares).mean(1)),
+            interval_of(means[number], game.reward_range),
+            interval_of(sample.of_agent(number, shares).mean(1), (0.0, 1.0)),
             agent.note,
         )
         for number, agent in enumerate(agents)
@@ -277,12 +299,13 @@ def report(
         sides=list(game.sides),
         deals=sample.deals,
         planned=planned,
-        differences=[stats.mean_interval(x - means[0], stats.lead_bounds(game.reward_range)) for x in means[1:]],
+        differences=[interval_of(x - means[0], stats.lead_bounds(game.reward_range)) for x in means[1:]],
         duplicate_gain=gain,
         decisions=sample.decisions,
         seconds=sample.seconds,
         seed=seed,
         precision=precision,
+        until=until,
     )
 
 

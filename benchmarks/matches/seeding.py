@@ -7,6 +7,7 @@ that selected it.
 | `GATES` | the gates that decide which policy is kept, new decks for each; learning curves, on a branch of their own |
 | `TABLES` | the table that `train` prints at the end |
 | `EVALUATION` | what `evaluate` and `tournament` play |
+| `ATTACKS` | the deals that choose among responses to an agent, and those that tell what the chosen one gains |
 | `PUBLICATION` | the results of policies on pages (`ladder.py`, `cross.py`), by one seed |
 
 A stream of one space is one of another with the probability that two 64-bit numbers are equal.
@@ -29,6 +30,7 @@ class Space(IntEnum):
     GATES = int.from_bytes(b"gates", "big")
     TABLES = int.from_bytes(b"tables", "big")
     EVALUATION = int.from_bytes(b"evaluate", "big")
+    ATTACKS = int.from_bytes(b"attacks", "big")
     PUBLICATION = int.from_bytes(b"publish", "big")
 
 

@@ -1,11 +1,13 @@
 """Tournaments: all against all, a table of mean returns on the same decks, and ratings with intervals.
 
 Every pairing plays the same decks. With two sides (seats, or partnerships) a pairing is A against B in both seatings;
-with more it is A alone against B in all other seats, and then B alone against A.
+with more it is A alone against B in all other seats, and then B alone against A. Two ratings are made of the table:
+Elo from win shares, and deviation ratings from mean returns (`deviation.py`), which copies of an agent cannot change.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent
 from backalley.console.errors import InvalidValue
@@ -27,8 +30,11 @@ from ..figures.leaderboard import MET, label, makers, met, notes
 from ..figures.result_kinds import Files, OfGame, of_game
 from ..figures.stats import Estimate, Floats
 from ..figures.tabular import Figures
+from .deviation import deviation_ratings
 from .evaluate import Progress, check_deals, check_seed, dismiss, identities, line_up
+from .null import NOTE, null_label, null_note, null_pairing, null_row
 from .pairings import Pairing, play_pairings
+from .sample import Sample
 from .seeding import Space
 
 DEALS = 2048
@@ -36,6 +42,15 @@ ANCHOR_RATING = 1000.0
 _POINTS = 400 / math.log(10)
 """Elo points per unit of natural strength: 400 points are odds of ten to one."""
 _RESAMPLES = 1000
+_PROGRAMS = 200
+"""The resamples of deviation ratings, fewer since each may take linear programs."""
+_TAILS = 50 * (1 - stats.COVERAGE), 50 * (1 + stats.COVERAGE)
+"""The percentiles at the ends of an interval."""
+_SHOWN = 0.005
+"""The smallest share of the mixture that is named."""
+_WHOLE = 1 - 1e-6
+"""The share from which an agent is the whole mixture."""
+ITSELF = "against itself"
 
 
 @dataclass(frozen=True)
@@ -53,17 +68,32 @@ def _best_first(found: Found) -> list[int]:
 
 
 def returns_table(files: Files) -> Iterator[Line]:
-    """Mean returns of rows against columns, best first."""
+    """Mean returns of rows against columns, best first, and both ratings; the null row at the end."""
     for found in files:
         agents, gains = found["agents"], {(one["agent"], one["against"]): one for one in found["standings"]}
         digits, order = decimals([Estimate(**one["mean_return"]) for one in found["standings"]]), _best_first(found)
         for number in order:
             line = {"agent": label(agents[number]), "Elo": f"{agents[number]['rating']['mean']:.0f}"}
+            line["deviation rating"] = _deviation(agents[number], digits)
             for other in order:
                 gain = Estimate(**gains[number, other]["mean_return"]) if number != other else None
                 mark = f" {MET}" if met(agents[number], agents[other]["label"]) and gain else ""
                 line[f"against {label(agents[other])}"] = f"{_cell(gain, digits)}{mark}"
             yield line
+        if "null" in found:
+            yield null_label(found["null"]) | {ITSELF: _cell(Estimate(**found["null"]["mean_return"]), digits)}
+
+
+def _deviation(agent: Found, digits: int) -> str:
+    """An agent's deviation rating; empty in older files."""
+    return _cell(Estimate(**agent["deviation"]), digits) if "deviation" in agent else ""
+
+
+def mixture_text(found: Found) -> str:
+    """Return which mixture of agents the deviation ratings are against, in a sentence; empty for older files."""
+    shares = [(one.get("share", 0), one["label"]) for one in found["agents"]]
+    mixed = [f"{100 * share:.0f} % {name}" for share, name in sorted(shares, reverse=True) if share >= _SHOWN]
+    return f"Deviation ratings are what an agent gains on this mixture: {', '.join(mixed)}." if mixed else ""
 
 
 def wins_table(files: Files) -> Iterator[Line]:
@@ -90,6 +120,12 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
     standings: list[Standing]
     ratings: list[Estimate]
     """Elo ratings, with the anchor at 1,000."""
+    deviations: list[Estimate]
+    """Deviation ratings, with the intervals of mean returns against the mixture."""
+    mixture: list[float]
+    """Each agent's share of the mixture."""
+    null: dict[str, Any]
+    """See `null.null_row`."""
     anchor: int
     sides: int
     deals: int
@@ -104,8 +140,10 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
             "deals": self.deals,
             "sides": self.sides,
             "agents": [
-                {"name": name, "rating": rating.to_json()}
-                for name, rating in zip(self.agents, self.ratings, strict=True)
+                {"name": name, "rating": rating.to_json(), "deviation": deviation.to_json(), "share": share}
+                for name, rating, deviation, share in zip(
+                    self.agents, self.ratings, self.deviations, self.mixture, strict=True
+                )
             ],
             "anchor": {"agent": self.anchor, "rating": ANCHOR_RATING},
             "standings": [
@@ -117,6 +155,7 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
                 }
                 for one in self.standings
             ],
+            "null": self.null,
             "decisions": self.decisions,
             "seconds": self.seconds,
         }
@@ -130,6 +169,7 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
                 "seed": self.seed,
                 "agent": self.agents[one.agent],
                 "rating": self.ratings[one.agent].mean,
+                "deviation_rating": self.deviations[one.agent].mean,
                 "against": self.agents[one.against],
                 **one.mean_return.columns("mean_return"),
                 **one.win_share.columns("win_share"),
@@ -145,7 +185,7 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
     @classmethod
     def footnotes(cls, files: Files) -> list[str]:
         """Return notes on the agents for readers."""
-        return notes(files)
+        return [*notes(files), *filter(None, map(mixture_text, files)), *null_note(files)]
 
     @classmethod
     def commands(cls, files: Files) -> list[str]:
@@ -164,7 +204,7 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
             yield dots(f"{with_options(found)}: Elo", about, "Elo", rows, Mark(found["anchor"]["rating"], "the anchor"))
 
     def figures(self) -> Figures:
-        """Return ratings, and each row's mean return against each column, best first."""
+        """Return both ratings, and each row's mean return against each column, best first; the null row at the end."""
         order = sorted(range(len(self.agents)), key=lambda agent: -self.ratings[agent].mean)
         found = {(one.agent, one.against): one.mean_return for one in self.standings}
         digits = decimals(list(found.values()))
@@ -176,9 +216,13 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
                     f"{place}  {self.agents[agent]}",
                     f"{rating.mean:.0f}",
                     f"{rating.low:.0f} to {rating.high:.0f}",
+                    _cell(self.deviations[agent], digits),
                     *(_cell(found.get((agent, other)), digits) for other in order),
+                    "",
                 ]
             )
+        null = null_label(self.null)["agent"].replace("`", "")
+        rows.append([null, *[""] * (3 + len(order)), _cell(Estimate(**self.null["mean_return"]), digits)])
         alone = (
             ""
             if self.sides == 2
@@ -187,13 +231,19 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
         return Figures(
             f"{self.game}{options_text(self.changed)}: every pairing on the same {self.deals:,} deals, "
             f"seed {self.seed}",
-            ["agent", "Elo", "95 % interval", *(f"against {place}" for place in range(1, len(order) + 1))],
+            [
+                *("agent", "Elo", "95 % interval", "deviation rating"),
+                *(f"against {place}" for place in range(1, len(order) + 1)),
+                ITSELF,
+            ],
             rows,
             [
                 *(f"{name}: {note}" for name, note in zip(self.agents, self.notes, strict=True) if note),
                 f"Mean returns ± 95 %.{alone} Ratings by maximum likelihood from win shares, "
                 f"{self.agents[self.anchor]} = {ANCHOR_RATING:.0f};",
-                f"their intervals come from {_RESAMPLES:,} resamples of the deals. "
+                f"their intervals come from {_RESAMPLES:,} resamples of the deals.",
+                mixture_text(self.read(self.to_json())),
+                NOTE,
                 f"{self.decisions:,} decisions in {self.seconds:.2f} s.",
             ],
         )
@@ -218,7 +268,9 @@ def tournament(
     """Play every agent against every other on the same `deals` decks; game, agents and `cluster` are as in
     `evaluate`.
 
-    The anchor of the ratings is the first rule-based bot among the agents, or the first agent. Ctrl-C raises
+    The anchor of the Elo ratings is the first rule-based bot among the agents, or the first agent. Deviation ratings
+    (`deviation_ratings`) are in returns; in a game whose returns do not sum to 0, in win shares above chance. The null
+    row (`null.py`) takes as many deals more. Ctrl-C raises
     KeyboardInterrupt; with `keep`, the file of the ranking (`results.write`), finished play is saved beside it until it
     is written, and the same call continues from there. Raises ValueError.
 
@@ -252,8 +304,11 @@ def tournament(
     }
     unfinished = Unfinished(keep, task, about["stamp"]["sources"])
     try:
-        samples = play_pairings(
-            [Pairing(game, [players[one], players[other]], deals) for one, other in pairings],
+        *samples, null = play_pairings(
+            [
+                *(Pairing(game, [players[one], players[other]], deals) for one, other in pairings),
+                null_pairing(game, deals),
+            ],
             seed,
             unfinished=unfinished,
             num_threads=num_threads,
@@ -264,27 +319,68 @@ def tournament(
     finally:
         dismiss(players, agents)
     anchor = next((number for number, player in enumerate(players) if player.name.startswith("bot:")), 0)
-    standings, shares = [], []
-    for (one, other), sample in zip(pairings, samples, strict=True):
-        won = stats.win_shares(sample.returns, game.sides)
-        shares.append(sample.of_agent(0, won).mean(1))
-        for place, agent, against in [(0, one, other), (1, other, one)][: 2 if sides == 2 else 1]:
-            gain, share = (sample.of_agent(place, values).mean(1) for values in (sample.returns, won))
-            gained = stats.mean_interval(gain, game.reward_range)
-            standings.append(Standing(agent, against, gained, stats.share_interval(share)))
+    standings, shares, gains = _standings(game, len(players), pairings, samples)
+    bounds = game.reward_range if game.zero_sum else (-1 / sides, 1 - 1 / sides)
+    deviations, mixture = deviations_of(gains, bounds, seed)
     return Ranking(
         **about,
         agents=[player.name for player in players],
         notes=[player.note for player in players],
         standings=standings,
         ratings=ratings(np.stack(shares, 1), pairings, sides, anchor, seed),
+        deviations=deviations,
+        mixture=mixture,
+        null=null_row(null, game),
         anchor=anchor,
         sides=sides,
         deals=deals,
         seed=seed,
-        decisions=sum(sample.decisions for sample in samples),
-        seconds=sum(sample.seconds for sample in samples),
+        decisions=sum(sample.decisions for sample in (*samples, null)),
+        seconds=sum(sample.seconds for sample in (*samples, null)),
     )
+
+
+def _standings(
+    game: Game, agents: int, pairings: Sequence[tuple[int, int]], samples: Sequence[Sample]
+) -> tuple[list[Standing], list[Floats], Floats]:
+    """Return the standings of a number of agents, the win shares [D] of each pairing's first, and what each agent gains
+    against each [K, K, D], which is in win shares above chance if returns do not sum to 0."""
+    standings, shares, gains = [], [], np.zeros((agents, agents, samples[0].deals))
+    for (one, other), sample in zip(pairings, samples, strict=True):
+        won = stats.win_shares(sample.returns, game.sides)
+        shares.append(sample.of_agent(0, won).mean(1))
+        for place, agent, against in [(0, one, other), (1, other, one)][: 2 if game.num_sides == 2 else 1]:
+            gain, share = (sample.of_agent(place, values).mean(1) for values in (sample.returns, won))
+            gained = stats.mean_interval(gain, game.reward_range)
+            standings.append(Standing(agent, against, gained, stats.share_interval(share)))
+            gains[agent, against] = gain if game.zero_sum else share - 1 / game.num_sides
+    return standings, shares, gains
+
+
+def deviations_of(gains: Floats, bounds: tuple[float, float], seed: int) -> tuple[list[Estimate], list[float]]:
+    """Return deviation ratings and the mixture from what each agent gains against each on the same deals [K, K, D].
+
+    An interval covers that of the mean return against the mixture, and the percentiles of ratings over resampled deals,
+    whose mixtures may be others.
+    """
+    rated, mixture = deviation_ratings(gains.mean(2))
+    some = itertools.islice(_resamples(gains.shape[2], seed), _PROGRAMS)
+    again = np.array([deviation_ratings(gains @ count / count.sum())[0] for count in some])
+    found = []
+    for rating, low, high, mine, share in zip(
+        rated.tolist(), *np.percentile(again, _TAILS, 0), gains, mixture, strict=True
+    ):
+        met = stats.mean_interval(mixture @ mine, bounds) if share < _WHOLE else Estimate(0.0, 0.0, 0.0)
+        ends = min(low, rating + met.low - met.mean), max(high, rating + met.high - met.mean)
+        found.append(Estimate(rating, *map(float, ends)))
+    return found, mixture.tolist()
+
+
+def _resamples(deals: int, seed: int) -> Iterator[npt.NDArray[np.int64]]:
+    """How often each deal [D] is in a sample of as many, drawn with repetition."""
+    random = np.random.default_rng(seed)
+    for _ in range(_RESAMPLES):
+        yield np.bincount(random.integers(deals, size=deals), minlength=deals)
 
 
 def ratings(shares: Floats, pairings: Sequence[tuple[int, int]], sides: int, anchor: int, seed: int) -> list[Estimate]:
@@ -295,11 +391,8 @@ def ratings(shares: Floats, pairings: Sequence[tuple[int, int]], sides: int, anc
     a rating too.
     """
     deals, chance = len(shares), 1 / sides
-    random = np.random.default_rng(seed)
-    counts = (np.bincount(random.integers(deals, size=deals), minlength=deals) for _ in range(_RESAMPLES))
-    sums = np.stack([shares.sum(0), *(count @ shares for count in counts)])
+    sums = np.stack([shares.sum(0), *(count @ shares for count in _resamples(deals, seed))])
     first, second = (np.array(side) for side in zip(*pairings, strict=True))
     rated = ANCHOR_RATING + _POINTS * stats.rate((sums + chance) / (deals + 1), first, second, chance, anchor)
-    tail = 100 * (1 - stats.COVERAGE) / 2
-    low, high = np.percentile(rated[1:], [tail, 100 - tail], axis=0)
+    low, high = np.percentile(rated[1:], _TAILS, axis=0)
     return [Estimate(*(float(value) for value in row)) for row in zip(rated[0], low, high, strict=True)]

@@ -40,6 +40,7 @@ _POLICIES = re.compile(r"(<!-- policies -->\n).*?(<!-- /policies -->)", re.DOTAL
 _EXAMPLE = re.compile(r"```python\n(.*?)```\n\n<!-- output -->\n(.*?)<!-- /output -->", re.DOTALL)
 _AROUND_THE_GAMES = (
     "README.md",
+    "LEADERBOARD.md",
     "benchmarks/README.md",
     "training/README.md",
     "docs/benchmarks/*.md",
@@ -58,8 +59,9 @@ def with_results(text: str, page: Path, folder: Path = RESULTS) -> str:
         kind, names = found[1], found[2].split()
         if kind not in tables():
             raise InvalidValue(f"{page} wants results of kind {kind!r}; there are: {', '.join(sorted(tables()))}.")
-        paths = [path for name in names for path in sorted(folder.glob(f"{name}.json"))]
-        missing = [name for name in names if not any(folder.glob(f"{name}.json"))]
+        there = {name: sorted(folder.glob(f"{name}.json")) for name in names}
+        paths = [path for found_there in there.values() for path in found_there]
+        missing = [name for name in names if not there[name] and ("*" not in name or not paths)]
         if missing and tables()[kind].made_by:
             return f"{_MARK}{kind} {' '.join(names)} -->\n{_not_yet(kind, names)}\n<!-- /results -->"
         if missing:

@@ -1,5 +1,6 @@
-"""The leaderboard ("ladder") of a game: random play, every bot, the pretrained policy, and searches, each against the
-game's best bot on the same decks. `backalley dev ladder` measures it.
+"""The ladder of a game: random play, every bot, the pretrained policy, and searches, each against the game's best bot
+on the same decks, with the processor time of a decision. `backalley dev ladder` measures it. `backalley dev enter` does
+the same for one further agent alone.
 
 Only `publication.toml` and the agents decide what is played. A file of the same agents and sources is left as it is,
 and a stopped measurement continues.
@@ -7,15 +8,19 @@ and a stopped measurement continues.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from backalley.agents.base.agent import Agent
 from backalley.agents.registry import agent as agent_of
+from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.catalogue import game as game_of
@@ -36,31 +41,35 @@ from ..figures.formatting import (
     strength,
     title,
 )
-from ..figures.leaderboard import MET, makers, met, notes
+from ..figures.leaderboard import ATTACK, MET, attack_gain, ladders_of, makers, met, notes, shown_attack
 from ..figures.result_kinds import Files, Kept
-from ..figures.stats import Estimate
+from ..figures.stats import Estimate, Floats
+from ..matches.evaluate import check_deals
+from ..matches.null import null_label, null_note, null_pairing, null_row
 from ..matches.pairings import Pairing, Told, play_pairings
 from ..matches.sample import Sample
 from ..matches.seeding import Space
-from . import publication
+from ..speed.processor_time import Timed, cost, cost_of
+from . import best_agents, publication
 from .publication import Publication
 
 
 def _ladder(files: Files) -> Iterator[Line]:
     """One game under each of its published options."""
-    for found in files:
+    for found in ladders_of(files):
         for table in found["tables"]:
-            yield from _rungs(table)
+            yield from _rungs(found, table, files)
 
 
 def _ladders(files: Files) -> Iterator[Line]:
     """All games under their default options."""
-    for found in files:
-        for line in _rungs(found["tables"][0]):
+    for found in ladders_of(files):
+        for line in _rungs(found, found["tables"][0], files):
             yield {"game": title(found), **line}
 
 
-def _rungs(table: Found) -> Iterator[Line]:
+def _rungs(found: Found, table: Found, files: Files) -> Iterator[Line]:
+    """One table, the null row at the end; attacks on its agents are those among the files."""
     alone = table["sides"] == 1
     for row in table["rows"]:
         best = row["label"] == table["against"]
@@ -73,6 +82,15 @@ def _rungs(table: Found) -> Iterator[Line]:
             "chance": "" if alone or best else f"{100 / table['sides']:.3g} %",
             "less the baseline": f"{mean(lead)} ({interval(lead)})" if lead else "",
             "deals": f"{row['deals']:,}" if "deals" in row else "",
+            "ms a decision": f"{row['milliseconds']:.3g}" if "milliseconds" in row else "",
+            ATTACK: shown_attack(attack_gain(files, {**found, "options": table["options"]}, row)),
+        }
+    if null := table.get("null"):
+        yield null_label(null) | {
+            "options": changed(table["options"]),
+            **strength(null),
+            "less the baseline": f"{mean(null['lead'])} ({interval(null['lead'])})" if "lead" in null else "",
+            "deals": f"{null['deals']:,}",
         }
 
 
@@ -99,14 +117,14 @@ class Ladder(
     Kept,
     kind="ladder",
     heading="Ladder",
-    tables={"ladder": _ladder, "ladders": _ladders, "strongest": _strongest},
+    tables={"ladder": _ladder, "ladders": _ladders, "strongest": _strongest, "leaderboard": best_agents.leaderboard},
     made_by="backalley dev ladder",
 ):
     """What `ladder` found."""
 
     in_title = frozenset({"game"})
 
-    brief = frozenset({"strongest"})
+    brief = frozenset({"strongest", "leaderboard"})
 
     @classmethod
     def summary(cls, files: Files) -> Dots:
@@ -129,12 +147,13 @@ class Ladder(
     @classmethod
     def footnotes(cls, files: Files) -> list[str]:
         """Return notes on the agents for readers."""
-        return notes(files)
+        ladders = ladders_of(files)
+        return [*notes(ladders), *null_note(table for found in ladders for table in found["tables"])]
 
     @classmethod
     def commands(cls, files: Files) -> list[str]:
         """Return the commands that trained the policies."""
-        return makers(files)
+        return makers(ladders_of(files))
 
     @classmethod
     def charts(cls, files: Files) -> Iterator[Dots]:
@@ -154,6 +173,10 @@ class Ladder(
                 yield dots(f"{title(found)}{options_text(table['options'])}: against {best}", about, unit, rows, EVEN)
 
 
+class Entry(Ladder, kind="entry", heading="Entries", tables={"entries": _ladder}):
+    """What `enter` found: a ladder of the baseline and one agent."""
+
+
 @dataclass(frozen=True)
 class Rung:
     """One agent's strength against the best bot: mean return and win share per seat it holds, with 95 % intervals."""
@@ -168,14 +191,10 @@ class Rung:
 def rungs(plan: Publication, others: Mapping[str, str], num_threads: int) -> tuple[list[Rung], dict[str, ValueError]]:
     """Return the agents of a game's ladder, from random play upwards: its bots, the policy for its options, `others` by
     their labels, and searches; and why some of `others` cannot play under these options."""
-    game, unfit = plan.game, {}
-
-    def rung(label: str, spec: str, deals: int) -> Rung:
-        return Rung(label, agent_of(spec, game, num_threads=num_threads), deals, spec == plan.against)
-
+    rung, unfit = functools.partial(_rung, plan, num_threads=num_threads), {}
     found = [rung("random", "random", plan.deals)]
-    found += [rung(f"bot:{name}", f"bot:{name}", plan.deals) for name in game.bots]
-    if own := publication.policy_of(game):
+    found += [rung(f"bot:{name}", f"bot:{name}", plan.deals) for name in plan.game.bots]
+    if own := publication.policy_of(plan.game):
         found.append(rung(own, own, plan.deals))
     for label, spec in others.items():
         try:
@@ -183,6 +202,13 @@ def rungs(plan: Publication, others: Mapping[str, str], num_threads: int) -> tup
         except ValueError as error:
             unfit[label] = error
     return found + [rung(spec, spec, plan.search_deals) for spec in plan.searches], unfit
+
+
+def _rung(plan: Publication, label: str, spec: str, deals: int, num_threads: int) -> Rung:
+    """An agent that cannot play whole matches in machine code is timed while it plays."""
+    player = agent_of(spec, plan.game, num_threads=num_threads)
+    timed = player if getattr(player, "kernel", None) is not None else Timed(player)
+    return Rung(label, timed, deals, spec == plan.against)
 
 
 def ladder(
@@ -207,6 +233,43 @@ def ladder(
     for label in others or {}:
         if all(label in errors for errors in unfit):
             raise unfit[0][label]
+    found = _measured(plans, stands, num_threads, progress, keep, cluster)
+    return Ladder({"kind": Ladder.kind, **found, "command": command})
+
+
+def enter(
+    game: str | Game,
+    label: str,
+    spec: str,
+    *,
+    deals: int | None = None,
+    num_threads: int = 1,
+    progress: Told | None = None,
+    keep: Path | None = None,
+    command: str = "",
+) -> Entry:
+    """Measure one agent against the best bot as the ladder does, on the same decks: under the game's own options, over
+    the published number of deals or over the first `deals` of them. Raises ValueError."""
+    plan = publication.publications(game_of(game))[0]
+    if deals is not None:
+        check_deals(deals)
+        plan = plan._replace(deals=deals)
+    if label == plan.against:
+        raise InvalidValue(f"{label} is the bot that others are compared with; give the agent another label.")
+    there = [_rung(plan, name, agent, plan.deals, num_threads) for name, agent in ((plan.against,) * 2, (label, spec))]
+    found = _measured([plan], [there], num_threads, progress, keep, None)
+    return Entry({"kind": Entry.kind, **found, "command": command})
+
+
+def _measured(
+    plans: Sequence[Publication],
+    stands: Sequence[list[Rung]],
+    num_threads: int,
+    progress: Told | None,
+    keep: Path | None,
+    cluster: str | None,
+) -> dict[str, Any]:
+    """Play what stands on the ladder under each of the plans and return the contents of the file."""
     stamp, seed = results.stamp(__file__, plans[0].game), publication.seed()
     task = {
         "ladder of": plans[0].game.id,
@@ -218,8 +281,13 @@ def ladder(
     }
     try:
         if (finished := _finished(keep, task, stamp["sources"])) is not None:
-            return Ladder({**finished, "command": command})
-        pairings = [_pairing(plan, one, there) for plan, there in zip(plans, stands, strict=True) for one in there]
+            return finished
+        pairings = [
+            pairing
+            for plan, there in zip(plans, stands, strict=True)
+            for pairing in (*(_pairing(plan, one, there) for one in there), null_pairing(plan.game, plan.deals))
+        ]
+        spent = _spent([one.agent for there in stands for one in there])
         played = play_pairings(
             [pairing for pairing in pairings if pairing.deals],
             seed,
@@ -227,28 +295,28 @@ def ladder(
             num_threads=num_threads,
             told=progress,
             space=Space.PUBLICATION,
+            beside={"spent": spent},
             cluster=cluster,
         )
+        samples = iter(played)
+        by_row = iter([next(samples) if pairing.deals else None for pairing in pairings])
+        tables = [
+            _table(plan, there, [next(by_row) for _ in (*there, "null")])
+            for plan, there in zip(plans, stands, strict=True)
+        ]
     finally:
         for there in stands:
             for one in there:
                 one.agent.close()
-    samples = iter(played)
-    by_rung = iter([next(samples) if pairing.deals else None for pairing in pairings])
-    tables = [_table(plan, there, [next(by_rung) for _ in there]) for plan, there in zip(plans, stands, strict=True)]
-    decisions = sum(sample.decisions for sample in played)
-    found = {
-        "kind": Ladder.kind,
-        "command": command,
+    return {
         "game": plans[0].game.id,
         "seed": seed,
         "tables": tables,
         "task": _digest(task),
-        "decisions": decisions,
+        "decisions": sum(sample.decisions for sample in played),
         "seconds": round(sum(sample.seconds for sample in played), 1),
         **stamp,
     }
-    return Ladder(found)
 
 
 def _pairing(plan: Publication, one: Rung, there: list[Rung]) -> Pairing:
@@ -259,18 +327,31 @@ def _pairing(plan: Publication, one: Rung, there: list[Rung]) -> Pairing:
     return Pairing(plan.game, [one.agent, measure], 0 if one.against_itself else one.deals, one.label)
 
 
-def _table(plan: Publication, there: list[Rung], samples: list[Sample | None]) -> dict[str, Any]:
+def _spent(agents: Sequence[Agent]) -> Floats:
+    """Return what timed agents will have spent, a row for each, which they write to."""
+    timed = [agent for agent in agents if isinstance(agent, Timed)]
+    spent = np.zeros((len(timed), 3))
+    for agent, mine in zip(timed, spent, strict=True):
+        agent.spent = mine
+    return spent
+
+
+def _table(plan: Publication, there: list[Rung], played: list[Sample | None]) -> dict[str, Any]:
+    *samples, null = played
     measure = next(sample for one, sample in zip(there, samples, strict=True) if one.against_itself)
     rows = []
     for one, sample in zip(there, samples, strict=True):
-        row = about(one.label, one.agent)
+        row = about(one.label, one.agent.player if isinstance(one.agent, Timed) else one.agent)
+        row |= cost(one.agent.spent) if isinstance(one.agent, Timed) else cost_of(one.agent, plan.game)
         if sample is not None:
             row |= sample.strength(plan.game)
             if measure is not None and not one.against_itself:
                 row["lead"] = sample.lead(measure, plan.game)
         rows.append(row)
     game = plan.game
-    return {"options": game.changed_options, "against": plan.against, "sides": game.num_sides, "rows": rows}
+    assert null is not None
+    about_all = {"options": game.changed_options, "against": plan.against, "sides": game.num_sides}
+    return {**about_all, "rows": rows, "null": null_row(null, game)}
 
 
 def about(label: str, player: Agent) -> dict[str, Any]:

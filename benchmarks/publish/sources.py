@@ -13,10 +13,10 @@ from backalley.envs.core.files.reading import check_path
 
 # Every kind of results is found once its file is imported.
 from ..exact import agent_values, best_play, equilibrium, exact, exploit, information_sets  # noqa: F401
-from ..figures import cluster_checks, comparison, openspiel_checks, training_speed  # noqa: F401
+from ..figures import attacks, cluster_checks, comparison, openspiel_checks, training_speed  # noqa: F401
 from ..figures.formatting import Found
 from ..figures.result_kinds import KINDS
-from ..matches import report, tournament  # noqa: F401
+from ..matches import report, sequential_checks, tournament  # noqa: F401
 from ..peers import peers  # noqa: F401
 from ..speed import against, events_cost, soak, speed  # noqa: F401
 from . import cross, curves, ladder, searches  # noqa: F401

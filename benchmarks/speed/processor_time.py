@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent, View
+from backalley.agents.match import Match
+from backalley.envs.core.game.game import Game
 
 from ..figures.stats import Floats
+
+_DEALS = 512
+"""Deals of `cost_of`, all on one batch's tables: fewer would time the calls, not the decisions."""
 
 
 class Timed(Agent):
@@ -44,11 +50,20 @@ class Timed(Agent):
         self.player.close()
 
 
+def cost_of(player: Agent, game: Game) -> dict[str, float]:
+    """Return the cost of a decision of an agent that plays so fast that it may play some deals for this alone, at every
+    seat."""
+    timed, deals = Timed(player), np.arange(_DEALS, dtype=np.uint64)
+    with closing(Match(game, [timed], np.zeros((1, game.num_seats), np.int64))) as match:
+        match.play(deals, deals[:, None])
+    return cost(timed.spent)
+
+
 def cost(spent: Floats) -> dict[str, float]:
     """Return the cost of a decision from `Timed`: `milliseconds` of processor time, and `determinizations` if there
     were any."""
     seconds, decisions, determinizations = (float(number) for number in spent)
     if not decisions:
         return {}
-    found = {"milliseconds": round(1000 * seconds / decisions, 4)}
+    found = {"milliseconds": float(f"{1000 * seconds / decisions:.4g}")}
     return found | ({"determinizations": round(determinizations / decisions, 2)} if determinizations else {})

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from backalley.agents.registry import agent, register_agent
     from backalley.benchmarks.matches.evaluate import evaluate
     from backalley.benchmarks.matches.tournament import tournament
+    from backalley.training.attack.attack import attack
     from backalley.training.config.phases import register_phase
     from backalley.training.train import train
 else:
@@ -69,6 +70,7 @@ __all__ = [
     "__version__",
     "agent",
     "analyse",
+    "attack",
     "evaluate",
     "event_str",
     "events_str",
@@ -91,6 +93,7 @@ __all__ = [
 
 _ON_FIRST_USE = {
     "agent": "agents.registry",
+    "attack": "training.attack.attack",
     "evaluate": "benchmarks.matches.evaluate",
     "analyse": "agents.analysis",
     "load_policy": "agents.policies.learned",

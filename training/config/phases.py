@@ -30,6 +30,8 @@ class PhaseKind(NamedTuple):
     phase: type[Any] | str
     """Its class, a `Phase`; or the import path of it, `module:Class`, which is imported when a run begins: so its
     settings can be shown without torch."""
+    like: str = ""
+    """The kind whose values its section takes where it gives none of its own; both have the same settings."""
 
     @property
     def module(self) -> str:

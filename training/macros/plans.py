@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.base.agent import Agent
+from backalley.agents.base.agent import Agent, name_of
 from backalley.agents.base.rule_based import played_by, seen_by
 from backalley.agents.policies.planner import PlannerAgent, Values, classes_digest, plans_of
 from backalley.agents.policies.planner import planner as planner_of
@@ -28,7 +28,7 @@ from backalley.envs.core.engine.engine import Engine
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
 
-from ..config.config import Config, ConfigError, Objective
+from ..config.config import Config, ConfigError, Objective, PlansSettings
 from ..shared.checkpoint import Arrays
 from ..shared.crew import Crew, Task
 from ..shared.league import bots_of
@@ -89,22 +89,9 @@ class PlanLearner(Phase):
         Raises ConfigError where the game has no plans, or where shares exceed 1.
         """
         super().__init__(game, config, **loop)
-        if config.run.objective == Objective.GAMES:
-            raise ConfigError(
-                "run.objective is games, but the phase plans learns the points of a plan's parts; leave run.objective "
-                "at points."
-            )
-        try:
-            self.plans = plans_of(game)
-        except ValueError as error:
-            raise ConfigError(f"The phase plans learns nothing here: {error}") from None
-        settings = config.plans
-        if settings.best_bot + settings.past > 1:
-            raise ConfigError(
-                f"plans.best_bot is {settings.best_bot:g} and plans.past {settings.past:g}; they are shares of the "
-                "episodes and must not sum to more than 1."
-            )
-        self.field = field_of(game, settings.best_bot, settings.past, settings.other_bots)
+        self.check(game, config)
+        self.plans, settings = plans_of(game), config.plans
+        self.field = self._field(settings)
         self.first: Values = np.asarray(self.plans.values(game.options), np.float32)
         self.sums = Sums(np.zeros(len(self.first)), np.zeros(len(self.first)))
         self.past: list[Values] = []
@@ -115,6 +102,36 @@ class PlanLearner(Phase):
         threads = range(self.crew.num_threads)
         self._seats = [_Seat(Engine(game, 1), notes_for(game, self.plans.parts)) for _ in threads]
         self._entries: dict[str, Bound[None]] = {}
+
+    @classmethod
+    def check(cls, game: Game, config: Config) -> None:
+        """The game must have plans, whose points are learned, and the shares of the opponents must fit."""
+        if config.run.objective == Objective.GAMES:
+            raise ConfigError(
+                "run.objective is games, but the phase plans learns the points of a plan's parts; leave run.objective "
+                "at points."
+            )
+        try:
+            plans_of(game)
+        except ValueError as error:
+            raise ConfigError(f"The phase plans learns nothing here: {error}") from None
+        settings = config.plans
+        if settings.best_bot + settings.past > 1:
+            raise ConfigError(
+                f"plans.best_bot is {settings.best_bot:g} and plans.past {settings.past:g}; they are shares of the "
+                "episodes and must not sum to more than 1."
+            )
+
+    def _field(self, settings: PlansSettings) -> list[Opponent]:
+        """The opponents of these settings, or the one agent to learn against."""
+        if self.against is None:
+            return field_of(self.game, settings.best_bot, settings.past, settings.other_bots)
+        if self.against.kernel is None:
+            raise ConfigError(
+                f"The phase plans plays in machine code, and {name_of(self.against)} has no kernel; learn against a "
+                "bot or a policy, or by ppo: --set run.phases=ppo."
+            )
+        return [Opponent(name_of(self.against), self.against, 1.0)]
 
     @property
     def values(self) -> Values:

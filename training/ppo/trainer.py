@@ -17,7 +17,6 @@ from backalley.agents.policies.network_agent import NetworkAgent
 from backalley.agents.policies.policy_file import (
     WEIGHTS_FILE,
     observation_bound,
-    observation_layout,
     player_of,
     read_policy,
     save_policy,
@@ -26,11 +25,12 @@ from backalley.agents.policies.policy_kinds import NetworkPlayer, network_player
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 
-from ..config.config import Config, ConfigError, Objective
+from ..config.config import Config, Objective
 from ..shared.averaging import learner_arrays, restore_learner
 from ..shared.checkpoint import Arrays
 from ..shared.league import League, bots_of
 from ..shared.phase import Phase
+from ..shared.practice import practice_of
 from .ppo import SelfPlayMaskablePPO
 from .vec_env import SeatsVecEnv, Tally
 
@@ -50,14 +50,16 @@ class Trainer(Phase):
         super().__init__(game, config, **loop)
         self.practice = practice_of(game, config)
         seed = int(self.seeds().generate_state(1)[0])
-        self.league = League(bots_of(self.practice), keep=config.league.keep, per_rollout=config.league.per_rollout)
+        members = bots_of(self.practice) if self.against is None else [self.against]
+        self.league = League(members, keep=config.league.keep, per_rollout=config.league.per_rollout)
         ppo = config.ppo
         self.env = SeatsVecEnv(
             self.practice,
             ppo.tables,
             seed=seed,
             league=self.league,
-            league_share=config.league.share,
+            league_share=config.league.share if self.against is None else 1.0,
+            one_side=self.against is not None,
             num_threads=num_threads,
             symmetry=ppo.symmetry,
             win_shares=config.run.objective == Objective.GAMES,
@@ -93,7 +95,7 @@ class Trainer(Phase):
     @property
     def has_league(self) -> bool:
         """Whether other agents than the learner play at any table."""
-        return self.env.num_seats > 1 and round(self.config.ppo.tables * self.config.league.share) > 0
+        return self.env.num_seats > 1 and self.env.league_tables > 0
 
     def begin(self) -> None:
         """Begin to play the tables, with new episodes. If the previous policy is a network of the same size, continue
@@ -115,7 +117,7 @@ class Trainer(Phase):
         self.model.iterate()
         self.decisions = int(self.model.num_timesteps)
         self.samples += len(self.model.rollout_buffer.kept)
-        if self.has_league and self.decisions // every > before:
+        if self.has_league and self.against is None and self.decisions // every > before:
             self._join_past()
 
     def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
@@ -223,18 +225,6 @@ class Trainer(Phase):
     def close(self) -> None:
         """End the threads."""
         self.model.close()
-
-
-def practice_of(game: Game, config: Config) -> Game:
-    """Return the game of the training tables. Raises OptionError, or ConfigError where its observation layout differs
-    from that of the game itself."""
-    practice = game.type.bind({**config.options, **game.changed_options})
-    if observation_layout(game) != observation_layout(practice):
-        raise ConfigError(
-            f"With the training options {config.options} the observation of {game.id} has another layout than in the "
-            "game itself; use options that leave it unchanged."
-        )
-    return practice
 
 
 def _weights_digest(place: Path) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from stable_baselines3.common.vec_env import VecEnv
 
-from backalley.agents.base.agent import Agent
+from backalley.agents.base.agent import Agent, read_events
 from backalley.agents.match import act_rows
 from backalley.benchmarks.figures import stats
 from backalley.benchmarks.matches.seeding import Space
@@ -119,18 +119,22 @@ class SeatsVecEnv(VecEnv):
         seed: int = 0,
         league: League | None = None,
         league_share: float = 0.0,
+        one_side: bool = False,
         num_threads: int = 1,
         symmetry: bool = True,
         win_shares: bool = False,
     ) -> None:
-        """On `league_share` of the tables league members play some seats; a game of one seat ignores it. `symmetry`
-        permutes suits. With `win_shares` the only reward of an episode, at its end, is each seat's share of the win
-        minus the share expected by chance."""
-        self.tables = BatchEnv(game, num_envs, seed=0, num_threads=num_threads, autoreset=False)
-        self.game, self.num_seats = game, self.tables.num_seats
+        """On `league_share` of the tables league members play some seats; a game of one seat ignores it. With
+        `one_side` the learner has one side there, a seat or the seats of partners, and one member all others.
+        `symmetry` permutes suits. With `win_shares` the only reward of an episode, at its end, is each seat's share of
+        the win minus the share expected by chance."""
         self.league = league or League()
+        events = read_events(self.league.agents, game)
+        self.tables = BatchEnv(game, num_envs, seed=0, num_threads=num_threads, autoreset=False, events=events)
+        self.game, self.num_seats = game, self.tables.num_seats
         shared = round(num_envs * league_share) if self.num_seats > 1 else 0
         self._league_rows = np.arange(shared)
+        self._sides, self._one_side = np.array(game.sides), one_side
         self.who = np.full((num_envs, self.num_seats), LEARNER, np.int64)
         self.returns = np.zeros((num_envs, self.num_seats))
         self._keys = np.zeros(num_envs, np.uint64)
@@ -184,19 +188,28 @@ class SeatsVecEnv(VecEnv):
         self.tables.reset(streams=decks.generate_state(self.num_envs, np.uint64).astype(np.uint64))
         return self._show()
 
+    @property
+    def league_tables(self) -> int:
+        """On how many tables league members play."""
+        return len(self._league_rows)
+
     def begin_rollout(self) -> None:
         """Choose the members that league tables starting from now on will meet."""
         if len(self._league_rows):
             self.league.choose(self.generator)
 
     def _seat_members(self, rows: npt.NDArray[np.int64]) -> None:
-        """For the episodes that begin on league tables: seat one member at 1..N-1 seats, chosen at random."""
+        """For the episodes that begin on league tables: seat one member at 1..N-1 seats, chosen at random, or at all
+        sides but one."""
         if not len(rows):
             return
         number = self.league.draw(self.generator, len(rows))
-        many = self.generator.integers(1, self.num_seats, len(rows))
-        order = np.argsort(self.generator.random((len(rows), self.num_seats)), axis=1)
-        self.who[rows] = np.where(order < many[:, None], number[:, None], LEARNER)
+        if self._one_side:
+            met = self._sides != self.generator.integers(0, self.game.num_sides, (len(rows), 1))
+        else:
+            many = self.generator.integers(1, self.num_seats, (len(rows), 1))
+            met = np.argsort(self.generator.random((len(rows), self.num_seats)), axis=1) < many
+        self.who[rows] = np.where(met, number[:, None], LEARNER)
         self._keys[rows] = self.generator.integers(0, 2**64, len(rows), np.uint64)
 
     def _show(self) -> npt.NDArray[Any]:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from backalley.agents.base.agent import Agent
 from backalley.cluster.work import Found, Sizes, Spread
 from backalley.envs.core.engine.engine import Engine
 from backalley.envs.core.game.game import Game
@@ -32,10 +33,15 @@ class TargetPhase(Protocol):
     seed: int
     precision: str
     margin: float
+    frozen: Agent
     spread: Spread
     engine: Engine
     tables: Tables
     upcoming: Targets
+
+    @property
+    def config_elsewhere(self) -> Config:
+        """Its settings without the names of policies, whose folders other machines need not have."""
 
     def make_targets(self, weights: Arrays, rows: npt.NDArray[np.int64]) -> None:
         """Let the policy of these weights play the tables `rows`, and write their targets."""
@@ -53,9 +59,11 @@ class TargetWork:
     sizes = Sizes(1 << 20, first=1 << 20, result_bytes=1 << 24)
 
     def __init__(self, make: Callable[..., TargetPhase], settings: tuple[Any, ...], weights: Arrays, margin: float,
-                 tables: Arrays) -> None:  # fmt: skip
-        """`settings` are game, config, seed and precision, for `make`; `tables` are the `table_arrays`."""
+                 frozen: Agent, tables: Arrays) -> None:  # fmt: skip
+        """`settings` are game, config, seed and precision, for `make`; `frozen` is the agent of this chunk that does
+        not learn; `tables` are the `table_arrays`."""
         self.make, self.settings, self.weights, self.margin, self.tables = make, settings, weights, margin, tables
+        self.frozen = frozen
 
     def begin(self, part: int) -> float:
         """Set up tables and machine code, which stay for the next chunk."""
@@ -65,7 +73,7 @@ class TargetWork:
     def do(self, part: int, low: int, high: int) -> Found:
         """Make targets on some tables; return all that changed on them."""
         maker = _maker_of(self.make, self.settings)
-        rows, maker.margin = np.arange(low, high), self.margin
+        rows, maker.margin, maker.frozen = np.arange(low, high), self.margin, self.frozen
         for name, array in maker.table_arrays().items():
             array[rows] = self.tables[name][rows]
         for row in rows:
@@ -100,8 +108,8 @@ def _changed(maker: TargetPhase) -> list[npt.NDArray[Any]]:
 
 def make_elsewhere(maker: TargetPhase, weights: Arrays) -> None:
     """Make the targets of all tables on the machines of `maker.spread`."""
-    settings = (maker.game, maker.config, maker.seed, maker.precision)
-    work = TargetWork(type(maker), settings, weights, maker.margin, maker.table_arrays())
+    settings = (maker.game, maker.config_elsewhere, maker.seed, maker.precision)
+    work = TargetWork(type(maker), settings, weights, maker.margin, maker.frozen, maker.table_arrays())
     with closing(maker.spread.in_order(work, [(0, len(maker.upcoming.made))])) as ranges:
         for done in ranges:
             for mine, found in zip(_changed(maker), done.found, strict=True):

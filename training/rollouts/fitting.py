@@ -12,6 +12,7 @@ import torch
 
 from backalley.agents.policies.network import PolicyNetwork
 from backalley.agents.policies.network_agent import one_thread
+from backalley.agents.policies.policy_kinds import network_size
 from backalley.envs.core.compile.kernel import kernel
 
 from ..shared.averaging import follow, learner_arrays, restore_learner
@@ -24,6 +25,11 @@ Loss = Callable[[Outputs, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.flo
 the rows' weight and their loss to `sums` [2]; targets and weights [n, A]."""
 Rows = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 """Inputs [n, I], targets [n, A] and weights [n, A]."""
+
+
+_UPDATES = 1000
+"""How many updates the weights of a policy that learning begins from count as in the average: the first ones would
+otherwise replace them."""
 
 
 @kernel
@@ -88,16 +94,22 @@ class Fitting:
         seed: int,
         device: torch.device,
         crew: Crew,
+        start: Arrays | None = None,
     ) -> None:
-        """`averaging` is as in `averaging.follow`; the threads are those of the `crew`."""
+        """`averaging` is as in `averaging.follow`; the threads are those of the `crew`. `start` are the arrays of a
+        policy's network to begin from, which then say its size: their average begins as if after `_UPDATES` updates."""
+        width, layers = network_size(start) if start else (width, layers)
         self.network = PolicyNetwork(bound, num_actions, width=width, layers=layers, precision=precision)
         self.network.initialise(torch.Generator().manual_seed(seed))
+        if start:
+            tensors = {name: torch.from_numpy(start[name].copy()) for name, _ in self.network.named_parameters()}
+            self.network.load_state_dict(tensors | {"scale": self.network.scale})
         self.average = PolicyNetwork(bound, num_actions, width=width, layers=layers, precision=precision)
         self.average.load_state_dict(self.network.state_dict())
         self.device = device
         self.network.to(self.device), self.average.to(self.device)
         self.adam = torch.optim.Adam(self.network.parameters(), lr=learning_rate)
-        self.averaging, self.updates = averaging, 0
+        self.averaging, self.updates = averaging, _UPDATES if start else 0
         self._gradients = Gradients(self.network, crew)
 
     def learn(self, count: int, rows: Callable[[int, int], Rows], loss: Loss) -> float:

@@ -2,100 +2,84 @@
 action, or over the policy's own.
 
 A step is one chunk of targets: they are scored on validation tables (`validation.py`), and learned from a few times
-(`fitting.py`). Meanwhile the next chunk is made (`targets.py`), by the policy as it was before: so threads always have
-work, and whatever there are of them, the same targets meet the same weights. The policy is the bot with a learned
-residual: it begins as the bot, and departs from it only where the network promises more than the margin that the
-validation episodes chose.
+(`fitting.py`), together with earlier ones if there is a window (`window.py`). Meanwhile the next chunk is made
+(`targets.py`), by the policy as it was before: so threads always have work, and whatever there are of them, the same
+targets meet the same weights. The policy is the bot with a learned residual: it begins as the bot, and departs from it
+only where the network promises more than the margin that the validation episodes chose.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent
-from backalley.agents.base.rule_based import BotAgent
+from backalley.agents.base.rule_based import BotAgent, RandomAgent, played_by
 from backalley.agents.policies.behaviour_digest import behaviour_digest
 from backalley.agents.policies.inference import net_of
 from backalley.agents.policies.network import weights_of
 from backalley.agents.policies.policy_file import observation_bound, save_policy
 from backalley.agents.policies.policy_kinds import Player, Residual, network_player, network_size
 from backalley.cluster.work import HERE
-from backalley.envs.core.compile.interfaces import Bot
+from backalley.console.errors import InvalidValue
 from backalley.envs.core.engine.engine import Engine
 from backalley.envs.core.game.game import Game
 
-from ..config.config import Base, Config, ConfigError, Learned
+from ..config.config import Config, Continues, Learned
 from ..config.config import Rollouts as RolloutsSettings
+from ..config.named_policies import ANEW, Against, Begins
 from ..shared.checkpoint import Arrays
 from ..shared.crew import Crew, Task
 from ..shared.phase import Phase
+from ..shared.practice import practice_of
 from ..shared.suit_augmentation import SuitNames
+from .checks import check_shares, check_temperatures, reference_of
 from .elsewhere import make_elsewhere
 from .fitting import Fitting, Rows, imitation, squared
-from .targets import Maker, Tables, fast_bots, field_of, make_targets, no_targets, seat_players
-from .temperature import by_temperature, check_temperature
+from .making import Maker, Play, fast_bots, make_targets
+from .opponents import copy_again, frozen_of, met, opponents_of, start_of
+from .seated import seat_sides
+from .targets import Tables, field_of, no_targets, seat_players
+from .temperature import by_temperature
 from .validation import MARGINS, HeldOut, choices
+from .window import Window
 
 _TABLES_AT_ONCE = 2
 """Tables whose targets a thread makes before it looks for something more urgent."""
 
 
-def reference_of(game: Game, config: Config) -> Bot | None:
-    """Return the bot whose play is improved; None where it is the policy's own. Raises ConfigError where there is
-    none."""
-    settings = config.rollouts
-    if settings.base == Base.SELF:
-        if settings.learned != Learned.ADVANTAGES:
-            raise ConfigError(
-                f"rollouts.base is self and rollouts.learned is {settings.learned.name.lower()}, but without a bot "
-                "nothing can be corrected or imitated; set rollouts.learned=advantages."
-            )
-        return None
-    reference = game.reference_bot
-    if reference is None:
-        raise ConfigError(
-            f"{game.name} has no bot whose play a phase of rollouts could improve; train it by ppo: "
-            "--set run.phases=ppo, or without a bot: --set rollouts.base=self --set rollouts.learned=advantages."
-        )
-    return reference
-
-
-def check_shares(settings: RolloutsSettings) -> None:
-    """Raise ConfigError for shares of tables or seats that sum to more than all."""
-    if settings.held_out >= settings.tables:
-        raise ConfigError(
-            f"rollouts.held_out is {settings.held_out} and rollouts.tables {settings.tables}: nothing would be left to "
-            "learn from; hold out fewer."
-        )
-    others = settings.second + settings.random + settings.self_play
-    if others > 1:
-        raise ConfigError(
-            f"rollouts.second, rollouts.random and rollouts.self_play sum to {others:g}; they are shares of the other "
-            "seats and must not sum to more than 1."
-        )
-
-
 class Rollouts(Phase):
     """The phase."""
 
+    section: ClassVar[str] = "rollouts"
+    """Its section of settings."""
     long_steps = True
     hands_out = True
 
     def __init__(self, game: Game, config: Config, *, num_threads: int = 0, **loop: Any) -> None:
         """Like any `Phase`; the result does not depend on `num_threads`, by default one for each core. It begins from
-        new weights, whatever the previous policy.
+        new weights, whatever the previous policy, unless its settings say otherwise.
 
-        Raises ConfigError for a game without a bot to begin from.
+        Raises ConfigError for a game without a bot to begin from, or for agents it cannot meet.
         """
         super().__init__(game, config, **loop)
         self.crew = Crew(num_threads)
-        self.reference, self.settings = reference_of(game, config), config.rollouts
+        self.settings: RolloutsSettings = getattr(config, self.section)
         settings = self.settings
+        self.reference = reference_of(game, settings)
+        self.practice = practice_of(game, config) if self.reference is None else game
+        """The game of the tables; a bot's rollouts end where its leaf value begins, whatever the options for
+        training."""
+        self.opponents = opponents_of(game, settings, self.history) if self.against is None else [met(self.against)]
+        self.frozen: Agent = RandomAgent()
+        """The one of them that plays in the chunk that is being made."""
+        self.start = start_of(game, settings, self.reference, self.history, self.opponents)
+        """The policy that learning begins from, if it does not begin anew."""
         self.advised = settings.learned == Learned.RESIDUAL
         weights, shuffles, streams = self.seeds().spawn(3)
         bound = observation_bound(game)
@@ -103,6 +87,7 @@ class Rollouts(Phase):
         self.fitting = Fitting(
             self._bound,
             game.num_actions,
+            start=self.start.weights if self.start else None,
             width=config.network.width,
             layers=config.network.layers,
             precision=self.precision,
@@ -114,26 +99,35 @@ class Rollouts(Phase):
         )
         self.generator = np.random.default_rng(shuffles)
         self.names = SuitNames(game, 1, permuted=settings.symmetry)
+        self.window = Window(game, settings.window, settings.tables * settings.targets)
         self.held_out = HeldOut(settings.held_out)
-        self.margin, self.gain, self.error = MARGINS[-2], 0.0, 0.0
-        self.unit = 0.0
-        """The targets' standard deviation, in the game's rewards; measured on the first chunk."""
+        self.margin, self.gain, self.error = self.start.margin if self.start else MARGINS[-2], 0.0, 0.0
+        self.unit = self.start.unit if self.start else 0.0
+        """The targets' standard deviation, in the game's rewards; measured on the first chunk, unless it begins from a
+        policy."""
         self.chunks = self.rollouts = 0
         self.loss = 0.0
         self._own = np.zeros(2, np.int64)
         """The policy's decisions with a choice in the latest chunk, and how many departed from the bot."""
         self._make_tables(streams)
-        self._scratch = [Engine(game, 1) for _ in range(self.crew.num_threads)]
+        self._scratch = [Engine(self.practice, 1) for _ in range(self.crew.num_threads)]
 
     @classmethod
     def check(cls, game: Game, config: Config) -> None:
         """The game must have a bot to begin from, unless the policy improves itself, and something to learn from."""
-        check_shares(config.rollouts)
-        check_temperature(config.rollouts)
-        reference_of(game, config)
+        settings: RolloutsSettings = getattr(config, cls.section)
+        check_shares(settings)
+        check_temperatures(settings)
+        reference = reference_of(game, settings)
+        if reference is None:
+            practice_of(game, config)
+        if settings.against.by_name:
+            opponents_of(game, settings, ())
+        if settings.begins.is_folder:
+            start_of(game, settings, reference, (), ())
 
     def _make_tables(self, streams: np.random.SeedSequence) -> None:
-        count, settings, game = self.settings.tables, self.settings, self.game
+        count, settings, game = self.settings.tables, self.settings, self.practice
         self.engine = Engine(game, count)
         drawn = streams.generate_state(2 * count, np.uint64)
         self.engine.batch.stream[:] = drawn[:count]
@@ -158,11 +152,20 @@ class Rollouts(Phase):
         """Begin to play the tables, with new episodes."""
         rows = np.arange(self.settings.tables)
         self.engine.open_rows(rows, self.engine.fresh_deck())
+        sit, sides = seat_sides if self.seated else seat_players, np.array(self.game.sides)
         for row in rows:
-            seat_players(self.tables, self.field, int(row))
+            sit(self.tables, self.field, sides, int(row))
+
+    @property
+    def seated(self) -> bool:
+        """Whether whoever sits there plays the rollouts."""
+        return self.settings.continues == Continues.SEATED
 
     def policy_before(self) -> Agent | None:
-        """Return the bot that is corrected: this phase has to be better than it."""
+        """Return the policy that learning began from, or the bot that is corrected: this phase has to be better than
+        it."""
+        if self.start:
+            return self.start.agent
         return BotAgent(self.game, self.reference.name) if self.reference and self.advised else None
 
     def step(self) -> None:
@@ -178,14 +181,15 @@ class Rollouts(Phase):
             self.unit = float(gains.std()) if len(gains) else 1.0
         self._score(taken)
         self._make_next()
-        self._learn(np.argwhere(taken & ~self.tables.held[:, None]))
+        self._learn(taken & ~self.tables.held[:, None])
         self._finish_next()
         self.chunks += 1
 
     def _make_next(self) -> None:
         """Give the threads the next chunk to make, by the present policy, whenever they are not learning."""
         self.tables.counts[:] = 0
-        weights = self._weights()
+        weights = self._weights(self.settings.temperature)
+        self.frozen = self._opponent(self.chunks + int(self._ahead))
         if self.spread is not HERE:
             self.crew.prepare([lambda thread: make_elsewhere(self, weights)])
             return
@@ -204,9 +208,26 @@ class Rollouts(Phase):
         """Let the policy of these weights play the tables `rows`, and write their targets."""
         make_targets(self._maker(weights), self.engine, self.tables, self.upcoming, self._scratch[0], rows)
 
+    @property
+    def config_elsewhere(self) -> Config:
+        """Its settings without the names of policies, whose folders other machines need not have."""
+        bare = self.settings._replace(against=Against(()), begins=Begins(ANEW))
+        return self.config._replace(kinds={**self.config.kinds, self.section: bare})
+
+    def _opponent(self, chunk: int) -> Agent:
+        """The agent that does not learn in a chunk, by its number: drawn evenly, and the same in a resumed run."""
+        if not self.opponents:
+            return self.frozen
+        source = self.seeds().spawn(4)[3]
+        drawn = np.random.SeedSequence(source.entropy, spawn_key=(*source.spawn_key, chunk))
+        return self.opponents[np.random.default_rng(drawn).integers(len(self.opponents))].agent
+
     def _maker(self, weights: Arrays) -> Maker:
         net = net_of(weights, self._bound, greedy=not self.settings.temperature)
-        return Maker(self.game, self.reference, self.config.run.objective, self.field, net, self.advised, self.margin)
+        frozen = frozen_of(self.frozen, self.practice)
+        play = Play(self.practice, self.reference, self.config.run.objective, self.seated, frozen)
+        by = functools.partial(played_by, self.frozen, self.practice)
+        return Maker(play, self.field, net, self.advised, self.margin, self.settings.smoothing, by)
 
     def _finish_next(self) -> None:
         self.crew.finish()
@@ -214,9 +235,10 @@ class Rollouts(Phase):
         self.decisions, self.rollouts = self.decisions + int(made[0]), self.rollouts + int(made[1])
         self._own, self._ahead = made[2:], True
 
-    def _weights(self) -> dict[str, npt.NDArray[Any]]:
-        """The current policy, as it plays."""
-        return by_temperature(weights_of(self.fitting.average), self.unit, self.settings.temperature)
+    def _weights(self, temperature: float) -> dict[str, npt.NDArray[Any]]:
+        """The current policy, as it plays at a temperature; before the first chunk all actions are equally likely."""
+        known = self.unit or not temperature
+        return by_temperature(weights_of(self.fitting.average), temperature if known else np.inf)
 
     def _score(self, taken: npt.NDArray[np.bool_]) -> None:
         """Measure the current policy's gain on the validation tables, and choose the margin that it plays by."""
@@ -230,7 +252,8 @@ class Rollouts(Phase):
         # Only a share of an episode's decisions has a target; the gain of the whole episode is larger by that factor.
         gains = np.take_along_axis(gain, chosen, 1) / self.settings.target_share
         self.held_out.add(rows, self.targets.episode[rows, places], gains, self.chunks)
-        self.margin, self.gain, self.error = self.held_out.best(self.chunks)
+        only = self.margin if self.start else None  # the margin of the policy that it goes on from
+        self.margin, self.gain, self.error = self.held_out.best(self.chunks, only)
 
     def _inputs(self, shown: npt.NDArray[Any], advice: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Observations [n, O], with the bot's action beside them [n, O + A] where the network reads it."""
@@ -240,39 +263,36 @@ class Rollouts(Phase):
         hot[np.arange(len(shown)), advice] = 1
         return np.concatenate([shown, hot], 1)
 
-    def _learn(self, places: npt.NDArray[np.int64]) -> None:
-        """Learn from the targets at `places` [n, 2], each used `reuse` times, under a new suit permutation each
-        time."""
-        size, total, steps = self.settings.batch_size, 0.0, 0
-        for _ in range(self.settings.reuse if len(places) else 0):
-            order = places[self.generator.permutation(len(places))]
-            for part in np.array_split(order, max(1, round(len(order) / size))):
-                total += self._minibatch(part)
-                steps += 1
-                self.samples += len(part)
+    def _learn(self, taken: npt.NDArray[np.bool_]) -> None:
+        """Learn from the chunk's targets where `taken` [B, S], and from the others in the window, each time under a new
+        suit permutation."""
+        gain, clip = self.targets.gain[taken] / np.float32(self.unit), self.settings.clip
+        self.window.add(self.targets.flat[taken], np.clip(gain, -clip, clip), self.targets.advice[taken])
+        total, steps = 0.0, 0
+        for numbers in self.window.minibatches(self.generator, self.settings.batch_size, self.settings.reuse):
+            total += self._minibatch(numbers)
+            steps += 1
+            self.samples += len(numbers)
         self.loss = total / max(steps, 1)
 
-    def _minibatch(self, places: npt.NDArray[np.int64]) -> float:
-        names = self.generator.integers(self.names.count, size=len(places))
+    def _minibatch(self, numbers: npt.NDArray[np.int64]) -> float:
+        names = self.generator.integers(self.names.count, size=len(numbers))
         loss = imitation if self.settings.learned == Learned.IMITATION else squared
-        return self.fitting.learn(len(places), lambda low, high: self._rows(places[low:high], names[low:high]), loss)
+        return self.fitting.learn(len(numbers), lambda low, high: self._rows(numbers[low:high], names[low:high]), loss)
 
-    def _rows(self, places: npt.NDArray[np.int64], names: npt.NDArray[np.int64]) -> Rows:
-        """The targets at `places` [n, 2], each under a suit permutation."""
-        rows, slots = places.T
-        flat, gain = self.targets.flat[rows, slots], self.targets.gain[rows, slots]
+    def _rows(self, numbers: npt.NDArray[np.int64], names: npt.NDArray[np.int64]) -> Rows:
+        """Targets of the window by their numbers [n], each under a suit permutation."""
+        flat, gain, advice = self.window.targets(numbers)
         shown, seen = np.empty_like(flat), np.empty_like(gain)
         self.names.observations(flat, names, shown)
         self.names.masks(gain, names, seen)
-        advice = self.names.seen(self.targets.advice[rows, slots], names)
+        reference = self.names.seen(advice, names)
         weights = (~np.isnan(seen)).astype(np.float32)
         hot = np.zeros_like(weights)
-        hot[np.arange(len(rows)), advice] = 1
+        hot[np.arange(len(numbers)), reference] = 1
         if self.settings.learned == Learned.IMITATION:
             return shown, hot, weights
-        clip = self.settings.clip
-        targets = np.clip(np.nan_to_num(seen / np.float32(self.unit)), -clip, clip)
-        return self._inputs(shown, advice), targets, weights - hot if self.advised else weights
+        return self._inputs(shown, reference), np.nan_to_num(seen), weights - hot if self.advised else weights
 
     # Log --------------------------------------------------------------------------------------------------------------
 
@@ -321,18 +341,23 @@ class Rollouts(Phase):
         self._write(folder, made, None if self.margin == np.inf else self.margin)
 
     def save_before(self, folder: Path, made: Mapping[str, Any]) -> None:
-        """Write the bot, with a residual that is never used. Raises OSError."""
-        self._write(folder, made, None)
+        """Write the policy that learning began from, or the bot, with a residual that is never used. Raises OSError."""
+        if self.start:
+            copy_again(self.start.folder, folder)
+        else:
+            self._write(folder, made, None)
 
     def _write(self, folder: Path, made: Mapping[str, Any], margin: float | None) -> None:
-        arrays = self._weights()
-        player: Player = network_player(arrays, greedy=not self.settings.temperature)
+        arrays = self._weights(self.settings.plays_at)
+        player: Player = network_player(arrays, greedy=not self.settings.plays_at)
         name = f"{self.settings.learned.name.lower()}-s{self.seed}"
         if self.reference and self.advised:
             name = f"{self.reference.name}+"
             bot = self.reference.name
             player = Residual(*network_size(arrays), bot, behaviour_digest(self.game, bot), margin)
         facts = {"rollouts": self.rollouts, "unit": self.unit, "met": self._met()}
+        if self.opponents:
+            facts["against"] = [one.agent.name for one in self.opponents]
         about = self.about("policy improvement by rollouts") | facts
         save_policy(folder, arrays, self.game, name=name, player=player, made={**about, **made})
 
@@ -340,13 +365,15 @@ class Rollouts(Phase):
         """The bots that played at its tables."""
         best, second = fast_bots(self.game)
         sat = [best if self.reference else None, second if self.settings.second else None]
-        return [bot.name for bot in sat if bot is not None]
+        frozen = [one.agent.bot for one in self.opponents if isinstance(one.agent, BotAgent)]
+        return list(dict.fromkeys(bot.name for bot in (*sat, *frozen) if bot is not None))
 
     def arrays(self) -> Arrays:
         """Return all arrays that the next step depends on."""
         kept = self.table_arrays()
         kept |= {f"held.{name}": array for name, array in self.held_out.arrays().items()}
         kept |= {f"next.{name}": array for name, array in self.upcoming.arrays().items()}
+        kept |= {f"window.{name}": array for name, array in self.window.arrays().items()}
         return kept | {f"fit.{name}": array for name, array in self.fitting.arrays().items()}
 
     def table_arrays(self) -> Arrays:
@@ -366,12 +393,18 @@ class Rollouts(Phase):
             "chunks": self.chunks,
             "ahead": self._ahead,
             "updates": self.fitting.updates,
+            "made": self.window.made,
             "unit": self.unit,
             "margin": None if self.margin == np.inf else self.margin,
             "gain": [self.gain, self.error],
             "own": self._own.tolist(),
             "shuffles": self.generator.bit_generator.state,
+            "against": self._identities(),
         }
+
+    def _identities(self) -> list[Any]:
+        """What tells the opponents apart from others."""
+        return [one.agent.identity or one.agent.name for one in self.opponents]
 
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         """Continue from what `arrays()` and `facts()` returned."""
@@ -387,8 +420,11 @@ class Rollouts(Phase):
             self.engine.show_one(row)
         self.held_out.restore(parts["held"])
         self.upcoming.restore(parts["next"])
+        self.window.restore(parts.get("window", {}), int(facts["made"]))
         self._ahead = bool(facts["ahead"])
         self.fitting.restore(parts["fit"], int(facts["updates"]))
+        if facts.get("against", []) != self._identities():
+            raise InvalidValue("the agents that it played against are others now")
         self.decisions, self.samples = int(facts["decisions"]), int(facts["samples"])
         self.rollouts, self.chunks = int(facts["rollouts"]), int(facts["chunks"])
         self.unit = float(facts["unit"])

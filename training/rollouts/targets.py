@@ -12,45 +12,38 @@ Bertsekas, "Rollout algorithms" (2013); Lagoudakis and Parr, "Reinforcement lear
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.base.rule_based import seen_record, seen_vector
-from backalley.agents.policies.inference import Net, act, chances, forward_with_reference, own_room
-from backalley.agents.policies.residual import correction, solves_nothing
+from backalley.agents.policies.inference import Net, act, chances, forward_with_reference
+from backalley.agents.policies.residual import correction
 from backalley.agents.search.determinizations import only_choice, play_on
-from backalley.envs.core.api.search_steps import no_leaf_value
-from backalley.envs.core.compile.interfaces import Bot
-from backalley.envs.core.compile.kernel import Bound, kernel, passing
-from backalley.envs.core.compile.templates import specialise, template, unbound
+from backalley.envs.core.compile.kernel import kernel, passing
+from backalley.envs.core.compile.templates import template, unbound
 from backalley.envs.core.engine.batch_kernels import Batch, Deck, apply, begin, deal_out, report, show
-from backalley.envs.core.engine.batch_play import random_act, random_legal
-from backalley.envs.core.engine.engine import Engine, table_names
+from backalley.envs.core.engine.batch_play import random_legal
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
 
-from ..config.config import Objective, Rollouts
+from ..config.config import Rollouts
 
-BEST, SECOND, RANDOM, POLICY = 0, 1, 2, 3
-"""Who may play a seat: the player that is improved, the second-best bot, a random player, the current policy."""
+BEST, SECOND, RANDOM, POLICY, FROZEN = 0, 1, 2, 3, 4
+"""Who may play a seat: the player that is improved, the second-best bot, a random player, the current policy, an agent
+that does not learn (`opponents.py`)."""
 
-_SEATING, _PLAY, _NEXT = 1, 2, 3
+SEATING, PLAY, NEXT = 1, 2, 3
 """Numbers by which randomness is forked off an episode's key."""
 _LABEL, _NOISE, _PLAYED_ON = 1, 2, 3
 """And off a decision's key: a rollout must not depend on the draw that chose the decision."""
-_DRAWS = 1 << 24
-_MOST_PER_TARGET = 1000
-"""Decisions for each target after which a table is left for this chunk: a game may offer few choices."""
+DRAWS = 1 << 24
 _TIED = 1e-6
 """Returns closer than this are a tie: they are sums of 32-bit numbers."""
 
 
 class Field(NamedTuple):
-    """How tables are played; shares are of `_DRAWS`."""
+    """How tables are played; shares are of `DRAWS`."""
 
     target: int
     """Share of the decisions with a choice that get a target."""
@@ -59,6 +52,7 @@ class Field(NamedTuple):
     second: int
     random: int
     policy: int
+    frozen: int
     """Shares of the other seats that these play; the bot plays the rest."""
     noise: int
     """Share of the decisions taken at random, on tables that are not for validation."""
@@ -66,15 +60,19 @@ class Field(NamedTuple):
 
 def field_of(settings: Rollouts) -> Field:
     """Return how tables are played under these settings."""
-    shares = (settings.target_share, settings.own, settings.second, settings.random, settings.self_play, settings.noise)
-    return Field(*(round(share * _DRAWS) for share in shares))
+    others = (settings.second, settings.random, settings.self_play, settings.frozen)
+    shares = (settings.target_share, settings.own, *others, settings.noise)
+    return Field(*(round(share * DRAWS) for share in shares))
 
 
 class Learner(NamedTuple):
     """The current policy, for one thread, and the player it improves on."""
 
+    options: Any
     base: Any
-    """First argument of the player that is improved, who also plays the rollouts: the options for a bot, or a Net."""
+    """First argument of the player that is improved: the options for a bot, or a Net."""
+    frozen: Any
+    """First argument of the agent that does not learn."""
     net: Net
     advised: bool
     """Whether it reads that player's action; otherwise it plays by itself."""
@@ -85,6 +83,10 @@ class Learner(NamedTuple):
     """Buffer for each seat's gain when a rollout's episode ends [N]."""
     sides: npt.NDArray[np.int64]
     """Each seat's side [N]."""
+    who: npt.NDArray[np.int8]
+    """Buffer for who plays which seat at the table that rollouts begin from [N]."""
+    smoothing: float
+    """How gradually the share of a win rises with the lead, in the game's rewards; 0 counts wins."""
 
 
 class Tables(NamedTuple):
@@ -153,20 +155,20 @@ def no_targets(game: Game, tables: int, most: int) -> Targets:
 
 @kernel
 def happens(key: np.uint64, number: int, share: int) -> bool:
-    """Return whether the `number`-th event of this key, of probability `share / _DRAWS`, happens."""
-    return rng.below(rng.fork(key, number), _DRAWS)[1] < share
+    """Return whether the `number`-th event of this key, of probability `share / DRAWS`, happens."""
+    return rng.below(rng.fork(key, number), DRAWS)[1] < share
 
 
 @kernel
-def seat_players(tables: Tables, field: Field, row: int) -> None:
-    """Draw who plays the episode that begins on a table."""
-    tables.key[row] = rng.fork(tables.key[row], _NEXT)
+def seat_players(tables: Tables, field: Field, sides: npt.NDArray[np.int64], row: int) -> None:
+    """Draw who plays the episode that begins on a table, seat by seat; `sides` [N] do not matter."""
+    tables.key[row] = rng.fork(tables.key[row], NEXT)
     tables.episode[row] += 1
     seats = tables.who.shape[1]
-    stream, drawn = rng.below(rng.fork(tables.key[row], _SEATING), _DRAWS)
+    stream, drawn = rng.below(rng.fork(tables.key[row], SEATING), DRAWS)
     tables.own[row] = tables.held[row] or drawn < field.own
     for seat in range(seats):
-        stream, drawn = rng.below(stream, _DRAWS)
+        stream, drawn = rng.below(stream, DRAWS)
         player = BEST
         if drawn < field.second:
             player = SECOND
@@ -180,9 +182,16 @@ def seat_players(tables: Tables, field: Field, row: int) -> None:
         tables.who[row, drawn] = POLICY
 
 
-BOT = BOT_VIEW = MIX = OTHER = SOLVES = WORTH = unbound
-"""The player that is improved, its view of a table, its probabilities of actions, the second-best bot, where there is
-nothing to learn, and the value of an action, in the templates below."""
+BOT = BOT_VIEW = MIX = OTHER = FIXED = FIXED_VIEW = SOLVES = SEAT = CONTINUES = WORTH = unbound
+"""The player that is improved, its view of a table, its probabilities of actions, the second-best bot, the agent that
+does not learn and its view, where there is nothing to learn, who sits down at a table, the first argument of the player
+of rollouts, and the value of an action, in the templates below."""
+
+
+@passing
+def bot_continues(learner: Learner) -> Any:
+    """Rollouts are played by the player that is improved."""
+    return learner.base
 
 
 @passing
@@ -204,6 +213,9 @@ def act_as(options: Any, learner: Learner, batch: Batch, row: int, player: int, 
     if player == SECOND:
         other: int = OTHER(options, batch.observation[row], batch.mask[row], key)
         return other
+    if player == FROZEN:
+        fixed: int = FIXED(learner.frozen, FIXED_VIEW(batch, row), batch.mask[row], key)
+        return fixed
     if player == RANDOM:
         return random_legal(batch.mask[row], key)
     if player == BEST or SOLVES(options, batch.observation[row]):
@@ -222,7 +234,7 @@ def points_gained(
     so_far: npt.NDArray[np.float64],
 ) -> float:  # fmt: skip
     """Return what a seat gains by an action on the one table of `scratch` and by what follows."""
-    gained: float = play_on(learner.base, options, scratch, deck, limit, key, seat, action)
+    gained: float = play_on(CONTINUES(learner), options, scratch, deck, limit, key, seat, action)
     return gained
 
 
@@ -242,32 +254,46 @@ def share_won(
         for who in range(learner.returns.shape[0]):
             learner.returns[who] += scratch.reward[0, who]
         if ended:
-            return share_of_win(learner.returns, learner.sides, seat)
+            return share_of_win(learner.returns, learner.sides, seat, learner.smoothing)
         action = only_choice(options, scratch)
         if action < 0:
-            action = BOT(learner.base, BOT_VIEW(scratch, 0), scratch.mask[0], rng.fork(key, int(scratch.decisions[0])))
+            key_here = rng.fork(key, int(scratch.decisions[0]))
+            action = BOT(CONTINUES(learner), BOT_VIEW(scratch, 0), scratch.mask[0], key_here)
 
 
 @kernel
-def share_of_win(returns: npt.NDArray[np.float64], sides: npt.NDArray[np.int64], seat: int) -> float:
-    """Return a seat's share of the win, as in `benchmarks/figures/stats.py` (`win_shares`), from returns and sides
-    [N]."""
+def share_of_win(returns: npt.NDArray[np.float64], sides: npt.NDArray[np.int64], seat: int, smoothing: float) -> float:
+    """Return a seat's share of the win, as in `benchmarks/figures/stats.py` (`win_shares`), from returns and sides [N].
+
+    With `smoothing` above 0 it is the softmax of the sides' mean returns over `smoothing`: between two actions that
+    seldom change the winner, the difference of wins is rare and large, that of these shares is common and small.
+    """
     if len(returns) == 1:
+        if smoothing:
+            return float(1 / (1 + np.exp(-returns[0] / smoothing)))
         return 1.0 if returns[0] > _TIED else 0.0 if returns[0] < -_TIED else 0.5
-    mine, best, ahead = 0.0, -np.inf, 0
-    for judged in range(2):
-        for side in range(sides.max() + 1):
-            total, count = 0.0, 0
-            for who in range(len(returns)):
-                if sides[who] == side:
-                    total += returns[who]
-                    count += 1
-            mean = total / count
-            best = max(best, mean)
-            if side == sides[seat]:
-                mine = mean
-            ahead += int(judged == 1 and mean >= best - _TIED)
-    return 1.0 / ahead if mine >= best - _TIED else 0.0
+    best = -np.inf
+    for side in range(sides.max() + 1):
+        best = max(best, mean_of_side(returns, sides, side))
+    shares, own = 0.0, 0.0
+    for side in range(sides.max() + 1):
+        mean = mean_of_side(returns, sides, side)
+        share = np.exp((mean - best) / smoothing) if smoothing else 1.0 if mean >= best - _TIED else 0.0
+        shares += share
+        if side == sides[seat]:
+            own = share
+    return float(own / shares)
+
+
+@kernel
+def mean_of_side(returns: npt.NDArray[np.float64], sides: npt.NDArray[np.int64], side: int) -> float:
+    """Return the mean of the returns [N] of the seats of one side."""
+    total, count = 0.0, 0
+    for who in range(len(returns)):
+        if sides[who] == side:
+            total += returns[who]
+            count += 1
+    return total / count
 
 
 @template
@@ -281,6 +307,8 @@ def write_target(
     for number in range(batch.flat.shape[1]):
         targets.flat[row, place, number] = batch.flat[row, number]
     targets.advice[row, place], targets.episode[row, place] = advice, tables.episode[row]
+    for who in range(learner.who.shape[0]):
+        learner.who[who] = tables.who[row, who]
     gain = targets.gain[row, place]
     for action in range(gain.shape[0]):
         gain[action] = np.nan
@@ -306,7 +334,7 @@ def play_table(
     limit: int, tables: Tables, targets: Targets, row: int,
 ) -> None:  # fmt: skip
     """Play one decision on a table, with its target if that is drawn; where the episode ends, begin the next."""
-    key = rng.fork(rng.fork(tables.key[row], _PLAY), int(batch.decisions[row]))
+    key = rng.fork(rng.fork(tables.key[row], PLAY), int(batch.decisions[row]))
     player, choices = int(tables.who[row, batch.seat[row]]), 0
     for action in range(batch.mask.shape[1]):
         choices += int(batch.mask[row, action])
@@ -331,7 +359,7 @@ def play_table(
             tables.returns[row, seat] = 0.0
         begin(options, batch, start_outcomes, row)
         deal_out(options, batch, deck, row)
-        seat_players(tables, field, row)
+        SEAT(tables, field, learner.sides, row)
     show(options, batch, row)
     tables.counts[row, 0] += 1
 
@@ -348,61 +376,3 @@ def target_rows(
             if targets.made[row] == targets.advice.shape[1]:
                 break
             play_table(options, learner, field, batch, scratch, deck, start_outcomes, limit, tables, targets, row)
-
-
-def fast_bots(game: Game) -> tuple[Bot | None, Bot | None]:
-    """Return the best and the second-best bot that are fast enough for rollouts; None where the game has fewer."""
-    best = game.rollout_bot
-    return best, next((bot for bot in reversed(game.type.bots) if bot.fast and bot is not best), None)
-
-
-@functools.cache
-def target_kernel(game: Game, reference: Bot | None, objective: Objective) -> Callable[..., None]:
-    """Return `target_rows` for one game. It improves on the best fast bot, which plays as `reference` does except where
-    that one solves the game; without a reference, on the policy itself."""
-    best, second = fast_bots(game)
-    names = {
-        "BOT": act if reference is None or best is None else best.act,
-        "BOT_VIEW": seen_vector if reference is None else seen_record,
-        "MIX": mix_of_net if reference is None else mix_of_bot,
-        "OTHER": random_act if second is None else second.act,
-        "SOLVES": (reference and reference.solves) or solves_nothing,
-        "LEAF_VALUE": game.type.leaf_value or no_leaf_value,
-    }
-    names |= table_names(game.type)
-    worth = share_won if objective == Objective.GAMES else points_gained
-    names["WORTH"] = specialise([only_choice, play_on, worth], names)[worth.__name__]
-    return specialise([act_as, write_target, play_table, target_rows], names)["target_rows"]
-
-
-class Maker(NamedTuple):
-    """What targets are made by: the rest is a table's own state and key."""
-
-    game: Game
-    reference: Bot | None
-    objective: Objective
-    field: Field
-    net: Net
-    """The current policy."""
-    advised: bool
-    margin: float
-
-
-def make_targets(
-    maker: Maker, engine: Engine, tables: Tables, targets: Targets, scratch: Engine, rows: npt.NDArray[np.int64]
-) -> None:
-    """Play the tables `rows` of `engine` until each has its targets. This is the unit of work: it depends on those rows
-    of the arrays and on the maker alone, and changes nothing else. `scratch` is one table of the thread's own."""
-    game = maker.game
-    base = own_room(maker.net) if maker.reference is None else game.options
-    room = np.zeros(game.num_actions), np.zeros(game.num_seats), np.array(game.sides)
-    learner = Learner(base, own_room(maker.net), maker.advised, maker.margin, *room)
-    args = (game.options, learner, maker.field, engine.batch, scratch.batch, scratch.fresh_deck())
-    most = targets.advice.shape[1] * _MOST_PER_TARGET
-    kernel = _bound_kernel(game, maker.reference, maker.objective)
-    kernel(*args, engine.start_outcomes, engine.limit, tables, targets, most, rows)
-
-
-@functools.cache
-def _bound_kernel(game: Game, reference: Bot | None, objective: Objective) -> Bound[None]:
-    return Bound(functools.partial(target_kernel, game, reference, objective))

@@ -53,16 +53,19 @@ class HeldOut:
             self.finished = np.concatenate([self.finished, ended])[-_KEPT:]
             self.chunk = np.concatenate([self.chunk, np.full(len(ended), chunk)])[-_KEPT:]
 
-    def best(self, chunk: int) -> tuple[float, float, float]:
-        """Return the smallest margin whose gain is within one standard error of the best one's; its gain per episode,
-        and the standard error. Uses the later half of the run, since the policy was another before. With too few
-        episodes, return the largest finite margin and no gain."""
+    def best(self, chunk: int, only: float | None = None) -> tuple[float, float, float]:
+        """Return the smallest margin whose gain is within one standard error of the best one's, or the one of `MARGINS`
+        next to `only`; its gain per episode, and the standard error. Uses the later half of the run, since the policy
+        was another before. With too few episodes, return the largest finite margin, or `only`, and no gain."""
         seen = self.finished[self.chunk >= chunk // 2]
         if len(seen) < _FEWEST:
-            return MARGINS[-2], 0.0, 0.0
+            return MARGINS[-2] if only is None else only, 0.0, 0.0
         # The standard error of the best one's own gain: that of a difference is greatest where a small margin departs
         # most, and would let in a margin that loses.
         gain, error = seen.mean(0), seen.std(0, ddof=1) / np.sqrt(len(seen))
+        if only is not None:
+            near = int(np.abs(np.array(MARGINS[:-1]) - only).argmin())
+            return only, float(gain[near]), float(error[near])
         best = int(gain.argmax())
         chosen = int(np.flatnonzero(gain >= gain[best] - error[best])[0])
         return MARGINS[chosen], float(gain[chosen]), float(error[chosen])

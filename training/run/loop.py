@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from backalley.agents.base.agent import Agent
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.policy_file import read_metadata
+from backalley.agents.registry import agent as agent_of
 from backalley.benchmarks.figures import results
 from backalley.benchmarks.matches.report import Report
 from backalley.cluster.work import HERE, Spread
@@ -22,10 +24,11 @@ from backalley.envs.core.files import durable
 from ..config.phases import KINDS
 from ..shared import checkpoint
 from ..shared.checkpoint import CheckpointError
-from ..shared.phase import Phase
+from ..shared.phase import Finished, Phase
 from .budget import TrainingError
+from .comparisons import Comparison, Gain, attack_keys, compare_at, gain_of, other_keys
 from .curve import Curve
-from .gate import Gate, gate_json, gate_keys, meet, verdict
+from .gate import Gate, gate_json, gate_keys, play_gate
 from .logs import WandbLog, record, run_logger, wandb_of
 from .run import POLICY_FOLDER, Run
 
@@ -33,7 +36,7 @@ Log = Callable[[str], None]
 """Called with a sentence."""
 DealsProgress = Callable[[int, int], None]
 """Called with the deals played and the deals planned; what it raises ends the play."""
-GATE_FILE = "gate.json"
+GATE_FILE, ATTACK_FILE = "gate.json", "attack.json"
 _START = "start"
 
 
@@ -54,15 +57,33 @@ class Outcome(NamedTuple):
     """The digest of that policy's file."""
     processor_seconds: float = 0.0
     """The processor time that it spent learning."""
+    gain: Gain | None = None
+    """What an attack gains."""
+    comparisons: tuple[Comparison, ...] = ()
+    """How the policy and the previous one fare against others, where its gate asks for that."""
+
+    @property
+    def sentences(self) -> list[str]:
+        """What was measured."""
+        return [one.sentence() for one in (self.gain, self.gate, *self.comparisons) if one]
+
+    @property
+    def settles(self) -> bool:
+        """Whether the run need not go on: an attack on the policy that stands does not pay."""
+        return self.gain is not None and not self.gain.pays
 
     @classmethod
     def from_json(cls, kept: dict[str, Any]) -> Outcome:
         """What `to_json` gave."""
-        return cls(**{**kept, "gate": Gate(**kept["gate"]) if kept["gate"] else None})
+        gate = Gate(**kept["gate"]) if kept["gate"] else None
+        gain = Gain(**kept["gain"]) if kept.get("gain") else None
+        comparisons = tuple(Comparison(**one) for one in kept.get("comparisons", ()))
+        return cls(**{**kept, "gate": gate, "gain": gain, "comparisons": comparisons})
 
     def to_json(self) -> dict[str, Any]:
         """Return it in the form that a checkpoint keeps."""
-        return {**self._asdict(), "gate": self.gate and self.gate._asdict()}
+        results = {"gate": self.gate and self.gate._asdict(), "gain": self.gain and self.gain._asdict()}
+        return {**self._asdict(), **results, "comparisons": [one._asdict() for one in self.comparisons]}
 
 
 def kind(name: str) -> type[Phase]:
@@ -97,6 +118,7 @@ class TrainingLoop:
     def enter(self) -> None:
         """Set up the phase after the finished ones."""
         run, number = self.run, len(self.done)
+        more: dict[str, Any] = {"history": self.history} if self.done else {}
         self.phase: Phase = kind(run.config.run.phases.names[number])(
             run.game,
             run.config,
@@ -106,6 +128,7 @@ class TrainingLoop:
             precision=run.precision,
             number=number,
             before=self.before,
+            **more,
         )
         self.phase.spread = self.spread
         run.precision = self.phase.precision
@@ -117,6 +140,14 @@ class TrainingLoop:
     def before(self) -> Path | None:
         """The policy before the present phase began."""
         return self.run.folder / self.done[-1].policy if self.done else None
+
+    @property
+    def history(self) -> list[Finished]:
+        """The phases so far."""
+        return [
+            Finished(self.run.phase_folder(number) / POLICY_FOLDER, self.run.folder / one.policy, one.gain is not None)
+            for number, one in enumerate(self.done)
+        ]
 
     @property
     def seconds(self) -> float:
@@ -217,25 +248,24 @@ class TrainingLoop:
         What `progress` raises ends the gate; played again, it has the same result. Raises OSError.
         """
         run, phase = self.run, self.phase
-        stands = phase.folder / POLICY_FOLDER
+        learned = stands = phase.folder / POLICY_FOLDER
         phase.save_policy(stands, self.made())
-        old = phase.policy_before() if self.before is None else PolicyAgent(self.before, run.game)
-        gate, words = None, phase.closing_words()
-        if old is not None:
-            pair = [PolicyAgent(stands, run.game), old]
-            keys = gate_keys(run.seed, phase.number, self.decisions)
-            sample = meet(run.game, pair, run.config.run.gate_deals, keys, progress)
-            gate = verdict(pair, sample, run.game, run.config.run.objective)
-            about = {"game": run.game.id, "options": run.game.option_values, "command": run.command(self.each)}
-            results.write(phase.folder / GATE_FILE, gate_json(gate, **about, **run.stamp))
-            for board in self.boards:
-                gate_values = {"gate/lead": gate.lead, "gate/sure": gate.sure, "gate/passed": float(gate.passed)}
-                board.write(gate_values, {}, self.decisions)
-            if not gate.passed:
-                words = []  # they describe a policy that is not kept
-                stands = self.before or phase.folder / _START
-                if self.before is None:
-                    phase.save_before(stands, self.made())
+        victim = phase.attacked()
+        gain: Gain | None = None
+        gate: Gate | None = None
+        comparisons: tuple[Comparison, ...] = ()
+        words = phase.closing_words()
+        if victim is not None:
+            gain = self._attack(PolicyAgent(learned, run.game), victim, progress)
+            kept = phase.replaces
+        else:
+            gate, comparisons = self._gate(PolicyAgent(learned, run.game), progress)
+            kept = gate is None or (gate.passed and all(one.passed for one in comparisons))
+        if not kept:
+            words = []  # they describe a policy that does not stand
+            stands = self.before or phase.folder / _START
+            if self.before is None:
+                phase.save_before(stands, self.made())
         durable.write_folder(run.folder / POLICY_FOLDER, {file.name: file.read_bytes() for file in stands.iterdir()})
         return Outcome(
             run.config.run.phases.names[phase.number],
@@ -247,7 +277,60 @@ class TrainingLoop:
             stands.relative_to(run.folder).as_posix(),
             _digest(stands),
             phase.processor_seconds,
+            gain,
+            comparisons,
         )
+
+    def _attack(self, attacker: PolicyAgent, victim: Agent, progress: DealsProgress) -> Gain:
+        """Measure what a policy gains over equality against an agent. Raises OSError."""
+        run, phase = self.run, self.phase
+        keys = attack_keys(run.seed, phase.number, self.decisions)
+        settings = run.config.run
+        found = gain_of(run.game, attacker, victim, settings.gate_deals, keys, settings.objective, progress)
+        results.write(phase.folder / ATTACK_FILE, {"kind": "attack of a run", **found._asdict(), **self._about()})
+        for board in self.boards:
+            board.write({"attack/gain": found.gain, "attack/low": found.low}, {}, self.decisions)
+        return found
+
+    def _gate(self, new: PolicyAgent, progress: DealsProgress) -> tuple[Gate | None, tuple[Comparison, ...]]:
+        """Play the gate against the previous policy, if there is one, and for a policy that passes the comparisons that
+        its phase asks for. Raises OSError."""
+        run, phase = self.run, self.phase
+        old = phase.policy_before() if self.before is None else PolicyAgent(self.before, run.game)
+        if old is None:
+            return None, ()
+        pair = [new, old]
+        keys = gate_keys(run.seed, phase.number, self.decisions)
+        settings = run.config.run
+        gate = play_gate(run.game, pair, settings.gate_deals, keys, settings.objective, progress)
+        comparisons = self._compare(pair, progress) if gate.passed and phase.meets_strangers else ()
+        more = {"comparisons": [one._asdict() for one in comparisons]} if comparisons else {}
+        results.write(phase.folder / GATE_FILE, gate_json(gate, **more, **self._about()))
+        for board in self.boards:
+            gate_values = {"gate/lead": gate.lead, "gate/sure": gate.sure, "gate/passed": float(gate.passed)}
+            board.write(gate_values, {}, self.decisions)
+        return gate, comparisons
+
+    def _compare(self, pair: Sequence[Agent], progress: DealsProgress) -> tuple[Comparison, ...]:
+        """Play the new and the previous policy against the best bot, and against a third party in fewer deals."""
+        run, settings = self.run, self.run.config.run
+        keys = other_keys(run.seed, self.phase.number, self.decisions)
+        rivals = [("bot", settings.gate_deals, False)] if run.game.bots else []
+        if settings.third_party.names:
+            rivals += [(name, settings.third_party_deals, True) for name in settings.third_party.names]
+        return tuple(
+            compare_at(
+                run.game, pair, agent_of(name, run.game), deals, keys, settings.objective, settings.gate_tolerance,
+                progress, few=few,
+            )
+            for name, deals, few in rivals
+        )  # fmt: skip
+
+    def _about(self) -> dict[str, Any]:
+        """What a file of results says of the run."""
+        run = self.run
+        about = {"game": run.game.id, "options": run.game.option_values, "command": run.command(self.each)}
+        return {**about, **run.stamp}
 
     def enter_next(self, outcome: Outcome) -> None:
         """Begin the next phase. Raises OSError."""

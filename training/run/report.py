@@ -82,7 +82,7 @@ class TrainingResult(Tabular):
         """What the phases report, under their names where there are several."""
         found = []
         for number, one in enumerate(self.phases, start=1):
-            said = [one.gate.sentence()] if one.gate else []
+            said = one.sentences
             if len(self.phases) > 1:
                 said.insert(0, f"Phase {number}, {one.kind}: {one.decisions:,} decisions in {one.seconds:.0f} s.")
             found += [" ".join(said)] if said else []

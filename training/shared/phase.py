@@ -7,9 +7,9 @@ its settings, and `PHASE = PhaseKind(name, settings, class)`; `register_phase` (
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -25,6 +25,17 @@ from ..config.config import Config, Precision
 from .checkpoint import Arrays
 
 _PRECISIONS = {Precision.FLOAT32: FLOAT32, Precision.BFLOAT16: BFLOAT16}
+
+
+class Finished(NamedTuple):
+    """An earlier phase of a run."""
+
+    learned: Path
+    """The folder of the policy that it learned, kept or not."""
+    stands: Path
+    """The folder of the policy that stood after it."""
+    attacks: bool
+    """Whether what it learned was to attack a policy, not to replace it."""
 
 
 class Phase(abc.ABC):
@@ -50,15 +61,18 @@ class Phase(abc.ABC):
         precision: str = "",
         number: int = 0,
         before: Path | None = None,
+        history: Sequence[Finished] = (),
+        against: Agent | None = None,
     ) -> None:
         """`game` is the one to be played, `seed` the run's, `number` the phase's place in the list from 0.
 
         `folder` is the phase's own, for files besides its checkpoints; it need not exist. `before` is the folder of the
-        previous policy, None in the first phase. `precision` overrides the config: a resumed run keeps the precision it
-        began with.
+        previous policy, None in the first phase; `history` are all phases so far. `precision` overrides the config: a
+        resumed run keeps the precision it began with. With `against`, an agent that never changes plays all sides but
+        one at every table, and the phase learns a response to it.
         """
         self.game, self.config, self.seed, self.folder = game, config, seed, folder
-        self.number, self.before = number, before
+        self.number, self.before, self.history, self.against = number, before, history, against
         self.device = torch.device(device)
         self.precision = precision or _PRECISIONS.get(config.network.precision) or best_precision(self.device)
         self.decisions = 0
@@ -122,6 +136,17 @@ class Phase(abc.ABC):
         """Write the policy that plays as `policy_before()` does: it is kept if nothing better was learned. Only called
         for a phase that has one. Raises OSError."""
         raise MissingMethod(f"{type(self).__name__} begins from nobody's play.")
+
+    def attacked(self) -> Agent | None:
+        """Return the agent to which the phase seeks a best response, if it is an attack: instead of a gate, what it
+        gains over equality against this agent is measured."""
+        return None
+
+    replaces: bool = True
+    """Whether its policy may take the place of the one that stands; an attack on that one leaves it there."""
+    meets_strangers: ClassVar[bool] = False
+    """Whether its gate also asks how the policy fares against the best bot and a third party, who must not do better
+    against it than against the previous one."""
 
     # Log --------------------------------------------------------------------------------------------------------------
 

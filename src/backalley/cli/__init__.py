@@ -35,6 +35,7 @@ for _verb in (
     about.check,
     about.compile_,
     learn.train,
+    learn.attack,
     matches.evaluate,
     matches.tournament,
     matches.play,

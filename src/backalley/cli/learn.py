@@ -10,7 +10,16 @@ import click
 from backalley.console.command import INTERRUPTED, pairs, whole_numbers
 from backalley.console.progress import progress_bar
 
-from .shared import cluster_option, game_of, option_option, seed_option
+from .shared import (
+    check_place,
+    cluster_option,
+    command_line,
+    finish,
+    game_of,
+    json_option,
+    option_option,
+    seed_option,
+)
 
 
 class TrainCommand(click.Command):
@@ -49,6 +58,18 @@ class TrainCommand(click.Command):
     help="A module that declares a kind of phase of your own (PHASE), by its import path; may be repeated.",
 )
 @option_option
+@click.option(
+    "--against",
+    metavar="AGENT",
+    help="Attack this agent: learn a best response to it at all other seats, and tell what that gains.",
+)
+@click.option(
+    "--from",
+    "begins",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Go on with the learning of the policy in this folder, or of that run, in the first phase.",
+)
 @click.option("--resume", type=click.Path(path_type=Path), help="Resume the run in this folder.")
 @click.option("--restart", is_flag=True, help="With --resume: begin that run again, in the same folder.")
 @click.option("--device", default="auto", show_default=True, help="Torch's device: auto, cpu, cuda, cuda:1, ...")
@@ -66,6 +87,8 @@ def train(
     overrides: dict[str, str],
     phase_modules: tuple[str, ...],
     given: dict[str, str],
+    against: str | None,
+    begins: Path | None,
     resume: Path | None,
     restart: bool,
     device: str,
@@ -79,7 +102,7 @@ def train(
     prints the mean over seeds at the end.
     """
     from backalley.training.config.phases import register_phase
-    from backalley.training.train import Stopped
+    from backalley.training.train import Stopped, naming
     from backalley.training.train import train as run
 
     if given and game is None:
@@ -88,6 +111,10 @@ def train(
         raise click.UsageError("Give --seed or --seeds, not both.")
     for module in phase_modules:
         register_phase(module)
+    if (against is not None or begins is not None) and (game is None or resume is not None):
+        raise click.UsageError("--against and --from begin a new run of a game; a resumed run keeps its own.")
+    if game is not None:
+        overrides = dict(naming(game_of(game, given), config, overrides, against=against, begins=begins) or {})
     more: dict[str, Any] = {"seed": seed}
     if seeds is not None or (resume is not None and (resume / "seeds.json").is_file() and seed is None):
         from backalley.training.compare.seeds import train_seeds as run  # type: ignore[assignment]
@@ -115,3 +142,80 @@ def train(
             click.echo(str(stopped), err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None
     click.echo(f"\n{result.table()}")
+
+
+@click.command()
+@click.argument("game")
+@click.argument("agent")
+@click.option(
+    "--attackers",
+    metavar="NAME[,NAME...]",
+    help="Out of rollouts, plans, search and ppo; by default all that apply.",
+)
+@click.option("--seconds", type=float, help="The budget of all attackers together, by the clock.")
+@click.option(
+    "--processor-seconds", type=float, help="The same in processor time of all cores together; 600 by default."
+)
+@click.option("--decisions", type=click.IntRange(1), help="The same in decisions on the tables that they learn on.")
+@click.option("--deals", type=int, default=4096, show_default=True, help="Deals that tell the gain.")
+@seed_option(0, "Decides packs, weights and exploration.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="The attack's folder; where it holds a part of this attack, that goes on. By default one under runs/.",
+)
+@click.option(
+    "--set", "overrides", multiple=True, metavar="NAME=VALUE", callback=pairs(), help="A setting of training."
+)
+@option_option
+@json_option
+def attack(
+    game: str,
+    agent: str,
+    attackers: str | None,
+    seconds: float | None,
+    processor_seconds: float | None,
+    decisions: int | None,
+    deals: int,
+    seed: int,
+    out: Path | None,
+    overrides: dict[str, str],
+    given: dict[str, str],
+    path: Path | None,
+) -> None:
+    """Look for the best response to AGENT in GAME. It plays all other sides and does not learn; what an attacker gains
+    over equality is what AGENT gives, at least, to somebody who knows it.
+
+    Ctrl-C stops and keeps everything; the same line goes on.
+    """
+    from backalley.training.attack.attack import attack as run
+    from backalley.training.train import Stopped
+
+    found = game_of(game, given)
+    check_place(path)
+    with progress_bar("attack") as progress:
+        try:
+            result = run(
+                found,
+                agent,
+                attackers=attackers,
+                seconds=seconds,
+                processor_seconds=processor_seconds,
+                decisions=decisions,
+                deals=deals,
+                seed=seed,
+                out=out,
+                config_overrides=overrides,
+                progress=progress,
+                log=progress.log,
+            )
+        except Stopped as stopped:
+            click.echo(str(stopped), err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
+    settings: dict[str, Any] = {"attackers": attackers, "seconds": seconds, "processor_seconds": processor_seconds}
+    line = command_line(
+        "attack", found.spec, agent, given=given, **settings, decisions=decisions, deals=deals, seed=seed,
+        set=overrides, json=path,
+    )  # fmt: skip
+    finish(result, line, path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,15 +27,37 @@ from .shared import (
     threads_option,
 )
 
+if TYPE_CHECKING:
+    from backalley.benchmarks.matches.until import Until
+
+
+def width_or_decided(ctx: click.Context, parameter: click.Parameter, given: str | None) -> Until | None:
+    """The value of `--until`."""
+    if given is None:
+        return None
+    if given == "decided":
+        return "decided"
+    try:
+        return float(given)
+    except ValueError:
+        raise click.BadParameter(f"{given!r} is neither a half-width, such as 0.01, nor decided.") from None
+
 
 @click.command()
 @click.argument("game")
 @click.argument("agents", nargs=-1, required=True)
-@click.option("--deals", type=int, help="Deals to play; 4,096 by default.")
+@click.option("--deals", type=int, help="Deals to play, 4,096 by default; with --until the most, 1,000,000 by default.")
 @click.option(
     "--precision",
     type=float,
     help="Half-width wanted for the mean returns; a pilot of 256 deals decides how many are played.",
+)
+@click.option(
+    "--until",
+    metavar="WIDTH|decided",
+    callback=width_or_decided,
+    help="Play until every mean return has this half-width, or every difference an interval without 0. The intervals "
+    "then hold whenever one stops.",
 )
 @seed_option(0, "Decides decks and the agents' own randomness.")
 @option_option
@@ -46,6 +69,7 @@ def evaluate(
     agents: tuple[str, ...],
     deals: int | None,
     precision: float | None,
+    until: Until | None,
     seed: int,
     given: dict[str, str],
     threads: int,
@@ -68,13 +92,15 @@ def evaluate(
             players,
             deals=deals,
             precision=precision,
+            until=until,
             seed=seed,
             num_threads=threads,
             progress=progress,
             keep=path,
             cluster=cluster,
         )
-    line = command_line("evaluate", found.spec, *agents, given=given, deals=report.planned, seed=seed, json=path)
+    played = {"until": until, "deals": deals} if until else {"deals": report.planned}
+    line = command_line("evaluate", found.spec, *agents, given=given, **played, seed=seed, json=path)
     finish(report, line, path)
     if not report.complete:
         kept = (

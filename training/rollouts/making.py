@@ -1,0 +1,130 @@
+"""The compiled code that makes targets for one game, and its arguments."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.agents.base.rule_based import seen_record, seen_vector
+from backalley.agents.policies.inference import Net, act, own_room
+from backalley.agents.policies.residual import solves_nothing
+from backalley.agents.search.determinizations import only_choice, play_on
+from backalley.envs.core.api.search_steps import no_leaf_value
+from backalley.envs.core.compile.interfaces import Bot
+from backalley.envs.core.compile.kernel import Bound
+from backalley.envs.core.compile.templates import specialise
+from backalley.envs.core.engine.batch_play import random_act
+from backalley.envs.core.engine.engine import Engine, table_names
+from backalley.envs.core.game.game import Game
+
+from ..config.config import Objective
+from .seated import act_seated, seat_sides, seen_table, whoever_sits_continues
+from .targets import (
+    Field,
+    Learner,
+    Tables,
+    Targets,
+    act_as,
+    bot_continues,
+    mix_of_bot,
+    mix_of_net,
+    play_table,
+    points_gained,
+    seat_players,
+    share_won,
+    target_rows,
+    write_target,
+)
+
+_MOST_PER_TARGET = 1000
+"""Decisions for each target after which a table is left for this chunk: a game may offer few choices."""
+
+
+def fast_bots(game: Game) -> tuple[Bot | None, Bot | None]:
+    """Return the best and the second-best bot that are fast enough for rollouts; None where the game has fewer."""
+    best = game.rollout_bot
+    return best, next((bot for bot in reversed(game.type.bots) if bot.fast and bot is not best), None)
+
+
+class Frozen(NamedTuple):
+    """How an agent that does not learn is called."""
+
+    kernel: Callable[..., int] = random_act
+    view: Callable[..., Any] = seen_record
+
+
+class Play(NamedTuple):
+    """What the compiled code of targets depends on."""
+
+    game: Game
+    reference: Bot | None
+    objective: Objective
+    seated: bool
+    """Whether rollouts are continued by whoever sits there, not by the player that is improved."""
+    frozen: Frozen
+
+
+@functools.cache
+def target_kernel(play: Play) -> Callable[..., None]:
+    """Return `target_rows` for one game. It improves on the best fast bot, which plays as `reference` does except where
+    that one solves the game; without a reference, on the policy itself."""
+    game, reference = play.game, play.reference
+    best, second = fast_bots(game)
+    names = {
+        "BOT": act if reference is None or best is None else best.act,
+        "BOT_VIEW": seen_vector if reference is None else seen_record,
+        "MIX": mix_of_net if reference is None else mix_of_bot,
+        "OTHER": random_act if second is None else second.act,
+        "FIXED": play.frozen.kernel,
+        "FIXED_VIEW": play.frozen.view,
+        "SOLVES": (reference and reference.solves) or solves_nothing,
+        "LEAF_VALUE": game.type.leaf_value or no_leaf_value,
+    }
+    names |= {"SEAT": seat_players, "CONTINUES": bot_continues, **table_names(game.type)}
+    continues = names
+    if play.seated:
+        sits = specialise([act_as, act_seated], names)["act_seated"]
+        names["SEAT"] = seat_sides
+        continues = names | {"BOT": sits, "BOT_VIEW": seen_table, "CONTINUES": whoever_sits_continues}
+    worth = share_won if play.objective == Objective.GAMES else points_gained
+    names["WORTH"] = specialise([only_choice, play_on, worth], continues)[worth.__name__]
+    return specialise([act_as, write_target, play_table, target_rows], names)["target_rows"]
+
+
+class Maker(NamedTuple):
+    """What targets are made by: the rest is a table's own state and key."""
+
+    play: Play
+    field: Field
+    net: Net
+    """The current policy."""
+    advised: bool
+    margin: float
+    smoothing: float
+    frozen: Callable[[], Any]
+    """Returns the first argument of the agent that does not learn, new for each thread."""
+
+
+def make_targets(
+    maker: Maker, engine: Engine, tables: Tables, targets: Targets, scratch: Engine, rows: npt.NDArray[np.int64]
+) -> None:
+    """Play the tables `rows` of `engine` until each has its targets. This is the unit of work: it depends on those rows
+    of the arrays and on the maker alone, and changes nothing else. `scratch` is one table of the thread's own."""
+    game = maker.play.game
+    base = own_room(maker.net) if maker.play.reference is None else game.options
+    room = np.zeros(game.num_actions), np.zeros(game.num_seats), np.array(game.sides), np.zeros(game.num_seats, np.int8)
+    learner = Learner(
+        game.options, base, maker.frozen(), own_room(maker.net), maker.advised, maker.margin, *room, maker.smoothing
+    )
+    args = (game.options, learner, maker.field, engine.batch, scratch.batch, scratch.fresh_deck())
+    most = targets.advice.shape[1] * _MOST_PER_TARGET
+    _bound_kernel(maker.play)(*args, engine.start_outcomes, engine.limit, tables, targets, most, rows)
+
+
+@functools.cache
+def _bound_kernel(play: Play) -> Bound[None]:
+    return Bound(functools.partial(target_kernel, play))
