@@ -57,7 +57,8 @@ def test_a_restored_learner_goes_on_with_the_same_bits(tmp_path: Path) -> None:
         phase.step()
     one, other = first.arrays(), second.arrays()
     assert first.facts() == second.facts()
-    assert one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+    assert one.keys() == other.keys()
+    assert all(np.array_equal(one[name], other[name]) for name in one)
 
 
 def test_rows_of_a_comparison_are_kept_unless_settings_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

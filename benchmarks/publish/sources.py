@@ -13,7 +13,7 @@ from backalley.envs.core.files.reading import check_path
 
 # Every kind of results is found once its file is imported.
 from ..exact import agent_values, best_play, equilibrium, exact, exploit, information_sets  # noqa: F401
-from ..figures import attacks, cluster_checks, comparison, learners, openspiel_checks, training_speed  # noqa: F401
+from ..figures import attacks, cluster_checks, comparison, openspiel_checks, training_speed  # noqa: F401
 from ..figures.formatting import Found
 from ..figures.result_kinds import KINDS
 from ..matches import report, sequential_checks, tournament  # noqa: F401

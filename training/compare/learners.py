@@ -22,7 +22,7 @@ from backalley.agents.policies.network_agent import one_thread
 from backalley.benchmarks.exact.exploit import agent_probabilities
 from backalley.benchmarks.exact.solver import Solver, solver_of
 from backalley.benchmarks.figures import results
-from backalley.benchmarks.figures.learners import Learners
+from backalley.benchmarks.figures.comparison import Learners
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.catalogue import game as game_of
@@ -60,8 +60,7 @@ LEARNERS = {
         Learner("ppo-entropy", "ppo", {"league.share": 0, "ppo.entropy": 0.1}),
         Learner("rollouts", "rollouts", _SELF),
         Learner("mmd", "mmd", {}),
-        Learner("vrpo", "vrpo", {}),
-        Learner("nfsp", "nfsp", {"nfsp.tables": 256, "nfsp.memory": 200_000, "nfsp.batch_size": 128}),
+        Learner("nfsp", "nfsp", {}),
     )
 }
 """The learners that are compared, by name."""
@@ -85,7 +84,6 @@ def learners(
     else; KeyboardInterrupt after Ctrl-C: called again, it continues.
     """
     found = game_of(game)
-    _register()
     unknown = [name for name in names if name not in LEARNERS]
     if unknown:
         raise InvalidValue(f"There is no learner {unknown[0]!r}; there are: {', '.join(LEARNERS)}.")
@@ -93,6 +91,8 @@ def learners(
         raise InvalidValue(f"num_seeds is {num_seeds!r}; it must be a whole number of at least 1.")
     Budget(processor_seconds=processor_seconds)
     chosen = [one for one in LEARNERS.values() if one.name in names or not names]
+    if any(one.phase == "nfsp" for one in chosen):
+        _register_nfsp()
     solver = solver_of(found)
     about = {
         "kind": Learners.kind,
@@ -121,12 +121,11 @@ def learners(
     return Learners({**about, "rows": _ordered(rows)})
 
 
-def _register() -> None:
-    """Register the learners that are no part of a run's usual phases."""
+def _register_nfsp() -> None:
+    """Register the guide's example of a learner."""
     scope: dict[str, Any] = {"__name__": "nfsp"}
     exec(compile(code_of_the_guide("nfsp.py", "learning.md"), "nfsp.py", "exec", dont_inherit=True), scope)
     register_phase(scope["PHASE"])
-    register_phase("backalley.training.mmd.vrpo")
 
 
 def _ordered(rows: Sequence[Row]) -> list[Row]:

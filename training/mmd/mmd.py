@@ -63,9 +63,10 @@ class MMD(Phase):
         self.settings: MMDSettings = config.mmd
         self.batch = practice_of(game, config).make_vec(self.settings.tables, seed=0, autoreset=False)
         self.entropy = self.seeds().generate_state(2).tolist()
-        size = {"width": config.network.width, "layers": config.network.layers}
-        bound = observation_bound(game)
-        self.network, self.average = (PolicyNetwork(bound, game.num_actions, **size) for _ in range(2))
+        bound, size = observation_bound(game), config.network
+        self.network, self.average = (
+            PolicyNetwork(bound, game.num_actions, width=size.width, layers=size.layers) for _ in range(2)
+        )
         self.network.initialise(torch.Generator().manual_seed(self.entropy[0]))
         self.average.load_state_dict(self.network.state_dict())
         self.adam = torch.optim.Adam(self.network.parameters(), lr=self.settings.learning_rate, eps=1e-5)
