@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from backalley.agents.base.agent import Agent
 from backalley.benchmarks.figures import stats
-from backalley.benchmarks.figures.sequential_test import CONFIDENCE
 from backalley.benchmarks.figures.stats import Floats
 from backalley.benchmarks.matches.sample import Deals, LineUp, Sample, play
 from backalley.benchmarks.matches.seating import seatings
 from backalley.benchmarks.matches.seeding import Roots, Space, roots
+from backalley.benchmarks.sequential.lead_test import CONFIDENCE
 from backalley.envs.core.engine.workers import cores
 from backalley.envs.core.game.game import Game
 

@@ -15,11 +15,12 @@ from typing import Any
 import click
 
 import backalley
-from backalley.console.command import INTERRUPTED, CommandError, pairs, whole_numbers
+from backalley.console.command import CommandError, pairs, whole_numbers
 from backalley.console.progress import progress_bar
 from backalley.envs.core.game.game import Game
 
-from .measuring import end, file_of, measure, run_program
+from . import dev_training
+from .measuring import end, folder_option, measure, run_program
 from .program import Program
 from .shared import (
     check_place,
@@ -34,12 +35,6 @@ from .shared import (
 
 _GAMES = click.argument("games", nargs=-1)
 _GAME = click.argument("game")
-_FOLDER = click.option(
-    "--json",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Write a file for each game to this folder.",
-)
 
 
 @click.group(cls=Program)
@@ -58,7 +53,7 @@ def _all(names: tuple[str, ...]) -> list[Game]:
 )
 @threads_option
 @cluster_option
-@_FOLDER
+@folder_option
 def ladder(
     games: tuple[str, ...], others: dict[str, str], threads: int, cluster: str | None, folder: Path | None
 ) -> None:
@@ -80,7 +75,7 @@ def ladder(
 @option_option
 @click.option("--deals", type=click.IntRange(2), help="The first of the published deals; by default all.")
 @threads_option
-@_FOLDER
+@folder_option
 def enter(
     game: str, label: str, agent: str, given: dict[str, str], deals: int | None, threads: int, folder: Path | None
 ) -> None:
@@ -105,7 +100,7 @@ def enter(
 @click.argument("others", nargs=-1, metavar="[LABEL=AGENT]...", callback=pairs("LABEL=AGENT"))
 @threads_option
 @cluster_option
-@_FOLDER
+@folder_option
 def cross(game: str, others: dict[str, str], threads: int, cluster: str | None, folder: Path | None) -> None:
     """Play the bots and the policy of GAME, and others, all against all."""
     from backalley.benchmarks.publish.cross import cross as run
@@ -127,7 +122,7 @@ def cross(game: str, others: dict[str, str], threads: int, cluster: str | None, 
 )
 @click.option("--deals", type=click.IntRange(2), help="Deals of every agent; by default those of publication.toml.")
 @threads_option
-@_FOLDER
+@folder_option
 def searches(
     games: tuple[str, ...], determinizations: tuple[int, ...], deals: int | None, threads: int, folder: Path | None
 ) -> None:
@@ -260,61 +255,6 @@ def peers(names: tuple[str, ...], folder: Path | None, seconds: float, path: Pat
     end(found, path, line)
 
 
-@dev.command()
-@_GAME
-@click.option("--seeds", type=click.IntRange(1, 100), default=3, show_default=True, help="Runs of each method.")
-@click.option("--processor-seconds", type=float, default=120.0, show_default=True, help="Processor time of each run.")
-@click.option("--methods", default="", help="Some of the methods, with commas; by default all that the game has.")
-@click.option(
-    "--runs",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("runs") / "methods",
-    show_default=True,
-    help="The folder of the runs.",
-)
-@_FOLDER
-def compare(game: str, seeds: int, processor_seconds: float, methods: str, runs: Path, folder: Path | None) -> None:
-    """Compare the methods of training a policy for GAME, each over several training seeds."""
-    from backalley.training.compare.training_comparison import compare as run
-    from backalley.training.train import Stopped
-
-    found = backalley.game(game)
-    path = file_of(folder, "methods", found)
-    chosen = [name.strip() for name in methods.split(",")] if methods else []
-    try:
-        with progress_bar(found.name) as progress:
-            made = run(
-                found, chosen, num_seeds=seeds, processor_seconds=processor_seconds, runs=runs, keep=path,
-                progress=progress,
-            )  # fmt: skip
-    except (Stopped, KeyboardInterrupt):
-        click.echo("Stopped; the same command continues.", err=True)
-        raise click.exceptions.Exit(INTERRUPTED) from None
-    click.echo(f"\n{made.table()}\n")
-    click.echo(f"Again: {made.found['command']}", err=True)
-
-
-@dev.command()
-@_GAME
-@click.option("--phases", default="ppo,rollouts", show_default=True, help="Kinds of phases, and sb3, with commas.")
-@click.option(
-    "--threads", default="1,2", show_default=True, callback=whole_numbers, help="Numbers of threads, with commas."
-)
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=120.0, show_default=True)
-@_FOLDER
-def throughput(game: str, phases: str, threads: tuple[int, ...], seconds: float, folder: Path | None) -> None:
-    """Measure how many decisions and samples a second the phases of training GAME make."""
-    from backalley.training.compare.throughput import throughput as run
-
-    (found,) = _all((game,))
-    settings = {"phases": phases, "threads": ",".join(map(str, threads)), "seconds": f"{seconds:g}"}
-
-    def measured(keep: Path | None, **settings: Any) -> Any:  # nothing is kept: rates of two halves are no rate
-        return run(found, phases.split(","), threads, seconds, **settings)
-
-    measure("throughput", found, [], folder, measured, **settings)
-
-
 @dev.command("cluster-check")
 @json_option
 def cluster_check(path: Path | None) -> None:
@@ -336,7 +276,7 @@ def cluster_check(path: Path | None) -> None:
     "--samples", type=click.IntRange(1), default=24_000_000, show_default=True, help="Decisions to learn from."
 )
 @threads_option
-@_FOLDER
+@folder_option
 def ppo(game: str, samples: int, threads: int, folder: Path | None) -> None:
     """Run the program of docs/guides/ppo.md on GAME: its samples a second on one thread and on all, and its wins."""
     from backalley.training.compare.guide import guide_ppo as run
@@ -353,7 +293,7 @@ def ppo(game: str, samples: int, threads: int, folder: Path | None) -> None:
 @click.argument("name")
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), default=100.0, show_default=True)
 @click.option("--deals", type=click.IntRange(2), default=5_000, show_default=True)
-@_FOLDER
+@folder_option
 def library(name: str, seconds: float, deals: int, folder: Path | None) -> None:
     """Train with the program of docs/guides/libraries.md for NAME (torchrl, tianshou or rllib), which has to be
     installed, and evaluate it."""
@@ -366,7 +306,7 @@ def library(name: str, seconds: float, deals: int, folder: Path | None) -> None:
 @dev.command()
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), default=120.0, show_default=True)
 @click.option("--deals", type=click.IntRange(2), default=2048, show_default=True)
-@_FOLDER
+@folder_option
 def beliefs(seconds: float, deals: int, folder: Path | None) -> None:
     """Train the transformer of docs/guides/beliefs.md for so many seconds of processor time, and measure it."""
     from backalley.training.compare.beliefs import guide_beliefs
@@ -516,3 +456,7 @@ def _part(name: str, part: str) -> Any:
             raise
         path = part.replace(".", "/")
         raise CommandError(f"{game.name} has no {path}.py beside its game.py.") from None
+
+
+for _verb in (dev_training.compare, dev_training.learners, dev_training.throughput):
+    dev.add_command(_verb)

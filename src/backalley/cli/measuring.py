@@ -13,6 +13,13 @@ from backalley.envs.core.game.game import Game
 
 from .shared import check_place, command_line, write
 
+folder_option = click.option(
+    "--json",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write a file for each game to this folder.",
+)
+
 
 def file_of(folder: Path | None, kind: str, game: Game) -> Path | None:
     """The file of a game's results; raises before any work if it could not be written."""

@@ -1,0 +1,89 @@
+"""Learning algorithms by exact exploitability: the phase `mmd`, and the command that compares learners."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backalley.agents.policies.learned import PolicyAgent
+from backalley.benchmarks.exact.exploit import agent_probabilities
+from backalley.benchmarks.exact.solver import solver_of
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.game.game import Game
+from backalley.examples import kuhn
+from backalley.training.compare import learners as comparison
+from backalley.training.compare.learners import learners
+from backalley.training.config import config
+from backalley.training.mmd.mmd import MMD
+
+GAME: Game = kuhn.GAME.bind()
+SMALL = {"run.phases": "mmd", "network.width": 32, "mmd.tables": 128, "mmd.batch_size": 256}
+
+
+def learner(folder: Path, **settings: Any) -> MMD:
+    """A phase `mmd` in Kuhn poker, just begun."""
+    phase = MMD(GAME, config.load(GAME, None, SMALL | settings), seed=3, folder=folder)
+    phase.begin()
+    return phase
+
+
+def test_magnetic_mirror_descent_comes_near_an_equilibrium_of_kuhn_poker(tmp_path: Path) -> None:
+    phase = learner(tmp_path)
+    for _ in range(80):
+        phase.step()
+    phase.save_policy(tmp_path / "policy", {})
+    solver = solver_of(GAME)
+    plays, _ = agent_probabilities(PolicyAgent(tmp_path / "policy", GAME), solver)
+    assert solver.exploitability(plays) < 0.12, "uniform play loses 0.46"
+
+
+def test_a_high_temperature_keeps_play_uniform(tmp_path: Path) -> None:
+    phase = learner(tmp_path, **{"mmd.temperature": 100.0, "mmd.halving": 10**9})
+    for _ in range(20):
+        phase.step()
+    assert phase.logged["entropy"] > 0.99 * np.log(2)
+
+
+def test_a_restored_learner_goes_on_with_the_same_bits(tmp_path: Path) -> None:
+    first = learner(tmp_path)
+    first.step()
+    second = learner(tmp_path)
+    second.restore(copy.deepcopy(first.arrays()), first.facts())
+    for phase in (first, second):
+        phase.step()
+    one, other = first.arrays(), second.arrays()
+    assert first.facts() == second.facts()
+    assert one.keys() == other.keys()
+    assert all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_rows_of_a_comparison_are_kept_unless_settings_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "kuhn.json"
+    made = learners(GAME, ["mmd"], num_seeds=2, processor_seconds=0.01, keep=path)
+    assert [row["seed"] for row in made.found["rows"]] == [0, 1]
+    assert [len(row["points"]) for row in made.found["rows"]] == [3, 3]
+    assert made.found["uniform"] == pytest.approx(0.458333, abs=1e-6)  # as OpenSpiel has it
+    asked = []
+    row = comparison._row
+    monkeypatch.setattr(comparison, "_row", lambda *args: asked.append(args[1].name) or row(*args))
+    again = learners(GAME, ["mmd", "ppo"], num_seeds=1, processor_seconds=0.01, keep=path)
+    assert asked == ["ppo"]
+    assert [(row["learner"], row["seed"]) for row in again.found["rows"]] == [("ppo", 0), ("mmd", 0), ("mmd", 1)]
+    changed = comparison.LEARNERS["mmd"]._replace(settings={"mmd.epochs": 1})
+    monkeypatch.setitem(comparison.LEARNERS, "mmd", changed)
+    learners(GAME, ["mmd"], num_seeds=1, processor_seconds=0.01, keep=path)
+    assert asked == ["ppo", "mmd"]
+    assert "uniform play" in again.table()
+
+
+def test_what_cannot_be_compared_ends_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match="There is no learner 'sac'; there are: ppo"):
+        learners(GAME, ["sac"])
+    path = tmp_path / "other.json"
+    path.write_text('{"kind": "learners", "game": "leduc-v0"}')
+    with pytest.raises(InvalidValue, match=r"has game 'leduc-v0', not 'kuhn-v0'; move it away"):
+        learners(GAME, ["mmd"], processor_seconds=0.01, keep=path)

@@ -1,0 +1,210 @@
+"""The phase `mmd`: magnetic mirror descent in self-play (Sokota et al. 2023, arXiv 2206.05825, section 5), from random
+weights. A step is one episode on every table and one update.
+
+Where PPO clips, the policy pi is held by two divergences. With the advantages A under the policy so far pi_t, an update
+maximises
+
+    E[pi(a) / pi_t(a) * A(a)] - temperature * KL(pi, uniform) - KL(pi, pi_t) / step size
+
+The first, to a magnet (uniform play over legal actions), makes the fixed point a quantal response equilibrium, which
+self-play without it circles around; the second keeps the step small where the advantages were measured. Both weights
+follow the paper's schedule for equilibria, 1 / sqrt(updates): the temperature falls, so the fixed point moves to an
+equilibrium, and so does the step size. Nothing depends on a horizon. Both divergences are over all legal actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from backalley.agents.policies.network import PolicyNetwork, masked, weights_of
+from backalley.agents.policies.network_agent import one_thread
+from backalley.agents.policies.policy_file import observation_bound, save_policy
+from backalley.agents.policies.policy_kinds import network_player
+from backalley.envs.core.game.game import Game
+
+from ..config.config import Config, MMDSettings
+from ..ppo.advantages import seat_advantages
+from ..shared.averaging import follow, learner_arrays, restore_learner
+from ..shared.checkpoint import Arrays
+from ..shared.phase import Phase
+from ..shared.practice import practice_of
+
+
+class Decisions(NamedTuple):
+    """What was decided at the tables of a step."""
+
+    shown: torch.Tensor
+    """[n, O]"""
+    legal: torch.Tensor
+    """[n, A]"""
+    log_probs: torch.Tensor
+    """[n, A] of the policy that played."""
+    action: torch.Tensor
+    """[n, 1]"""
+    advantage: torch.Tensor
+    """[n]"""
+    target: torch.Tensor
+    """[n] what the critic is to say."""
+
+
+class MMD(Phase):
+    """Magnetic mirror descent in memory."""
+
+    def __init__(self, game: Game, config: Config, **loop: Any) -> None:
+        """Like any `Phase`; it plays and learns on one thread. Raises ConfigError where the training tables have
+        another observation layout."""
+        super().__init__(game, config, **loop)
+        self.settings: MMDSettings = config.mmd
+        self.batch = practice_of(game, config).make_vec(self.settings.tables, seed=0, autoreset=False)
+        self.entropy = self.seeds().generate_state(2).tolist()
+        bound, size = observation_bound(game), config.network
+        self.network, self.average = (
+            PolicyNetwork(bound, game.num_actions, width=size.width, layers=size.layers) for _ in range(2)
+        )
+        self.network.initialise(torch.Generator().manual_seed(self.entropy[0]))
+        self.average.load_state_dict(self.network.state_dict())
+        self.adam = torch.optim.Adam(self.network.parameters(), lr=self.settings.learning_rate, eps=1e-5)
+        self.steps, self.moments = 0, [0.0, 0.0, 0.0]
+        self.logged = {"entropy": 0.0, "divergence": 0.0, "value_loss": 0.0}
+
+    @classmethod
+    def check(cls, game: Game, config: Config) -> None:
+        """The training tables must have the game's observation layout."""
+        practice_of(game, config)
+
+    def begin(self) -> None:
+        """Nothing: every step deals anew."""
+
+    @one_thread()
+    def step(self) -> None:
+        """Play an episode on every table, learn from it, and average the weights."""
+        random = np.random.default_rng([*self.entropy, self.steps])  # so no generator has to be kept
+        decisions = self.play(random)
+        self.learn(decisions, random)
+        self.steps += 1
+        follow(self.average, self.network, self.steps, self.settings.averaging)
+
+    # Play ---------------------------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def play(self, random: np.random.Generator) -> Decisions:
+        """Play an episode on every table; return its decisions with their advantages."""
+        tables, seats = self.settings.tables, self.game.num_seats
+        step = self.batch.reset(streams=random.integers(2**63, size=tables, dtype=np.uint64))
+        kept, turns = [], []
+        while (rows := np.flatnonzero(step.seat >= 0)).size:
+            shown, mask = torch.from_numpy(step.observation[rows]), torch.from_numpy(step.action_mask[rows] != 0)
+            logits, value = self.network(shown)
+            log_probs = torch.log_softmax(masked(logits, mask), 1)
+            noise = torch.from_numpy(random.gumbel(size=mask.shape).astype(np.float32))
+            action = (log_probs + noise).argmax(1)  # a draw by the policy
+            turn = Turn(tables, seats, rows, step.seat[rows], value.numpy())
+            step = self.batch.step(action.numpy(), rows)
+            turn.reward[rows] = step.reward[rows]
+            kept.append((shown, mask, log_probs, action[:, None]))
+            turns.append(turn)
+            self.decisions += len(rows)
+        advantage, target = self.advantages(turns)
+        shown, mask, log_probs, action = (torch.cat(parts) for parts in zip(*kept, strict=True))
+        return Decisions(shown, mask, log_probs, action, torch.from_numpy(advantage), torch.from_numpy(target))
+
+    def advantages(self, turns: list[Turn]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Return the advantages of all decisions and the critic's targets, in units of the spread of returns."""
+        acted, seat, value = (np.stack([getattr(turn, name) for turn in turns]) for name in ("acted", "seat", "value"))
+        reward = np.stack([turn.reward for turn in turns])
+        returns = reward.sum(0, dtype=np.float64)
+        for power in range(3):
+            self.moments[power] += float((returns**power).sum())
+        count, total, squares = self.moments
+        reward /= np.float32(max(squares / count - (total / count) ** 2, 1e-12) ** 0.5)
+        found = np.zeros_like(value)
+        nothing = np.zeros((value.shape[1], self.game.num_seats), np.float32)
+        args = seat, acted, np.zeros_like(acted), reward, value, nothing, 1.0, self.settings.gae_lambda
+        seat_advantages(*args, found)
+        return found[acted], (found + value)[acted]
+
+    # Learn --------------------------------------------------------------------------------------------------------
+
+    def learn(self, decisions: Decisions, random: np.random.Generator) -> None:
+        """Make the updates of a step. Steps get smaller, and uniform play draws less, by the square root of time."""
+        settings, count = self.settings, len(decisions.action)
+        fallen = (1 + 3 * self.steps / settings.halving) ** -0.5
+        self.adam.param_groups[0]["lr"] = settings.learning_rate * fallen
+        temperature, proximity = settings.temperature * fallen, settings.proximity / fallen
+        for _ in range(settings.epochs):
+            order = torch.from_numpy(random.permutation(count))
+            for part in order.tensor_split(max(1, round(count / settings.batch_size))):
+                shown, legal, before, action, advantage, target = (array[part] for array in decisions)
+                logits, value = self.network(shown)
+                log_probs = torch.log_softmax(masked(logits, legal), 1)
+                probs = log_probs.exp()
+                ratio = (log_probs.gather(1, action) - before.gather(1, action))[:, 0].exp()
+                entropy = -(probs * log_probs).sum(1).mean()
+                divergence = (probs * (log_probs - before)).sum(1).mean()
+                value_loss = (value - target).square().mean()
+                held = proximity * divergence - temperature * entropy
+                loss = held - (ratio * advantage).mean() + settings.value_weight * value_loss
+                self.adam.zero_grad()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(self.network.parameters(), settings.max_grad_norm)
+                self.adam.step()
+        self.samples += count
+        self.logged = {"entropy": entropy.item(), "divergence": divergence.item(), "value_loss": value_loss.item()}
+
+    # What a run needs ---------------------------------------------------------------------------------------------
+
+    def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
+        """Write the averaged policy. Raises OSError."""
+        weights, name = weights_of(self.average), f"mmd-s{self.seed}-{self.decisions_in_short}"
+        player = network_player(weights, greedy=self.config.run.greedy)
+        about = {**self.about("magnetic mirror descent, every seat learning, averaged weights"), **made}
+        save_policy(folder, weights, self.game, name=name, player=player, made=about)
+
+    def summary(self) -> str:
+        """Return decisions, and what the latest minibatch came to."""
+        return f"{self.decisions:,} decisions, " + ", ".join(f"{name} {now:.4f}" for name, now in self.logged.items())
+
+    def log_values(self) -> dict[str, float]:
+        """Return what the latest minibatch came to."""
+        return {f"mmd/{name}": now for name, now in self.logged.items()}
+
+    def arrays(self) -> Arrays:
+        """Return weights, averaged weights and Adam's moments."""
+        return learner_arrays(self.network, self.average, self.adam)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the counts, and the moments of returns."""
+        counts = {"decisions": self.decisions, "samples": self.samples, "steps": self.steps}
+        return counts | {"moments": [*self.moments], "logged": self.logged}
+
+    def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        """Continue from a checkpoint of the same game and config."""
+        restore_learner(arrays, self.network, self.average, self.adam)
+        self.decisions, self.samples, self.steps = (int(facts[name]) for name in ("decisions", "samples", "steps"))
+        self.moments, self.logged = [float(one) for one in facts["moments"]], dict(facts["logged"])
+
+    def close(self) -> None:
+        """End the tables' threads."""
+        self.batch.close()
+
+
+class Turn:
+    """One decision on every table that is not over, and what it gained, as arrays over all tables."""
+
+    def __init__(
+        self,
+        tables: int,
+        seats: int,
+        rows: npt.NDArray[np.int64],
+        seat: npt.NDArray[np.int8],
+        value: npt.NDArray[np.float32],
+    ) -> None:
+        self.acted, self.seat = np.zeros(tables, np.bool_), np.zeros(tables, np.int8)
+        self.value, self.reward = np.zeros(tables, np.float32), np.zeros((tables, seats), np.float32)
+        self.acted[rows], self.seat[rows], self.value[rows] = True, seat, value
