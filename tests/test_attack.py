@@ -177,6 +177,17 @@ def test_a_search_that_knows_the_agent_does_not_see_what_its_seat_cannot() -> No
     assert answers() == first
 
 
+def test_a_search_is_modelled_on_who_plays_rollouts() -> None:
+    """A bot that takes long has a fast substitute in rollouts."""
+    pitch, bezique = backalley.game("pitch"), backalley.game("bezique")
+    book, policy = BotAgent(pitch), backalley.agent("policy", pitch)
+    assert attackers.model_of(book) is book
+    assert attackers.model_of(policy) is policy
+    assert not BotAgent(bezique).bot.fast
+    assert attackers.model_of(BotAgent(bezique)) is None
+    assert attackers.model_of(as_agent(Bettor())) is None
+
+
 # Learning against one agent -------------------------------------------------------------------------------------------
 
 
@@ -255,7 +266,7 @@ def test_another_attack_is_not_mixed_with_it(tmp_path: Path) -> None:
     ("game", "agent", "given", "says"),
     [
         ("backhand", "bot", {}, "backhand has one seat"),
-        (KUHN, "random", {"attackers": ["pp0"]}, "no attacker 'pp0'; .* Did you mean ppo?"),
+        (KUHN, "random", {"attackers": "ppo,pp0"}, "no attacker 'pp0'; .* Did you mean ppo?"),
         (KUHN, "random", {"attackers": []}, "attackers names none"),
         (KUHN, "random", {"attackers": ["plans"]}, "No attacker is left for random: .*kuhn has no plans"),
         (KUHN, "human", {}, "plays at this terminal"),

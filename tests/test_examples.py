@@ -8,6 +8,7 @@ import backalley
 from backalley import testing
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.benchmarks.exact.exploit import exploitability
+from backalley.benchmarks.exact.solver import solver_of
 from backalley.envs.core.game.game import Game
 from backalley.testing.report import NOT_TRIED
 
@@ -57,3 +58,15 @@ def test_leduc_has_its_published_figures() -> None:
     assert found.value[0] <= -0.0856064 <= found.value[1]
     (uniform,) = found.agents
     assert uniform.held[1] - uniform.held[0] == pytest.approx(4.747222222222222, abs=1e-12)  # NashConv
+
+
+@pytest.mark.slow
+def test_liars_dice_has_openspiels_figures() -> None:
+    """What uniform play loses to a best response in each seat is what OpenSpiel 2.0.2 finds, and the value is that of a
+    linear program over the sequences of both seats."""
+    solver = solver_of(DICE)
+    assert solver.information_sets == 24_576
+    held = solver.guaranteed(solver.action_mask / solver.action_mask.sum(axis=1, keepdims=True))
+    assert held == pytest.approx((-0.7659970238095238, 0.7954916225749558), abs=1e-12)
+    found = solver.equilibrium(within=0.002)
+    assert found.low <= -7 / 258 <= found.high

@@ -65,6 +65,15 @@ def test_the_best_of_each_kind() -> None:
     assert {line[ATTACK] for line in lines} == {"not attacked"}
 
 
+def test_an_entry_under_other_options_has_lines_of_its_own() -> None:
+    entry = ladder_of(row("mine", 0.1), kind="entry", joker="low_trump")
+    lines = list(leaderboard([ladder_of(POLICY), entry]))
+    assert [(line["options"], line["kind"]) for line in lines] == [
+        *(("", "bot"), ("", "policy")),
+        *(("`joker=low_trump`", "bot"), ("`joker=low_trump`", "entered")),
+    ]
+
+
 def test_the_lower_end_decides() -> None:
     sure, unsure = row("search:8", 0.3), row("search:9", 0.35, mean_return=estimate(0.35, 0.2))
     assert [line["agent"] for line in leaderboard([ladder_of(sure, unsure)])][-1] == "`search:8`"

@@ -93,6 +93,7 @@ def test_ways_follow_from_the_games_settings(game: Game) -> None:
     from_bot = "rollouts" in own and loaded[0].rollouts.base == config.Base.BOT
     assert ({"advantages", "imitation"} <= names) == from_bot
     assert ("plans" in names) == ("plans" in own)
+    assert ("rollouts" in names) == (own != ["rollouts"] or from_bot), "else it is the game's own"
     plan = plan_of(game)
     best, *others = opponents(plan)
     assert best == plan.against
@@ -114,7 +115,7 @@ def test_the_next_best_is_the_one_before_the_measure(monkeypatch: pytest.MonkeyP
 def test_every_way_with_every_seed(game: Game, tmp_path: Path) -> None:
     path = tmp_path / "methods.json"
     found = compared(game, num_seeds=2, processor_seconds=BUDGET, keep=path)
-    trained = ["default", "ppo", "advantages", "imitation"]
+    trained = ["default", "ppo", "advantages", "imitation", "rollouts"]
     assert cells(found) == [*((name, seed) for name in trained for seed in range(2)), ("bot:random", None)]
     assert found["complete"]
     assert json.loads(path.read_bytes()) == found
@@ -228,7 +229,7 @@ def test_where_one_plays_alone_a_policy_leads(tmp_path: Path, game: Game, monkey
 
 def test_what_cannot_be_compared_is_a_sentence(game: Game, tmp_path: Path) -> None:
     with pytest.raises(
-        ValueError, match=r"is not trained by 'plans'; there are: default, ppo, advantages, imitation, bot:r"
+        ValueError, match=r"is not trained by 'plans'; there are: default, ppo, advantages, imitation, rollouts, bot:r"
     ):
         compare(game, ["plans"])
     with pytest.raises(ValueError, match=r"num_seeds is 0; it must be a whole number of 1\.\.100"):

@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backalley.benchmarks.figures import peeking
-from backalley.benchmarks.figures.confidence_sequence import anytime_interval
-from backalley.benchmarks.figures.peeking import Law
 from backalley.benchmarks.figures.result_kinds import figures
 from backalley.benchmarks.matches.sequential_checks import invented, sequential_checks
 from backalley.benchmarks.matches.until import stops
+from backalley.benchmarks.sequential import peeking
+from backalley.benchmarks.sequential.confidence_sequence import anytime_interval
+from backalley.benchmarks.sequential.peeking import Law
 
 WIN = Law("wins more", np.array([1.0, 1.0, 1.0, -1.0, -1.0]), (-1, 1), True)
 

@@ -18,7 +18,7 @@ from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.policy_file import save_policy
 from backalley.agents.policies.policy_kinds import network_player, network_shapes
-from backalley.benchmarks.figures.sequential_test import looks
+from backalley.benchmarks.sequential.lead_test import looks
 from backalley.cli import main
 from backalley.envs.core.game.game import Game
 from backalley.examples import kuhn

@@ -239,7 +239,7 @@ def rounds(folder: Path, monkeypatch: pytest.MonkeyPatch, *, pays: bool, worse: 
     passed = gate.Gate("new", "old", 10, 0.1, 0.2, 0.1, True)
     third = comparisons.Comparison("third", 10, 0.0, 0.1, -0.2, not worse)
     monkeypatch.setattr(loop, "gain_of", lambda *given: gain)
-    monkeypatch.setattr(loop, "verdict", lambda *given: passed)
+    monkeypatch.setattr(loop, "play_gate", lambda *given: passed)
     monkeypatch.setattr(loop, "compare_at", lambda *given, **more: third)
     settings = SMALL | {"run.phases": "rollouts,attack,generation,attack"}
     return train(GAME, out=folder, decisions=[1000] * 4, config_overrides=settings)

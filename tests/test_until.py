@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from backalley.agents.base.rule_based import RandomAgent
-from backalley.benchmarks.figures.confidence_sequence import FEW, anytime_interval
 from backalley.benchmarks.figures.stats import Floats, mean_interval
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.report import Report
 from backalley.benchmarks.matches.until import stops
+from backalley.benchmarks.sequential.confidence_sequence import FEW, anytime_interval
 from backalley.cli import main
 from tests.test_evaluate import KUHN, kuhn_agents, told
 

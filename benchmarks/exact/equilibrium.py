@@ -77,6 +77,10 @@ class Equilibria(OfGame, kind="equilibrium", heading="Equilibria", tables={"equi
             "game's rewards. Seconds are those of one core: the walk through the game, and the steps of PCFR+."
         ]
 
+    def records(self) -> list[dict[str, Any]]:
+        """One row."""
+        return [{"game": self.game, **self.measured(), "exploitability": self.exploitability}]
+
     def measured(self) -> dict[str, Any]:
         """What was found, as its file holds it."""
         return {

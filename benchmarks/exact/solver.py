@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from backalley.agents.base.agent import View
 from backalley.console.errors import InvalidValue
+from backalley.envs.core.api.search_steps import search_kernels
 from backalley.envs.core.engine.engine import Engine
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
@@ -107,8 +108,8 @@ class Solver:
             rows = np.arange(sets.stop - low)
             engine.batch.state[: len(rows)] = self._sets.state[sets]
             engine.batch.decisions[: len(rows)] = self._sets.decisions[sets]
-            for row in rows.tolist():
-                engine.show_one(row)
+            over = np.zeros(len(rows), np.bool_)
+            engine.call("show_rows", engine.options, engine.batch, over, rows, of=search_kernels)
             yield sets, View(engine, rows, np.arange(low, sets.stop, dtype=np.uint64))
 
     def exploitability(self, probabilities: npt.ArrayLike) -> float:

@@ -179,7 +179,7 @@ class Walk:
 def check_deals(game: Game, alike: int, most: int) -> None:
     """Raise TooLarge where the cards drawn can fall in more than `most` ways, if so many orders each are `alike`."""
     drawn = game.cards_drawn
-    kinds = len({int(game.type.card_kind(card)) for card in range(game.deck_size)}) if game.type.card_kind else None
+    kinds = len(set(game.card_kinds)) if game.card_kinds else None
     left = [game.deck_size - (0 if game.with_replacement else place) for place in range(drawn)]
     ways = math.prod(min(kinds or cards, cards) for cards in left) // alike
     if ways > most:

@@ -151,10 +151,12 @@ def _beginnings(files: Files) -> str:
         return f"{float(np.mean(shares)):.1f} %"
 
     runs, seconds = len(rows_of(found, FIRST)), f"{found['processor_seconds']:g}"
+    ways = {"rollouts": "by rollouts of its own play", "ppo": "by PPO"}
+    alone = [f"{wins(name)} {words} (`{name}`)" for name, words in ways.items() if rows_of(found, name)]
     return (
         f"Learning from nothing is harder. After {seconds} s of processor time (mean of {runs} runs), a policy that "
-        f"starts from `{best}` wins {wins(FIRST)} against that bot, and one that starts from nothing (`ppo`) wins "
-        f"{wins('ppo')}. A plain network that learns from the same rollouts but does not see the bot's action "
+        f"starts from `{best}` wins {wins(FIRST)} against that bot, and one that starts from nothing wins "
+        f"{' or '.join(alone)}. A plain network that learns from the bot's rollouts but does not see the bot's action "
         f"(`advantages`) wins {wins('advantages')}. Measured by `{again(found)}`."
     )
 

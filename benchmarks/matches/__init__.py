@@ -1,4 +1,4 @@
 """The strength of agents: evaluation, tournaments, seatings, decks from seeds.
 
-Imports only the room before it: figures.
+Imports only the rooms before it: figures, sequential.
 """

@@ -52,7 +52,7 @@ def deviation_ratings(payoffs: Floats) -> tuple[Floats, Floats]:
         if found.status != 0:
             raise ArithmeticError(f"The linear program of the ratings was not solved: {found.message}")
         fixed[free & (found.ineqlin.marginals < -_TIGHT)] = found.fun
-        mixture = found.x[:-1] / found.x[:-1].sum()
+        mixture = np.abs(found.x[:-1]) / found.x[:-1].sum()
     return scale * (fixed - fixed.max()), mixture
 
 

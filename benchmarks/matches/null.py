@@ -7,6 +7,7 @@ deck alike whatever its name: against itself it gains exactly 0, since every dec
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from backalley.agents.base.rule_based import RandomAgent
@@ -16,6 +17,10 @@ from ..figures import stats
 from ..figures.formatting import Found, Line
 from .pairings import Pairing
 from .sample import Sample
+
+NOTE = (
+    "null: the same agent under two names, so that there is nothing to find; its interval shows what chance alone does."
+)
 
 
 def null_pairing(game: Game, deals: int) -> Pairing:
@@ -37,3 +42,8 @@ def null_row(sample: Sample, game: Game) -> dict[str, Any]:
 def null_label(row: Found) -> Line:
     """Return the null row's name, as the column `agent` has it."""
     return {"agent": f"null: `{row['agent']}` against itself"}
+
+
+def null_note(tables: Iterable[Found]) -> list[str]:
+    """Return a sentence on the null row for readers, if a table has one."""
+    return [NOTE] if any("null" in table for table in tables) else []

@@ -12,7 +12,6 @@ from backalley.envs.core.game.game import Game
 
 from ..figures import stats
 from ..figures.charts import EVEN, Dots, chance, dots
-from ..figures.confidence_sequence import anytime_interval
 from ..figures.formatting import (
     Found,
     Line,
@@ -31,6 +30,7 @@ from ..figures.formatting import (
 from ..figures.result_kinds import Files, OfGame
 from ..figures.stats import Estimate
 from ..figures.tabular import Figures
+from ..sequential.confidence_sequence import anytime_interval
 from .sample import Sample
 from .until import Until
 

@@ -12,11 +12,12 @@ from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.engine.workers import cores
 from backalley.envs.core.game.game import Game
 
-from ..figures import peeking, results
+from ..figures import results
 from ..figures.formatting import Line
-from ..figures.peeking import Law
 from ..figures.result_kinds import Files, Kept
 from ..figures.stats import lead_bounds
+from ..sequential import peeking
+from ..sequential.peeking import Law
 from .sample import Deals, LineUp, Sample, play
 from .seating import seatings
 from .seeding import Space, roots
@@ -43,7 +44,7 @@ def _coverage(files: Files) -> Iterator[Line]:
     """How often intervals hold under constant looking."""
     for one in (one for found in files for one in found["coverage"]):
         yield {
-            "deals": one["law"],
+            "drawn from": one["law"],
             "confidence sequence, every look": _share(one["anytime"]),
             "Student's t, every look": _share(one["student"]),
             "Student's t, last look": _share(one["student_at_the_end"]),
@@ -56,7 +57,7 @@ def _decided(files: Files) -> Iterator[Line]:
     for found in files:
         for one in found["decided"]:
             yield {
-                "deals": one["law"],
+                "drawn from": one["law"],
                 "lead, in standard deviations": f"{one['effect']:.3f}",
                 "deals of a fixed test": f"{one['fixed']:,}",
                 "until decided, median": _deals(one["median"], found),
@@ -73,7 +74,7 @@ def _gates(files: Files) -> Iterator[Line]:
     for found in files:
         for one in found["gates"]:
             yield {
-                "deals": one["law"],
+                "drawn from": one["law"],
                 "lead, in standard deviations": f"{one['effect']:.3f}",
                 "fixed test passes": _share(one["passed_fixed"], 2),
                 "sequential test passes": _share(one["passed"], 2),

@@ -32,7 +32,7 @@ from ..figures.stats import Estimate, Floats
 from ..figures.tabular import Figures
 from .deviation import deviation_ratings
 from .evaluate import Progress, check_deals, check_seed, dismiss, identities, line_up
-from .null import null_label, null_pairing, null_row
+from .null import NOTE, null_label, null_note, null_pairing, null_row
 from .pairings import Pairing, play_pairings
 from .sample import Sample
 from .seeding import Space
@@ -185,7 +185,7 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
     @classmethod
     def footnotes(cls, files: Files) -> list[str]:
         """Return notes on the agents for readers."""
-        return [*notes(files), *filter(None, map(mixture_text, files))]
+        return [*notes(files), *filter(None, map(mixture_text, files)), *null_note(files)]
 
     @classmethod
     def commands(cls, files: Files) -> list[str]:
@@ -243,6 +243,7 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
                 f"{self.agents[self.anchor]} = {ANCHOR_RATING:.0f};",
                 f"their intervals come from {_RESAMPLES:,} resamples of the deals.",
                 mixture_text(self.read(self.to_json())),
+                NOTE,
                 f"{self.decisions:,} decisions in {self.seconds:.2f} s.",
             ],
         )

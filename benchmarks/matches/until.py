@@ -9,8 +9,8 @@ from typing import Literal
 from backalley.console.errors import InvalidType, InvalidValue
 from backalley.envs.core.game.game import Game
 
-from ..figures.confidence_sequence import anytime_interval
 from ..figures.stats import Floats, lead_bounds
+from ..sequential.confidence_sequence import anytime_interval
 from .sample import Sample
 
 Until = float | Literal["decided"]

@@ -30,11 +30,14 @@ class Candidate(NamedTuple):
 
 def leaderboard(files: Files) -> Iterator[Line]:
     """The agents of each kind with the greatest lower ends of their intervals, game by game."""
-    for found in files:
-        if found.get("kind") != "ladder":
-            continue
+    shown: list[Game | None] = []
+    for found in ladders_of(files):
         for table in found["tables"]:
             of_table = {**found, "options": table["options"]}
+            game = bound(of_table)
+            if game in shown:
+                continue
+            shown.append(game)
             for best in _best(_measured(files, of_table, table["against"])):
                 attack = shown_attack(attack_gain(files, of_table, best.row)) or "not attacked"
                 yield _line(of_table, best) | {ATTACK: "no opponent" if table["sides"] == 1 else attack}

@@ -45,7 +45,7 @@ from ..figures.leaderboard import ATTACK, MET, attack_gain, ladders_of, makers, 
 from ..figures.result_kinds import Files, Kept
 from ..figures.stats import Estimate, Floats
 from ..matches.evaluate import check_deals
-from ..matches.null import null_label, null_pairing, null_row
+from ..matches.null import null_label, null_note, null_pairing, null_row
 from ..matches.pairings import Pairing, Told, play_pairings
 from ..matches.sample import Sample
 from ..matches.seeding import Space
@@ -147,7 +147,8 @@ class Ladder(
     @classmethod
     def footnotes(cls, files: Files) -> list[str]:
         """Return notes on the agents for readers."""
-        return notes(ladders_of(files))
+        ladders = ladders_of(files)
+        return [*notes(ladders), *null_note(table for found in ladders for table in found["tables"])]
 
     @classmethod
     def commands(cls, files: Files) -> list[str]:

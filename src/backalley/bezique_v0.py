@@ -17,7 +17,7 @@ __all__ = ["EnvOptions", "GivenOptions", "env", "game", "raw_env"]
 class GivenOptions(TypedDict, total=False):
     """The options of Bezique, as they may be given; those left out are at their defaults."""
 
-    preset: Literal["letter"]
+    preset: Literal["letter", "tiny"]
     """options that go together under a name"""
     stock_top_open: bool | Literal[0, 1]
     """the top card of the stock lies face up (default: True)"""
@@ -48,11 +48,19 @@ class GivenOptions(TypedDict, total=False):
     target: SupportsIndex
     """points that end a match (default: 1000)"""
     cards_dealt: SupportsIndex
-    """cards dealt to each player (default: 8)"""
+    """cards dealt to each player, and tricks without a stock; fewer are for cut-down games (default: 8)"""
     first_dealer: Literal["seat_0", "seat_1", "random"] | SupportsIndex
     """who deals first (0 and 1 are taken too) (default: "random")"""
     reward: Literal["result", "points"] | SupportsIndex
     """the result of the deal or match at its end, or points as they are made (default: "result")"""
+    lowest: Literal["seven", "eight", "nine", "jack", "queen", "king", "ten", "ace"] | SupportsIndex
+    """lowest rank of the pack; above sevens for cut-down games (default: "seven")"""
+    highest: Literal["seven", "eight", "nine", "jack", "queen", "king", "ten", "ace"] | SupportsIndex
+    """highest rank of the pack; below aces for cut-down games (default: "ace")"""
+    suits: SupportsIndex
+    """suits of the pack; fewer, spades first, then diamonds, are for cut-down games (default: 4)"""
+    copies: SupportsIndex
+    """copies of each card; one is for cut-down games (default: 2)"""
 
 
 class EnvOptions(EnvSettings, GivenOptions, total=False):

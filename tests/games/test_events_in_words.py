@@ -39,14 +39,12 @@ table: winner Player
 table: Player has 5 0
 you: draw
 table: Player draws 2
-seat +1: stand
 table: Banker has 6 0
 table: winner Player""",
         """table: Player has 9 0
 table: Banker has 6 0
 table: winner Player
 table: Banker has 6 0
-seat +1: draw
 table: Player draws 2
 you: stand
 table: Player has 5 0

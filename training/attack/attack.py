@@ -47,7 +47,7 @@ def attack(
     game: str | Game | GameType,
     agent: str | Path | Agent | Any,
     *,
-    attackers: Sequence[str] | None = None,
+    attackers: str | Sequence[str] | None = None,
     seconds: float | None = None,
     processor_seconds: float | None = None,
     decisions: int | None = None,
@@ -134,7 +134,7 @@ def _victim(game: Game, agent: Any) -> Agent:
     if game.num_sides == 1:
         raise AttackError(
             f"{game.name} has one seat under these options, and nobody there to respond to; an agent alone is measured "
-            f"by evaluate, and against best play by solve."
+            "by evaluate, and against best play by solve."
         )
     victim = agent_of(agent, game)
     if victim.one_table:
@@ -144,8 +144,9 @@ def _victim(game: Game, agent: Any) -> Agent:
     return victim
 
 
-def _named(attackers: Sequence[str] | None) -> dict[str, Attacker]:
-    names = list(ATTACKERS) if attackers is None else list(dict.fromkeys(attackers))
+def _named(attackers: str | Sequence[str] | None) -> dict[str, Attacker]:
+    given = attackers.split(",") if isinstance(attackers, str) else attackers
+    names = list(ATTACKERS) if given is None else list(dict.fromkeys(given))
     for name in names:
         if name not in ATTACKERS:
             known = ", ".join(ATTACKERS)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from backalley.agents.base.agent import Agent, name_of
+from backalley.agents.base.rule_based import BotAgent
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.policy_kinds import NetworkPlayer
 from backalley.agents.search.racing import RacingAgent
@@ -125,8 +126,7 @@ class Learner:
 
 class Search:
     """An attacker that searches with the agent as the model of everybody: determinizations are drawn by what its seat
-    may know, as in any search, and the agent plays their rollouts. Where that agent has no kernel, the game's best bot
-    is the model."""
+    may know, as in any search, and the agent plays their rollouts (`model_of`)."""
 
     name = "search"
 
@@ -141,8 +141,14 @@ class Search:
 
     def again(self, task: Task, number: int) -> Agent:
         """See `Attacker`."""
-        player = task.victim if task.victim.kernel is not None else None
-        return RacingAgent(task.game, SIZES[number], player=player)
+        return RacingAgent(task.game, SIZES[number], player=model_of(task.victim))
+
+
+def model_of(victim: Agent) -> Agent | None:
+    """Return who plays the rollouts of a search against an agent: the agent itself, or None, for the game's best bot,
+    where it has no kernel, or is a bot too slow for rollouts, for which that one stands."""
+    slow = isinstance(victim, BotAgent) and not victim.bot.fast
+    return None if slow or victim.kernel is None else victim
 
 
 def _own_network(victim: Agent) -> tuple[Path, Mapping[str, Any]] | None:

@@ -40,9 +40,9 @@ from backalley.envs.core.game.game import Game
 from ..config import config as config_rules
 from ..config.config import Config
 from ..config.phases import KINDS
-from ..ppo.trainer import practice_of
 from ..run.loop import kind
 from ..shared.phase import Phase
+from ..shared.practice import practice_of
 
 SB3 = "sb3"
 """The name of Stable-Baselines3 among the phases."""

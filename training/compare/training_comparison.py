@@ -1,7 +1,7 @@
-"""Compare methods of training a game's policy: by the game's settings; by PPO from random weights; with the same
-targets but without the bot's action as an input; by imitation of the bot alone. Each is trained with several seeds at
-equal processor time, and all policies play the same decks against the best bot and the second best. `backalley dev
-compare` runs it.
+"""Compare methods of training a game's policy: by the game's settings; from random weights by PPO, or by rollouts of
+the policy's own play; with the bot's rollouts but without its action as an input; by imitation of the bot alone. Each
+is trained with several seeds at equal processor time, and all policies play the same decks against the best bot and the
+second best. `backalley dev compare` runs it.
 
 The methods depend on the game and its settings. The decks and their number are those of publication
 (`benchmarks/publish/publication.toml`). A row that the file already has is not made again, and a stopped run continues.

@@ -13,7 +13,7 @@ from backalley.envs.core.game.game import Game
 from ..config import config as config_rules
 from ..config.config import Base, Learned
 
-_FROM_NOTHING = {"run.phases": "rollouts", "rollouts.base": "self", "rollouts.learned": "advantages"}
+_FROM_NOTHING = {"run.phases": "rollouts", "rollouts.base": "self"}
 
 
 class Method(NamedTuple):
@@ -36,7 +36,7 @@ def variants_of(game: Game) -> list[Method]:
     if "rollouts" in names and config.rollouts.base == Base.BOT:
         plain = [learned for learned in (Learned.ADVANTAGES, Learned.IMITATION) if learned != config.rollouts.learned]
         found += [Method(one.name.lower(), {"rollouts.learned": one.name.lower()}) for one in plain]
-    if names == ["ppo"]:
+    if names != ["rollouts"] or config.rollouts.base == Base.BOT:
         found.append(Method("rollouts", _FROM_NOTHING))
     if "plans" in names:
         plans_of(game)

@@ -7,24 +7,25 @@
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from backalley.console.errors import InvalidValue, did_you_mean
-from backalley.envs.core.files.reading import DEPTH, YAML_BYTES, file_text
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import options as option_rules
 from backalley.envs.core.rules.options import OptionError, Written, option
 
 from .named_policies import Against, Begins
 from .phases import KINDS, PhaseKind, Phases, register_phase
+from .yaml_files import load_yaml
 
 CONFIGS = Path(__file__).resolve().parent / "configs"
 DEFAULT = "default.yaml"
+FROM_NOTHING = "from_nothing"
+"""What files have under this name takes the place of their other settings where `rollouts.base` is `self`."""
 
 
 class Precision(IntEnum):
@@ -104,8 +105,11 @@ class Rollouts(NamedTuple):
         Begins, option("the weights it begins from: new ones, those of a policy met or standing, or those in a folder")
     ]
     noise: Annotated[float, option("share of all decisions that are taken at random", low=0, high=1)]
-    held_out: Annotated[int, option("validation tables: not learned from; their episodes choose the margin", low=1)]
-    reuse: Annotated[int, option("how often each target is learned from", low=1, high=100)]
+    held_out: Annotated[int, option("validation tables: not learned from; their episodes choose the margin", low=0)]
+    window: Annotated[
+        float, option("learn from this share of all targets so far, the latest; 0 is the latest chunk", low=0, high=1)
+    ]
+    reuse: Annotated[int, option("how often each target is learned from, on average", low=1, high=100)]
     batch_size: Annotated[int, option("targets in a minibatch", low=4)]
     learning_rate: Annotated[float, option("Adam's step size", low=0, high=1)]
     clip: Annotated[float, option("targets are clipped at this many of their standard deviations", low=0)]
@@ -122,8 +126,13 @@ class Rollouts(NamedTuple):
     ]
     temperature: Annotated[
         float,
-        option("actions are drawn with probability proportional to exp(gain / temperature); 0 plays the best", low=0),
+        option(
+            "while learning, actions are drawn with probability proportional to exp(gain / temperature), in standard "
+            "deviations of the targets; 0 plays the best",
+            low=0,
+        ),
     ]
+    plays_at: Annotated[float, option("the temperature at which the policy plays from its file", low=0)]
     smoothing: Annotated[
         float,
         option("with run.objective=games: shares of wins are the softmax of returns over this; 0 counts wins", low=0),
@@ -292,18 +301,37 @@ class ConfigError(InvalidValue):
 def load(game: Game, given: Mapping[str, Any] | None = None, overrides: Mapping[str, Any] | None = None) -> Config:
     """Return the hyperparameters for a game: default.yaml (for a kind of phase that it does not have, the defaults of
     its class), then the game's own file if there is one, then the sections `given`, then `overrides` by dotted names.
-    Raises ConfigError."""
-    raw, where = read(CONFIGS / DEFAULT), DEFAULT
-    own = CONFIGS / f"{game.name}.yaml"
-    if own.is_file():
-        raw, where = _merge(raw, read(own)), own.name
+    Where these say that a policy improves itself (`rollouts.base`), what both files have under FROM_NOTHING comes after
+    them. Raises ConfigError."""
+    own, files = CONFIGS / f"{game.name}.yaml", [read(CONFIGS / DEFAULT)]
+    files += [read(own)] if own.is_file() else []
+    where = own.name if own.is_file() else DEFAULT
+    users = [given] if given else []
     if given:
-        check_names(given, "--config")
-        raw, where = _merge(raw, given), "--config"
-    config = parse(raw, where)
-    if overrides:
-        config = parse(functools.reduce(_set, overrides.items(), raw), "--set")
+        where = "--config"
+        _check_file(given, where)
+    config = _parsed([*files, *users], where, overrides)
+    if config.rollouts.base == Base.SELF:
+        layers = [*files, *map(_from_nothing, files), *users, *map(_from_nothing, users)]
+        config = _parsed(layers, where, overrides)
     return config._replace(options=_practice_options(game, config))
+
+
+def _parsed(layers: Sequence[Mapping[str, Any]], where: str, overrides: Mapping[str, Any] | None) -> Config:
+    """The settings of several files, each over those before it, then of `overrides`. Raises ConfigError."""
+    raw = functools.reduce(_merge, [_plain(one) for one in layers])
+    config = parse(raw, where)
+    return parse(functools.reduce(_set, overrides.items(), raw), "--set") if overrides else config
+
+
+def _plain(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """A file's settings but for those of FROM_NOTHING."""
+    return {section: given for section, given in raw.items() if section != FROM_NOTHING}
+
+
+def _from_nothing(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A file's settings that hold where a policy improves itself."""
+    return raw.get(FROM_NOTHING) or {}
 
 
 def changed(game: Game, config: Config, overrides: Mapping[str, Any]) -> Config:
@@ -323,57 +351,16 @@ def differences(before: Config, now: Config) -> list[tuple[str, Any, Any]]:
 
 def read(path: Path) -> dict[str, Any]:
     """Return a YAML file's mapping. Raises ConfigError."""
-    import yaml  # part of the extra `train`; the declarations here work without it
-
     try:
-        text = file_text(path, YAML_BYTES)
-        if _open_brackets(text) > DEPTH:  # PyYAML alone would take minutes to find that out
-            raise InvalidValue(f"it is nested more than {DEPTH} deep")
-        found = yaml.load(text, _plain_yaml())
+        found = load_yaml(path)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except (ValueError, TypeError, AttributeError, yaml.YAMLError, RecursionError) as error:
-        # PyYAML lets Python's own errors through for invalid numbers and dates.
-        raise ConfigError(f"{path} cannot be read as YAML: {' '.join(str(error).split())}") from None
+    except ValueError as error:
+        raise ConfigError(f"{path} cannot be read as YAML: {error}") from None
     if not isinstance(found, dict):
         raise ConfigError(f"{path} must hold the sections {', '.join(_sections())} and options.")
-    check_names(found, str(path))
+    _check_file(found, str(path))
     return found
-
-
-def _open_brackets(text: str) -> int:
-    """The greatest number of brackets open at once; those in comments and strings count too."""
-    steps = (1 if sign in "[{" else -1 for sign in text if sign in "[]{}")
-    return max(itertools.accumulate(steps), default=0)
-
-
-@functools.cache
-def _plain_yaml() -> type[Any]:
-    """PyYAML's safe loader without aliases, with which a few lines can make gigabytes, and with a limit on the
-    depth."""
-    import yaml
-
-    class Plain(yaml.SafeLoader):
-        depth = 0
-
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):
-                raise yaml.YAMLError("it refers to a part of itself (*NAME); write that part out")
-            self.depth += 1
-            if self.depth > DEPTH:
-                raise yaml.YAMLError(f"it is nested more than {DEPTH} deep")
-            node = super().compose_node(parent, index)
-            self.depth -= 1
-            return node
-
-    return Plain
-
-
-def as_yaml(settings: Mapping[str, Any], head: str) -> bytes:
-    """Return plain names and values as a file that `read` reads, under a comment line."""
-    import yaml
-
-    return f"# {head}\n{yaml.safe_dump(dict(settings), sort_keys=False)}".encode()
 
 
 def settings() -> list[tuple[str, str]]:
@@ -439,6 +426,14 @@ def check_names(raw: Mapping[str, Any], where: str) -> None:
             if setting not in known:
                 meant = _meant(f"{section}.{setting}")
                 raise ConfigError(f"{where}: {section} has no setting {setting!r}; it has: {', '.join(known)}.{meant}")
+
+
+def _check_file(raw: Mapping[str, Any], where: str) -> None:
+    """Raise ConfigError for an unknown section or setting in a file."""
+    check_names(_plain(raw), where)
+    if not isinstance(_from_nothing(raw), Mapping):
+        raise ConfigError(f"{where}: {FROM_NOTHING} is {raw[FROM_NOTHING]!r}; it must hold sections of settings.")
+    check_names(_from_nothing(raw), f"{where}: {FROM_NOTHING}")
 
 
 def _practice_options(game: Game, config: Config) -> dict[str, Any]:

@@ -31,10 +31,10 @@ from backalley.envs.core.game.game import Game
 
 from ..config.config import Config, MMDSettings, Objective
 from ..ppo.advantages import seat_advantages
-from ..ppo.trainer import practice_of
 from ..shared.averaging import follow, learner_arrays, restore_learner
 from ..shared.checkpoint import Arrays
 from ..shared.phase import Phase
+from ..shared.practice import practice_of
 
 
 class Decisions(NamedTuple):

@@ -17,7 +17,6 @@ from backalley.agents.policies.network_agent import NetworkAgent
 from backalley.agents.policies.policy_file import (
     WEIGHTS_FILE,
     observation_bound,
-    observation_layout,
     player_of,
     read_policy,
     save_policy,
@@ -26,11 +25,12 @@ from backalley.agents.policies.policy_kinds import NetworkPlayer, network_player
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 
-from ..config.config import Config, ConfigError, Objective
+from ..config.config import Config, Objective
 from ..shared.averaging import learner_arrays, restore_learner
 from ..shared.checkpoint import Arrays
 from ..shared.league import League, bots_of
 from ..shared.phase import Phase
+from ..shared.practice import practice_of
 from .ppo import SelfPlayMaskablePPO
 from .vec_env import SeatsVecEnv, Tally
 
@@ -225,18 +225,6 @@ class Trainer(Phase):
     def close(self) -> None:
         """End the threads."""
         self.model.close()
-
-
-def practice_of(game: Game, config: Config) -> Game:
-    """Return the game of the training tables. Raises OptionError, or ConfigError where its observation layout differs
-    from that of the game itself."""
-    practice = game.type.bind({**config.options, **game.changed_options})
-    if observation_layout(game) != observation_layout(practice):
-        raise ConfigError(
-            f"With the training options {config.options} the observation of {game.id} has another layout than in the "
-            "game itself; use options that leave it unchanged."
-        )
-    return practice
 
 
 def _weights_digest(place: Path) -> str:

@@ -2,10 +2,10 @@
 action, or over the policy's own.
 
 A step is one chunk of targets: they are scored on validation tables (`validation.py`), and learned from a few times
-(`fitting.py`). Meanwhile the next chunk is made (`targets.py`), by the policy as it was before: so threads always have
-work, and whatever there are of them, the same targets meet the same weights. The policy is the bot with a learned
-residual: it begins as the bot, and departs from it only where the network promises more than the margin that the
-validation episodes chose.
+(`fitting.py`), together with earlier ones if there is a window (`window.py`). Meanwhile the next chunk is made
+(`targets.py`), by the policy as it was before: so threads always have work, and whatever there are of them, the same
+targets meet the same weights. The policy is the bot with a learned residual: it begins as the bot, and departs from it
+only where the network promises more than the margin that the validation episodes chose.
 """
 
 from __future__ import annotations
@@ -27,67 +27,30 @@ from backalley.agents.policies.policy_file import observation_bound, save_policy
 from backalley.agents.policies.policy_kinds import Player, Residual, network_player, network_size
 from backalley.cluster.work import HERE
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.compile.interfaces import Bot
 from backalley.envs.core.engine.engine import Engine
 from backalley.envs.core.game.game import Game
 
-from ..config.config import Base, Config, ConfigError, Continues, Learned
+from ..config.config import Config, Continues, Learned
 from ..config.config import Rollouts as RolloutsSettings
 from ..config.named_policies import ANEW, Against, Begins
 from ..shared.checkpoint import Arrays
 from ..shared.crew import Crew, Task
 from ..shared.phase import Phase
+from ..shared.practice import practice_of
 from ..shared.suit_augmentation import SuitNames
+from .checks import check_shares, check_temperatures, reference_of
 from .elsewhere import make_elsewhere
 from .fitting import Fitting, Rows, imitation, squared
 from .making import Maker, Play, fast_bots, make_targets
 from .opponents import copy_again, frozen_of, met, opponents_of, start_of
 from .seated import seat_sides
 from .targets import Tables, field_of, no_targets, seat_players
-from .temperature import by_temperature, check_temperature
+from .temperature import by_temperature
 from .validation import MARGINS, HeldOut, choices
+from .window import Window
 
 _TABLES_AT_ONCE = 2
 """Tables whose targets a thread makes before it looks for something more urgent."""
-
-
-def reference_of(game: Game, settings: RolloutsSettings) -> Bot | None:
-    """Return the bot whose play is improved; None where it is the policy's own. Raises ConfigError where there is
-    none."""
-    if settings.base == Base.SELF:
-        if settings.learned != Learned.ADVANTAGES:
-            raise ConfigError(
-                f"rollouts.base is self and rollouts.learned is {settings.learned.name.lower()}, but without a bot "
-                "nothing can be corrected or imitated; set rollouts.learned=advantages."
-            )
-        return None
-    reference = game.reference_bot
-    if reference is None:
-        raise ConfigError(
-            f"{game.name} has no bot whose play a phase of rollouts could improve; train it by ppo: "
-            "--set run.phases=ppo, or without a bot: --set rollouts.base=self --set rollouts.learned=advantages."
-        )
-    return reference
-
-
-def check_shares(settings: RolloutsSettings) -> None:
-    """Raise ConfigError for shares of tables or seats that sum to more than all."""
-    if settings.held_out >= settings.tables:
-        raise ConfigError(
-            f"rollouts.held_out is {settings.held_out} and rollouts.tables {settings.tables}: nothing would be left to "
-            "learn from; hold out fewer."
-        )
-    others = settings.second + settings.random + settings.self_play + settings.frozen
-    if others > 1 + 1e-9:
-        raise ConfigError(
-            f"rollouts.second, random, self_play and frozen sum to {others:g}; they are shares of the other "
-            "seats and must not sum to more than 1."
-        )
-    if settings.frozen and not settings.against.names:
-        raise ConfigError(
-            f"rollouts.frozen is {settings.frozen:g}, and rollouts.against names nobody who would play that share of "
-            "the other seats; name agents, or set the share to 0."
-        )
 
 
 class Rollouts(Phase):
@@ -109,6 +72,9 @@ class Rollouts(Phase):
         self.settings: RolloutsSettings = getattr(config, self.section)
         settings = self.settings
         self.reference = reference_of(game, settings)
+        self.practice = practice_of(game, config) if self.reference is None else game
+        """The game of the tables; a bot's rollouts end where its leaf value begins, whatever the options for
+        training."""
         self.opponents = opponents_of(game, settings, self.history) if self.against is None else [met(self.against)]
         self.frozen: Agent = RandomAgent()
         """The one of them that plays in the chunk that is being made."""
@@ -133,6 +99,7 @@ class Rollouts(Phase):
         )
         self.generator = np.random.default_rng(shuffles)
         self.names = SuitNames(game, 1, permuted=settings.symmetry)
+        self.window = Window(game, settings.window, settings.tables * settings.targets)
         self.held_out = HeldOut(settings.held_out)
         self.margin, self.gain, self.error = self.start.margin if self.start else MARGINS[-2], 0.0, 0.0
         self.unit = self.start.unit if self.start else 0.0
@@ -143,22 +110,24 @@ class Rollouts(Phase):
         self._own = np.zeros(2, np.int64)
         """The policy's decisions with a choice in the latest chunk, and how many departed from the bot."""
         self._make_tables(streams)
-        self._scratch = [Engine(game, 1) for _ in range(self.crew.num_threads)]
+        self._scratch = [Engine(self.practice, 1) for _ in range(self.crew.num_threads)]
 
     @classmethod
     def check(cls, game: Game, config: Config) -> None:
         """The game must have a bot to begin from, unless the policy improves itself, and something to learn from."""
         settings: RolloutsSettings = getattr(config, cls.section)
         check_shares(settings)
-        check_temperature(settings)
+        check_temperatures(settings)
         reference = reference_of(game, settings)
+        if reference is None:
+            practice_of(game, config)
         if settings.against.by_name:
             opponents_of(game, settings, ())
         if settings.begins.is_folder:
             start_of(game, settings, reference, (), ())
 
     def _make_tables(self, streams: np.random.SeedSequence) -> None:
-        count, settings, game = self.settings.tables, self.settings, self.game
+        count, settings, game = self.settings.tables, self.settings, self.practice
         self.engine = Engine(game, count)
         drawn = streams.generate_state(2 * count, np.uint64)
         self.engine.batch.stream[:] = drawn[:count]
@@ -212,14 +181,15 @@ class Rollouts(Phase):
             self.unit = float(gains.std()) if len(gains) else 1.0
         self._score(taken)
         self._make_next()
-        self._learn(np.argwhere(taken & ~self.tables.held[:, None]))
+        self._learn(taken & ~self.tables.held[:, None])
         self._finish_next()
         self.chunks += 1
 
     def _make_next(self) -> None:
         """Give the threads the next chunk to make, by the present policy, whenever they are not learning."""
         self.tables.counts[:] = 0
-        weights, self.frozen = self._weights(), self._opponent(self.chunks + int(self._ahead))
+        weights = self._weights(self.settings.temperature)
+        self.frozen = self._opponent(self.chunks + int(self._ahead))
         if self.spread is not HERE:
             self.crew.prepare([lambda thread: make_elsewhere(self, weights)])
             return
@@ -254,9 +224,9 @@ class Rollouts(Phase):
 
     def _maker(self, weights: Arrays) -> Maker:
         net = net_of(weights, self._bound, greedy=not self.settings.temperature)
-        frozen = frozen_of(self.frozen, self.game)
-        play = Play(self.game, self.reference, self.config.run.objective, self.seated, frozen)
-        by = functools.partial(played_by, self.frozen, self.game)
+        frozen = frozen_of(self.frozen, self.practice)
+        play = Play(self.practice, self.reference, self.config.run.objective, self.seated, frozen)
+        by = functools.partial(played_by, self.frozen, self.practice)
         return Maker(play, self.field, net, self.advised, self.margin, self.settings.smoothing, by)
 
     def _finish_next(self) -> None:
@@ -265,9 +235,10 @@ class Rollouts(Phase):
         self.decisions, self.rollouts = self.decisions + int(made[0]), self.rollouts + int(made[1])
         self._own, self._ahead = made[2:], True
 
-    def _weights(self) -> dict[str, npt.NDArray[Any]]:
-        """The current policy, as it plays."""
-        return by_temperature(weights_of(self.fitting.average), self.unit, self.settings.temperature)
+    def _weights(self, temperature: float) -> dict[str, npt.NDArray[Any]]:
+        """The current policy, as it plays at a temperature; before the first chunk all actions are equally likely."""
+        known = self.unit or not temperature
+        return by_temperature(weights_of(self.fitting.average), temperature if known else np.inf)
 
     def _score(self, taken: npt.NDArray[np.bool_]) -> None:
         """Measure the current policy's gain on the validation tables, and choose the margin that it plays by."""
@@ -292,39 +263,36 @@ class Rollouts(Phase):
         hot[np.arange(len(shown)), advice] = 1
         return np.concatenate([shown, hot], 1)
 
-    def _learn(self, places: npt.NDArray[np.int64]) -> None:
-        """Learn from the targets at `places` [n, 2], each used `reuse` times, under a new suit permutation each
-        time."""
-        size, total, steps = self.settings.batch_size, 0.0, 0
-        for _ in range(self.settings.reuse if len(places) else 0):
-            order = places[self.generator.permutation(len(places))]
-            for part in np.array_split(order, max(1, round(len(order) / size))):
-                total += self._minibatch(part)
-                steps += 1
-                self.samples += len(part)
+    def _learn(self, taken: npt.NDArray[np.bool_]) -> None:
+        """Learn from the chunk's targets where `taken` [B, S], and from the others in the window, each time under a new
+        suit permutation."""
+        gain, clip = self.targets.gain[taken] / np.float32(self.unit), self.settings.clip
+        self.window.add(self.targets.flat[taken], np.clip(gain, -clip, clip), self.targets.advice[taken])
+        total, steps = 0.0, 0
+        for numbers in self.window.minibatches(self.generator, self.settings.batch_size, self.settings.reuse):
+            total += self._minibatch(numbers)
+            steps += 1
+            self.samples += len(numbers)
         self.loss = total / max(steps, 1)
 
-    def _minibatch(self, places: npt.NDArray[np.int64]) -> float:
-        names = self.generator.integers(self.names.count, size=len(places))
+    def _minibatch(self, numbers: npt.NDArray[np.int64]) -> float:
+        names = self.generator.integers(self.names.count, size=len(numbers))
         loss = imitation if self.settings.learned == Learned.IMITATION else squared
-        return self.fitting.learn(len(places), lambda low, high: self._rows(places[low:high], names[low:high]), loss)
+        return self.fitting.learn(len(numbers), lambda low, high: self._rows(numbers[low:high], names[low:high]), loss)
 
-    def _rows(self, places: npt.NDArray[np.int64], names: npt.NDArray[np.int64]) -> Rows:
-        """The targets at `places` [n, 2], each under a suit permutation."""
-        rows, slots = places.T
-        flat, gain = self.targets.flat[rows, slots], self.targets.gain[rows, slots]
+    def _rows(self, numbers: npt.NDArray[np.int64], names: npt.NDArray[np.int64]) -> Rows:
+        """Targets of the window by their numbers [n], each under a suit permutation."""
+        flat, gain, advice = self.window.targets(numbers)
         shown, seen = np.empty_like(flat), np.empty_like(gain)
         self.names.observations(flat, names, shown)
         self.names.masks(gain, names, seen)
-        advice = self.names.seen(self.targets.advice[rows, slots], names)
+        reference = self.names.seen(advice, names)
         weights = (~np.isnan(seen)).astype(np.float32)
         hot = np.zeros_like(weights)
-        hot[np.arange(len(rows)), advice] = 1
+        hot[np.arange(len(numbers)), reference] = 1
         if self.settings.learned == Learned.IMITATION:
             return shown, hot, weights
-        clip = self.settings.clip
-        targets = np.clip(np.nan_to_num(seen / np.float32(self.unit)), -clip, clip)
-        return self._inputs(shown, advice), targets, weights - hot if self.advised else weights
+        return self._inputs(shown, reference), np.nan_to_num(seen), weights - hot if self.advised else weights
 
     # Log --------------------------------------------------------------------------------------------------------------
 
@@ -380,8 +348,8 @@ class Rollouts(Phase):
             self._write(folder, made, None)
 
     def _write(self, folder: Path, made: Mapping[str, Any], margin: float | None) -> None:
-        arrays = self._weights()
-        player: Player = network_player(arrays, greedy=not self.settings.temperature)
+        arrays = self._weights(self.settings.plays_at)
+        player: Player = network_player(arrays, greedy=not self.settings.plays_at)
         name = f"{self.settings.learned.name.lower()}-s{self.seed}"
         if self.reference and self.advised:
             name = f"{self.reference.name}+"
@@ -405,6 +373,7 @@ class Rollouts(Phase):
         kept = self.table_arrays()
         kept |= {f"held.{name}": array for name, array in self.held_out.arrays().items()}
         kept |= {f"next.{name}": array for name, array in self.upcoming.arrays().items()}
+        kept |= {f"window.{name}": array for name, array in self.window.arrays().items()}
         return kept | {f"fit.{name}": array for name, array in self.fitting.arrays().items()}
 
     def table_arrays(self) -> Arrays:
@@ -424,6 +393,7 @@ class Rollouts(Phase):
             "chunks": self.chunks,
             "ahead": self._ahead,
             "updates": self.fitting.updates,
+            "made": self.window.made,
             "unit": self.unit,
             "margin": None if self.margin == np.inf else self.margin,
             "gain": [self.gain, self.error],
@@ -450,6 +420,7 @@ class Rollouts(Phase):
             self.engine.show_one(row)
         self.held_out.restore(parts["held"])
         self.upcoming.restore(parts["next"])
+        self.window.restore(parts.get("window", {}), int(facts["made"]))
         self._ahead = bool(facts["ahead"])
         self.fitting.restore(parts["fit"], int(facts["updates"]))
         if facts.get("against", []) != self._identities():

@@ -1,4 +1,5 @@
-"""Mixed play: a network of gains plays each action with probability proportional to exp(gain / temperature).
+"""Mixed play: a network of gains plays each action with probability proportional to exp(gain / temperature), both in
+standard deviations of the targets.
 
 Where cards are hidden, opponents can predict a player who always plays the most likely action. A policy that repeatedly
 improves its own mixed play is smooth fictitious play (Fudenberg and Levine 1998); it converges to a quantal response
@@ -14,39 +15,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..config.config import ConfigError, Learned
-from ..config.config import Rollouts as RolloutsSettings
-
 _STEEPEST = 30_000.0
 """The greatest weight of a head: a policy's file holds twice as much. Steeper play would draw only the most likely
 action anyway."""
 
 
-def check_temperature(settings: RolloutsSettings) -> None:
-    """Raise ConfigError for a temperature of a policy that does not draw its actions."""
-    if settings.temperature and settings.learned != Learned.ADVANTAGES:
-        learned = settings.learned.name.lower()
-        raise ConfigError(
-            f"rollouts.temperature is {settings.temperature:g} and rollouts.learned is {learned}: "
-            "only advantages say how much likelier one action is than another; set rollouts.learned=advantages, "
-            "or leave the "
-            "temperature at 0."
-        )
-
-
-def by_temperature(
-    weights: Mapping[str, npt.NDArray[Any]], unit: float, temperature: float
-) -> dict[str, npt.NDArray[Any]]:
+def by_temperature(weights: Mapping[str, npt.NDArray[Any]], temperature: float) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays of a network of gains with its last layer scaled so that its logits are gain / temperature.
 
-    `unit` is the unit of its outputs in the game's rewards, like `temperature`; with a unit of 0 nothing is known yet,
-    and every action is equally likely. With a temperature of 0 the arrays are unchanged.
+    With an infinite temperature every action is equally likely. With a temperature of 0 the arrays are unchanged.
     """
     scaled = dict(weights)
     if not temperature:
         return scaled
     greatest = max(float(np.abs(weights[name][:-1]).max(initial=0)) for name in ("head.weight", "head.bias"))
-    factor = min(unit / temperature, _STEEPEST / max(greatest, 1e-9))
+    factor = min(1 / temperature, _STEEPEST / max(greatest, 1e-9))
     for name in ("head.weight", "head.bias"):
         scaled[name] = weights[name].copy()
         scaled[name][:-1] *= np.float32(factor)  # the last row is the value, which nobody asks for

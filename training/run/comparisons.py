@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from backalley.agents.base.agent import Agent
 from backalley.benchmarks.figures import stats
-from backalley.benchmarks.figures.sequential_test import CONFIDENCE
 from backalley.benchmarks.figures.stats import Floats
 from backalley.benchmarks.matches.sample import Deals, LineUp, Sample, play
 from backalley.benchmarks.matches.seating import seatings
 from backalley.benchmarks.matches.seeding import Roots, Space, roots
+from backalley.benchmarks.sequential.lead_test import CONFIDENCE
 from backalley.envs.core.engine.workers import cores
 from backalley.envs.core.game.game import Game
 
@@ -134,6 +134,7 @@ def _values(
     """What the first agent gains in each deal [D], over its seatings."""
     sample = Sample(seatings(game, 2))
     work = Deals([LineUp(game, pair, sample.seatings, keys)], cores())
+    work.sizes = work.sizes._replace(first=2)  # a search may take a minute for a deal
     with suppress(Enough):
         play(work, [sample], [deals], lambda part: progress(sample.deals, deals))
     values = stats.win_shares(sample.returns, game.sides) if objective == Objective.GAMES else sample.returns

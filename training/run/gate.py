@@ -1,7 +1,7 @@
 """The gate between phases: a policy plays the previous one on duplicate deals, and replaces it only if a one-sided test
 at 99 % says that it is better.
 
-The test is sequential (`benchmarks/figures/sequential_test.py`): the gate ends once the answer is clear. Both play from
+The test is sequential (`benchmarks/sequential/lead_test.py`): the gate ends once the answer is clear. Both play from
 their files. The decks are new for each gate (`benchmarks/matches/seeding.py`), and the same whenever that gate is
 played: a run killed in a gate plays it again, with the same result.
 """
@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from backalley.agents.base.agent import Agent
 from backalley.benchmarks.figures import stats
-from backalley.benchmarks.figures.sequential_test import CONFIDENCE, look, looks
 from backalley.benchmarks.matches.sample import Deals, LineUp, Sample, play
 from backalley.benchmarks.matches.seating import seatings
 from backalley.benchmarks.matches.seeding import Roots, Space, roots
+from backalley.benchmarks.sequential.lead_test import CONFIDENCE, look, looks
 from backalley.envs.core.engine.workers import cores
 from backalley.envs.core.game.game import Game
 

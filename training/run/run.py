@@ -33,6 +33,7 @@ from backalley.envs.core.rules.options import OptionError, typed
 from ..config import config as config_rules
 from ..config.config import Config
 from ..config.phases import modules_of, register_missing
+from ..config.yaml_files import as_yaml
 from ..shared import checkpoint
 from .budget import Budget, TrainingError
 
@@ -189,11 +190,9 @@ class Run:
             **self.stamp,
         }
         head = f"Hyperparameters of this run, to read; {RUN_FILE} is what counts, and --resume --set changes it."
-        copies = {CONFIG_FILE: config_rules.as_yaml(self.config.as_dict(), head)}
+        copies = {CONFIG_FILE: as_yaml(self.config.as_dict(), head)}
         if self.given:
-            copies[GIVEN_FILE] = config_rules.as_yaml(
-                self.given, f"What --config gave; {CONFIG_FILE} has all settings."
-            )
+            copies[GIVEN_FILE] = as_yaml(self.given, f"What --config gave; {CONFIG_FILE} has all settings.")
         for name, text in copies.items():  # a copy that a kill leaves behind may be missing, but not another run's
             if (self.folder / name).is_file() and (self.folder / name).read_bytes() != text:
                 (self.folder / name).unlink()

@@ -56,8 +56,8 @@ class SuitNames:
         else:
             reorder(values, self._observation, which, out)
 
-    def masks(self, values: npt.NDArray[np.int8], which: npt.NDArray[np.int64], out: npt.NDArray[np.int8]) -> None:
-        """Return masks [n, A], likewise."""
+    def masks(self, values: npt.NDArray[Any], which: npt.NDArray[np.int64], out: npt.NDArray[Any]) -> None:
+        """Return masks, or other values of actions, [n, A], likewise."""
         if self.plain:
             np.copyto(out, values)
         else:

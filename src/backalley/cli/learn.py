@@ -199,7 +199,7 @@ def attack(
             result = run(
                 found,
                 agent,
-                attackers=None if attackers is None else attackers.split(","),
+                attackers=attackers,
                 seconds=seconds,
                 processor_seconds=processor_seconds,
                 decisions=decisions,

@@ -7,7 +7,9 @@ Instead of bidding, a seat may call the latest bid a lie; after the highest bid 
 bidder wins if the bid holds, and the caller if it does not.
 
 The reward is 1 for the winner and -1 for the loser. There are 24,576 information sets: six faces times the 2^12 sets of
-bids that can have been made.
+bids that can have been made. In equilibrium the first seat's return is -7/258, by a linear program over the sequences
+of both seats. A seat that draws its actions uniformly loses 0.7807 to a best response, as the mean over both seats
+(half of NashConv).
 
 `vectors.toml` beside this file holds the rules as cases. `backalley.examples.kuhn` is a smaller game of this form.
 """

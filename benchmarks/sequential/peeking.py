@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from . import sequential_test, stats
+from ..figures import stats
+from ..figures.stats import COVERAGE, Estimate, Floats
+from . import lead_test
 from .confidence_sequence import BETS, FEW, anytime_interval, growth, mixed
-from .stats import COVERAGE, Estimate, Floats
 
 _CHUNK = 50
 """Runs that are simulated at once, for the sake of memory."""
@@ -97,15 +98,15 @@ def gates(law: Law, effect: float, runs: int, most: int, fixed: int, seed: int) 
     """Return how often the sequential test over at most `most` deals passes, and a test over `fixed` deals, and how
     many deals the former takes, for leads of the law moved to a mean of `effect` standard deviations."""
     passed, passed_fixed, played = 0, 0, list[int]()
-    looks = sequential_test.looks(most)
+    looks = lead_test.looks(most)
     for drawn in _drawn(law.shifted(effect), runs, most, seed):
         for leads in drawn:
             deals, found = next(
-                (deals, found) for deals in looks if (found := sequential_test.look(leads[:deals], most)).ended
+                (deals, found) for deals in looks if (found := lead_test.look(leads[:deals], most)).ended
             )
             passed += found.passed
             played.append(deals)
-            passed_fixed += bool(leads[:fixed].mean() > _student(leads[:fixed], 2 * sequential_test.CONFIDENCE - 1))
+            passed_fixed += bool(leads[:fixed].mean() > _student(leads[:fixed], 2 * lead_test.CONFIDENCE - 1))
     return {
         "law": law.name,
         "effect": effect,

@@ -16,7 +16,7 @@ import numpy as np
 
 from backalley.console.errors import InvalidValue
 
-from .stats import COVERAGE, Estimate, Floats
+from ..figures.stats import COVERAGE, Estimate, Floats
 
 _LARGEST, _STEP, _NUMBER = 0.95, 2**-0.5, 40
 BETS: Floats = np.array([_LARGEST * _STEP**number for number in range(_NUMBER)])

@@ -17,8 +17,8 @@ import numpy as np
 
 from backalley.console.errors import InvalidValue
 
-from . import stats
-from .stats import Floats
+from ..figures import stats
+from ..figures.stats import Floats
 
 CONFIDENCE = 0.99
 """The one-sided confidence of the lower end: an agent that is no better passes at most once in a hundred times."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backalley.benchmarks.figures.sequential_test import Look, look, looks
 from backalley.benchmarks.figures.stats import Floats
+from backalley.benchmarks.sequential.lead_test import Look, look, looks
 
 MOST = 1000
 
