@@ -77,7 +77,7 @@ def exact(game: Game) -> float:
 
 
 def test_uniform_play_in_kuhn_poker_gives_nearly_all_that_it_gives_to_best_responses(tmp_path: Path) -> None:
-    found = attack(KUHN, "random", decisions=900_000, deals=10_000, out=tmp_path / "attack", config_overrides=SMALL)
+    found = attack(KUHN, "random", decisions=600_000, deals=4000, out=tmp_path / "attack", config_overrides=SMALL)
     assert exact(KUHN) == pytest.approx(11 / 24)
     assert [one.name for one in found.attackers] == ["rollouts", "search", "ppo"]
     assert [*found.refused] == ["plans"]
@@ -107,7 +107,7 @@ def test_an_agent_without_a_kernel_is_attacked(tmp_path: Path) -> None:
     """Who always bets is called by the better half, and gets nothing out of the worse: a queen's call is worth as much
     as its fold. So best responses gain a third a game: 1 with a jack lost, 2 won with a king, 0 with a queen."""
     found = attack(
-        KUHN, Bettor(), attackers=["ppo"], decisions=100_000, deals=4000, out=tmp_path / "a", config_overrides=SMALL
+        KUHN, Bettor(), attackers=["ppo"], decisions=50_000, deals=2000, out=tmp_path / "a", config_overrides=SMALL
     )
     assert found.agent == "Bettor"
     assert found.gain.low > 0.9 / 3
