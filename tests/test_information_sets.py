@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterable
 
 import pytest
 
+import backalley
 from backalley.benchmarks.exact import walk
 from backalley.benchmarks.exact.deals import deals_of, next_deal
 from backalley.benchmarks.exact.information_sets import MOST_SETS, count_information_sets, walked
@@ -95,3 +97,12 @@ def sorted_places(kinds: Iterable[int]) -> tuple[int, ...]:
     """The kinds at five places, those at the first, third and fourth in order."""
     one, two, three, four, five = kinds
     return (two, five, *sorted((one, three, four)))
+
+
+@pytest.mark.slow
+def test_hands_of_poker_duel_are_dealt_in_one_order() -> None:
+    """Two hands of five of thirteen cards, and a stub of three in order. The dealer knows a hand and one of two
+    answers, the non-dealer a hand."""
+    found = count_information_sets(backalley.game("poker_duel", preset="tiny"))
+    assert found.deals == math.comb(13, 5) * math.comb(8, 5) * 6
+    assert found.information_sets == found.choices == 3 * math.comb(13, 5)

@@ -33,12 +33,12 @@ def learner(folder: Path, **settings: Any) -> MMD:
 
 def test_magnetic_mirror_descent_comes_near_an_equilibrium_of_kuhn_poker(tmp_path: Path) -> None:
     phase = learner(tmp_path)
-    for _ in range(80):
+    for _ in range(60):
         phase.step()
     phase.save_policy(tmp_path / "policy", {})
     solver = solver_of(GAME)
     plays, _ = agent_probabilities(PolicyAgent(tmp_path / "policy", GAME), solver)
-    assert solver.exploitability(plays) < 0.12, "uniform play loses 0.46"
+    assert solver.exploitability(plays) < 0.2, "uniform play loses 0.46"
 
 
 def test_a_high_temperature_keeps_play_uniform(tmp_path: Path) -> None:
@@ -46,6 +46,13 @@ def test_a_high_temperature_keeps_play_uniform(tmp_path: Path) -> None:
     for _ in range(20):
         phase.step()
     assert phase.logged["entropy"] > 0.99 * np.log(2)
+
+
+def test_for_games_a_seat_gains_its_share_of_the_win(tmp_path: Path) -> None:
+    phase = learner(tmp_path, **{"run.objective": "games"})
+    phase.step()
+    seats, total, squares = phase.moments
+    assert (seats, total, squares / seats) == (256, 0, 0.25)  # half a win more or less than chance, not 1 or 2 chips
 
 
 def test_a_restored_learner_goes_on_with_the_same_bits(tmp_path: Path) -> None:

@@ -206,8 +206,8 @@ def test_a_run_that_was_stopped_goes_on(game: Game, tmp_path: Path, monkeypatch:
 def test_a_policy_that_the_gate_refuses_plays_all_the_same(
     game: Game, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    verdict = loop.verdict
-    monkeypatch.setattr(loop, "verdict", lambda *given: verdict(*given)._replace(passed=False))
+    play_gate = loop.play_gate
+    monkeypatch.setattr(loop, "play_gate", lambda *given: play_gate(*given)._replace(passed=False))
     found = compared(game, ["default"], num_seeds=1, processor_seconds=BUDGET)
     (row,) = found["rows"]
     assert not row["gate"]["passed"]

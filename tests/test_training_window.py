@@ -168,3 +168,11 @@ def test_the_tables_mix_and_the_file_plays_the_best(tmp_path: Path) -> None:
     mixed.step()
     mixed.save_policy(tmp_path / "mixed", {})
     assert not PolicyAgent(tmp_path / "mixed", GAME).greedy
+
+
+def test_tables_are_those_for_training_unless_a_bot_is_improved(tmp_path: Path) -> None:
+    game = backalley.game("pitch")
+    alone, bot = (phase(tmp_path, game, rollouts__base=base) for base in ("self", "bot"))
+    hand = game.type.bind({"mode": "hand"})
+    assert (alone.practice, alone.engine.game, alone.game) == (hand, hand, game)
+    assert (bot.practice, bot.engine.game) == (game, game)

@@ -2,7 +2,7 @@
 
 An information set is what a seat knows when it has to act: its events so far. As in `expectimax.py` no rule is written
 a second time: the game's own kernels deal, play and tell. Information sets are known by hashes of 64 bits, by which
-two of ten million are taken for one with a probability of some 10⁻⁶.
+two of ten million are taken for one with a probability of some 10⁻⁵.
 
 A walk that keeps what it finds gives the game's sequence form (von Stengel 1996). A sequence is what a seat has chosen
 so far: number 0 is "nothing yet", and each information set with several actions has a run of sequences, one for each

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .charts import EVEN, Dots, dots
-from .formatting import Found, Line, changed, decimals, signed, title, with_options
+from .formatting import Found, Line, changed, decimals, options, signed, title
 from .result_kinds import Files, Kept, again
 from .stats import Estimate, t_critical
 
@@ -261,14 +261,15 @@ def _learners(files: Files) -> Iterator[Line]:
     for found in files:
         shares = [f"after {share:g} of the time" for share in found["marks"][:-1]]
         still = dict.fromkeys(["seeds", *shares], "")
-        yield {"game": with_options(found), "learner": "uniform play", **still, "at the end": f"{found['uniform']:.4f}"}
+        named = {"game": title(found), "options": options(found)}
+        yield {**named, "learner": "uniform play", **still, "at the end": f"{found['uniform']:.4f}"}
         for name in _learner_names(found):
             rows = _seeds_of(found, name)
             losses = np.array([[point["mean_loss"] for point in row["points"]] for row in rows])
             seconds = [point["processor_seconds"] for point in rows[0]["points"]]
             pace = np.mean([row["decisions"] for row in rows]) / found["processor_seconds"]
             yield {
-                "game": with_options(found),
+                **named,
                 "learner": f"`{name}`",
                 "seeds": f"{len(rows)}",
                 **{share: _over_seeds(losses[:, k]) for k, share in enumerate(shares)},

@@ -9,6 +9,7 @@ from backalley.agents.policies.policy_kinds import Residual
 from backalley.agents.policies.pretrained import Pretrained, pretrained
 from backalley.envs.core.game.game import Game
 
+from .attacks import best_of
 from .formatting import Found, bound, changed, interval, mean
 from .stats import Estimate
 from .tabular import markdown
@@ -53,15 +54,11 @@ def ladders_of(files: Sequence[Found]) -> list[Found]:
 
 def attack_gain(files: Sequence[Found], found: Found, row: Found) -> Estimate | None:
     """Return what the best attack among the files gains on the agent of a `row`, in the game and under the options of
-    `found`; None where it was not attacked.
-
-    Such a file has the `kind` "attack", `game`, `options`, the `agent` attacked, `attackers` with a `name` and a `gain`
-    each, and the name of the `best`.
-    """
+    `found`; None where it was not attacked."""
     game, names = bound(found), {row["label"], row.get("own_name")}
     for one in files:
         if one.get("kind") == "attack" and one["agent"] in names and game is not None and bound(one) == game:
-            return Estimate(**next(each["gain"] for each in one["attackers"] if each["name"] == one["best"]))
+            return Estimate(**best_of(one)["gain"])
     return None
 
 

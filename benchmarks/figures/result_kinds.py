@@ -25,7 +25,7 @@ KINDS: dict[str, type[Result]] = {}
 """Kinds of results, by the word `kind` of their files."""
 _TEXT = {"game", "options", "A", "B", "agent", "against", "alone", "play", "trainer", "phase", "method", "seed"}
 _TEXT |= {"deal", "to act", "action", "best bot", "check", "measured", "did", "library", "played through"}
-_TEXT |= {"thousands of decisions a second", "with", "kind", "attacker", "drawn from"}
+_TEXT |= {"thousands of decisions a second", "with", "kind", "learner", "attacker", "drawn from"}
 """Columns that are aligned to the left; the others are numbers."""
 _MODULE = re.compile(r"^python -m backalley\.(\w+\.\w+)(?= |$)")
 _TODAY = {

@@ -51,8 +51,8 @@ def looks(most: int) -> list[int]:
 
 
 def look(leads: Floats, most: int) -> Look:
-    """Return what leads [D] say in a test over at most `most` deals. Consumes nothing; raises ValueError where D is
-    below 2 or above `most`.
+    """Return what leads [D] say in a test over at most `most` deals. Raises ValueError where D is below 2 or above
+    `most`.
 
     Student's t at the normal distribution's tail stands for the line, since the standard deviation is estimated.
     Before its last look a test passes nobody on fewer than 40 leads (`stats.FEW`) that differ from the median lead: a

@@ -52,7 +52,7 @@ class Learner(NamedTuple):
     """Over the defaults, by dotted names."""
 
 
-_SELF = {"rollouts.base": "self", "rollouts.learned": "advantages", "rollouts.temperature": 0.2}
+_SELF = {"rollouts.base": "self", "rollouts.temperature": 0.2, "rollouts.plays_at": 0.2}
 LEARNERS = {
     one.name: one
     for one in (

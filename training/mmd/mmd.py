@@ -26,9 +26,10 @@ from backalley.agents.policies.network import PolicyNetwork, masked, weights_of
 from backalley.agents.policies.network_agent import one_thread
 from backalley.agents.policies.policy_file import observation_bound, save_policy
 from backalley.agents.policies.policy_kinds import network_player
+from backalley.benchmarks.figures import stats
 from backalley.envs.core.game.game import Game
 
-from ..config.config import Config, MMDSettings
+from ..config.config import Config, MMDSettings, Objective
 from ..ppo.advantages import seat_advantages
 from ..shared.averaging import follow, learner_arrays, restore_learner
 from ..shared.checkpoint import Arrays
@@ -94,11 +95,12 @@ class MMD(Phase):
 
     @torch.no_grad()
     def play(self, random: np.random.Generator) -> Decisions:
-        """Play an episode on every table; return its decisions with their advantages."""
+        """Play an episode on every table; return its decisions with their advantages. An episode that a limit of
+        decisions cuts off counts as it stands then."""
         tables, seats = self.settings.tables, self.game.num_seats
         step = self.batch.reset(streams=random.integers(2**63, size=tables, dtype=np.uint64))
-        kept, turns = [], []
-        while (rows := np.flatnonzero(step.seat >= 0)).size:
+        kept, turns, rows = [], [], np.arange(tables)
+        while rows.size:
             shown, mask = torch.from_numpy(step.observation[rows]), torch.from_numpy(step.action_mask[rows] != 0)
             logits, value = self.network(shown)
             log_probs = torch.log_softmax(masked(logits, mask), 1)
@@ -110,6 +112,7 @@ class MMD(Phase):
             kept.append((shown, mask, log_probs, action[:, None]))
             turns.append(turn)
             self.decisions += len(rows)
+            rows = rows[~(step.terminated[rows] | step.truncated[rows])]
         advantage, target = self.advantages(turns)
         shown, mask, log_probs, action = (torch.cat(parts) for parts in zip(*kept, strict=True))
         return Decisions(shown, mask, log_probs, action, torch.from_numpy(advantage), torch.from_numpy(target))
@@ -119,6 +122,9 @@ class MMD(Phase):
         acted, seat, value = (np.stack([getattr(turn, name) for turn in turns]) for name in ("acted", "seat", "value"))
         reward = np.stack([turn.reward for turn in turns])
         returns = reward.sum(0, dtype=np.float64)
+        if self.config.run.objective == Objective.GAMES:  # nothing is gained but the share of the win, at the end
+            returns = stats.win_shares(returns, self.game.sides) - 1 / max(self.game.num_sides, 2)
+            reward[:-1], reward[-1] = 0, returns
         for power in range(3):
             self.moments[power] += float((returns**power).sum())
         count, total, squares = self.moments
