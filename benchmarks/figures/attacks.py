@@ -96,9 +96,9 @@ def _worst_cases(files: Files) -> Iterator[Line]:
             "game": title(found),
             "options": options(found),
             "agent": f"`{found['agent']}`",
+            "attacker": best["name"],
             "gives at least": mean(best["gain"]),
             "95 % interval": interval(best["gain"]),
-            "attacker": best["name"],
             "deals": f"{best['deals']:,}",
         }
 

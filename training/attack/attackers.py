@@ -106,6 +106,8 @@ class Learner:
 
     def responses(self, task: Task, done: int) -> Iterator[Response]:
         """See `Attacker`."""
+        if done == task.points:
+            return
         before, more = self.begins(task.victim) or (None, {})
         settings = config_rules.load(task.game, None, {**self.settings, **more, **task.overrides})
         with Learning(self.phase, task.game, task.victim, settings, task.seed, task.folder, before) as learning:
