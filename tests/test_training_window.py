@@ -103,7 +103,7 @@ def test_one_setting_makes_a_learner_from_nothing() -> None:
     assert alone.network.precision == Precision.FLOAT32
     assert alone.options == bot.options
     game = backalley.game("killer_bridge")
-    assert config.load(game, overrides=SELF).rollouts.temperature == 1, "its own file says so, for this alone"
+    assert config.load(game, overrides=SELF).rollouts.temperature == 0.4, "its own file says so, for this alone"
     assert config.load(game).rollouts.temperature == 0
 
 
@@ -113,7 +113,7 @@ def test_what_a_user_says_comes_last() -> None:
     found = config.load(game, given, {"rollouts.window": 0.75, "run.phases": "ppo,rollouts"})
     assert (found.rollouts.tables, found.rollouts.window, found.network.width) == (100, 0.75, 64)
     assert found.run.phases.names == ["ppo", "rollouts"]
-    assert found.rollouts.temperature == 1
+    assert found.rollouts.temperature == 0.4
     more = {config.FROM_NOTHING: {"rollouts": {"temperature": 0.3, "window": 0}}}
     both = config.load(game, given | more)
     assert (both.rollouts.tables, both.rollouts.window, both.rollouts.temperature) == (100, 0, 0.3)
