@@ -228,7 +228,7 @@ def test_what_config_gave_is_not_edited_either(tmp_path: Path) -> None:
 def test_settings_changed_on_the_way_are_told_and_noted(tmp_path: Path) -> None:
     """The line for the same weights has a part for each change, and is true."""
     run = stopped_after(3, tmp_path / "run")
-    edited(run, ("learning_rate: 0.002", "learning_rate: 0.02"))
+    edited(run, ("learning_rate: 0.002\n  entropy", "learning_rate: 0.02\n  entropy"))
     said: list[str] = []
     change = {"ppo.learning_rate": 0.02, "run.log_every": 1, "run.phases": "ppo,rollouts"}
     train(resume=run, config_overrides=change, decisions=[5 * ROLLOUT, ROLLOUT], log=said.append)

@@ -102,7 +102,7 @@ def train(
     prints the mean over seeds at the end.
     """
     from backalley.training.config.phases import register_phase
-    from backalley.training.train import Stopped, naming
+    from backalley.training.train import Stopped
     from backalley.training.train import train as run
 
     if given and game is None:
@@ -113,7 +113,9 @@ def train(
         register_phase(module)
     if (against is not None or begins is not None) and (game is None or resume is not None):
         raise click.UsageError("--against and --from begin a new run of a game; a resumed run keeps its own.")
-    if game is not None:
+    if game is not None and (against is not None or begins is not None):
+        from backalley.training.train import naming
+
         overrides = dict(naming(game_of(game, given), config, overrides, against=against, begins=begins) or {})
     more: dict[str, Any] = {"seed": seed}
     if seeds is not None or (resume is not None and (resume / "seeds.json").is_file() and seed is None):
