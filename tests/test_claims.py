@@ -141,10 +141,10 @@ def test_commands_of_the_top_page_work_as_printed(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"<!-- commands -->\n```sh\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     commands = "".join(blocks).splitlines()
-    assert len(commands) == 7
+    assert len(commands) == 9
     for command in commands:
-        for much, little in ((r"--seconds 60\b", "--seconds 2"), (r"--seconds 120\b", "--seconds 4")):
-            command = re.sub(much, little, command)
+        for much, little in ((60, 2), (120, 4), (300, 4)):
+            command = re.sub(rf"--seconds {much}\b", f"--seconds {little}", command)
         program, *words = shlex.split(re.sub(r"--deals \d+", "--deals 20", command))
         assert program == "backalley"
         done = run(*words)
