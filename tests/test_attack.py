@@ -303,7 +303,6 @@ def test_the_command_writes_what_was_found(tmp_path: Path) -> None:
     assert "the best response found gains" in result.stdout
     found = json.loads(path.read_text("utf-8"))
     assert found["kind"] == "attack"
-    assert found["best"] == "search"
     assert found["command"].startswith("backalley attack backalley.examples.kuhn random --attackers search")
     assert [one["deals"] for one in found["attackers"]] == [40]
     assert [point["deals"] for point in found["attackers"][0]["points"]] == [20, 20, 20]
@@ -317,7 +316,7 @@ def test_the_best_attacker_is_told_first_and_drawn() -> None:
     about = {"game": "kuhn-v0", "options": {}, "changed": {}, "stamp": {}, "command": "backalley attack kuhn random"}
     found = Attacked(
         **about, agent="random", seed=0, deals=400, selection_deals=100, budget={"processor_seconds": 240.0},  # type: ignore[arg-type]
-        attackers=[one("search", 0.1), one("ppo", 0.2)], best="ppo", refused={},
+        attackers=[one("search", 0.1), one("ppo", 0.2)], refused={},
     )  # fmt: skip
     assert [row[0] for row in found.figures().rows] == ["ppo", "search"]
     assert found.gain.mean == 0.2

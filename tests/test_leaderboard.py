@@ -31,9 +31,9 @@ def ladder_of(*rows: dict[str, Any], kind: str = "ladder", sides: int = 2, **opt
 
 
 def attack(agent: str, gain: float, **options: Any) -> dict[str, Any]:
-    attackers = [{"name": "ppo", "gain": estimate(0.9)}, {"name": "rollouts", "gain": estimate(gain)}]
+    attackers = [{"name": "ppo", "gain": estimate(gain - 0.1)}, {"name": "rollouts", "gain": estimate(gain)}]
     about = {"kind": "attack", "game": GAME, "options": options, "agent": agent, "command": "backalley attack pitch"}
-    return {**about, "attackers": attackers, "best": "rollouts"}
+    return {**about, "attackers": attackers}
 
 
 POLICY = row("policy:standard", 0.4, own_name="policy:standard (book + residual)")

@@ -65,8 +65,8 @@ class Attacker(NamedTuple):
 
 
 def best_of(found: Found) -> Found:
-    """Return the entry of the best attacker in a file."""
-    best: Found = next(one for one in found["attackers"] if one["name"] == found["best"])
+    """Return the entry of the best attacker in a file: the one that surely gains most."""
+    best: Found = max(found["attackers"], key=lambda one: one["gain"]["low"])
     return best
 
 
@@ -122,17 +122,20 @@ class Attacked(
     budget: dict[str, Any]
     """What all attackers together might spend, in the words of `Budget`."""
     attackers: list[Attacker]
-    best: str
-    """The name of the attacker that was best on the deals that choose."""
     refused: dict[str, str]
     """Attackers that do not apply, each with the reason."""
 
     in_title = frozenset({"game", "options", "agent"})
 
     @property
+    def best(self) -> Attacker:
+        """The attacker whose gain has the highest lower end."""
+        return max(self.attackers, key=lambda one: one.gain.low)
+
+    @property
     def gain(self) -> Estimate:
         """What the best attacker gains over equality."""
-        return next(one.gain for one in self.attackers if one.name == self.best)
+        return self.best.gain
 
     @property
     def title(self) -> str:
@@ -145,8 +148,9 @@ class Attacked(
         """What the numbers are."""
         return [
             "An attacker plays every deal on each side in turn, the agent all others; its gain is over what the agent "
-            "gets there itself. The best attacker, which comes first, and each attacker's response were chosen on "
-            "other deals. Somebody else may find a better response."
+            "gets there itself. Each attacker's response was chosen on other deals. The best attacker, which comes "
+            "first, is the one whose interval has the highest lower end. The lower ends of two attackers both hold in "
+            "at least 95 of 100 attacks, those of four in 90. Somebody else may find a better response."
         ]
 
     @classmethod
@@ -182,7 +186,7 @@ class Attacked(
                 "game": self.game,
                 "agent": self.agent,
                 "attacker": one.name,
-                "best": one.name == self.best,
+                "best": one is self.best,
                 **one.gain.columns("gain"),
                 "deals": one.deals,
             }
@@ -198,6 +202,5 @@ class Attacked(
             "selection_deals": self.selection_deals,
             "budget": self.budget,
             "attackers": [one.to_json() for one in self.attackers],
-            "best": self.best,
             "refused": self.refused,
         }

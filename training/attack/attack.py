@@ -65,8 +65,9 @@ def attack(
     share the budget evenly: `processor_seconds` of all cores together (600 by default), `seconds` by the clock, or
     `decisions` on the tables that they learn on; what comes first ends them. Learning counts, and the play of a search
     does; measuring the others does not. Each offers four responses along its budget (a search, of three sizes); on
-    half as many deals (2,048 at most) the one with the highest lower end of its interval is chosen, then likewise the
-    best attacker. The published gains are of up to `deals` other deals, each in every seating. A search is measured on
+    half as many deals (2,048 at most) the one with the highest lower end of its interval is chosen. The published
+    gains are of up to `deals` other deals, each in every seating; the best attacker is the one whose gain there has the
+    highest lower end. A search is measured on
     as many as its half of the budget allows.
 
     `out` is the attack's folder, by default one under runs/. Where it holds a part of this attack, the call goes on
@@ -113,7 +114,6 @@ def attack(
         selection_deals=selection_deals(deals),
         budget={name: value for name, value in vars(budget).items() if value is not None},
         attackers=found,
-        best=max(found, key=lambda one: one.points[one.chosen].gain.low).name,
         refused=refused,
     )
     results.write(folder / _RESULT_FILE, result.to_json())
