@@ -141,14 +141,22 @@ def test_a_shipped_policy_plays_as_the_one_it_was_copied_from(game: Game, tmp_pa
 
 
 def test_the_learning_curve_of_the_run_comes_along(game: Game, tmp_path: Path) -> None:
-    made(tmp_path / "run" / "policy", game)
-    (tmp_path / "run" / CURVE_JSON).write_text("the curve")
+    """Up to the policy: a run may go on with attacks on it, or with phases that its gates refuse."""
+    command = "backalley train kuhn --decisions 20,30"
+    made(tmp_path / "run" / "policy", game, command=command)
+    points = [{"decisions": float(decisions)} for decisions in (10, 20, 50, 60)]
+    (tmp_path / "run" / CURVE_JSON).write_text(json.dumps({"command": f"{command},40", "points": points}))
+    wanted = {"command": command, "points": points[:3]}
     for source in (tmp_path / "run", tmp_path / "run" / "policy"):
         place = ship(source, "standard", game)
-        assert (place / CURVE_JSON).read_text() == "the curve"
-    assert (ship(place, "standard", game) / CURVE_JSON).read_text() == "the curve", "it stays where it came along"
+        assert json.loads((place / CURVE_JSON).read_text("utf-8")) == wanted
+    again = ship(place, "standard", game)
+    assert json.loads((again / CURVE_JSON).read_text("utf-8")) == wanted, "it stays where it came along"
     ship(made(tmp_path / "alone", game, 2), "standard", game)
     assert not (place / CURVE_JSON).exists(), "another policy's is no longer there"
+    (tmp_path / "run" / CURVE_JSON).write_text("{")
+    with pytest.raises(PolicyFileError, match=r"The learning curve .* cannot be read: it is not JSON"):
+        ship(tmp_path / "run", "standard", game)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ def save_policy(
 
 def copy_policy(source: Path, folder: Path, *, name: str, serves: Mapping[str, Sequence[Any]]) -> None:
     """Write the policy in `source` to `folder` under another name, wholly or not at all, with the learning curve of its
-    run if there is one.
+    run if there is one, up to the policy.
 
     `serves` says, by the option's name, for which values besides its own the policy is suitable. Raises PolicyFileError
     for a policy that is damaged, and OSError.
@@ -104,9 +105,25 @@ def copy_policy(source: Path, folder: Path, *, name: str, serves: Mapping[str, S
     _read_weights(source, metadata)
     served = {option: list(values) for option, values in serves.items() if values}
     curves = (place / CURVE_JSON for place in (source, source.resolve().parent))
-    more = next(({CURVE_JSON: reading.file_bytes(path, reading.JSON_BYTES)} for path in curves if path.is_file()), {})
+    more = next(({CURVE_JSON: _curve_until(path, metadata["made"])} for path in curves if path.is_file()), {})
     weights = reading.file_bytes(source / WEIGHTS_FILE, reading.TENSOR_BYTES)
     _write(folder, {**metadata, "format": FORMAT, "name": name, "serves": served}, weights, more)
+
+
+def _curve_until(path: Path, made: Mapping[str, Any]) -> bytes:
+    """A learning curve up to the policy that was `made`: a run may go on after it, with attacks on it or with phases
+    whose policies its gates refuse. The end of the policy's command says after how many decisions it was made. Raises
+    PolicyFileError."""
+    try:
+        found = reading.read_json(path)
+        decisions = re.findall(r"--decisions ([\d,]+)", str(made.get("command")))
+        if decisions and found["command"] != made["command"]:
+            until = sum(int(number) for number in decisions[-1].split(","))
+            points = [point for point in found["points"] if point["decisions"] <= until]
+            found |= {"command": made["command"], "points": points}
+    except (ValueError, TypeError, KeyError) as error:
+        raise PolicyFileError(f"The learning curve {path} cannot be read: {error}.") from None
+    return json.dumps(found, indent=1).encode() + b"\n"
 
 
 def _write(folder: Path, metadata: dict[str, Any], packed: bytes, more: Mapping[str, bytes]) -> None:
