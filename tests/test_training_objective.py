@@ -101,18 +101,8 @@ def test_a_share_of_the_win_is_what_reports_say() -> None:
     random = np.random.default_rng(0)
     for sides in ([0], [0, 1], [0, 1, 2], [0, 1, 0, 1], [0, 0, 1, 2]):
         for returns in random.integers(-1, 2, (60, len(sides))) / 2:
-            found = [share_of_win(returns, np.array(sides), seat, 0.0) for seat in range(len(sides))]
+            found = [share_of_win(returns, np.array(sides), seat) for seat in range(len(sides))]
             assert found == win_shares(returns, sides).tolist()
-
-
-def test_a_smoothed_share_is_the_softmax_of_what_the_sides_gained() -> None:
-    returns, sides = np.array([0.5, -0.25, 0.1, 0.05]), np.array([0, 1, 0, 1])
-    smoothed = [share_of_win(returns, sides, seat, 0.2) for seat in range(4)]
-    weights = np.exp(np.array([0.3, -0.1]) / 0.2)
-    np.testing.assert_allclose(smoothed, np.tile(weights / weights.sum(), 2))
-    assert share_of_win(np.array([0.1]), np.array([0]), 0, 0.2) == pytest.approx(1 / (1 + np.exp(-0.5)))
-    for seat, share in enumerate((1.0, 0.0, 1.0, 0.0)):
-        assert share_of_win(returns, sides, seat, 1e-3) == pytest.approx(share), "as wins, where it hardly smooths"
 
 
 def test_tables_pay_the_share_of_the_win_at_the_end() -> None:

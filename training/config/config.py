@@ -133,10 +133,6 @@ class Rollouts(NamedTuple):
         ),
     ]
     plays_at: Annotated[float, option("the temperature at which the policy plays from its file", low=0)]
-    smoothing: Annotated[
-        float,
-        option("with run.objective=games: shares of wins are the softmax of returns over this; 0 counts wins", low=0),
-    ]
 
 
 class Network(NamedTuple):

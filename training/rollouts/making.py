@@ -104,7 +104,6 @@ class Maker(NamedTuple):
     """The current policy."""
     advised: bool
     margin: float
-    smoothing: float
     frozen: Callable[[], Any]
     """Returns the first argument of the agent that does not learn, new for each thread."""
 
@@ -117,9 +116,7 @@ def make_targets(
     game = maker.play.game
     base = own_room(maker.net) if maker.play.reference is None else game.options
     room = np.zeros(game.num_actions), np.zeros(game.num_seats), np.array(game.sides), np.zeros(game.num_seats, np.int8)
-    learner = Learner(
-        game.options, base, maker.frozen(), own_room(maker.net), maker.advised, maker.margin, *room, maker.smoothing
-    )
+    learner = Learner(game.options, base, maker.frozen(), own_room(maker.net), maker.advised, maker.margin, *room)
     args = (game.options, learner, maker.field, engine.batch, scratch.batch, scratch.fresh_deck())
     most = targets.advice.shape[1] * _MOST_PER_TARGET
     _bound_kernel(maker.play)(*args, engine.start_outcomes, engine.limit, tables, targets, most, rows)

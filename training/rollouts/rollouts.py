@@ -227,7 +227,7 @@ class Rollouts(Phase):
         frozen = frozen_of(self.frozen, self.practice)
         play = Play(self.practice, self.reference, self.config.run.objective, self.seated, frozen)
         by = functools.partial(played_by, self.frozen, self.practice)
-        return Maker(play, self.field, net, self.advised, self.margin, self.settings.smoothing, by)
+        return Maker(play, self.field, net, self.advised, self.margin, by)
 
     def _finish_next(self) -> None:
         self.crew.finish()

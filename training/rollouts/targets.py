@@ -85,8 +85,6 @@ class Learner(NamedTuple):
     """Each seat's side [N]."""
     who: npt.NDArray[np.int8]
     """Buffer for who plays which seat at the table that rollouts begin from [N]."""
-    smoothing: float
-    """How gradually the share of a win rises with the lead, in the game's rewards; 0 counts wins."""
 
 
 class Tables(NamedTuple):
@@ -254,7 +252,7 @@ def share_won(
         for who in range(learner.returns.shape[0]):
             learner.returns[who] += scratch.reward[0, who]
         if ended:
-            return share_of_win(learner.returns, learner.sides, seat, learner.smoothing)
+            return share_of_win(learner.returns, learner.sides, seat)
         action = only_choice(options, scratch)
         if action < 0:
             key_here = rng.fork(key, int(scratch.decisions[0]))
@@ -262,38 +260,25 @@ def share_won(
 
 
 @kernel
-def share_of_win(returns: npt.NDArray[np.float64], sides: npt.NDArray[np.int64], seat: int, smoothing: float) -> float:
-    """Return a seat's share of the win, as in `benchmarks/figures/stats.py` (`win_shares`), from returns and sides [N].
-
-    With `smoothing` above 0 it is the softmax of the sides' mean returns over `smoothing`: between two actions that
-    seldom change the winner, the difference of wins is rare and large, that of these shares is common and small.
-    """
+def share_of_win(returns: npt.NDArray[np.float64], sides: npt.NDArray[np.int64], seat: int) -> float:
+    """Return a seat's share of the win, as in `benchmarks/figures/stats.py` (`win_shares`), from returns and sides
+    [N]."""
     if len(returns) == 1:
-        if smoothing:
-            return float(1 / (1 + np.exp(-returns[0] / smoothing)))
         return 1.0 if returns[0] > _TIED else 0.0 if returns[0] < -_TIED else 0.5
-    best = -np.inf
-    for side in range(sides.max() + 1):
-        best = max(best, mean_of_side(returns, sides, side))
-    shares, own = 0.0, 0.0
-    for side in range(sides.max() + 1):
-        mean = mean_of_side(returns, sides, side)
-        share = np.exp((mean - best) / smoothing) if smoothing else 1.0 if mean >= best - _TIED else 0.0
-        shares += share
-        if side == sides[seat]:
-            own = share
-    return float(own / shares)
-
-
-@kernel
-def mean_of_side(returns: npt.NDArray[np.float64], sides: npt.NDArray[np.int64], side: int) -> float:
-    """Return the mean of the returns [N] of the seats of one side."""
-    total, count = 0.0, 0
-    for who in range(len(returns)):
-        if sides[who] == side:
-            total += returns[who]
-            count += 1
-    return total / count
+    mine, best, ahead = 0.0, -np.inf, 0
+    for judged in range(2):
+        for side in range(sides.max() + 1):
+            total, count = 0.0, 0
+            for who in range(len(returns)):
+                if sides[who] == side:
+                    total += returns[who]
+                    count += 1
+            mean = total / count
+            best = max(best, mean)
+            if side == sides[seat]:
+                mine = mean
+            ahead += int(judged == 1 and mean >= best - _TIED)
+    return 1.0 / ahead if mine >= best - _TIED else 0.0
 
 
 @template
