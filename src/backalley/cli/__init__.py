@@ -7,7 +7,7 @@ import click
 
 import backalley
 
-from . import about, dev, figures, learn, matches, reports, tables
+from . import about, dev, figures, learn, matches, reports, rules_to_code, tables
 from .program import Program
 from .shared import command_line
 
@@ -43,6 +43,7 @@ for _verb in (
     figures.solve,
     figures.exploit,
     figures.replay,
+    rules_to_code.score_rules,
     tables.record,
     tables.watch,
     tables.picture,
