@@ -57,10 +57,8 @@ def _head(game: Game, seat: int) -> str:
 
 
 def _turn(state: GameState, seat: int) -> str:
-    game = state.game
     if state.is_over:
-        gained = ", ".join(f"{game.seat_name(who)} {value:g}" for who, value in enumerate(state.returns()))
-        return f"The game is over. Returns: {gained}."
+        return "The game is over."
     if state.is_chance:
         return "Chance decides next."
-    return "It is your turn." if state.seat == seat else f"It is the turn of {game.seat_name(state.seat)}."
+    return "It is your turn." if state.seat == seat else f"It is the turn of {state.game.seat_name(state.seat)}."
