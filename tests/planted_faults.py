@@ -37,9 +37,27 @@ def _dealer_forgets_ties(rule: Rule) -> Rule:
 
 
 def _equal_totals_win(rule: Rule) -> Rule:
-    return lambda options, state: (
-        max(rule(options, state) - 1, 0) if rule(options, state) <= 21 else rule(options, state)
-    )
+    def banker_total(options: Any, state: Any) -> int:
+        total: int = rule(options, state)
+        return total - 1 if 0 < total <= 21 else total
+
+    return banker_total
+
+
+def _chantal_is_a_seven(rule: Rule) -> Rule:
+    def counted(options: Any, hand: Any, count: int) -> tuple[int, bool]:
+        low, has_chantal = rule(options, hand, count)
+        return low + 6 * has_chantal, False
+
+    return counted
+
+
+def _bids_bring_less(rule: Rule) -> Rule:
+    def hand_points(*given: Any) -> int:
+        points: int = rule(*given)
+        return points - 5 if points > 0 else points
+
+    return hand_points
 
 
 FAULTS = [

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from backalley.envs.core.files.docs import GAME_PARTS
-from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.text import rules_text
 
 from .fields import meanings
 
@@ -33,15 +32,14 @@ INTERFACE = '''class Game:
     def state(self) -> dict:
         """The public values listed in the task, as numbers and lists of numbers."""
 '''
-_UNPLAYED = re.compile(
-    r"^##+ (?:§[\d.]+ )?(?:Bots|Leaderboard|Reference figures|Observation|Events|Exact values|What a seat knows"
-    r"|What is hidden|What is seen|Differences).*?(?=^## |\Z)",
+_ALSO = re.compile(
+    r"^## (?:§[\d.]+ )?(?:Options|Decided|Where the text is silent|Readings|The solo game|Cases).*?(?=^## |\Z)",
     re.MULTILINE | re.DOTALL,
 )
-"""Parts of a page that say nothing about play: to the next heading of the same level."""
-_BUILDS_ON = re.compile(r"§\d+ of\s+\[[^\]]*\]\(\.\./(\w+)/README\.md\)")
-_MARKS = re.compile(r"<!-- (picture|results|plot|policies).*?<!-- /\1 -->\n?|<!--.*?-->\n?", re.DOTALL)
-_CODE = re.compile(r"^```python.*?^```\n", re.MULTILINE | re.DOTALL)
+"""Parts of a page beside the rules in which something about play is ruled."""
+_NO_TEXT = re.compile(
+    r"<!-- (picture|results|plot).*?<!-- /\1 -->\n?|<!--.*?-->\n?|^```.*?^```\n", re.MULTILINE | re.DOTALL
+)
 
 
 def task(game: Game) -> str:
@@ -57,27 +55,18 @@ Write the file `{game.name}.py`, with the standard library of Python alone, and 
 
 Cards by their names: {cards}
 
-Actions by their names:
-
-{GAME_PARTS["actions"](game)}
-
 `state()` returns a dictionary with these values; a list over seats or sides has one entry for each:
 
 {values}
 
 The rules:
 
-{page(game)}"""
+{rules_text(game)}
+
+{_also_ruled(game)}"""
 
 
-def page(game: Game) -> str:
-    """Return how a game is played, from its page and those of games that it builds on: without bots, results, pictures,
-    code and what seats see."""
-    texts, todo = dict[str, str](), [game.name]
-    while todo:
-        name = todo.pop(0)
-        if name not in texts:
-            text = (game_of(name).type.folder / "README.md").read_text("utf-8")
-            texts[name] = _CODE.sub("", _MARKS.sub("", _UNPLAYED.sub("", text)))
-            todo += _BUILDS_ON.findall(texts[name])
-    return "\n\n".join(re.sub(r"\n{3,}", "\n\n", text).strip() for text in texts.values()) + "\n"
+def _also_ruled(game: Game) -> str:
+    """The options of a game's page, and what it decides where its source is silent."""
+    page = _NO_TEXT.sub("", (game.type.folder / "README.md").read_text("utf-8"))
+    return "\n\n".join(part.strip() for part in _ALSO.findall(page)) + "\n"
