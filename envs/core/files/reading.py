@@ -69,7 +69,11 @@ def file_text(path: Path, most: int) -> str:
 def read_json(path: Path) -> Any:
     """Return the contents of a JSON file. Raises OSError as `file_bytes` does, and ValueError in a clause that says
     what is wrong with the file."""
-    text = file_text(path, JSON_BYTES)
+    return json_of(file_text(path, JSON_BYTES))
+
+
+def json_of(text: str) -> Any:
+    """Return what a text of JSON holds. Raises ValueError in a clause that says what is wrong with it."""
     try:
         found = json.loads(text, parse_int=_whole)
     except RecursionError:
