@@ -29,9 +29,7 @@ _FILE = click.Path(path_type=Path)
 @click.argument("game")
 @click.argument("agents", nargs=-1, required=True)
 @click.option("--out", type=_FILE, metavar="FILE", help="One game, as JSON that a person can read.")
-@click.option(
-    "--jsonl", type=_FILE, metavar="FILE", help="A row for each decision, as JSON lines; - for a pipe."
-)
+@click.option("--jsonl", type=_FILE, metavar="FILE", help="A row for each decision, as JSON lines; - for a pipe.")
 @click.option("--parquet", type=_FILE, metavar="FILE", help="The same as Parquet, with the extra `parquet`.")
 @click.option("--games", type=click.IntRange(1), help="How many games; 1 by default.")
 @click.option("--text", is_flag=True, help="Rows say in words what the seat may know.")
@@ -98,11 +96,14 @@ def record(
 
 
 def _record_one(game: Game, agents: tuple[str, ...], path: Path, seed: int) -> None:
+    from backalley.agents.base.agent import read_events
     from backalley.agents.people.watching import turns
     from backalley.envs.core.api.aec import AECEnv
     from backalley.envs.core.files import playthrough
 
-    actions = [turn.action for turn in turns(AECEnv(game), agents_of(game, agents), seed)]
+    players = agents_of(game, agents)
+    env = AECEnv(game, events=read_events(players, game))
+    actions = [turn.action for turn in turns(env, players, seed)]
     kept = playthrough.recorded(game, seed, actions)
     playthrough.save(path, kept)
     click.echo(
