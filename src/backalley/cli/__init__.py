@@ -7,7 +7,7 @@ import click
 
 import backalley
 
-from . import about, dev, figures, learn, matches, records, reports, rules_to_code, tables
+from . import about, dev, figures, learn, matches, reports, tables
 from .program import Program
 from .shared import command_line
 
@@ -42,9 +42,9 @@ for _verb in (
     figures.speed,
     figures.solve,
     figures.exploit,
-    records.replay,
-    rules_to_code.score_rules,
-    records.record,
+    tables.replay,
+    figures.score_rules,
+    tables.record,
     tables.watch,
     tables.picture,
     reports.plot,

@@ -89,8 +89,8 @@ def _head(found: Any) -> Head:
     unknown = [str(name) for name in found["columns"] if name not in COLUMNS]
     if unknown:
         raise RecordError(f"the head names columns that are not known: {', '.join(unknown)[:100]}.")
-    said: dict[str, Any] = {name: found.get(name) for name in Head._fields}
-    return Head(**said)
+    head: dict[str, Any] = {name: found.get(name) for name in Head._fields}
+    return Head(**head)
 
 
 def _known_game(name: str) -> Game:
