@@ -7,11 +7,16 @@ from pathlib import Path
 
 import click
 
+from backalley.console.printable import one_line
+from backalley.console.progress import progress_bar
+from backalley.envs.core.game.game import Game
+
 from .shared import (
     Amount,
     again,
     agents_of,
     check_picture,
+    check_place,
     command_line,
     dark_option,
     game_of,
