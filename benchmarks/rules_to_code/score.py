@@ -55,7 +55,19 @@ def _lines(files: Files) -> Iterator[Line]:
                 }
 
 
-class RulesToCode(Kept, kind="rules_to_code", heading="Rules to code", tables={"rules_to_code": _lines}):
+def _games(files: Files) -> Iterator[Line]:
+    """Only the lines of whole games."""
+    for line in _lines(files):
+        if line.pop("paragraph") == "all":
+            yield line
+
+
+class RulesToCode(
+    Kept,
+    kind="rules_to_code",
+    heading="Rules to code",
+    tables={"rules_to_code": _lines, "rules_to_code_games": _games},
+):
     """How well candidates play, by game and paragraph."""
 
     in_title = frozenset()
