@@ -79,13 +79,16 @@ def picture(
 @option_option
 def record(game: str, agents: tuple[str, ...], path: Path, seed: int, given: dict[str, str]) -> None:
     """Record a GAME that AGENTS play. One for every seat, or one for each; `backalley replay` plays the file again."""
+    from backalley.agents.base.agent import read_events
     from backalley.agents.people.watching import turns
     from backalley.envs.core.api.aec import AECEnv
     from backalley.envs.core.files import playthrough
 
     check_place(path)
     found = game_of(game, given)
-    actions = [turn.action for turn in turns(AECEnv(found), agents_of(found, agents), seed)]
+    players = agents_of(found, agents)
+    env = AECEnv(found, events=read_events(players, found))
+    actions = [turn.action for turn in turns(env, players, seed)]
     kept = playthrough.recorded(found, seed, actions)
     playthrough.save(path, kept)
     click.echo(
@@ -103,6 +106,7 @@ def record(game: str, agents: tuple[str, ...], path: Path, seed: int, given: dic
 @option_option
 def watch(game: str, agents: tuple[str, ...], seat: int | None, pause: float, seed: int, given: dict[str, str]) -> None:
     """Watch AGENTS play a GAME. One for every seat, or one for each."""
+    from backalley.agents.base.agent import read_events
     from backalley.agents.people.terminal import shown
     from backalley.agents.people.watching import check_seat, told, turns
     from backalley.envs.core.api.aec import AECEnv
@@ -110,8 +114,9 @@ def watch(game: str, agents: tuple[str, ...], seat: int | None, pause: float, se
     found = game_of(game, given)
     if seat is not None:
         check_seat(found, seat)
-    returns = [0.0] * found.num_seats
-    for number, turn in enumerate(turns(AECEnv(found), agents_of(found, agents), seed), 1):
+    returns, players = [0.0] * found.num_seats, agents_of(found, agents)
+    env = AECEnv(found, events=read_events(players, found))
+    for number, turn in enumerate(turns(env, players, seed), 1):
         shown(f"{number}. {told(found, turn.seat, turn.action, seat)}\n{found.table_str(turn.state, seat)}\n")
         returns = [before + more for before, more in zip(returns, turn.rewards, strict=True)]
         time.sleep(pause)
