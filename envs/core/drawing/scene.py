@@ -27,8 +27,8 @@ class Scene(NamedTuple):
     """Whose turn it is; None where the game is over."""
     turn: str
     """That in words."""
-    actions: tuple[str, ...] = ()
-    """The names of the legal actions, where the viewer is to act."""
+    actions: tuple[tuple[int, str], ...] = ()
+    """The numbers and names of the legal actions, where the viewer is to act."""
 
 
 def scene(engine: Engine, row: int, seat: int | None) -> Scene:
@@ -40,7 +40,7 @@ def scene(engine: Engine, row: int, seat: int | None) -> Scene:
     ended = f"{made} decision{'s' * (made != 1)}"
     over = acting == OVER
     viewer = max(viewer, 0)
-    names = [] if over or viewer != acting else np.flatnonzero(batch.mask[row]).tolist()
+    legal = [] if over or viewer != acting else np.flatnonzero(batch.mask[row]).tolist()
     return Scene(
         title=f"{game.title} · {ended}" if over else f"{game.title} · decision {made + 1}",
         seen=f"seen by {game.seat_name(viewer)} (player_{viewer})",
@@ -48,13 +48,13 @@ def scene(engine: Engine, row: int, seat: int | None) -> Scene:
         viewer=viewer,
         acting=None if over else acting,
         turn="The game is over." if over else f"{game.seat_name(acting).capitalize()} to act",
-        actions=tuple(game.action_str(action) for action in names),
+        actions=tuple((action, game.action_str(action)) for action in legal),
     )
 
 
 def text(shown: Scene) -> str:
     """Return a head line, the table, and the legal actions, in 80 columns."""
-    named, more = shown.actions[:_MOST_NAMED], len(shown.actions) > _MOST_NAMED
+    named, more = [name for _, name in shown.actions[:_MOST_NAMED]], len(shown.actions) > _MOST_NAMED
     tail = shown.turn + (": " + ", ".join(named) if named else "")
     tail += f" ... ({len(shown.actions)} in all)" if more else ""
     return "\n".join([*broken(f"{shown.title} · {shown.seen}"), text_of(shown.table), *broken(tail, "  ")])
