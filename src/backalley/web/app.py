@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import ipaddress
+import re
 import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -141,7 +143,7 @@ async def setup(house: House, session: str, request: Request) -> Any:
     """A game's options, its seats under them, and who may sit there."""
     given = dict(request.query_params)
     game = _game(given.pop("game", ""), given)
-    kinds = option_rules.declared(game.type.Options)
+    options: type = game.type.Options
     defaults = game.type.bind().option_values
     presets = [{"name": "preset", "doc": "a named set of options", "default": "", "choices": ["", *game.type.presets]}]
     return {
@@ -151,8 +153,8 @@ async def setup(house: House, session: str, request: Request) -> Any:
         "options": presets * bool(game.type.presets)
         + [
             {"name": name, "doc": note.doc, "default": option_rules.typed(defaults[name])}
-            | _takes(option_rules.choices(game.type.Options, name), kind)
-            for name, (kind, note) in kinds.items()
+            | _takes(option_rules.choices(options, name), kind)
+            for name, (kind, note) in option_rules.declared(options).items()
         ],
     }
 
@@ -171,8 +173,15 @@ def _game(name: str, given: dict[str, Any]) -> Game:
 
 
 async def games(house: House, session: str, request: Request) -> Any:
-    """The games by name."""
-    return [{"name": name, "title": game_of(name).title, "seats": game_of(name).num_seats} for name in game_names()]
+    """The games by name, each with the first sentence of its page."""
+    return [{"name": name, "title": game_of(name).title, "about": _about(game_of(name))} for name in game_names()]
+
+
+@functools.cache
+def _about(game: Game) -> str:
+    page = (game.type.folder / "README.md").read_text("utf-8")
+    plain = re.sub(r"\[([^]]*)\]\([^)]*\)|\*", r"\1", page.split("\n\n")[1])
+    return " ".join(plain.split()).partition(". ")[0] + "."
 
 
 async def tables(house: House, session: str, request: Request) -> Any:
@@ -205,7 +214,9 @@ async def look(house: House, session: str, request: Request) -> Any:
     last = len(table.frames) - 1
     at = number(request, "at", last, -1)
     seat = _eyes(table, session, request.query_params.get("seat", ""))
-    shown = table.seen(last if at < 0 else at, seat, "dark" if request.query_params.get("theme") == "dark" else "light")
+    theme = "dark" if request.query_params.get("theme") == "dark" else "light"
+    width = max(320, number(request, "width", 960, 960))
+    shown = table.seen(last if at < 0 else at, seat, theme, width)
     mine = table.seat_of(session)
     links = [chair.link for chair in table.chairs] if table.owner == session else []
     chairs = [

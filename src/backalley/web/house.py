@@ -344,8 +344,9 @@ class House:
         return self._locks.setdefault(table.id, asyncio.Lock())
 
     async def _keep(self, table: Table) -> None:
-        """Write a table's file before anybody hears of the change."""
-        await asyncio.to_thread(table.save, self.folder)
+        """Write a table's file before anybody hears of the change; not that of one that has been deleted."""
+        if table.id in self.tables:
+            await asyncio.to_thread(table.save, self.folder)
         self._tell(table)
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ const main = document.getElementById("main"), trouble = document.getElementById(
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let token = localStorage.getItem("backalley session");
 let leaving = new AbortController(); // ends what the view before has asked for
+let shown = null; // the table that is shown
 
 // What is asked of the server ------------------------------------------------------------------------------------------
 
@@ -85,7 +86,7 @@ async function start() {
   show("",
     make("h1", {}, "What shall we play?"),
     make("ul", { className: "games" }, games.map((game) => make("li", {}, button(
-      [game.title, make("span", { className: "quiet" }, `${game.seats} seat${game.seats > 1 ? "s" : ""}, or as its options say`)],
+      [game.title, make("span", { className: "quiet" }, game.about)],
       () => { location.hash = `new=${game.name}`; })))),
     open.length ? [make("h2", {}, "Open chairs"), make("ul", { className: "lines" }, open)] : [],
     mine.length ? [make("h2", {}, "Your tables"), make("ul", { className: "lines" }, mine)] : [],
@@ -137,7 +138,7 @@ function furniture(id) {
   const the = {
     id, at: -1, seat: "", told: -1, lines: [], now: null, valued: false,
     picture: part("div", "picture"), turn: part("p", "turn", { role: "status" }), end: part("div", "row"),
-    actions: part("div", "row actions", { role: "toolbar", "aria-label": "Your actions" }),
+    actions: part("div", "row"), choices: [],
     events: part("ol", "events", { role: "log", tabIndex: 0, "aria-label": "What happened" }), asked: part("div", ""),
     values: part("div", "", { "aria-live": "polite" }), seats: part("ul", "seats"), words: part("pre", ""), place: part("span", "quiet"),
     slider: part("input", "slider", { type: "range", min: 0, "aria-label": "Look back" }), eyes: part("select", "", { "aria-label": "Seen from" }),
@@ -147,13 +148,9 @@ function furniture(id) {
   const go = (at) => { the.at = at >= the.now.last ? -1 : Math.max(at, 0); attempt(() => look(the)); };
   the.slider.oninput = () => go(Number(the.slider.value));
   the.eyes.onchange = () => { the.seat = the.eyes.value; attempt(() => look(the)); };
-  the.picture.onclick = (event) => {
-    const found = event.target.closest("[data-action]");
-    if (found) act(the, Number(found.dataset.action));
-  };
   const step = (by, words, label) => button(words, () => go(the.now.at + by), { "aria-label": label });
   const section = (title, ...inside) => make("section", {}, make("h2", {}, title), ...inside);
-  show("", make("h1", { className: "title" }), make("div", { className: "table" },
+  show("", make("h1", { className: "unseen" }), make("div", { className: "table" },
     make("div", {}, the.turn, the.picture, the.end, the.actions, make("div", { className: "row" }, the.hint, the.undo, the.file),
       the.asked, the.values, make("p", { className: "quiet keys" }, "Keys: 1 to 9 or the arrows and Enter play, h asks for a hint, u takes back."),
       make("details", {}, make("summary", {}, "The table in words"), the.words)),
@@ -164,11 +161,11 @@ function furniture(id) {
 
 async function table(id) {
   leaving = new AbortController();
-  const { signal } = leaving, the = furniture(id);
+  const { signal } = leaving, the = (shown = furniture(id));
   let version = -1;
   while (!signal.aborted) {
     try {
-      const found = await ask(`/api/tables/${id}?${new URLSearchParams({ after: version, seat: the.seat, theme: dark.matches ? "dark" : "light" })}`, undefined, signal);
+      const found = await ask(`/api/tables/${id}?${looks(the, { after: version })}`, undefined, signal);
       if (version < 0) the.told = found.last;
       if (found.version !== version && (the.at < 0 || version < 0)) await news(the, found);
       else if (found.version !== version) the.now = { ...the.now, last: found.last };
@@ -192,46 +189,64 @@ async function news(the, found) {
   draw(the, found);
 }
 
-async function look(the) {
-  const query = new URLSearchParams({ at: the.at, seat: the.seat, theme: dark.matches ? "dark" : "light" });
-  draw(the, await ask(`/api/tables/${the.id}?${query}`));
-}
+const looks = (the, more) => new URLSearchParams({ seat: the.seat, theme: dark.matches ? "dark" : "light",
+  width: innerWidth < 600 ? Math.max(320, innerWidth) : 960, ...more });
+const look = async (the) => draw(the, await ask(`/api/tables/${the.id}?${looks(the, { at: the.at })}`));
 
 function draw(the, found) {
   the.now = found;
-  const live = found.at === found.last, held = the.actions.contains(document.activeElement) || the.end.contains(document.activeElement);
-  main.querySelector("h1").textContent = found.title;
+  const live = found.at === found.last, names = found.chairs.map((chair) => chair.name);
+  const held = [...the.choices, ...the.end.children].includes(document.activeElement);
+  main.querySelector("h1").textContent = document.getElementById("where").textContent = found.title;
   document.title = `${found.title} · Back Alley`;
-  the.picture.replaceChildren(document.importNode(new DOMParser().parseFromString(found.svg, "image/svg+xml").documentElement, true));
   the.turn.textContent = found.trouble || (live && found.mine !== null && found.now === found.mine ? "It is your turn." : found.turn);
-  const names = found.chairs.map((chair) => chair.name);
-  if (found.over && live) the.turn.textContent += ` Returns: ${found.returns.map((value, seat) => `${seat === found.mine ? "you" : names[seat]} ${value > 0 ? "+" : ""}${Number(value.toFixed(3))}`).join(", ")}.`;
+  const gain = (value, seat) => `${seat === found.mine ? "you" : names[seat]} ${value > 0 ? "+" : ""}${Number(value.toFixed(3))}`;
+  if (found.over && live) the.turn.textContent += ` Returns: ${found.returns.map(gain).join(", ")}.`;
   the.words.textContent = found.words;
-  the.actions.replaceChildren(...(live ? found.actions : []).map(([number, name], place) =>
-    button(signs(name), () => act(the, number), { "aria-label": spoken(name), tabIndex: place ? -1 : 0 })));
-  the.end.replaceChildren(...(live ? [] : [button(found.deal_over && !found.over ? "Go on" : "Back to the present", () => { the.at = -1; attempt(async () => { const now = await latest(the); await news(the, now); }); }, { className: "main" })]));
-  if (held || found.deal_over) (the.end.querySelector("button") ?? the.actions.querySelector("button"))?.focus({ preventScroll: true });
+  offer(the, found, live);
+  the.end.replaceChildren(...(live ? [] : [button(found.deal_over && !found.over ? "Go on" : "Back to the present", () => attempt(() => resume(the)), { className: "main" })]));
+  if (held || found.deal_over) (the.end.querySelector("button") ?? the.choices[0])?.focus({ preventScroll: true });
   tell(the, found.events);
   the.hint.textContent = found.over ? "Values" : "Hint";
   the.hint.disabled = found.acting === null || !(found.over || found.acting === found.mine);
-  the.undo.hidden = the.file.hidden = found.recorded || found.mine === null;
-  the.undo.disabled = found.over; the.file.hidden ||= !found.over;
+  the.undo.hidden = found.recorded || found.mine === null;
+  the.undo.disabled = found.over;
+  the.file.hidden = the.undo.hidden || !found.over;
   the.values.replaceChildren();
   if (the.valued && found.over && !the.hint.disabled) attempt(() => values(the)); else if (!found.over) the.valued = false;
   the.slider.max = found.last; the.slider.value = found.at;
-  the.slider.setAttribute("aria-valuetext", `after ${found.decisions} decisions`);
   the.place.textContent = live ? "now" : `after ${found.decisions} decisions`;
+  the.slider.setAttribute("aria-valuetext", the.place.textContent);
   the.eyes.hidden = !found.free;
   the.eyes.replaceChildren(make("option", { value: "all" }, "all cards shown"), ...names.map((name, seat) => make("option", { value: seat }, `seen by ${name}`)));
   the.eyes.value = found.seat ?? "all";
   the.seats.replaceChildren(...found.chairs.map((chair, seat) => make("li", { className: seat === found.acting ? "now" : "" },
     `${chair.name}: ${chair.who}`, chair.link ? make("input", { readOnly: true, value: `${location.origin}/#join=${chair.link}`, "aria-label": `Link for ${chair.name}`, onfocus: (event) => event.target.select() }) : null)));
-  const asks = found.undo && !found.undo.agree.includes(found.mine) && found.mine !== null;
+  const asks = found.undo && found.mine !== null && !found.undo.agree.includes(found.mine);
   the.asked.replaceChildren(...(found.undo ? [make("p", {}, `${names[found.undo.seat]} asks to take their last action back.`)] : []),
     ...(asks ? [button("Agree", () => agree(the, true)), button("Refuse", () => agree(the, false))] : []));
 }
 
-const latest = (the) => ask(`/api/tables/${the.id}?${new URLSearchParams({ seat: the.seat, theme: dark.matches ? "dark" : "light" })}`);
+/** Draw the table; its cards and buttons that stand for legal actions are buttons of the page. */
+function offer(the, found, live) {
+  const picture = document.importNode(new DOMParser().parseFromString(found.svg, "image/svg+xml").documentElement, true);
+  const drawn = new Map([...picture.querySelectorAll("[data-action]")].map((one) => [Number(one.dataset.action), one]));
+  if (live && drawn.size) picture.setAttribute("role", "group");
+  const rest = [];
+  the.choices = (live ? found.actions : []).map(([action, name], place) => {
+    const one = drawn.get(action) ?? rest[rest.push(button(signs(name))) - 1];
+    for (const [key, value] of Object.entries({ role: "button", "aria-label": spoken(name), tabindex: place ? -1 : 0 })) one.setAttribute(key, value);
+    one.onclick = () => act(the, action);
+    return one;
+  });
+  the.picture.replaceChildren(picture);
+  the.actions.replaceChildren(...rest);
+}
+
+async function resume(the) {
+  the.at = -1;
+  await news(the, await ask(`/api/tables/${the.id}?${looks(the)}`));
+}
 
 /** Add new lines to the list, so that a screen reader reads these alone. */
 function tell(the, lines) {
@@ -264,17 +279,19 @@ async function keep(the) {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
-  const choices = [...main.querySelectorAll(".actions button")], at = choices.indexOf(document.activeElement);
-  if (event.key >= "1" && event.key <= "9") choices[event.key - 1]?.click();
-  else if (event.key === "ArrowRight" || event.key === "ArrowLeft") choices.at((at + (event.key === "ArrowRight" ? 1 : Math.max(at, 0) - at - 1)) % choices.length)?.focus();
-  else if (event.key === "h" || event.key === "u") [...main.querySelectorAll("button")].find((one) => one.textContent === { h: "Hint", u: "Take back" }[event.key] && !one.disabled)?.click();
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea") || !shown) return;
+  const { choices, hint, undo } = shown, at = choices.indexOf(document.activeElement), by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const pressed = { h: hint, u: undo }[event.key] ?? (event.key >= "1" && event.key <= "9" ? choices[event.key - 1] : null);
+  if (by && choices.length) choices.at((at + by + (at < 0 && by < 0 ? 1 : 0)) % choices.length).focus();
+  else if ((event.key === "Enter" || event.key === " ") && at >= 0 && event.target.tagName !== "BUTTON") choices[at].onclick();
+  else if (pressed && !pressed.disabled) pressed.onclick();
   else return;
   event.preventDefault();
 });
 
 async function route() {
   leaving.abort();
+  shown = null;
   const [what, value] = location.hash.slice(1).split("=");
   main.replaceChildren();
   if (what === "table") await table(value);

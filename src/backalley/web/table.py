@@ -77,7 +77,7 @@ class Table:
     """Changes with all that is shown; not kept."""
 
     def __post_init__(self) -> None:
-        self.env = AECEnv(self.game, events=self.game.type.events is not None)
+        self.env = AECEnv(self.game, events=True)
         self._keys = agent_keys([rng.stream_of(self.opening.get("seed", 0))])
         self.replay(len(self.actions))
 
@@ -142,25 +142,23 @@ class Table:
         """The seat of a session; None where it has none."""
         return next((seat for seat, chair in enumerate(self.chairs) if chair.session == session), None)
 
-    def seen(self, at: int, seat: int | None, theme: str) -> dict[str, Any]:
-        """Return frame `at` as a seat sees it; None shows all cards. Nothing in it depends on what the seat cannot
-        know."""
+    def seen(self, at: int, seat: int | None, theme: str = "light", width: int = 960) -> dict[str, Any]:
+        """Return frame `at` as a seat sees it, with a picture `width` pixels wide; None shows all cards. Nothing in it
+        depends on what the seat cannot know."""
         from backalley.envs.core.drawing.pictures.drawing import svg
 
         frame, scene = self.frames[at], self._scene(at, seat)
-        mine = scene.viewer is not None and scene.acting == scene.viewer
-        legal = frame.state.legal_actions() if mine else []
-        history = frame.state.events(seat, since="deal") if seat is not None and self.game.type.events else []
+        told = events_str(self.game, frame.state.events(seat, since="deal")) if seat is not None else ""
         return {
             "at": at,
             "decisions": frame.decisions,
             "seat": seat,
             "acting": scene.acting,
             "turn": scene.turn,
-            "svg": svg(scene, theme=theme),
+            "svg": svg(scene, theme, width=width),
             "words": scenes.text(scene._replace(actions=())),
-            "actions": [[action, self.game.action_str(action)] for action in legal],
-            "events": events_str(self.game, history).splitlines(),
+            "actions": scene.actions,
+            "events": told.splitlines(),
             "returns": frame.returns,
             "deal_over": frame.ended is not None,
         }
