@@ -220,7 +220,7 @@ def test_play_to_the_end() -> None:
     words = ("play", "kuhn", "--opponent", "random", "--seed", "3")
     result = run(*words, input="raise\n?\nBET\npass\n")
     assert result.exit_code == 0, result.output
-    assert "kuhn has no action 'raise'; it has: pass, bet." in result.output
+    assert "'raise' is no action of Kuhn poker. Legal: pass, bet." in result.output
     assert "  0  pass\n    1  bet" in result.output
     mine, other = (line for line in result.output.splitlines()[:9] if line.startswith(("seat 0  ", "seat 1  ")))
     assert mine.split()[-1] in "JQK"

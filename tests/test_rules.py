@@ -26,7 +26,13 @@ UNDER_EVERY_OPTION: list[Check] = [
     testing.check_bots,
     testing.check_batch,
 ]
-BY_DEFAULT: list[Check] = [testing.check_seeds, testing.check_threads, testing.check_copies, testing.check_state]
+BY_DEFAULT: list[Check] = [
+    testing.check_seeds,
+    testing.check_threads,
+    testing.check_copies,
+    testing.check_state,
+    partial(testing.check_texts, episodes=1),
+]
 AEC = [
     testing.check_aec_masks,
     testing.check_aec_seeds,
@@ -42,7 +48,7 @@ def test_under_every_option(check: Check, game: Game) -> None:
 
 
 @BY_NAME
-@pytest.mark.parametrize("check", BY_DEFAULT, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", BY_DEFAULT, ids=["seeds", "threads", "copies", "state", "texts"])
 def test_by_default(check: Check, game: Game) -> None:
     check(game)
 

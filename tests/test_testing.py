@@ -144,6 +144,20 @@ GAMES: list[tuple[Callable[[], Game], Callable[..., str], str]] = [
         testing.check_bots,
         "bot raiser chose 2, which is not legal",
     ),
+    (
+        lambda: dataclasses.replace(
+            kuhn.GAME, table=lambda options, state, seat: kuhn.GAME.table(options, state, None)
+        ).bind(),
+        testing.check_texts,
+        "what seat 0 reads shows something hidden",
+    ),
+    (
+        lambda: dataclasses.replace(
+            kuhn.GAME, action_str=lambda options, action: ("slot 1", "slot one")[action]
+        ).bind(),
+        testing.check_texts,
+        "'slot 1' could be slot 1 or slot one",
+    ),
 ]
 
 

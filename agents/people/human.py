@@ -20,6 +20,7 @@ from backalley.envs.core.compile.interfaces import CHANCE, OVER
 from backalley.envs.core.files import playthrough
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
+from backalley.envs.core.text import read_phrase
 
 from ..base.agent import Agent, View, answer, name_of, view_of
 from ..base.keys import agent_keys
@@ -71,11 +72,16 @@ class HumanAgent(Agent):
             else:
                 try:
                     if word != "hint" or self._adviser is None:
-                        return read_action(view, k, text)
+                        return self._read(view, k, text)
                     terminal.show(f"Asking {name_of(self._adviser)} ...")  # the first time it may have to be compiled
                     terminal.show(hint(self._adviser, view, k))
                 except ValueError as error:
                     terminal.show(str(error))
+
+    def _read(self, view: View, k: int, text: str) -> int:
+        """The action that was typed; an empty line is one where only one is legal."""
+        legal = _legal(view, k)
+        return legal[0] if not text.strip() and len(legal) == 1 else read_phrase(view.game, legal, text, begun=True)
 
     @property
     def _help(self) -> str:
@@ -85,34 +91,6 @@ class HumanAgent(Agent):
 
 def _legal(view: View, k: int) -> list[int]:
     return [int(action) for action in np.flatnonzero(view.action_mask[k])]
-
-
-def read_action(view: View, k: int, text: str) -> int:
-    """Return the legal action that a person means at table `k` of a view: a name, the beginning of exactly one legal
-    name, or a number; an empty text where only one is legal.
-
-    Raises ValueError.
-    """
-    game, legal = view.game, _legal(view, k)
-    names = {game.action_str(action): action for action in legal}
-    typed = " ".join(text.lower().split())
-    if not typed and len(legal) == 1:
-        return legal[0]
-    exact = [action for name, action in names.items() if name.lower() == typed]
-    begun = [action for name, action in names.items() if typed and name.lower().startswith(typed)]
-    if exact or len(begun) == 1:
-        return (exact or begun)[0]
-    if typed.isdecimal() and int(typed) in legal:
-        return int(typed)
-    if len(begun) > 1:
-        shown = [game.action_str(action) for action in begun]
-        raise InvalidValue(
-            f"{text.strip()!r} could be {', '.join(shown[:8])}{' ...' if len(shown) > 8 else ''}; type more of it."
-        )
-    number = int(typed) if typed.isdecimal() else game.action_number(typed) if typed else None
-    if number is None:
-        raise InvalidValue(HELP)
-    raise view.refuse(k, number)
 
 
 class Sitting:

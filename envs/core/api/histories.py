@@ -50,17 +50,20 @@ def kinds_of(game: Game) -> dict[int, Kind]:
     return first | dict(enumerate(own, OWN))
 
 
-def event_str(game: Game, event: npt.ArrayLike) -> str:
-    """Return one event in words: `you: bid 3`, `seat +1: shows QS`. `seat +1` sits to the reader's left. Raises
-    ValueError for numbers that are no event of the game."""
+def event_str(game: Game, event: npt.ArrayLike, reader: int | None = None) -> str:
+    """Return one event in words: `you: bid 3`, `seat +1: shows QS`. `seat +1` sits to the reader's left; where the
+    seat `reader` is given, the others have their names, such as `seat 2`. Raises ValueError for numbers that are no
+    event of the game."""
     kind, who, what = _checked(game, event)
-    where = "table" if who < 0 else "you" if who == 0 else f"seat +{who}"
+    name = f"seat +{who}" if reader is None else game.seat_name((reader + who) % game.num_seats)
+    where = "table" if who < 0 else "you" if who == 0 else name
     return f"{where}: {_what(game, kind, what)}"
 
 
-def events_str(game: Game, events: npt.ArrayLike) -> str:
-    """Return the events of one seat [T, 3] in words, one line each; events that follow each other and differ in the
-    number alone share a line. Padding is left out. Raises ValueError for numbers that are no event of the game."""
+def events_str(game: Game, events: npt.ArrayLike, reader: int | None = None) -> str:
+    """Return the events of one seat [T, 3] in words, one line each, as `event_str` names the seats; events that follow
+    each other and differ in the number alone share a line. Padding is left out. Raises ValueError for numbers that are
+    no event of the game."""
     lines: list[str] = []
     latest: tuple[int, int] | None = None
     for event in np.asarray(events).reshape(-1, COLUMNS):
@@ -70,7 +73,7 @@ def events_str(game: Game, events: npt.ArrayLike) -> str:
         if (kind, who) == latest and kind >= OWN:
             lines[-1] += f" {_number(game, kind, what)}"
         else:
-            lines.append(event_str(game, event))
+            lines.append(event_str(game, event, reader))
         latest = kind, who
     return "\n".join(lines)
 

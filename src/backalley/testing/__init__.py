@@ -40,6 +40,7 @@ from .play import (
 )
 from .report import Finding, Report
 from .seeds import check_batch, check_compiled, check_seeds, check_state, check_threads
+from .texts import check_texts
 from .vector import check_vector
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "check_returns",
     "check_seeds",
     "check_state",
+    "check_texts",
     "check_threads",
     "check_vector",
     "check_vectors",

@@ -17,6 +17,7 @@ from .histories import check_events
 from .play import EPISODES, check_bots, check_cards, check_deal, check_leaks, check_masks, check_redraws, check_returns
 from .report import Report, run
 from .seeds import check_batch, check_compiled, check_seeds, check_state, check_threads
+from .texts import check_texts
 
 _LONG = 3000 if COMPILED else 300
 """Steps within which an episode of any game should end."""
@@ -48,6 +49,7 @@ def check_game(
         "masks": played(check_masks),
         "leaks": played(check_leaks),
         "events": played(check_events),
+        "texts": played(check_texts),
         "redraws": played(check_redraws),
         "cards": played(check_cards),
         "deal": seeded(check_deal),

@@ -1,0 +1,203 @@
+"""The reader of answers: which legal action a person, a program or a language model means.
+
+The last JSON object of an answer counts, `{"action": "play JC"}`. Without one the answer has to be one line that is an
+action and nothing else. Nothing is guessed from prose: "I could play JC or 9D" is refused, and so is what could be two
+actions. A refusal is a sentence with what was given and what is legal.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from backalley.console.errors import InvalidValue
+
+from ..api.game_state import GameState
+from ..game.game import Game
+from .phrases import CARD, Phrase, phrase, without_copies
+
+LONGEST = 200_000
+"""The most characters of an answer that is read."""
+_LONGEST_PHRASE = 200
+_MOST_NAMED = 16
+_WRAPPED = re.compile(r"(?s)\s*(?:(\*{1,2}|[\"'`])(.*)\1|\[([^\[\]]*)\]|(.*?))[.!]?\s*")
+"""An answer in quotes, in brackets or in bold, with or without a full stop."""
+_COUNTED = re.compile(r"([a-z]+) [0-9]+")
+"""A name that is a word and a number, such as `bid 3`."""
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
+
+
+class UnreadableAnswer(InvalidValue):
+    """An answer that is no legal action for certain; its message says what was given and what is legal."""
+
+
+def read_answer(state: GameState, answer: str | int) -> int:
+    """Return the legal action that an answer names: by name (`play JC`, "play the jack of clubs", "J♣" where that is
+    one action), or by number.
+
+    Where legal actions are named by a number, as `bid 3`, a number has to mean the same action both ways. Raises
+    UnreadableAnswer for any other answer, of any type, and where nobody is to act.
+    """
+    if state.seat < 0:
+        raise UnreadableAnswer("The game is over: no answer is asked for." if state.is_over else "Chance decides here.")
+    game, legal = state.game, state.legal_actions()
+    if isinstance(answer, bool) or not isinstance(answer, (str, int)):
+        raise _refusal(game, legal, f"The answer is of type {type(answer).__name__}; it takes text")
+    if isinstance(answer, int):
+        return _numbered(game, legal, answer)
+    if len(answer) > LONGEST:
+        raise _refusal(game, legal, f"The answer has {len(answer):,} characters; at most {LONGEST:,} are read")
+    try:
+        given = _last_action(answer)
+    except _NoObject as trouble:
+        if str(trouble):
+            raise _refusal(game, legal, f"{trouble}, in {_shortly(answer)}") from None
+        return read_phrase(game, legal, answer)
+    if isinstance(given, bool) or not isinstance(given, (str, int)):
+        raise _refusal(game, legal, f'"action" is {_shortly(given)}; it takes the name of an action in quotes')
+    return _numbered(game, legal, given) if isinstance(given, int) else read_phrase(game, legal, given)
+
+
+def read_phrase(game: Game, legal: Sequence[int], text: str, *, begun: bool = False) -> int:
+    """Return the legal action that one phrase names, as `read_answer` does without JSON. With `begun` the beginning of
+    exactly one legal action's name is enough, for people at a keyboard. Raises UnreadableAnswer."""
+    stripped = text.strip()
+    if not stripped:
+        raise _refusal(game, legal, "The answer is empty")
+    if len(stripped) > _LONGEST_PHRASE or len(stripped.splitlines()) > 1:
+        raise _refusal(game, legal, f"{_shortly(stripped)} is not an action and nothing else")
+    wrapped = _WRAPPED.fullmatch(stripped)
+    inner = next((part for part in wrapped.groups()[1:] if part is not None), "") if wrapped else stripped
+    bare = inner.strip()
+    if _NUMBER.fullmatch(bare):
+        return _numbered(game, legal, int(bare))
+    words = phrase(bare)
+    found = _named(game, words)
+    if found or not words:
+        return _only(game, legal, found, _shortly(stripped))
+    beginning = [
+        action for action in legal if game.action_str(action).lower().startswith(" ".join(bare.lower().split()))
+    ]
+    if beginning and not begun:
+        raise _refusal(game, legal, f"{_shortly(stripped)} could be {_several(game, beginning)}; write all of it")
+    return _only(game, legal, beginning, _shortly(stripped))
+
+
+def legal_sentence(game: Game, legal: Sequence[int]) -> str:
+    """Return `Legal: play JC, play 9D.`, shortened if there are many."""
+    names = [game.action_str(action) for action in legal]
+    more = f" ... ({len(names)} in all)" if len(names) > _MOST_NAMED else ""
+    return f"Legal: {', '.join(names[:_MOST_NAMED])}{more}."
+
+
+# Names and numbers ---------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=64)
+def _phrases(game: Game) -> dict[Phrase, list[int]]:
+    """Every phrase that names actions of a game: whole names, names without the copy of their card, and cards alone."""
+    found: dict[Phrase, list[int]] = {}
+    for action in range(game.num_actions):
+        name = phrase(game.action_str(action))
+        forms = [name, without_copies(name)]
+        forms += [form[1:] for form in forms if len(form) == 2 and CARD.fullmatch(form[1])]
+        for form in dict.fromkeys(forms):
+            found.setdefault(form, []).append(action)
+    return found
+
+
+def _named(game: Game, words: Phrase) -> list[int]:
+    return _phrases(game).get(words, []) if words else []
+
+
+def _numbered(game: Game, legal: Sequence[int], number: int) -> int:
+    """The legal action of that number, unless a legal action's name has a number and this could be one of those."""
+    if not 0 <= number < game.num_actions:
+        raise _refusal(game, legal, f"{game.title} has no action {_shortly(number)}")
+    counted = {found[1] for action in legal if (found := _COUNTED.fullmatch(game.action_str(action)))}
+    others = [action for word in sorted(counted) for action in _named(game, phrase(f"{word} {number}"))]
+    if [action for action in others if action != number]:
+        either = " or ".join(game.action_str(action) for action in others if action != number)
+        why = f"{number} could be {either}, or action {number} ({game.action_str(number)}); write the action's name"
+        raise _refusal(game, legal, why)
+    return _only(game, legal, [number], str(number))
+
+
+def _only(game: Game, legal: Sequence[int], found: Sequence[int], shown: str) -> int:
+    """The one legal action among those that were found."""
+    playable = [action for action in found if action in legal]
+    if len(playable) == 1:
+        return playable[0]
+    if playable:
+        raise _refusal(game, legal, f"{shown} could be {_several(game, playable)}")
+    if found:
+        named = _several(game, found)
+        raise _refusal(game, legal, f"{shown}{'' if named in shown else f' ({named})'} is not legal now")
+    raise _refusal(game, legal, f"{shown} is no action of {game.title}")
+
+
+def _several(game: Game, actions: Sequence[int]) -> str:
+    names = " or ".join(game.action_str(action) for action in actions[:_MOST_NAMED])
+    return f"{names} ..." if len(actions) > _MOST_NAMED else names
+
+
+def _refusal(game: Game, legal: Sequence[int], why: str) -> UnreadableAnswer:
+    return UnreadableAnswer(f"{why}. {legal_sentence(game, legal)}")
+
+
+def _shortly(given: Any) -> str:
+    try:
+        text = repr(given)
+    except (RecursionError, ValueError):  # nested too deeply; more digits than Python writes
+        return f"a {type(given).__name__}"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# JSON ----------------------------------------------------------------------------------------------------------------
+
+
+class _NoObject(Exception):
+    """No JSON object of an answer can be read; the message says why, and is empty where there is none."""
+
+
+def _last_action(answer: str) -> Any:
+    """The value of "action" in the last JSON object of an answer. Objects inside others, and inside what began as an
+    object and was never finished, do not count."""
+    found: Any = None
+    unfinished, at = 0, 0
+    try:
+        while (brace := _next_brace(answer, at)) >= 0:
+            at = brace + 1
+            if answer[brace] == "}":
+                unfinished = max(0, unfinished - 1)
+                continue
+            try:
+                read, end = _DECODER.raw_decode(answer, brace)
+            except ValueError:
+                unfinished += 1
+                continue
+            at, found = end, found if unfinished else read
+    except RecursionError:
+        raise _NoObject("A JSON object is nested too deeply") from None
+    if unfinished:
+        raise _NoObject("A JSON object begins and cannot be read to its end")
+    if found is None:
+        raise _NoObject
+    if len(given := [value for name, value in found if name == "action"]) != 1:
+        raise _NoObject(f'The last JSON object has {len(given) or "no"} "action"; it takes one')
+    return given[0]
+
+
+def _next_brace(answer: str, at: int) -> int:
+    found = [place for place in (answer.find("{", at), answer.find("}", at)) if place >= 0]
+    return min(found, default=-1)
+
+
+def _refused(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON.")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=list, parse_constant=_refused)

@@ -1,0 +1,104 @@
+"""Games in words: what a seat may know, the rules by paragraph, and which answers are read as which action."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import backalley
+from backalley.envs.core.api.game_state import GameState
+from backalley.envs.core.text import (
+    UnreadableAnswer,
+    event_texts,
+    legal_texts,
+    observation_text,
+    paragraphs,
+    read_answer,
+    rules_text,
+)
+from backalley.examples.kuhn import GAME as KUHN
+from tests.cases import GAMES
+
+BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+
+
+def position(game: backalley.Game, seed: int, decisions: int) -> GameState:
+    """A position after that many random decisions, or the last one before the end."""
+    state, chance = game.new_state(seed, events=True), random.Random(seed)
+    for _ in range(decisions):
+        after = state.clone()
+        after.apply(chance.choice(state.legal_actions()))
+        if after.is_over:
+            break
+        state = after
+    return state
+
+
+def test_an_observation_in_words() -> None:
+    state = backalley.game("pitch", target=7).new_state(3, events=True)
+    for action in ("bid 2", "bid 4"):
+        state.apply(state.game.action_number(action))
+    assert observation_text(state, 2).splitlines() == [
+        "Game: Pitch, with these options:",
+        "  target=7: points that win a game (takes 1..16383)",
+        "You are seat 2, and play together with seat 0. To your left, in order, sit seat 3, seat 0, seat 1.",
+        "",
+        "What happened so far, as you saw it:",
+        "seat 0: deals",
+        "you: dealt 6C JC 3D 6D 7S AS",
+        "seat 1: bid 2",
+        "you: bid 4",
+        "",
+        "The table as you see it:",
+        *state.table_str(2).splitlines(),
+        "",
+        "It is your turn.",
+    ]
+    assert observation_text(state, 1, since=None).endswith("It is the turn of seat 2.")
+    assert "bid 4" not in observation_text(state, 1, since=None).partition("The table")[0]
+    assert event_texts(state, 1)[-1] == "seat 2: bid 4"
+
+
+def test_the_rules_by_paragraph() -> None:
+    pitch = backalley.game("pitch")
+    assert paragraphs(pitch)["§1.5"].startswith("### §1.5 Scores\n\nIf the bidding side")
+    assert rules_text(pitch, "1.5") == rules_text(pitch, "§1.5") == paragraphs(pitch)["§1.5"]
+    assert "### §1.6" in rules_text(pitch, "§1"), "a paragraph holds those under it"
+    assert "### §1.10" not in rules_text(backalley.game("twenty_one"), "§1.1"), "§1.10 is not under §1.1"
+    with pytest.raises(ValueError, match=r"The page of pitch has no paragraph '§9'; it has §1, §1.1, .*"):
+        rules_text(pitch, "§9")
+    with pytest.raises(ValueError, match="kuhn has no page"):
+        paragraphs(backalley.game(KUHN))
+
+
+def test_rules_that_begin_on_another_page_come_with_it() -> None:
+    assert list(paragraphs(backalley.game("missouri_city")))[:8] == [
+        "§1", "§1.1", "§1.2", "§1.3", "§1.4", "§1.5", "§1.6", "§2",
+    ]  # fmt: skip
+    assert "§2.1" not in paragraphs(backalley.game("backhand"))
+
+
+@BY_NAME
+def test_rules_in_words_hold_no_measurements_and_no_advice(game: backalley.Game) -> None:
+    text = rules_text(game)
+    assert "`" + game.action_str(0) + "`" in text, "the names of actions"
+    for unwanted in ("<!--", "```", "](", "Bots", "Leaderboard", "95 %"):
+        assert unwanted not in text
+
+
+@BY_NAME
+def test_every_legal_action_is_read_by_its_name(game: backalley.Game) -> None:
+    for seed in range(5):
+        state = position(game, seed, 7 * seed)
+        for action, name in zip(state.legal_actions(), legal_texts(state), strict=True):
+            for answer in (name, name.upper(), f'{{"action": "{name}"}}', f"  `{name}`. "):
+                assert read_answer(state, answer) == action, answer
+
+
+@BY_NAME
+def test_a_refusal_says_what_was_given_and_what_is_legal(game: backalley.Game) -> None:
+    state = position(game, 1, 4)
+    with pytest.raises(UnreadableAnswer, match=r"'fold' is no action of .*\. Legal: ") as refusal:
+        read_answer(state, "fold")
+    assert legal_texts(state)[0] in str(refusal.value)
