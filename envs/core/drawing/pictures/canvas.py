@@ -53,11 +53,14 @@ class Canvas:
 
     def mark(self, name: str, outline: str, x: float, y: float, scale: float, fill: str) -> None:
         """Draw an outline that is used repeatedly, at a place and in a size."""
-        self.figure(name, f'<path d="{outline}"/>', x, y, scale, fill)
+        self._use(name, f'<path id="{name}" d="{outline}"/>', x, y, scale, fill)
 
     def figure(self, name: str, shapes: str, x: float, y: float, scale: float, fill: str) -> None:
         """Draw shapes that are used repeatedly, given as SVG; those that say no colour are of colour `fill`."""
-        self._defined.setdefault(name, f'<g id="{name}">{shapes}</g>')
+        self._use(name, f'<g id="{name}">{shapes}</g>', x, y, scale, fill)
+
+    def _use(self, name: str, definition: str, x: float, y: float, scale: float, fill: str) -> None:
+        self._defined.setdefault(name, definition)
         self._shapes.append(
             f'<use href="#{name}" transform="translate({number(x)} {number(y)}) scale({scale:.4f})" fill="{fill}"/>'
         )

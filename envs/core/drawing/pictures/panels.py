@@ -39,7 +39,7 @@ def measure(place: Place, width: float, ways: Ways, turn: bool = False) -> Panel
     marked = name + (letters.width(TURN, SMALL, True) + 2 * GAP) * turn
     fits = marked + GAP + letters.width(words, SMALL) <= room
     below = [] if fits else letters.broken(words, SMALL, room)
-    head = (TITLE + 6 if place.title or (fits and words) else 0.0) + len(below) * LINE
+    head = (TITLE + 6 if place.title or (fits and words) else 0.0) + len(below) * LINE + 4 * bool(below)
     rows = piles.in_rows(place.piles, ways, room)
     widest = max([marked, rows.width, *(letters.width(line, SMALL) for line in below)])
     if fits and words:
@@ -73,5 +73,6 @@ def draw(
     for line in panel.below:
         canvas.text(x + PAD, top + 0.8 * LINE - 2, line, SMALL, colours.quiet)
         top += LINE
+    top += 4 * bool(panel.below)
     for left, down, laid in panel.rows.laid:
         piles.draw(canvas, colours, laid, x + PAD + left, top + down)

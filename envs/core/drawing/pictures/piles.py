@@ -14,8 +14,8 @@ from .colours import Colours
 from .suits import signed
 
 BACKS_APART, TIGHT = 0.24, 0.12
-"""The distance between card backs, as a part of a card's width: there is nothing to read on them. Of those of a stack
-that a seat holds, at least the second."""
+"""The distance between card backs, as a part of a card's width: there is nothing to read on them; and where there
+is little room."""
 APART = 1.08
 CLOSER = (APART, 0.9, 0.75, 0.6)
 """Distances between cards that are tried before piles are laid in several rows."""
@@ -63,7 +63,7 @@ def lay(pile: Pile, ways: Ways, room: float, apart: float = APART) -> Laid:
     stacked = heap and not ways.fanned
     count, card = 1 if stacked else len(pile.cards), ways.card
     backs = set(pile.cards) == {FACE_DOWN}
-    least = card * ((TIGHT if heap else BACKS_APART) if backs else STRIP)
+    least = card * (TIGHT if backs else STRIP)
     most = max(1, 1 + int((room - card) / least + 1e-6))
     each = -(-count // max(1, -(-count // most)))
     step = min(card * (BACKS_APART if backs else apart), max(least, (room - card) / max(each - 1, 1)))
