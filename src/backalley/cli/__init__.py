@@ -7,7 +7,7 @@ import click
 
 import backalley
 
-from . import about, dev, figures, learn, matches, reports, tables
+from . import about, dev, figures, learn, matches, reports, serving, tables
 from .program import Program
 from .shared import command_line
 
@@ -39,6 +39,7 @@ for _verb in (
     matches.evaluate,
     matches.tournament,
     matches.play,
+    serving.serve,
     figures.speed,
     figures.solve,
     figures.exploit,
