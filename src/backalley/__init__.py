@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from backalley._by_name import *  # noqa: F403  # the modules of the games: poker_duel_v0
     from backalley._by_name import game, make, make_vec
     from backalley.agents.analysis import analyse
+    from backalley.agents.people.replays import replay
     from backalley.agents.policies.learned import load_policy
     from backalley.agents.registry import agent, register_agent
     from backalley.benchmarks.matches.evaluate import evaluate
@@ -86,6 +87,7 @@ __all__ = [
     "register_gymnasium",
     "register_pettingzoo",
     "register_phase",
+    "replay",
     "state_fields",
     "tournament",
     "train",
@@ -99,6 +101,7 @@ _ON_FIRST_USE = {
     "load_policy": "agents.policies.learned",
     "register_agent": "agents.registry",
     "register_phase": "training.config.phases",
+    "replay": "agents.people.replays",
     "tournament": "benchmarks.matches.tournament",
     "train": "training.train",
 }

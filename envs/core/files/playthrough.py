@@ -204,6 +204,16 @@ def replay(path: Path) -> Iterator[str]:
     yield "Returns: " + ", ".join(f"{game.seat_name(seat)} {value:g}" for seat, value in enumerate(returns))
 
 
+def positions(path: Path) -> Iterator[tuple[AECEnv, int, int]]:
+    """Play a file and yield its table, which changes, with the seat and the action that led there: before the first
+    move -1 and -1, then after every move. Raises as `replay` does."""
+    kept = load(path)
+    env = _dealt(path, kept)
+    yield env, -1, -1
+    for seat, name in _moves(path, kept, env):
+        yield env, seat, env.game.action_number(name)
+
+
 def table_in(path: Path, decisions: int | None = None) -> tuple[AECEnv, bool]:
     """Return the table of a recorded game after that many decisions, by default all in the file, and whether anybody is
     to act there. Raises as `replay` does, and ValueError for more decisions than there are."""
