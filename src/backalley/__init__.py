@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from backalley.agents.registry import agent, register_agent
     from backalley.benchmarks.matches.evaluate import evaluate
     from backalley.benchmarks.matches.tournament import tournament
+    from backalley.records.reading import read_record
+    from backalley.records.writing import record_games
     from backalley.training.attack.attack import attack
     from backalley.training.config.phases import register_phase
     from backalley.training.train import train
@@ -82,6 +84,8 @@ __all__ = [
     "load_policy",
     "make",
     "make_vec",
+    "read_record",
+    "record_games",
     "register_agent",
     "register_game",
     "register_gymnasium",
@@ -99,6 +103,8 @@ _ON_FIRST_USE = {
     "evaluate": "benchmarks.matches.evaluate",
     "analyse": "agents.analysis",
     "load_policy": "agents.policies.learned",
+    "read_record": "records.reading",
+    "record_games": "records.writing",
     "register_agent": "agents.registry",
     "register_phase": "training.config.phases",
     "replay": "agents.people.replays",

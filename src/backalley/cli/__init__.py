@@ -7,7 +7,7 @@ import click
 
 import backalley
 
-from . import about, dev, figures, learn, matches, reports, serving, tables
+from . import about, dev, figures, learn, matches, records, reports, rules_to_code, serving, tables
 from .program import Program
 from .shared import command_line
 
@@ -43,8 +43,9 @@ for _verb in (
     figures.speed,
     figures.solve,
     figures.exploit,
-    figures.replay,
-    tables.record,
+    records.replay,
+    rules_to_code.score_rules,
+    records.record,
     tables.watch,
     tables.picture,
     reports.plot,

@@ -1,4 +1,4 @@
-"""Commands for one table: draw, record, watch."""
+"""Commands for one table: draw, watch."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from backalley.console.printable import one_line
-
 from .shared import (
     ANIMATED,
     Amount,
     again,
     agents_of,
     check_picture,
-    check_place,
     command_line,
     dark_option,
     game_of,
@@ -103,34 +100,6 @@ def _table(game: str, given: dict[str, str], settings: dict[str, Any], look: dic
 def _player(game: str, given: dict[str, str], settings: dict[str, Any]) -> tuple[Game, Agent]:
     found = game_of(game, given)
     return found, agents_of(found, [settings["agent"] or ("bot" if found.bots else "random")])[0]
-
-
-@click.command()
-@click.argument("game")
-@click.argument("agents", nargs=-1, required=True)
-@click.option(
-    "--out", "path", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The playthrough, as JSON."
-)
-@seed_option(0, "Decides the deal and the agents' own randomness.")
-@option_option
-def record(game: str, agents: tuple[str, ...], path: Path, seed: int, given: dict[str, str]) -> None:
-    """Record a GAME that AGENTS play. One for every seat, or one for each; `backalley replay` plays the file again."""
-    from backalley.agents.base.agent import read_events
-    from backalley.agents.people.watching import turns
-    from backalley.envs.core.api.aec import AECEnv
-    from backalley.envs.core.files import playthrough
-
-    check_place(path)
-    found = game_of(game, given)
-    players = agents_of(found, agents)
-    env = AECEnv(found, events=read_events(players, found))
-    actions = [turn.action for turn in turns(env, players, seed)]
-    kept = playthrough.recorded(found, seed, actions)
-    playthrough.save(path, kept)
-    click.echo(
-        f"{len(actions):,} decisions. Returns: {returns_of(found, kept['returns'])}. Written to {one_line(str(path))}."
-    )
-    again(command_line("record", found.spec, *agents, given=given, out=path, seed=seed))
 
 
 @click.command()
