@@ -7,7 +7,7 @@ import click
 
 import backalley
 
-from . import about, dev, figures, learn, matches, records, reports, rules_to_code, serving, tables
+from . import about, dev, figures, learn, matches, records, reports, rules_to_code, tables
 from .program import Program
 from .shared import command_line
 
@@ -39,7 +39,7 @@ for _verb in (
     matches.evaluate,
     matches.tournament,
     matches.play,
-    serving.serve,
+    tables.serve,
     figures.speed,
     figures.solve,
     figures.exploit,
