@@ -39,6 +39,7 @@ for _verb in (
     matches.evaluate,
     matches.tournament,
     matches.play,
+    matches.mcp,
     figures.speed,
     figures.solve,
     figures.exploit,
