@@ -40,6 +40,7 @@ for _verb in (
     matches.tournament,
     matches.play,
     tables.serve,
+    matches.mcp,
     figures.speed,
     figures.solve,
     figures.exploit,
