@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from backalley._by_name import *  # noqa: F403  # the modules of the games: poker_duel_v0
     from backalley._by_name import game, make, make_vec
     from backalley.agents.analysis import analyse
+    from backalley.agents.people.replays import replay
     from backalley.agents.policies.learned import load_policy
     from backalley.agents.registry import agent, register_agent
     from backalley.benchmarks.matches.evaluate import evaluate
@@ -90,6 +91,7 @@ __all__ = [
     "register_gymnasium",
     "register_pettingzoo",
     "register_phase",
+    "replay",
     "state_fields",
     "tournament",
     "train",
@@ -105,6 +107,7 @@ _ON_FIRST_USE = {
     "record_games": "records.writing",
     "register_agent": "agents.registry",
     "register_phase": "training.config.phases",
+    "replay": "agents.people.replays",
     "tournament": "benchmarks.matches.tournament",
     "train": "training.train",
 }
