@@ -32,7 +32,7 @@ COLUMNS: dict[str, Column] = {
     "legal": Column("list of int", "the legal actions, ascending"),
     "legal_names": Column("list of text", "their names", True),
     "text": Column("text", "what the seat may know, in words", True),
-    "observation": Column("list of int", "the same as the flat vector", True),
+    "observation": Column("list of float", "the same as the flat vector", True),
     "action": Column("int", "what was played"),
     "name": Column("text", "its name"),
     "probabilities": Column("list of float", "the agent's probability of each legal action; null where it tells none"),
