@@ -31,7 +31,7 @@ COLUMNS: dict[str, Column] = {
     "agent": Column("text", "the agent in that seat"),
     "legal": Column("list of int", "the legal actions, ascending"),
     "legal_names": Column("list of text", "their names", True),
-    "text": Column("text", "what the seat may know, in words", True),
+    "text": Column("text", "what the seat may know, in words, with what happened since the latest deal", True),
     "observation": Column("list of float", "the same as the flat vector", True),
     "action": Column("int", "what was played"),
     "name": Column("text", "its name"),
