@@ -56,7 +56,7 @@ class Factory:
 
     def _read(self, parts: Sequence[str]) -> list[Any]:
         few, many = len(parts) < self._needed, len(parts) > len(self._places) and not self._takes_more
-        if not few and not many and all(parts):
+        if not few and not many and all(parts[: len(self._places)]):
             with contextlib.suppress(ValueError):
                 more = parts[len(self._places) :]
                 return [*map(_value, parts, self._places), *more]

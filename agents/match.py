@@ -76,8 +76,23 @@ def play_out(
         while len(rows):
             time_step = tables.step(act_rows(tables, agents, who, rows, table_keys), rows)
             returns[rows] += time_step.reward[rows]
+            ended = rows[seat[rows] < 0]
+            tell_of_ends(agents, who[ended], table_keys[ended], returns[ended])
             rows = rows[seat[rows] >= 0]
     return returns, tables.engine.batch.decisions.astype(np.int64)
+
+
+def tell_of_ends(
+    agents: Sequence[Agent],
+    who: npt.NDArray[np.int64],
+    table_keys: npt.NDArray[np.uint64],
+    returns: npt.NDArray[np.float64],
+) -> None:
+    """Tell agents that tables [n] have ended, where they had seats (`who` [n, N]), with the seats' returns [n, N]."""
+    for number, agent in enumerate(agents):
+        if getattr(agent, "hears_ends", False):
+            places, seats = np.nonzero(who == number)
+            agent.tables_ended(table_keys[places], seats, returns[places, seats])
 
 
 def advance(
@@ -98,6 +113,7 @@ def advance(
         seats = tables.time_step.seat[rows].astype(np.int64)
         ended.append(rows[seats < 0])
         rows = rows[seats >= 0]
+        tell_of_ends(agents, who[ended[-1]], table_keys[ended[-1]], np.full((len(ended[-1]), tables.num_seats), np.nan))
         rows = rows[who[rows, tables.time_step.seat[rows]] >= 0]
         if not len(rows):
             return np.concatenate(ended)

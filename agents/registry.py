@@ -2,8 +2,9 @@
 
 The prefixes: `random`, `human`, `bot[:BOT]`, `policy[:NAME]`, `plans` (a game's planner before it has learned
 anything), `search[:DETERMINIZATIONS[:MILLISECONDS]]`, `search+AGENT[:DETERMINIZATIONS[:MILLISECONDS]]` (AGENT, which is
-`policy`, a bot or the folder of a policy, plays the rollouts), `mc:DETERMINIZATIONS[:MILLISECONDS]`, `sb3:FILE`, and
-those of `register_agent`. The signature of a prefix's factory says what may follow it (`factory.py`).
+`policy`, a bot or the folder of a policy, plays the rollouts), `mc:DETERMINIZATIONS[:MILLISECONDS]`, `sb3:FILE`,
+`cmd:PROGRAM` and `llm:URL#MODEL` (`programs/`), and those of `register_agent`. The signature of a prefix's factory says
+what may follow it (`factory.py`).
 
 A name always means its agent, even if a folder has the same name: that folder is `./policy`, or a Path.
 """
@@ -27,11 +28,12 @@ from .factory import Factory
 from .people.human import HumanAgent
 from .policies import pretrained
 from .policies.planner import PlannerAgent
+from .programs.program_agent import ProgramAgent, language_model, program_agent
 from .search.flat_monte_carlo import SearchAgent
 from .search.racing import RacingAgent
 
 _NUMBER = re.compile(r"[0-9.]+")
-FORMS = "the folder of a trained policy, module:Class, file.py:Class or sb3:model.zip"
+FORMS = "the folder of a trained policy, module:Class, file.py:Class, cmd:PROGRAM, llm:URL#MODEL or sb3:model.zip"
 
 
 def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Agent:
@@ -177,6 +179,14 @@ def _sb3(game: Game, file: str, *more: str) -> Agent:
     return SB3Agent(Path(":".join([file, *more])), game)
 
 
+def _program(game: Game, program: str, *more: str) -> ProgramAgent:
+    return program_agent(game, ":".join([program, *more]))
+
+
+def _language_model(game: Game, server: str, *more: str) -> ProgramAgent:
+    return language_model(game, ":".join([server, *more]))
+
+
 _OWN: dict[str, Callable[..., Any]] = {
     "random": RandomAgent,
     "human": _person,
@@ -186,6 +196,8 @@ _OWN: dict[str, Callable[..., Any]] = {
     "search": RacingAgent,
     "mc": SearchAgent,
     "sb3": _sb3,
+    "cmd": _program,
+    "llm": _language_model,
 }
 """The factories of our own prefixes."""
 _registered: dict[str, Callable[..., Any]] = {}

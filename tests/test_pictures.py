@@ -319,7 +319,7 @@ def test_a_picture_of_a_game_that_is_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["pitch", "--out", "x.gif"], "A picture is .svg or .png, and 'x.gif' is neither."),
+        (["pitch", "--out", "x.bmp"], "A picture is .svg or .png, and a whole game .gif or .html; 'x.bmp' is neither."),
         (["pitch", "--out", "x.svg", "--seat", "4"], "render_seat is 4; pitch has seats 0..3"),
         (["pitch", "--out", "no/such/folder/x.svg"], "no/such/folder"),
         (["snap", "--out", "x.svg"], "There is no game 'snap'"),

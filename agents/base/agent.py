@@ -37,16 +37,23 @@ class View:
 
     observation [n, O], action_mask [n, A] int8, seat [n] int64, decisions [n] int32 made so far in the episode, key [n]
     uint64: each table's own randomness for this decision. Equal views get equal actions, whatever else is in the batch.
+    table [n] uint64: the same number at all decisions of one table's episode, for who keeps something of a table.
     """
 
-    def __init__(self, engine: Engine, rows: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        rows: npt.NDArray[np.int64],
+        keys: npt.NDArray[np.uint64],
+        tables: npt.NDArray[np.uint64] | None = None,
+    ) -> None:
         self.game: Game = engine.game
         self.options: Any = engine.options
         self.observation: npt.NDArray[Any] = engine.batch.flat[rows]
         self.action_mask: npt.NDArray[np.int8] = engine.batch.mask[rows]
         self.seat: npt.NDArray[np.int64] = engine.batch.seat[rows].astype(np.int64)
         self.decisions: npt.NDArray[np.int32] = engine.batch.decisions[rows]
-        self.key = keys
+        self.key, self.table = keys, keys if tables is None else tables
         self._engine, self._rows = engine, rows
 
     def __len__(self) -> int:
@@ -54,13 +61,13 @@ class View:
 
     def only(self, k: int) -> View:
         """Return the view of table k alone."""
-        mine = View(self._engine, self._rows[k : k + 1], self.key[k : k + 1])
+        mine = View(self._engine, self._rows[k : k + 1], self.key[k : k + 1], self.table[k : k + 1])
         mine.observation, mine.action_mask = self.observation[k : k + 1], self.action_mask[k : k + 1]
         return mine
 
     def with_keys(self, keys: npt.NDArray[np.uint64]) -> View:
         """Return a view of the same tables with other keys [n]."""
-        mine = View(self._engine, self._rows, keys)
+        mine = View(self._engine, self._rows, keys, self.table)
         mine.observation, mine.action_mask = self.observation.copy(), self.action_mask.copy()
         return mine
 
@@ -142,6 +149,10 @@ class Agent:
     """Whether matches let it finish a table before it sees another, as a person would."""
     reads_events: bool = False
     """Whether it needs the history of a table (`View.game_state`): matches and one-seat environments then keep it."""
+    hears_ends: bool = False
+    """Whether matches and one-seat environments call `tables_ended`."""
+    forfeits: int | None = None
+    """In how many games it has forfeited its seat so far; None for an agent that cannot."""
     note: str = ""
     """A sentence that a reader of its results should know."""
 
@@ -167,6 +178,12 @@ class Agent:
         share's standard error is at most 0.5 / sqrt(draws). Raises ValueError for `draws` below 1."""
         num_actions = view.action_mask.shape[1]
         return shares(lambda keys: answer(self, view.with_keys(keys)), view.key, num_actions, draws)
+
+    def tables_ended(
+        self, tables: npt.NDArray[np.uint64], seats: npt.NDArray[np.int64], gained: npt.NDArray[np.float64]
+    ) -> None:
+        """Hear that tables have ended where it had seats: `View.table`, the seat, and the seat's return (NaN where that
+        is not known), each [n]. Called where `hears_ends`."""
 
     def plays_by(self) -> Any:
         """Return the first argument of its kernel, new for each thread: for a network its weights and buffers. None
@@ -443,4 +460,4 @@ def view_of(engine: Engine, rows: npt.NDArray[np.int64], table_keys: npt.NDArray
     number of decisions."""
     keys = np.empty(len(rows), np.uint64)
     decision_keys(table_keys[rows], engine.batch.decisions[rows], keys)
-    return View(engine, rows, keys)
+    return View(engine, rows, keys, table_keys[rows])

@@ -22,7 +22,7 @@ from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
 from backalley.envs.core.text import read_phrase
 
-from ..base.agent import Agent, View, answer, name_of, view_of
+from ..base.agent import Agent, View, answer, name_of, read_events, view_of
 from ..base.keys import agent_keys
 from .advice import hint
 from .terminal import HELP, TERMINAL, UNDO, Terminal
@@ -97,7 +97,7 @@ class Sitting:
     """One episode that people play, and what they may take back of it."""
 
     def __init__(self, game: Game, seed: int, agents: Sequence[Agent]) -> None:
-        self.env, self.seed = AECEnv(game), seed
+        self.env, self.seed = AECEnv(game, events=read_events(agents, game)), seed
         self.env.reset(seed=seed)
         self.returns = np.zeros(game.num_seats)
         self.actions: list[tuple[int, int]] = []

@@ -15,9 +15,20 @@ from backalley.envs.core.drawing.pictures import letters
 from backalley.envs.core.drawing.pictures.canvas import Canvas, number
 from backalley.envs.core.drawing.pictures.colours import Colours, colours
 
-from . import labels
-from .axes import Axis, Form, linear, logarithmic
-from .labels import LINE, SMALL, Drawn, Field, Words
+from .axes import (
+    LINE,
+    SMALL,
+    Axis,
+    Drawn,
+    Field,
+    Form,
+    Words,
+    at_points,
+    linear,
+    logarithmic,
+    of_mark,
+    stacked,
+)
 from .stats import Estimate
 
 WIDTH, MARGIN = 960.0, 22.0
@@ -182,11 +193,11 @@ def _lines(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Lines
     for field in (room, room._replace(width=room.width + SMALL - wide - 12)):
         lines = _laid(chart, field)
         words = [_words_of(one, field, upward, lines) for one in marks]
-        places = labels.at_points(room, named, lines, words, [field.y(upward, one.value) for one in marks])
+        places = at_points(room, named, lines, words, [field.y(upward, one.value) for one in marks])
         if places is not None:
             break
     else:
-        heights = labels.beside([points[-1].mean for points in lines], top, below)
+        heights = stacked([points[-1].mean for points in lines], top, below)
         places = [Words(field.left + field.width + 10, end + SMALL * 0.36, wide) for end in heights]
     _grid(canvas, scheme, field, chart)
     for one, place in zip(marks, words, strict=True):
@@ -198,7 +209,7 @@ def _lines(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Lines
 
 
 def _words_of(mark: Mark, field: Field, upward: Axis, lines: Sequence[Sequence[Drawn]]) -> Words:
-    return labels.of_mark(field, letters.width(mark.words, SMALL), field.y(upward, mark.value), lines)
+    return of_mark(field, letters.width(mark.words, SMALL), field.y(upward, mark.value), lines)
 
 
 def _laid(chart: Lines, field: Field) -> list[list[Drawn]]:

@@ -48,6 +48,19 @@ class Strength:
     win_share: Estimate
     note: str = ""
     """A sentence that a reader of these numbers should know."""
+    forfeits: int | None = None
+    """How many of its seats it forfeited; None for an agent that cannot."""
+
+
+def forfeit_note(name: str, forfeits: int | None) -> list[str]:
+    """Return a sentence on the forfeits of an agent that can forfeit."""
+    if forfeits is None:
+        return []
+    if not forfeits:
+        return [f"{name} forfeited no game."]
+    return [
+        f"{name} forfeited {forfeits:,} game{'' if forfeits == 1 else 's'}, and played at random there from then on."
+    ]
 
 
 def _in_pairs(found: Found) -> bool:
@@ -140,6 +153,7 @@ class Report(OfGame, kind="evaluation", heading="Matches", tables={"strength": _
                     "mean_return": one.mean_return.to_json(),
                     "win_share": one.win_share.to_json(),
                     **({"note": one.note} if one.note else {}),
+                    **({} if one.forfeits is None else {"forfeits": one.forfeits}),
                 }
                 for one in self.agents
             ],
@@ -183,7 +197,11 @@ class Report(OfGame, kind="evaluation", heading="Matches", tables={"strength": _
             self._title(),
             ["agent", "mean return", "95 % interval", "win share", "95 % interval"],
             rows,
-            [*(f"{one.name}: {one.note}" for one in self.agents if one.note), self._gain(), *self._aim(), self._pace()],
+            [
+                *(f"{one.name}: {one.note}" for one in self.agents if one.note),
+                *(line for one in self.agents for line in forfeit_note(one.name, one.forfeits)),
+                *(self._gain(), *self._aim(), self._pace()),
+            ],
         )
 
     @classmethod
@@ -282,6 +300,7 @@ def report(
             interval_of(means[number], game.reward_range),
             interval_of(sample.of_agent(number, shares).mean(1), (0.0, 1.0)),
             agent.note,
+            sample.forfeited(number, agent),
         )
         for number, agent in enumerate(agents)
     ]

@@ -56,6 +56,11 @@ class Sample:
     deals: int = 0
     decisions: int = 0
     seconds: float = 0.0
+    forfeits: npt.NDArray[np.int64] = field(init=False)
+    """[agents] how many seats of finished games each has forfeited."""
+
+    def __post_init__(self) -> None:
+        self.forfeits = np.zeros(self.seatings.max(initial=0) + 1, np.int64)
 
     @property
     def returns(self) -> Floats:
@@ -63,14 +68,19 @@ class Sample:
         self.parts = [np.concatenate(self.parts)] if self.parts else [np.zeros((0, *self.seatings.shape))]
         return self.parts[0]
 
-    def add(self, returns: Floats, decisions: int, seconds: float) -> None:
+    def add(self, returns: Floats, decisions: int, seconds: float, forfeits: npt.NDArray[np.int64] | int = 0) -> None:
         """Add more deals."""
         self.parts.append(returns)
+        self.forfeits = self.forfeits + forfeits
         self.deals, self.decisions, self.seconds = (
             self.deals + len(returns),
             self.decisions + decisions,
             self.seconds + seconds,
         )
+
+    def forfeited(self, number: int, agent: Agent) -> int | None:
+        """Return how many seats the agent of that number has forfeited; None for one that cannot."""
+        return None if agent.forfeits is None else int(self.forfeits[number])
 
     def of_agent(self, agent: int, values: Floats) -> Floats:
         """Return `values` [D, R, N] averaged over the seats that an agent holds, in the seatings where it plays [D,
@@ -102,14 +112,19 @@ class Sample:
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """For `durable.Unfinished`."""
-        return {"returns": self.returns, "decisions": np.array(self.decisions), "seconds": np.array(self.seconds)}
+        return {
+            "returns": self.returns,
+            "decisions": np.array(self.decisions),
+            "seconds": np.array(self.seconds),
+            "forfeits": self.forfeits,
+        }
 
     @classmethod
     def from_arrays(cls, seatings: npt.NDArray[np.int64], arrays: Mapping[str, npt.NDArray[Any]]) -> Sample:
         """Return the sample of `to_arrays`; an empty sample from no arrays."""
         sample = cls(seatings)
         if arrays:
-            sample.add(arrays["returns"], int(arrays["decisions"]), float(arrays["seconds"]))
+            sample.add(arrays["returns"], int(arrays["decisions"]), float(arrays["seconds"]), arrays.get("forfeits", 0))
         return sample
 
 
@@ -122,6 +137,11 @@ class LineUp(NamedTuple):
     keys: Roots
 
 
+def _forfeits(agents: Sequence[Agent]) -> npt.NDArray[np.int64]:
+    """How many seats each has forfeited so far."""
+    return np.array([agent.forfeits or 0 for agent in agents], np.int64)
+
+
 class Deals:
     """The deals of several line-ups, by their numbers: see `cluster.work.Work`."""
 
@@ -129,6 +149,8 @@ class Deals:
 
     def __init__(self, line_ups: Sequence[LineUp], num_threads: int = 1) -> None:
         self.line_ups, self.num_threads = list(line_ups), num_threads
+        if any(agent.forfeits is not None for line_up in self.line_ups for agent in line_up.agents):
+            self.sizes = self.sizes._replace(first=1)  # a program's decisions may take minutes
         self._part, self._match = -1, None
 
     _match: Match | None
@@ -143,13 +165,14 @@ class Deals:
         return _BATCH_SECONDS if self._match.compiled else _VIEWS_SECONDS
 
     def do(self, part: int, low: int, high: int) -> Found:
-        """Play deals; return returns [D, R, N] and the number of decisions."""
+        """Play deals; return returns [D, R, N], the number of decisions, and how many seats each agent forfeited."""
         assert self._match is not None
         one = self.line_ups[part]
         streams, agents = np.empty(high - low, np.uint64), np.empty((high - low, len(one.seatings)), np.uint64)
         deal_keys(*one.keys, low, streams, agents)
+        before = _forfeits(one.agents)
         returns, decisions = self._match.play(streams, agents)
-        return returns, decisions.sum(keepdims=True)
+        return returns, decisions.sum(keepdims=True), _forfeits(one.agents) - before
 
     def close(self) -> None:
         """End the match."""
@@ -176,8 +199,8 @@ def play(
     try:
         with closing(spread.in_order(deals, spans)) as batches:
             for done in batches:
-                returns, decisions = done.found
-                samples[done.part].add(returns, int(decisions.sum()), done.seconds)
+                returns, decisions, forfeits = done.found
+                samples[done.part].add(returns, int(decisions.sum()), done.seconds, forfeits)
                 on_batch(done.part)
     finally:
         deals.close()

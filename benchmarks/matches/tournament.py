@@ -34,6 +34,7 @@ from .deviation import deviation_ratings
 from .evaluate import Progress, check_deals, check_seed, dismiss, identities, line_up
 from .null import NOTE, null_label, null_note, null_pairing, null_row
 from .pairings import Pairing, play_pairings
+from .report import forfeit_note
 from .sample import Sample
 from .seeding import Space
 
@@ -117,6 +118,8 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
     agents: list[str]
     notes: list[str]
     """A sentence on each agent that readers should know; mostly empty."""
+    forfeits: list[int | None]
+    """How many seats each agent has forfeited; None for one that cannot."""
     standings: list[Standing]
     ratings: list[Estimate]
     """Elo ratings, with the anchor at 1,000."""
@@ -141,8 +144,9 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
             "sides": self.sides,
             "agents": [
                 {"name": name, "rating": rating.to_json(), "deviation": deviation.to_json(), "share": share}
-                for name, rating, deviation, share in zip(
-                    self.agents, self.ratings, self.deviations, self.mixture, strict=True
+                | ({} if forfeits is None else {"forfeits": forfeits})
+                for name, rating, deviation, share, forfeits in zip(
+                    self.agents, self.ratings, self.deviations, self.mixture, self.forfeits, strict=True
                 )
             ],
             "anchor": {"agent": self.anchor, "rating": ANCHOR_RATING},
@@ -239,6 +243,7 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
             rows,
             [
                 *(f"{name}: {note}" for name, note in zip(self.agents, self.notes, strict=True) if note),
+                *(line for one in zip(self.agents, self.forfeits, strict=True) for line in forfeit_note(*one)),
                 f"Mean returns ± 95 %.{alone} Ratings by maximum likelihood from win shares, "
                 f"{self.agents[self.anchor]} = {ANCHOR_RATING:.0f};",
                 f"their intervals come from {_RESAMPLES:,} resamples of the deals.",
@@ -326,6 +331,7 @@ def tournament(
         **about,
         agents=[player.name for player in players],
         notes=[player.note for player in players],
+        forfeits=_forfeits(players, pairings, samples),
         standings=standings,
         ratings=ratings(np.stack(shares, 1), pairings, sides, anchor, seed),
         deviations=deviations,
@@ -338,6 +344,18 @@ def tournament(
         decisions=sum(sample.decisions for sample in (*samples, null)),
         seconds=sum(sample.seconds for sample in (*samples, null)),
     )
+
+
+def _forfeits(
+    players: Sequence[Agent], pairings: Sequence[tuple[int, int]], samples: Sequence[Sample]
+) -> list[int | None]:
+    """How many seats each agent has forfeited in all pairings."""
+    found: list[int | None] = [None if player.forfeits is None else 0 for player in players]
+    for pair, sample in zip(pairings, samples, strict=True):
+        for place, number in enumerate(pair):
+            more = sample.forfeited(place, players[number])
+            found[number] = None if more is None else (found[number] or 0) + more
+    return found
 
 
 def _standings(

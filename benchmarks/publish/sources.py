@@ -19,6 +19,7 @@ from ..figures.formatting import Found, options_in_words
 from ..figures.result_kinds import KINDS
 from ..matches import report, sequential_checks, tournament  # noqa: F401
 from ..peers import peers  # noqa: F401
+from ..rules_to_code import score  # noqa: F401
 from ..speed import against, events_cost, soak, speed  # noqa: F401
 from . import cross, curves, ladder, searches  # noqa: F401
 from .curves import EVALUATION_FILE, RUN_FILE, LearningCurve

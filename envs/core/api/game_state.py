@@ -426,10 +426,12 @@ class GameState:
 
 def _known(told: npt.NDArray[np.int16], entries: bytes, seat: int) -> bytes:
     """The entries of a history that a seat knows, as it was told of them."""
-    every = np.frombuffer(entries, np.int16).reshape(-1, 4).copy()
-    for entry in every:
+    every = np.frombuffer(entries, np.int16).reshape(-1, 4)
+    mine = every[np.isin(every[:, 0], [to for to in np.unique(every[:, 0]).tolist() if visible(to, seat)])]
+    alike, which = np.unique(mine, axis=0, return_inverse=True)  # a history has few kinds of entries
+    for entry in alike:
         entry[1], entry[3] = as_told(told, int(entry[1]), int(entry[2]), int(entry[3]), seat)
-    return every[[visible(int(to), seat) for to in every[:, 0]]].tobytes()
+    return alike[which.reshape(-1)].tobytes()
 
 
 def new_state(game: Game, seed: int | None, explicit_chance: bool, events: bool) -> GameState:

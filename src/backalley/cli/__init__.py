@@ -7,7 +7,7 @@ import click
 
 import backalley
 
-from . import about, dev, figures, learn, matches, reports, tables
+from . import about, dev, figures, learn, matches, records, reports, tables
 from .program import Program
 from .shared import command_line
 
@@ -39,12 +39,14 @@ for _verb in (
     matches.evaluate,
     matches.tournament,
     matches.play,
+    tables.serve,
     matches.mcp,
     figures.speed,
     figures.solve,
     figures.exploit,
-    figures.replay,
-    tables.record,
+    records.replay,
+    figures.score_rules,
+    records.record,
     tables.watch,
     tables.picture,
     reports.plot,

@@ -45,6 +45,12 @@ class Sheet:
         """The width between the margins."""
         return self.width - 2 * self.margin
 
+    @property
+    def shared(self) -> list[Place]:
+        """What belongs to no seat; the empty trick only while the game is going on."""
+        places = (one for one in self.scene.table.places if one.seat is None)
+        return [one for one in places if one.piles or one.words or self.scene.acting is not None]
+
     def head(self) -> None:
         """The game's name, who sees the table, and how the game stands."""
         canvas, scheme, scene = self.canvas, self.scheme, self.scene
@@ -78,9 +84,8 @@ class Sheet:
 
     def felt(self, seats: int) -> None:
         """The middle alone, in the whole width."""
-        places = [one for one in self.scene.table.places if one.seat is None]
-        if places:
-            felt = middle.measure(places, self.room, seats, self.scene.viewer or 0)
+        if self.shared:
+            felt = middle.measure(self.shared, self.room, seats, self.scene.viewer or 0)
             middle.draw(self.canvas, self.scheme, felt, self.margin, self.y, felt.height)
             self.y += felt.height + GAP
 
@@ -92,8 +97,7 @@ class Sheet:
         ways = Ways(OTHER if len(others) <= FEW else MANY, fanned=True)
         top = self.above(above, room, ways)
         columns = [[self.panel(one, SIDE, ways) for one in column] for column in (left, right)]
-        places = [one for one in self.scene.table.places if one.seat is None]
-        felt = middle.measure(places, room, seats, self.scene.viewer or 0)
+        felt = middle.measure(self.shared, room, seats, self.scene.viewer or 0)
         high = max((one.height for one in top), default=-GAP) + GAP
         tall = max([felt.height + high, *(sum(one.height + GAP for one in column) - GAP for column in columns)])
         for x, column in zip((self.margin, self.width - self.margin - SIDE), columns, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...rules.table import Place
@@ -38,7 +39,7 @@ def measure(place: Place, width: float, ways: Ways, turn: bool = False) -> Panel
     name = letters.width(place.title, TITLE, True)
     marked = name + (letters.width(TURN, SMALL, True) + 2 * GAP) * turn
     fits = marked + GAP + letters.width(words, SMALL) <= room
-    below = [] if fits else letters.broken(words, SMALL, room)
+    below = [] if fits else _lines([signed(word) for word in place.words], room)
     head = (TITLE + 6 if place.title or (fits and words) else 0.0) + len(below) * LINE + 4 * bool(below)
     rows = piles.in_rows(place.piles, ways, room)
     widest = max([marked, rows.width, *(letters.width(line, SMALL) for line in below)])
@@ -76,3 +77,15 @@ def draw(
     top += 4 * bool(panel.below)
     for left, down, laid in panel.rows.laid:
         piles.draw(canvas, colours, laid, x + PAD + left, top + down)
+
+
+def _lines(words: Sequence[str], room: float) -> list[str]:
+    """Notes in lines, none of them broken that fits into one."""
+    lines: list[str] = []
+    for word in words:
+        joined = f"{lines[-1]} · {word}" if lines else word
+        if letters.width(joined, SMALL) <= room:
+            lines[-1:] = [joined]
+        else:
+            lines += letters.broken(word, SMALL, room)
+    return lines

@@ -90,13 +90,12 @@ class Rows(NamedTuple):
 
 
 def in_rows(piles: Sequence[Pile], ways: Ways, room: float) -> Rows:
-    """Lay piles side by side: in one row if that is possible with cards closer to each other, else in several."""
-    for apart in CLOSER:
-        laid = [lay(one, ways, room, apart) for one in piles]
-        if sum(one.width + BETWEEN for one in laid) - BETWEEN <= room:
-            break
-    else:
-        laid = [lay(one, ways, room) for one in piles]
+    """Lay piles side by side, in as few rows as are possible with cards closer to each other."""
+    tried = [_rows([lay(one, ways, room, apart) for one in piles], room) for apart in CLOSER]
+    return _placed(min(tried, key=len), room)
+
+
+def _rows(laid: Sequence[Laid], room: float) -> list[list[Laid]]:
     rows: list[list[Laid]] = []
     left = 0.0
     for one in laid:
@@ -105,7 +104,7 @@ def in_rows(piles: Sequence[Pile], ways: Ways, room: float) -> Rows:
             left = room
         rows[-1].append(one)
         left -= one.width + BETWEEN
-    return _placed(rows, room)
+    return rows
 
 
 def _placed(rows: list[list[Laid]], room: float) -> Rows:

@@ -1,0 +1,105 @@
+"""Asks a language model behind a server of chat completions (the form of OpenAI's, which most local servers speak):
+
+    chat.py http://localhost:8000/v1 MODEL
+
+A program for Back Alley by the protocol of `docs/guides/programs.md`, with nothing but Python's standard library; copy
+it for a server that wants something else. The model's whole answer is handed on, and read on the other side: the last
+JSON object in it counts. A key for the server is taken from the environment, OPENAI_API_KEY.
+"""
+
+import concurrent.futures
+import json
+import os
+import sys
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import Any
+
+Message = dict[str, Any]
+
+AT_ONCE = 8
+"""Requests that the server gets at the same time."""
+ASKS = (
+    "You play a card game. Its rules:\n\n{rules}\n\nYou are told what you may know, and choose one legal action. "
+    'Think if you like, then end your answer with one JSON object, {{"action": "the name of the action"}}.'
+)
+NUMBER_OF_TRIES = 3
+"""How often a server is asked that is overloaded."""
+
+speaking = threading.Lock()
+
+
+def say(message: Message) -> None:
+    """Write one line."""
+    with speaking:
+        print(json.dumps(message), flush=True)
+
+
+def prompt(request: Message) -> str:
+    """What the model is asked."""
+    names = ", ".join(one["name"] for one in request["legal"])
+    return f"{request['text']}\n\nLegal actions: {names}."
+
+
+def complete(url: str, model: str, messages: list[Message]) -> str:
+    """Return the model's answer to a conversation. Raises OSError where the server cannot be reached."""
+    body = json.dumps({"model": model, "messages": messages}).encode()
+    key = os.environ.get("OPENAI_API_KEY")
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    here = urllib.parse.urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")
+    opener = urllib.request.build_opener(*([urllib.request.ProxyHandler({})] if here else []))
+    for number in range(NUMBER_OF_TRIES):
+        try:
+            with opener.open(urllib.request.Request(f"{url}/chat/completions", body, headers)) as answer:
+                return str(json.load(answer)["choices"][0]["message"]["content"] or "")
+        except urllib.error.HTTPError as error:
+            if number == NUMBER_OF_TRIES - 1 or error.code not in (429, 500, 502, 503, 504):
+                raise
+            time.sleep(2**number)
+    return ""
+
+
+class Player:
+    """A model, and what it last said at each table, for the case that it is asked again."""
+
+    def __init__(self, url: str, model: str) -> None:
+        self.url, self.model, self.rules = url.rstrip("/"), model, ""
+        self.said: dict[str, str] = {}
+
+    def act(self, request: Message) -> None:
+        """Answer one request; end the program where the server does not answer."""
+        messages = [{"role": "system", "content": ASKS.format(rules=self.rules)}]
+        messages.append({"role": "user", "content": prompt(request)})
+        if "error" in request:
+            again = f"{request['error']} Answer with one legal action, as a JSON object."
+            messages.append({"role": "assistant", "content": self.said.get(request["table"], "")})
+            messages.append({"role": "user", "content": again})
+        try:
+            answer = complete(self.url, self.model, messages)
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            print(f"{self.url} does not answer as a server of chat completions: {error}", file=sys.stderr, flush=True)
+            os._exit(1)
+        self.said[request["table"]] = answer
+        say({"id": request["id"], "action": answer})
+
+
+def main() -> None:
+    """Play until the input ends."""
+    player = Player(*sys.argv[1:])
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as threads:
+        for line in sys.stdin:
+            message = json.loads(line)
+            if message["type"] == "hello":
+                player.rules = message["rules"]
+                say({"type": "hello", "protocol": 1, "name": player.model, "wants": ["text"], "at_once": AT_ONCE})
+            elif message["type"] == "act":
+                threads.submit(player.act, message)
+            elif message["type"] == "end":
+                player.said.pop(message["table"], None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""What is said to a program, and how its answers are read: `docs/guides/programs.md`, one JSON object a line.
+
+All that a seat is told is made of its observation, its mask, its history, and a state in which everything that it
+cannot see is redrawn: so no byte depends on what the seat may not know.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from backalley.console.errors import InvalidCall, InvalidValue
+from backalley.console.printable import is_name, one_line
+from backalley.envs.core.api.game_state import GameState
+from backalley.envs.core.api.histories import kinds_of
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.text import (
+    UnreadableAnswer,
+    legal_sentence,
+    observation_text,
+    read_answer,
+    rules_text,
+)
+
+from ..base.agent import View
+from .process import ProgramFailed
+
+VERSION = 1
+PARTS = ("observation", "events", "text")
+"""What a program may want, or not, in its requests."""
+MOST_AT_ONCE = 4096
+_KEY = 0
+"""The key of the states from which texts are made; any number does, since texts do not depend on what is redrawn."""
+_LONGEST = 100
+"""Letters of an answer that a sentence repeats."""
+
+
+class Terms(NamedTuple):
+    """How a program wants to be asked, as it said in its hello."""
+
+    name: str
+    wants: frozenset[str]
+    at_once: int
+
+
+class Answer(NamedTuple):
+    """One answer: to which request, None where it does not say, and the action as it was given."""
+
+    request: int | None
+    action: int | str
+
+
+def line_of(message: Mapping[str, Any]) -> bytes:
+    """Return a message as a line: ASCII, without spaces between its parts."""
+    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+# What is said --------------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=16)
+def hello(game: Game) -> bytes:
+    """Return the first line: the game under its options."""
+    low, high = game.reward_range
+    return line_of(
+        {
+            "type": "hello",
+            "protocol": VERSION,
+            "game": game.name,
+            "version": game.version,
+            "options": game.option_values,
+            "seats": game.num_seats,
+            "sides": list(game.sides),
+            "returns": [number if np.isfinite(number) else None for number in (float(low), float(high))],
+            "zero_sum": bool(game.zero_sum),
+            "actions": [game.action_str(action) for action in range(game.num_actions)],
+            "observation": {
+                name: {"shape": list(place.shape), "low": place.low, "high": place.high, "meaning": place.doc}
+                for name, place in game.observation_fields.items()
+            },
+            "events": {
+                str(number): {"name": kind.name, "number": kind.what, "words": list(kind.words)}
+                for number, kind in kinds_of(game).items()
+            },
+            "rules": _rules(game),
+        }
+    )
+
+
+def _rules(game: Game) -> str | None:
+    """The rules; None for a game that has no page."""
+    try:
+        return rules_text(game)
+    except InvalidValue:
+        return None
+
+
+class Question:
+    """A decision that a program is asked for: table k of a view. `error` says what was wrong with its first answer."""
+
+    def __init__(self, view: View, k: int, error: str = "") -> None:
+        self.view, self.k, self.error = view, k, error
+        self.seat, self.table = int(view.seat[k]), int(view.table[k])
+        self.legal: list[int] = np.flatnonzero(view.action_mask[k]).tolist()
+
+    @functools.cached_property
+    def state(self) -> GameState:
+        """The position, with all that the seat cannot see redrawn."""
+        return self.view.game_state(self.k, _KEY)
+
+    def line(self, number: int, wants: frozenset[str]) -> bytes:
+        """Return the request of this number."""
+        view, k, game = self.view, self.k, self.view.game
+        message: dict[str, Any] = {"type": "act", "id": number, "table": table_name(self.table, self.seat)}
+        message |= {"seat": self.seat, "decisions": int(view.decisions[k]), "random": _random(int(view.key[k]))}
+        if "observation" in wants:
+            flat = view.observation[k]
+            message["observation"] = {
+                name: flat[place.start : place.stop].reshape(place.shape).tolist()
+                for name, place in game.observation_fields.items()
+            }
+        if "events" in wants:
+            message["events"] = _events(self.state, self.seat)
+        if "text" in wants:
+            since = None if _events(self.state, self.seat) is None else "episode"
+            message["text"] = observation_text(self.state, self.seat, since=since)
+        message["legal"] = [{"action": action, "name": game.action_str(action)} for action in self.legal]
+        return line_of(message | ({"error": self.error} if self.error else {}))
+
+    def answered(self, given: int | str) -> int:
+        """Return the legal action that an answer gives, by its number or in words. Raises UnreadableAnswer, which says
+        what is legal."""
+        if isinstance(given, str):
+            return read_answer(self.state, given)
+        if given not in self.legal:
+            raise UnreadableAnswer(
+                f"The action {_shortly(given)} is not legal. {legal_sentence(self.view.game, self.legal)}"
+            )
+        return given
+
+
+def _events(state: GameState, seat: int) -> list[list[int]] | None:
+    """What a seat has been told; None at tables that keep no events."""
+    try:
+        found: list[list[int]] = state.events(seat).tolist()
+    except InvalidCall:
+        return None
+    return found
+
+
+def end(table: int, seat: int, gained: float) -> bytes:
+    """Return what tells of the end of a table, and what its seat has gained there, where that is known (not NaN)."""
+    known = None if np.isnan(gained) else float(gained)
+    return line_of({"type": "end", "table": table_name(table, seat), "seat": seat, "return": known})
+
+
+def table_name(table: int, seat: int) -> str:
+    """Return the name of a table for one of its seats; nobody can tell from it what the others draw."""
+    return hashlib.blake2b(f"{table} {seat}".encode(), digest_size=8).hexdigest()
+
+
+def _random(key: int) -> int:
+    """32 bits for a program's own chance, which do not tell the key."""
+    return int.from_bytes(hashlib.blake2b(f"{key}".encode(), digest_size=4).digest(), "big")
+
+
+# What is answered ----------------------------------------------------------------------------------------------------
+
+
+def read_hello(line: bytes) -> Terms:
+    """Return what a program said in its hello. Raises ProgramFailed."""
+    found = _object(line, "its first line")
+    version = found.get("protocol")
+    if found.get("type") != "hello" or type(version) is not int or version != VERSION:
+        said = _shortly(found if "protocol" not in found else version)
+        raise ProgramFailed(
+            f'its hello says {said}; it takes "type": "hello" and "protocol": {VERSION}, the version spoken here'
+        )
+    name, wants, at_once = found.get("name", ""), found.get("wants", list(PARTS)), found.get("at_once", 1)
+    if name != "" and not is_name(name):
+        raise ProgramFailed(f"its hello has the name {_shortly(name)}; a name is a line of text")
+    if not isinstance(wants, list) or not all(isinstance(part, str) and part in PARTS for part in wants):
+        raise ProgramFailed(f"its hello wants {_shortly(wants)}; it takes a list of {', '.join(PARTS)}")
+    if type(at_once) is not int or not 1 <= at_once <= MOST_AT_ONCE:
+        raise ProgramFailed(f"its hello has at_once {_shortly(at_once)}; it takes 1 to {MOST_AT_ONCE:,}")
+    return Terms(name, frozenset(wants), at_once)
+
+
+def read_line(line: bytes) -> Answer:
+    """Return an answer, whose action may still be illegal. Raises ProgramFailed for what is no answer."""
+    found = _object(line, "its answer")
+    number, action = found.get("id"), found.get("action")
+    if "id" in found and type(number) is not int:
+        raise ProgramFailed(f"its answer has the id {_shortly(number)}; it takes that of the request")
+    if isinstance(action, bool) or not isinstance(action, (int, str)):
+        raise ProgramFailed(f'its answer is {_shortly(found)}; it takes "action": a number, or a name in quotes')
+    return Answer(number, action)
+
+
+def _object(line: bytes, what: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        raise ProgramFailed(f"{what} is no JSON: {_shortly(line.decode('utf-8', 'replace'))}") from None
+    if not isinstance(found, dict):
+        raise ProgramFailed(f"{what} is no JSON object: {_shortly(found)}")
+    return found
+
+
+def _shortly(value: object) -> str:
+    try:
+        text = one_line(re.sub(r"\s+", " ", str(value)))
+    except RecursionError:  # lists within lists
+        return "of too many parts"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
