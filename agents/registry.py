@@ -3,7 +3,8 @@
 The prefixes: `random`, `human`, `bot[:BOT]`, `policy[:NAME]`, `plans` (a game's planner before it has learned
 anything), `search[:DETERMINIZATIONS[:MILLISECONDS]]`, `search+AGENT[:DETERMINIZATIONS[:MILLISECONDS]]` (AGENT, which is
 `policy`, a bot or the folder of a policy, plays the rollouts), `mc:DETERMINIZATIONS[:MILLISECONDS]`, `sb3:FILE`,
-`cmd:PROGRAM` and `llm:URL#MODEL` (`programs/`), and those of `register_agent`. The signature of a prefix's factory says what may follow it (`factory.py`).
+`cmd:PROGRAM` and `llm:URL#MODEL` (`programs/`), and those of `register_agent`. The signature of a prefix's factory says
+what may follow it (`factory.py`).
 
 A name always means its agent, even if a folder has the same name: that folder is `./policy`, or a Path.
 """
