@@ -24,11 +24,13 @@ include_patterns = [
     "benchmarks/README.md",
     "training/README.md",
     "envs/*/README.md",
+    "envs/*/policy/*/README.md",
+    "SECURITY.md",
     "notebooks/*.ipynb",
 ]
-exclude_patterns = ["build/**", ".venv/**", "src/**"]
+exclude_patterns = ["build/**", ".venv/**", "src/**", "docs/paper/**"]
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "sphinx_design"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 nb_execution_mode = "off"  # what they give is kept in them, and the tests hold it fresh
 nb_render_image_options = {"width": "100%"}

@@ -48,17 +48,18 @@ def boxes(root: ET.Element) -> list[Box]:
 
 
 def letters_of(root: ET.Element) -> list[Box]:
-    """Where the letters and suits of a picture stand."""
+    """Where the letters, suits and figures of a picture stand."""
     found = []
     for one in root.iter(f"{SVG}use"):
         x, y, scale = map(float, re.findall(r"-?[\d.]+", one.attrib["transform"]))
         name = one.attrib["href"][1:]
-        size = 100 * scale if name.startswith("suit") else 1000 * scale
-        top = y if name.startswith("suit") else y - size * letters.CAPITAL
-        advance = (
-            size if name.startswith("suit") else letters.letter(chr(int(name[1:])), name[0] == "b").advance * scale
-        )
-        found.append(Box(x, top, advance, min(size, size * letters.CAPITAL), one.attrib["fill"], ""))
+        if not re.fullmatch(r"[rb]\d+", name):
+            high = 140 if name == "back" else 110 if name.startswith("court") else 73
+            found.append(Box(x, y, 100 * scale, high * scale, one.attrib["fill"], ""))
+            continue
+        size, sign = 1000 * scale, letters.letter(chr(int(name[1:])), name[0] == "b")
+        high = size * letters.CAPITAL
+        found.append(Box(x, y - high, sign.advance * scale, high, one.attrib["fill"], ""))
     return found
 
 

@@ -18,8 +18,10 @@ from backalley.benchmarks.figures import axes, charts, results
 from backalley.benchmarks.figures.charts import Dots, Lines, Mark
 from backalley.benchmarks.figures.stats import Estimate
 from backalley.benchmarks.publish import curves, docs, plots
+from backalley.benchmarks.publish.sources import all_sources
 from backalley.envs.core.drawing.pictures import letters
 from backalley.envs.core.drawing.pictures.colours import DARK, LIGHT
+from backalley.envs.core.game.catalogue import game_names
 from tests.commands import run
 from tests.drawn import SVG, Box, boxes, contrast, letters_of
 
@@ -139,7 +141,7 @@ def test_the_words_of_a_mark_stand_clear_of_what_is_drawn(x: float) -> None:
         chart = Lines("T", "", "unit", lines, (axes.linear([0, 9]), axes.linear([0, 0.6])), Mark(0.3, "chance"))
         root = ET.fromstring(charts.svg([chart]))
         without = {str(letter) for letter in letters_of(ET.fromstring(charts.svg([chart._replace(mark=None)])))}
-        words = [letter for letter in letters_of(root) if str(letter) not in without]
+        words = [one for one in letters_of(root) if one.fill == LIGHT.quiet and str(one) not in without]
         assert len(words) == len("chance")
         upright = [one for one in root.iter(f"{SVG}line") if one.attrib["x1"] == one.attrib["x2"]]
         (line,) = (float(one.attrib["x1"]) for one in upright if one.attrib["stroke"] in charts.PALETTE["light"])
@@ -147,6 +149,48 @@ def test_the_words_of_a_mark_stand_clear_of_what_is_drawn(x: float) -> None:
         for shape in root.iter(f"{SVG}polygon"):
             ends = [float(pair.split(",")[0]) for pair in shape.attrib["points"].split()]
             assert all(letter.x > max(ends) for letter in words)
+
+
+@pytest.mark.parametrize("game", game_names())
+def test_names_stand_at_their_points(game: str) -> None:
+    """Of every published search: each name stands beside its own line, and on no point."""
+    (chart,) = plots.of_results([json.loads((docs.RESULTS / f"searches_{game}.json").read_text("utf-8"))])
+    assert isinstance(chart, Lines)
+    root = ET.fromstring(charts.svg([chart]))
+    places = {colour: _places(root, colour) for colour in charts.PALETTE["light"]}
+    for colour, (name, _) in zip(places, chart.lines, strict=False):
+        words = [one for one in letters_of(root) if one.fill == colour]
+        assert len(words) == len(name)
+        left, right, top, bottom = words[0].x, words[-1].x + words[-1].width, words[0].y, words[0].y + words[0].height
+        away = {
+            (max(left - x, x - right, 0.0), max(top - y, y - bottom, 0.0), other == colour)
+            for other, found in places.items()
+            for x, y in found
+        }
+        assert min(math.hypot(across, down) for across, down, own in away if own) < 45
+        assert min(math.hypot(across, down) for across, down, _ in away) > 1, "a name on a point"
+
+
+def _places(root: ET.Element, colour: str) -> list[tuple[float, float]]:
+    """The points of a line, and the ends of its intervals."""
+    found = [(one.get("cx"), one.get("cy")) for one in root.iter(f"{SVG}circle") if one.get("fill") == colour]
+    for one in root.iter(f"{SVG}line"):
+        found += [(one.get("x1"), one.get(end)) for end in ("y1", "y2") if one.get("stroke") == colour]
+    for one in root.iter(f"{SVG}polygon"):
+        found += [tuple(pair.split(",")) for pair in one.attrib["points"].split() if one.get("fill") == colour]
+    return [(float(x or 0), float(y or 0)) for x, y in found]
+
+
+def test_a_policy_is_named_by_what_it_is() -> None:
+    assert charts.policies(["policy:standard (book + residual)", "bot:book"]) == [
+        "policy (book + residual)",
+        "bot:book",
+    ]
+    assert charts.policies(["policy:chemin", "policy:table"]) == ["policy:chemin", "policy:table"]
+    three = Path(__file__).resolve().parents[1] / "envs" / "killer_bridge" / "policy" / "players_3"
+    (chart,) = plots.drawn(all_sources([three]))
+    assert isinstance(chart, Lines)
+    assert [name for name, _ in chart.lines] == ["policy, 3 players"]
 
 
 @pytest.mark.parametrize(("theme", "scheme"), [("light", LIGHT), ("dark", DARK)])

@@ -45,7 +45,7 @@ def test_every_file_of_results_is_on_a_page(pages: dict[Path, str]) -> None:
 
 def test_pages_about_all_games_have_no_figure_typed_by_hand(pages: dict[Path, str]) -> None:
     for page, text in pages.items():
-        if page.parent.parent.name == "envs" or page.suffix != ".md":
+        if page.parent.parent.name == "envs" or page.suffix != ".md" or page.parent.parent.name == "policy":
             continue
         typed = re.sub(r"<!-- (\w+)[^>]*? -->.*?<!-- /\1 -->|```.*?```", "", text, flags=re.DOTALL)
         allowed = re.sub(r"95 %|\b3\.1\d\b|version [\d.]+|arXiv [\d.]+", "", typed)  # no figures of ours

@@ -4,6 +4,8 @@ done stands out."""
 from __future__ import annotations
 
 import ast
+import itertools
+import math
 import re
 import sys
 import xml.etree.ElementTree as ET
@@ -20,10 +22,11 @@ from backalley.cli import main
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.drawing import render
-from backalley.envs.core.drawing.pictures.cards import PROPORTION, SUIT_PATHS, face_of, is_card
+from backalley.envs.core.drawing.pictures import buttons, middle
+from backalley.envs.core.drawing.pictures.cards import face_of, in_words, is_card
 from backalley.envs.core.drawing.pictures.colours import DARK, LIGHT, colours
-from backalley.envs.core.drawing.pictures.drawing import OWN
 from backalley.envs.core.drawing.pictures.pixels import png
+from backalley.envs.core.drawing.pictures.suits import PATHS, signed
 from backalley.envs.core.drawing.render import table_svg, table_text
 from backalley.envs.core.game.catalogue import game
 from backalley.envs.core.game.game import Game
@@ -50,19 +53,21 @@ def positions(one: Game) -> list[AECEnv]:
     return found
 
 
+@pytest.mark.parametrize("width", [960, 360])
 @pytest.mark.parametrize("one", TABLES)
-def test_nothing_is_cut_off_and_no_two_places_overlap(one: Game) -> None:
+def test_nothing_is_cut_off_and_no_two_places_overlap(one: Game, width: int) -> None:
     for env in positions(one):
-        drawn = table_svg(env.engine, 0, None)
+        drawn = table_svg(env.engine, 0, None, width=width)
         root = ET.fromstring(drawn)
+        assert float(root.attrib["width"]) == width
         assert not list(root.iter(f"{SVG}text")), "a letter that a machine without fonts cannot draw"
         sheet = Box(0, 0, float(root.attrib["width"]), float(root.attrib["height"]), "", "")
         shapes = boxes(root)
-        panels = [box for box in shapes if box.fill in (LIGHT.panel, LIGHT.middle) and box.stroke]
+        panels = [box for box in shapes if box.stroke in (LIGHT.edge, LIGHT.accent) and box.height > buttons.HIGH]
         assert len(panels) >= one.num_seats
         for number, panel in enumerate(panels):
             assert not any(panel.overlaps(other) for other in panels[:number])
-        cards = [box for box in shapes if box.fill == LIGHT.card_edge]
+        cards = [box for box in shapes if box.stroke == LIGHT.card_edge]
         assert all(any(card.within(panel) for panel in panels) for card in cards)
         assert all(shape.within(sheet) for shape in [*shapes, *letters_of(root)])
 
@@ -91,12 +96,29 @@ def test_what_may_be_played_stands_out() -> None:
         env.reset(seed=seed)
         for _ in range(20):
             root = ET.fromstring(table_svg(env.engine, 0, None))
-            raised = [box for box in boxes(root) if box.fill == LIGHT.accent and box.height > OWN * PROPORTION]
+            raised = [box for box in boxes(root) if box.fill == LIGHT.accent and box.height > 100]
             legal = _plays(env)
             assert len(raised) == len(legal)
             seen.add((len(legal), _held(env)))
             env.step(random_action(env, random))
     assert any(0 < legal < held for legal, held in seen), "no suit was ever followed"
+
+
+@pytest.mark.parametrize("one", [pytest.param(one, id=one.spec) for one in GAMES])
+def test_each_legal_action_can_be_clicked_once_and_has_a_name(one: Game) -> None:
+    """A page finds actions by `data-action`; people who cannot see the picture hear the titles."""
+    for env in positions(one)[:2]:
+        root = ET.fromstring(table_svg(env.engine, 0, None))
+        named = {
+            int(group.attrib["data-action"]): group for group in root.iter(f"{SVG}g") if "data-action" in group.attrib
+        }
+        legal = np.flatnonzero(env.engine.batch.mask[0]).tolist()
+        assert sorted(named) == legal
+        assert len([group for group in root.iter(f"{SVG}g") if "data-action" in group.attrib]) == len(legal)
+        for action, group in named.items():
+            words = env.game.action_str(action)
+            card = words.rpartition(" ")[2]
+            assert group[0].text == (in_words(card) if is_card(card) else signed(words))
 
 
 def _plays(env: AECEnv) -> list[str]:
@@ -114,7 +136,7 @@ def test_whose_turn_it_is_can_be_seen_from_any_seat() -> None:
     acting = int(env.engine.batch.seat[0])
     for seat in range(4):
         marked = [box for box in boxes(ET.fromstring(table_svg(env.engine, 0, seat))) if box.stroke == LIGHT.accent]
-        panels = [box for box in marked if box.width > 200]
+        panels = [box for box in marked if box.width > 190]
         assert len(panels) == 1
         others = [box for box in marked if box not in panels]
         assert bool(others) == (seat == acting), "the actions are shown to whom they belong"
@@ -142,13 +164,46 @@ def test_every_card_of_every_game_has_a_face() -> None:
 
 
 def test_suits_lie_within_their_square_and_four_colours_differ() -> None:
-    for path in SUIT_PATHS.values():
+    for path in PATHS.values():
         numbers = [float(found) for found in re.findall(r"-?[\d.]+", path)]
         assert all(-1 <= value <= 101 for value in numbers)
     assert len({colours("light", True).suit(suit) for suit in "CDHS"}) == 4
     assert len({colours("dark", False).suit(suit) for suit in "CDHS"}) == 2
     with pytest.raises(ValueError, match="theme is 'green'; it is one of 'light', 'dark'"):
         colours("green", False)
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("trumps C, trick 3", "trumps ♣, trick 3"),
+        ("hearts are trumps", "♥ are trumps"),
+        ("among them JC TDb 9C.2", "among them J♣ 10♦b 9♣.2"),
+        ("declare marriage S", "declare marriage ♠"),
+        ("ended by the king of hearts", "ended by the king of hearts"),
+        ("big joker DS9 A+ CD", "big joker DS9 A+ CD"),
+    ],
+)
+def test_suits_are_signs_in_words(words: str, shown: str) -> None:
+    assert signed(words) == shown
+
+
+def test_no_button_stands_alone_on_a_line() -> None:
+    for count in range(2, buttons.MOST):
+        rows = buttons.lines([(number, f"player {number}") for number in range(count)], 900)
+        assert [button.action for row in rows for button in row] == list(range(count))
+        assert min(map(len, rows)) > 1
+
+
+@pytest.mark.parametrize("seats", range(2, 11))
+def test_a_trick_lies_around_the_middle_in_the_order_of_play(seats: int) -> None:
+    ring = middle.ring(seats, viewer=1)
+    places = [ring.at((1 + number) % seats) for number in range(seats)]
+    assert places[0] == (pytest.approx(0), max(y for _, y in places))
+    assert seats == 2 or places[1][0] < -1, "the next seat is at the viewer's left"
+    turns = [math.atan2(y, x) for x, y in places]
+    assert sum((after - before) % (2 * math.pi) for before, after in itertools.pairwise(turns)) < 6.28
+    assert not ring.overlaps()
 
 
 @pytest.mark.parametrize("scheme", [LIGHT, DARK], ids=["light", "dark"])
@@ -159,6 +214,9 @@ def test_words_stand_out_from_their_ground(scheme: Any) -> None:
         for ground in (scheme.ground, scheme.panel, scheme.middle)
     ]
     pairs += [(scheme.on_accent, scheme.accent), (scheme.red, scheme.card), (scheme.black, scheme.card_faded)]
+    pairs += [
+        (sign, ground) for sign in scheme.signs.values() for ground in (scheme.ground, scheme.panel, scheme.middle)
+    ]
     for text, ground in pairs:
         assert contrast(text, ground) >= 4.5, (text, ground)
 
@@ -261,7 +319,7 @@ def test_a_picture_of_a_game_that_is_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["pitch", "--out", "x.gif"], "A picture is .svg or .png, and 'x.gif' is neither."),
+        (["pitch", "--out", "x.bmp"], "A picture is .svg or .png, and a whole game .gif or .html; 'x.bmp' is neither."),
         (["pitch", "--out", "x.svg", "--seat", "4"], "render_seat is 4; pitch has seats 0..3"),
         (["pitch", "--out", "no/such/folder/x.svg"], "no/such/folder"),
         (["snap", "--out", "x.svg"], "There is no game 'snap'"),

@@ -26,12 +26,12 @@ UNDER_EVERY_OPTION: list[Check] = [
     testing.check_bots,
     testing.check_batch,
 ]
-BY_DEFAULT: list[Check] = [
+BY_DEFAULT = [
     testing.check_seeds,
     testing.check_threads,
     testing.check_copies,
     testing.check_state,
-    partial(testing.check_texts, episodes=1),
+    pytest.param(partial(testing.check_texts, episodes=1), marks=pytest.mark.slow, id="check_texts"),
 ]
 AEC = [
     testing.check_aec_masks,
@@ -48,7 +48,7 @@ def test_under_every_option(check: Check, game: Game) -> None:
 
 
 @BY_NAME
-@pytest.mark.parametrize("check", BY_DEFAULT, ids=["seeds", "threads", "copies", "state", "texts"])
+@pytest.mark.parametrize("check", BY_DEFAULT, ids=lambda check: getattr(check, "__name__", None))
 def test_by_default(check: Check, game: Game) -> None:
     check(game)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +17,7 @@ from backalley.envs.core.text import (
     legal_texts,
     observation_text,
     paragraphs,
+    read_among,
     read_answer,
     rules_text,
 )
@@ -102,3 +106,79 @@ def test_a_refusal_says_what_was_given_and_what_is_legal(game: backalley.Game) -
     with pytest.raises(UnreadableAnswer, match=r"'fold' is no action of .*\. Legal: ") as refusal:
         read_answer(state, "fold")
     assert legal_texts(state)[0] in str(refusal.value)
+
+
+# Answers -------------------------------------------------------------------------------------------------------------
+
+
+def corpus() -> dict[str, tuple[backalley.Game, list[int], list[dict[str, str | None]]]]:
+    """Games, legal actions and answers with what they mean (None: to be refused), by the positions of answers.jsonl."""
+    found: dict[str, tuple[backalley.Game, list[int], list[dict[str, str | None]]]] = {}
+    for line in (Path(__file__).parent / "answers.jsonl").read_text("utf-8").splitlines():
+        entry = json.loads(line)
+        if "position" in entry:
+            game = backalley.game(entry["game"], **entry.get("options", {}))
+            answers: list[dict[str, str | None]] = []
+            found[entry["position"]] = game, [game.action_number(name) for name in entry["legal"]], answers
+        else:
+            answers.append(entry)
+    return found
+
+
+CORPUS = corpus()
+
+
+@pytest.mark.parametrize("position", CORPUS)
+def test_no_right_answer_is_refused_and_no_wrong_one_accepted(position: str) -> None:
+    game, legal, answers = CORPUS[position]
+    for entry in answers:
+        try:
+            read: str | None = game.action_str(read_among(game, legal, str(entry["answer"])))
+        except UnreadableAnswer:
+            read = None
+        assert read == entry["action"], entry["answer"]
+
+
+def test_the_corpus_has_right_and_wrong_answers_of_every_game() -> None:
+    assert {game.name for game, _, _ in CORPUS.values()} == set(backalley.game_names())
+    meant = [entry["action"] for _, _, answers in CORPUS.values() for entry in answers]
+    assert min(meant.count(None), len(meant) - meant.count(None)) > 400
+
+
+HOSTILE: list[tuple[Any, str]] = [
+    ("x" * 100_000_000, "The answer has 100,000,000 characters; at most 200,000 are read"),
+    ('{"a":' * 39_000, "nested too deeply"),
+    ('{"action":' + "[" * 150_000, "nested too deeply"),
+    ("{" * 200_000, "cannot be read to its end"),
+    ('{"action": ' + "9" * 100_000 + "}", "is not an action and nothing else"),
+    ('{"action": ' + "9" * 4000 + "}", "Kuhn poker has no action 999"),
+    ('{"action": 1e400}', '"action" is inf'),
+    ("{}" * 100_000, 'no "action"'),
+    ('{"action": "' + "pass " * 30_000 + '"}', "is not an action and nothing else"),
+    ("\x00\x1b[2J\u202e", r"'\x00\x1b[2J\u202e' is no action"),
+    ("\ud800", "is no action"),
+    (True, "The answer is of type bool"),
+    (None, "The answer is of type NoneType"),
+    (b"pass", "The answer is of type bytes"),
+    (1.0, "The answer is of type float"),
+    (-1, "Kuhn poker has no action -1"),
+    (10**5000, "Kuhn poker has no action a int"),
+]
+
+
+@pytest.mark.parametrize(("answer", "says"), HOSTILE, ids=range(len(HOSTILE)))
+def test_whatever_is_answered_the_refusal_is_a_short_sentence(answer: Any, says: str) -> None:
+    state = backalley.game(KUHN).new_state(1)
+    with pytest.raises(UnreadableAnswer) as refusal:
+        read_answer(state, answer)
+    assert says in str(refusal.value)
+    assert len(str(refusal.value)) < 300
+    assert str(refusal.value).endswith("Legal: pass, bet.")
+
+
+def test_nothing_is_read_where_nobody_is_to_act() -> None:
+    state = backalley.game(KUHN).new_state(1)
+    state.apply(0)
+    state.apply(0)
+    with pytest.raises(UnreadableAnswer, match="The game is over"):
+        read_answer(state, "pass")

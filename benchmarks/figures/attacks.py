@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .axes import minutes
-from .charts import EVEN, Dots, Lines, axes_of, dots
+from .charts import EVEN, Dots, Lines, axes_of, dots, policies
 from .formatting import Found, Line, interval, mean, options, title, with_options
 from .result_kinds import Files, OfGame
 from .stats import Estimate
@@ -164,7 +164,7 @@ class Attacked(
                 for one in found["attackers"]
             ]
             yield Lines(
-                f"{with_options(found)}: attacks on {found['agent']}",
+                f"{with_options(found)}: attacks on {policies([found['agent']])[0]}",
                 f"Gain over equality; bands are 95 % intervals over {found['selection_deals']:,} deals at most.",
                 f"{unit} of processor time",
                 lines,

@@ -6,7 +6,8 @@ and as a file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from backalley.console.errors import InvalidValue
@@ -14,13 +15,26 @@ from backalley.envs.core.drawing.pictures import letters
 from backalley.envs.core.drawing.pictures.canvas import Canvas, number
 from backalley.envs.core.drawing.pictures.colours import Colours, colours
 
-from .axes import Axis, Form, linear, logarithmic
+from .axes import (
+    LINE,
+    SMALL,
+    Axis,
+    Drawn,
+    Field,
+    Form,
+    Words,
+    at_points,
+    linear,
+    logarithmic,
+    of_mark,
+    stacked,
+)
 from .stats import Estimate
 
 WIDTH, MARGIN = 960.0, 22.0
 HEIGHT = 300.0
 """The least size of the field of a chart with lines."""
-TITLE, SMALL, LINE, ROW = 17.0, 13.0, 17.0, 26.0
+TITLE, ROW = 17.0, 26.0
 FOOT = 2 * LINE + MARGIN / 2
 """Beneath the field: ticks, and the unit."""
 _ROOM = WIDTH - 4 * MARGIN
@@ -116,6 +130,17 @@ def _said(chart: Chart) -> str:
     return f"{chart.title}. {chart.about} {'; '.join(values)}."
 
 
+_POLICY = re.compile(r"\bpolicy:\w+")
+
+
+def policies(names: Iterable[str]) -> list[str]:
+    """Return the names of agents as a chart shows them: `policy:standard` is a policy, and where it lies is of no
+    interest, unless several in the chart differ only in that."""
+    given = list(names)
+    short = [_POLICY.sub("policy", name) for name in given]
+    return short if len(set(short)) == len(set(given)) else given
+
+
 def shortened(name: str, room: float) -> str:
     """Return a name that fits into this width: a longer one without its middle, since names of a kind differ at their
     ends."""
@@ -135,33 +160,12 @@ def _head(chart: Chart) -> list[tuple[str, float]]:
 
 def _field_begins(chart: Chart) -> float:
     """How far below the panel's upper edge."""
-    return 8 + sum(size + 4 for _, size in _head(chart)) + LINE
+    return 12 + sum(size + 4 for _, size in _head(chart)) + LINE
 
 
 def _height(chart: Chart) -> float:
     field = len(chart.rows) * ROW + 8 if isinstance(chart, Dots) else max(HEIGHT, len(chart.lines) * LINE)
     return _field_begins(chart) + field + FOOT
-
-
-_PLACES = 24
-"""Where in a field the words of its mark may be."""
-
-
-class Field(NamedTuple):
-    """The part of a chart that holds the values."""
-
-    left: float
-    top: float
-    width: float
-    height: float
-
-    def x(self, axis: Axis, value: float) -> float:
-        """Return the position of a value on an axis from left to right."""
-        return self.left + axis.at(value) * self.width
-
-    def y(self, axis: Axis, value: float) -> float:
-        """Return the position of a value on an axis from bottom to top."""
-        return self.top + (1 - axis.at(value)) * self.height
 
 
 def _draw(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Chart, y: float, height: float) -> None:
@@ -179,62 +183,57 @@ def _draw(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Chart,
 
 
 def _lines(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Lines, top: float, below: float) -> None:
-    across, upward = chart.axes
-    named = [shortened(name, _BESIDE) for name, _ in chart.lines]
-    beside = max(letters.width(name, SMALL) for name in named) + 12
+    """Lines, each with its name at one of its points; where there is no room for all names, at the right."""
+    named = [shortened(name, _BESIDE) for name in policies(name for name, _ in chart.lines)]
+    upward = chart.axes[1]
     left = 2 * MARGIN + max(letters.width(upward.form(tick), SMALL) for tick in upward.ticks) + 8
-    field = Field(left, top, WIDTH - 2 * MARGIN - left - beside, below - top)
-    _across(canvas, scheme, field, across, chart.across)
-    for tick in upward.ticks:
-        y, words = field.y(upward, tick), upward.form(tick)
-        _rule(canvas, scheme, field.left, y, field.left + field.width, y)
-        canvas.text(field.left - 8 - letters.width(words, SMALL), y + SMALL * 0.36, words, SMALL, scheme.quiet)
-    lines = [
+    room = Field(left, top, WIDTH - 2 * MARGIN - left - SMALL, below - top)
+    wide = max(letters.width(name, SMALL) for name in named)
+    marks = [chart.mark] if chart.mark else []
+    for field in (room, room._replace(width=room.width + SMALL - wide - 12)):
+        lines = _laid(chart, field)
+        words = [_words_of(one, field, upward, lines) for one in marks]
+        places = at_points(room, named, lines, words, [field.y(upward, one.value) for one in marks])
+        if places is not None:
+            break
+    else:
+        heights = stacked([points[-1].mean for points in lines], top, below)
+        places = [Words(field.left + field.width + 10, end + SMALL * 0.36, wide) for end in heights]
+    _grid(canvas, scheme, field, chart)
+    for one, place in zip(marks, words, strict=True):
+        canvas.text(place.x, place.base, one.words, SMALL, scheme.quiet)
+    for which, (points, name, place) in enumerate(zip(lines, named, places, strict=True)):
+        colour = palette[which % len(palette)]
+        _line(canvas, colour, points)
+        canvas.text(place.x, place.base, name, SMALL, colour)
+
+
+def _words_of(mark: Mark, field: Field, upward: Axis, lines: Sequence[Sequence[Drawn]]) -> Words:
+    return of_mark(field, letters.width(mark.words, SMALL), field.y(upward, mark.value), lines)
+
+
+def _laid(chart: Lines, field: Field) -> list[list[Drawn]]:
+    across, upward = chart.axes
+    return [
         [
             Drawn(field.x(across, x), field.y(upward, one.mean), field.y(upward, one.low), field.y(upward, one.high))
             for x, one in points
         ]
         for _, points in chart.lines
     ]
+
+
+def _grid(canvas: Canvas, scheme: Colours, field: Field, chart: Lines) -> None:
+    across, upward = chart.axes
+    _across(canvas, scheme, field, across, chart.across)
+    right = field.left + field.width
+    for tick in upward.ticks:
+        y, words = field.y(upward, tick), upward.form(tick)
+        _rule(canvas, scheme, field.left, y, right, y)
+        canvas.text(field.left - 8 - letters.width(words, SMALL), y + SMALL * 0.36, words, SMALL, scheme.quiet)
     if chart.mark:
-        y, wide = field.y(upward, chart.mark.value), letters.width(chart.mark.words, SMALL)
-        _rule(canvas, scheme, field.left, y, field.left + field.width, y, dashed=True)
-        base = y - 5 if y - 5 - SMALL > field.top else y + SMALL + 2
-        canvas.text(_clear(field, wide, base, lines), base, chart.mark.words, SMALL, scheme.quiet)
-    ends = _apart([points[-1].mean for points in lines], top, below)
-    for place, (points, name, end) in enumerate(zip(lines, named, ends, strict=True)):
-        colour = palette[place % len(palette)]
-        _line(canvas, colour, points)
-        canvas.text(field.left + field.width + 10, end + SMALL * 0.36, name, SMALL, colour)
-
-
-class Drawn(NamedTuple):
-    """The position of a value and its interval on the sheet."""
-
-    x: float
-    mean: float
-    low: float
-    high: float
-
-
-def _clear(field: Field, wide: float, base: float, lines: Sequence[Sequence[Drawn]]) -> float:
-    """Where words of this width with the base line `base` begin: as far right in the field as no line and no interval
-    is there; at its right end if there is no free place."""
-    right = field.left + field.width - wide - 4
-    for step in range(_PLACES):
-        start = right - step * (field.width - wide - 8) / (_PLACES - 1)
-        if not any(_meets(points, start - 4, start + wide + 4, base - SMALL, base + 2) for points in lines):
-            return start
-    return right
-
-
-def _meets(points: Sequence[Drawn], left: float, right: float, top: float, bottom: float) -> bool:
-    """Whether the boxes that hold a line, from point to point, overlap this one."""
-    for one, other in zip(points, points[1:] or points, strict=False):
-        beside = max(one.x, other.x) < left or min(one.x, other.x) > right
-        if not beside and min(one.high, other.high) <= bottom and max(one.low, other.low) >= top:
-            return True
-    return False
+        y = field.y(upward, chart.mark.value)
+        _rule(canvas, scheme, field.left, y, right, y, dashed=True)
 
 
 def _line(canvas: Canvas, colour: str, points: Sequence[Drawn]) -> None:
@@ -252,7 +251,7 @@ def _line(canvas: Canvas, colour: str, points: Sequence[Drawn]) -> None:
 
 
 def _dots(canvas: Canvas, scheme: Colours, palette: Sequence[str], chart: Dots, top: float, below: float) -> None:
-    named = [shortened(name, _BEFORE) for name, _ in chart.rows]
+    named = [shortened(name, _BEFORE) for name in policies(name for name, _ in chart.rows)]
     left = 2 * MARGIN + max(letters.width(name, SMALL) for name in named) + 14
     field = Field(left, top, WIDTH - 3 * MARGIN - left, below - top)
     _across(canvas, scheme, field, chart.axis, chart.across)
@@ -289,15 +288,3 @@ def _rule(canvas: Canvas, scheme: Colours, x: float, y: float, to_x: float, to_y
 
 def _joined(points: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{number(x)},{number(y)}" for x, y in points)
-
-
-def _apart(heights: Sequence[float], top: float, bottom: float) -> list[float]:
-    """Heights for names beside their lines that do not overlap, in the order given."""
-    order = sorted(range(len(heights)), key=lambda place: heights[place])
-    found = list(heights)
-    for way in (1, -1):
-        edge = top if way == 1 else bottom
-        for place in order[::way]:
-            found[place] = max(found[place] * way, edge * way) * way
-            edge = found[place] + way * LINE
-    return found

@@ -119,6 +119,13 @@ def with_options(found: Found) -> str:
     return title(found) + (options_text(game.changed_options) if game else "")
 
 
+def options_in_words(found: Found) -> list[str]:
+    """The options of a file that differ from their defaults: `3 players`, `mode=chemin`."""
+    game = bound(found)
+    values = game.changed_options if game else {}
+    return [f"{value} players" if name == "num_players" else f"{name}={value}" for name, value in values.items()]
+
+
 def span(numbers: Iterable[int]) -> str:
     """Return numbers of deals, in words."""
     found = sorted(numbers)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from backalley.agents.policies.policy_file import player_of
 from backalley.agents.policies.policy_kinds import Residual
-from backalley.agents.policies.pretrained import Pretrained, pretrained
+from backalley.agents.policies.pretrained import FOLDER, Pretrained, pretrained
 from backalley.envs.core.game.game import Game
 
 from .attacks import best_of
@@ -28,6 +29,15 @@ def label(row: Found) -> str:
 def met(row: Found, against: str) -> bool:
     """Return whether the policy of a row met a bot in training."""
     return against.removeprefix("bot:") in row.get("met", ())
+
+
+def met_bots(made: Mapping[str, Any]) -> list[str] | None:
+    """Return the bots that a policy met in training, by their names, from its metadata `made`; None where these do not
+    say."""
+    if "field" in made:
+        return [name.removeprefix("bot:") for name in made["field"] if name.startswith("bot:")]
+    found: list[str] | None = made.get("met")
+    return found
 
 
 def notes(files: Sequence[Found]) -> list[str]:
@@ -84,9 +94,17 @@ def policies(game: Game) -> str:
     found = pretrained(game)
     if not found:
         return "No policy comes with this game yet."
-    rows = [[f"`{one.spec}`", what(one), _trained(game, one), _served(one), _minutes(one)] for one in found]
+    rows = [
+        [f"[`{one.spec}`](policy/{one.name}/README.md)", what(one), _trained(game, one), _served(one), _minutes(one)]
+        for one in found
+    ]
     table = markdown(["agent", "what it is", "made for", "serves as well", "minutes of training"], rows, left=4)
     return "\n".join([table, "", "```sh", *(one.metadata["made"]["command"] for one in found), "```"])
+
+
+def _card(one: Pretrained) -> str:
+    """The policy's name, with a link to its model card."""
+    return f"[`{one.spec}`]({FOLDER}/{one.name}/README.md)"
 
 
 def what(one: Pretrained) -> str:

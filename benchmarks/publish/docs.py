@@ -31,6 +31,7 @@ from backalley.envs.core.game.game import Game
 from ..figures import leaderboard
 from ..figures.formatting import Found
 from ..figures.result_kinds import page_part, tables
+from .model_cards import model_cards
 from .page_pictures import with_pictures
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
@@ -114,4 +115,4 @@ def pages() -> dict[Path, str]:
         text, drawn = with_pictures(with_outputs(with_results(text, page)), page, root)
         found[page] = text
         pictures |= drawn
-    return found | pictures
+    return found | pictures | model_cards(RESULTS)

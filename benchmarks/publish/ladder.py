@@ -58,17 +58,17 @@ def _ladder(files: Files) -> Iterator[Line]:
     """One game under each of its published options."""
     for found in ladders_of(files):
         for table in found["tables"]:
-            yield from _rungs(found, table, files)
+            yield from rungs_of(found, table, files)
 
 
 def _ladders(files: Files) -> Iterator[Line]:
     """All games under their default options."""
     for found in ladders_of(files):
-        for line in _rungs(found, found["tables"][0], files):
+        for line in rungs_of(found, found["tables"][0], files):
             yield {"game": title(found), **line}
 
 
-def _rungs(found: Found, table: Found, files: Files) -> Iterator[Line]:
+def rungs_of(found: Found, table: Found, files: Files = ()) -> Iterator[Line]:
     """One table, the null row at the end; attacks on its agents are those among the files."""
     alone = table["sides"] == 1
     for row in table["rows"]:
@@ -360,7 +360,8 @@ def about(label: str, player: Agent) -> dict[str, Any]:
     made = getattr(player, "metadata", {}).get("made", {})
     own_name = player.name if player.name != label else ""
     found = {"label": label, "own_name": own_name, "note": player.note, "made": made.get("command")}
-    return {key: value for key, value in found.items() if value} | ({"met": made["met"]} if "met" in made else {})
+    bots = leaderboard.met_bots(made)
+    return {key: value for key, value in found.items() if value} | ({} if bots is None else {"met": bots})
 
 
 def _finished(path: Path | None, task: Mapping[str, Any], sources: str) -> dict[str, Any] | None:

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backalley.agents.policies.policy_file import CURVE_JSON, JSON_FILE
+from backalley.agents.policies.pretrained import FOLDER
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.reading import check_path
 
 # Every kind of results is found once its file is imported.
 from ..exact import agent_values, best_play, equilibrium, exact, exploit, information_sets  # noqa: F401
 from ..figures import attacks, cluster_checks, comparison, openspiel_checks, training_speed  # noqa: F401
-from ..figures.formatting import Found
+from ..figures.formatting import Found, options_in_words
 from ..figures.result_kinds import KINDS
 from ..matches import report, sequential_checks, tournament  # noqa: F401
 from ..peers import peers  # noqa: F401
+from ..rules_to_code import score  # noqa: F401
 from ..speed import against, events_cost, soak, speed  # noqa: F401
 from . import cross, curves, ladder, searches  # noqa: F401
 from .curves import EVALUATION_FILE, RUN_FILE, LearningCurve
@@ -73,7 +75,10 @@ def _of_run(path: Path, name: str) -> list[Source]:
 
 
 def _of_curve(path: Path, name: str) -> Source:
+    """The curve of a run or of a policy; one that comes with a game is called by what it is, not by its folder."""
     curve = curves.read_curve(path, name)
+    if path.parent.name == FOLDER and (path.parent.parent / "game.py").is_file():
+        curve = curve._replace(name=", ".join(["policy", *options_in_words(curve.found())]))
     return Source(path, {"kind": curves.KIND, "command": curve.command, **curve.found()}, curve)
 
 

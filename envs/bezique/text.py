@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from backalley.console.errors import InvalidValue
 
-from ..core.rules.table import FACE_DOWN, Pile, Place, Table, laid_out, pile, place
+from ..core.rules.table import FACE_DOWN, Pile, Place, Table, laid_out, pile, place, trick
 from .drawing import in_last_eight, top_shown
 from .pack import tricks
 from .state import (
@@ -101,10 +101,10 @@ def table(options: Options, state: State, seat: int | None) -> Table:
     lines = [words]
     if int(state.declaring):
         lines.append(f"seat {int(state.leader)} has won {_names(state.taken.tolist(), seat)} and may declare")
-    led = [_card(card, seat) for card in (int(state.led),) if card != NONE]
+    led = [(int(state.leader), _card(card, seat)) for card in (int(state.led),) if card != NONE]
     turn_up = [_card(card, seat) for card in (int(state.turn_up),) if card != NONE]
-    middle = [pile(led, "led"), pile(turn_up, "turn-up"), _stock(options, state, seat)]
-    return laid_out(lines, (*(_place(options, state, who, seat) for who in range(2)), place("table", middle)))
+    middle = place("table", [pile(turn_up, "turn-up"), _stock(options, state, seat)])
+    return laid_out(lines, (*(_place(options, state, who, seat) for who in range(2)), trick(led), middle))
 
 
 def _stock(options: Options, state: State, seat: int | None) -> Pile:
@@ -119,8 +119,8 @@ def _stock(options: Options, state: State, seat: int | None) -> Pile:
 
 def _place(options: Options, state: State, owner: int, seat: int | None) -> Place:
     """A seat's closed hand, and the cards that lie in front of it."""
-    points = int(state.total[owner]) + int(state.score[owner])
-    words = ["dealer" * (int(state.dealer) == owner), f"{points} points", f"{int(state.brisques[owner])} brisques"]
+    points, brisques = int(state.total[owner]) + int(state.score[owner]), int(state.brisques[owner])
+    words = ["dealer" * (int(state.dealer) == owner), f"{points} points", f"{brisques} brisque{'s' * (brisques != 1)}"]
     return place(f"seat {owner}", _cards_of(options, state, owner, seat), words, owner)
 
 

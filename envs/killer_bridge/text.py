@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..core.compile.kernel import uncompiled
 from ..core.rules import cards
 from ..core.rules.cards import BIG_JOKER, LITTLE_JOKER, list_set
-from ..core.rules.table import Pile, Place, Table, laid_out, pile, place
+from ..core.rules.table import Place, Table, laid_out, pile, place, trick
 from ..core.rules.tricks import NO_TRUMP
 from .scorecard import ScorecardLine, scorecard
 from .state import BOARD, NO_BID, NO_CARD, PLAY, RAINBOW, Options, State, num_hands, pack_size
@@ -60,11 +60,12 @@ def table(options: Options, state: State, seat: int | None) -> Table:
     turned = [] if state.turned == NO_CARD else [cards.card_name(int(state.turned))]
     played = state.trick[: int(state.in_trick)].tolist()
     last = state.last_trick[: options.num_players if state.finished else 0].tolist()
+    lying = _by_seat(options, int(state.last_leader), last)
     places = [_place(options, state, seat, who) for who in range(options.num_players)]
     places += [
         place("turned up", [pile(turned)]),
-        place("this trick", _trick(options, int(state.leader), played), cries(played)),
-        place("last trick", _trick(options, int(state.last_leader), last), cries(last)),
+        trick(_by_seat(options, int(state.leader), played), cries(played), "this trick"),
+        place("last trick", [pile([card], f"seat {who}") for who, card in lying], cries(last)),
     ]
     if seat is None:
         places.append(place("left over", [pile(map(cards.card_name, piles(options, state)["leftover"]))]))
@@ -73,12 +74,9 @@ def table(options: Options, state: State, seat: int | None) -> Table:
     return laid_out([head], places, sheet(options, state), legend)
 
 
-def _trick(options: Options, leader: int, trick: list[int]) -> list[Pile]:
+def _by_seat(options: Options, leader: int, played: list[int]) -> list[tuple[int, str]]:
     """Who played which card."""
-    return [
-        pile([cards.card_name(card)], f"seat {(leader + number) % options.num_players}")
-        for number, card in enumerate(trick)
-    ]
+    return [((leader + number) % options.num_players, cards.card_name(card)) for number, card in enumerate(played)]
 
 
 def _place(options: Options, state: State, seat: int | None, who: int) -> Place:

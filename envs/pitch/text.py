@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core.rules import cards
 from ..core.rules.cards import list_set
-from ..core.rules.table import Place, Table, laid_out, pile, place
+from ..core.rules.table import Place, Table, laid_out, pile, place, trick
 from ..core.rules.tricks import NO_TRUMP
 from .points import pips
 from .state import BID, BIDDING, JOKER, LEAST_BID, NAME, NOBODY, PASS, PLAY, Mode, Options, State, Teams, pack_size
@@ -55,10 +55,9 @@ def table(options: Options, state: State, seat: int | None) -> Table:
     if state.point.any() and (state.phase == BIDDING or state.seat < 0):
         lines.append(f"last hand: {_points(options, state)}")
     seats = [_place(options, state, seat, who) for who in range(options.num_players)]
-    played = state.trick[: state.in_trick].tolist()
-    trick = [
-        pile([card_name(card)], f"seat {(int(state.leader) + number) % options.num_players}")
-        for number, card in enumerate(played)
+    played = [
+        ((int(state.leader) + number) % options.num_players, card_name(card))
+        for number, card in enumerate(state.trick[: state.in_trick].tolist())
     ]
     sides = [
         pile(
@@ -69,7 +68,7 @@ def table(options: Options, state: State, seat: int | None) -> Table:
         )
         for side, score in enumerate(state.score.tolist())
     ]
-    return laid_out(lines, (*seats, place("trick", trick), place("captured", sides)))
+    return laid_out(lines, (*seats, trick(played), place("captured", sides)))
 
 
 def _place(options: Options, state: State, seat: int | None, who: int) -> Place:

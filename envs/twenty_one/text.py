@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from backalley.console.errors import InvalidValue
 
 from ..core.compile.interfaces import OVER
-from ..core.rules.table import FACE_DOWN, Place, Table, laid_out, pile, place
-from .state import DEPOSIT, MOST_SEATS, NEW_BANKER, RANKS, SUITS, Options, State
+from ..core.rules.table import FACE_DOWN, Pile, Place, Table, laid_out, pile, place
+from .state import DEPOSIT, MOST_SEATS, NEW_BANKER, POINTS, RANKS, SUITS, Options, State
 from .stock import sees
 from .valuation import totals
 
@@ -84,7 +84,14 @@ def _place(options: Options, state: State, seat: int | None, who: int, hand: lis
     points = ""
     if hand and seat in (None, who):
         points = "= " + " or ".join(str(total) for total in totals(options, state.cards[who], len(hand)))
-    return place(f"seat {who}", [pile(_cards(state, hand, seat), "", points)], words, who)
+    return place(f"seat {who}", [_hand(state, hand, seat, points)], words, who)
+
+
+def _hand(state: State, hand: Sequence[int], seat: int | None, points: str) -> Pile:
+    """A hand, with what its jacks, queens, kings and aces count."""
+    seen = _cards(state, hand, seat)
+    counts = (str(POINTS[RANKS.index(name[0])]) if name[0] in "JQKA" else "" for name in seen)
+    return pile(seen, "", points)._replace(counts=tuple(counts))
 
 
 def _bank_line(options: Options, state: State) -> str:

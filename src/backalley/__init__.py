@@ -42,10 +42,13 @@ if TYPE_CHECKING:
     from backalley._by_name import *  # noqa: F403  # the modules of the games: poker_duel_v0
     from backalley._by_name import game, make, make_vec
     from backalley.agents.analysis import analyse
+    from backalley.agents.people.replays import replay
     from backalley.agents.policies.learned import load_policy
     from backalley.agents.registry import agent, register_agent
     from backalley.benchmarks.matches.evaluate import evaluate
     from backalley.benchmarks.matches.tournament import tournament
+    from backalley.records.reading import read_record
+    from backalley.records.writing import record_games
     from backalley.training.attack.attack import attack
     from backalley.training.config.phases import register_phase
     from backalley.training.train import train
@@ -81,11 +84,14 @@ __all__ = [
     "load_policy",
     "make",
     "make_vec",
+    "read_record",
+    "record_games",
     "register_agent",
     "register_game",
     "register_gymnasium",
     "register_pettingzoo",
     "register_phase",
+    "replay",
     "state_fields",
     "tournament",
     "train",
@@ -97,8 +103,11 @@ _ON_FIRST_USE = {
     "evaluate": "benchmarks.matches.evaluate",
     "analyse": "agents.analysis",
     "load_policy": "agents.policies.learned",
+    "read_record": "records.reading",
+    "record_games": "records.writing",
     "register_agent": "agents.registry",
     "register_phase": "training.config.phases",
+    "replay": "agents.people.replays",
     "tournament": "benchmarks.matches.tournament",
     "train": "training.train",
 }

@@ -40,6 +40,7 @@ class Told(NamedTuple):
 # Words ---------------------------------------------------------------------------------------------------------------
 
 
+@functools.lru_cache(maxsize=64)
 def kinds_of(game: Game) -> dict[int, Kind]:
     """Return all kinds of a game's events by their numbers."""
     first = {
@@ -54,10 +55,7 @@ def event_str(game: Game, event: npt.ArrayLike, reader: int | None = None) -> st
     """Return one event in words: `you: bid 3`, `seat +1: shows QS`. `seat +1` sits to the reader's left; where the
     seat `reader` is given, the others have their names, such as `seat 2`. Raises ValueError for numbers that are no
     event of the game."""
-    kind, who, what = _checked(game, event)
-    name = f"seat +{who}" if reader is None else game.seat_name((reader + who) % game.num_seats)
-    where = "table" if who < 0 else "you" if who == 0 else name
-    return f"{where}: {_what(game, kind, what)}"
+    return _line(game, *_checked(game, event), reader)
 
 
 def events_str(game: Game, events: npt.ArrayLike, reader: int | None = None) -> str:
@@ -66,21 +64,27 @@ def events_str(game: Game, events: npt.ArrayLike, reader: int | None = None) -> 
     no event of the game."""
     lines: list[str] = []
     latest: tuple[int, int] | None = None
-    for event in np.asarray(events).reshape(-1, COLUMNS):
+    for event in np.asarray(events).reshape(-1, COLUMNS).tolist():
         if event[0] == NOTHING:
             continue
         kind, who, what = _checked(game, event)
         if (kind, who) == latest and kind >= OWN:
             lines[-1] += f" {_number(game, kind, what)}"
         else:
-            lines.append(event_str(game, event, reader))
+            lines.append(_line(game, kind, who, what, reader))
         latest = kind, who
     return "\n".join(lines)
 
 
-def _checked(game: Game, event: npt.ArrayLike) -> tuple[int, int, int]:
+def _line(game: Game, kind: int, who: int, what: int, reader: int | None) -> str:
+    name = f"seat +{who}" if reader is None else game.seat_name((reader + who) % game.num_seats)
+    where = "table" if who < 0 else "you" if who == 0 else name
+    return f"{where}: {_what(game, kind, what)}"
+
+
+def _checked(game: Game, event: Any) -> tuple[int, int, int]:
     try:
-        kind, who, what = (int(number) for number in np.asarray(event).reshape(COLUMNS))
+        kind, who, what = map(int, event)
     except (TypeError, ValueError):
         raise InvalidValue(f"An event is three whole numbers, kind, who and what; {event!r} was given.") from None
     if kind not in kinds_of(game) or not -1 <= who < game.num_seats:

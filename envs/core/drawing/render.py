@@ -31,11 +31,11 @@ def table_text(engine: Engine, row: int, seat: int | None) -> str:
     return scene.text(scene.scene(engine, row, seat))
 
 
-def table_svg(engine: Engine, row: int, seat: int | None, **look: Any) -> str:
-    """Return it as a picture; `look` is what `pictures.drawing.svg` takes."""
+def table_svg(engine: Engine, row: int, seat: int | None, *, face_up: bool = False, **look: Any) -> str:
+    """Return it as a picture, with `face_up` with everybody's cards; `look` is what `pictures.drawing.svg` takes."""
     from .pictures.drawing import svg  # letters are read when the first picture is drawn
 
-    return svg(scene.scene(engine, row, seat), **look)
+    return svg(scene.scene(engine, row, seat, face_up), **look)
 
 
 def rendered(engine: Engine, row: int, seat: int | None, mode: str) -> str | npt.NDArray[np.uint8] | None:

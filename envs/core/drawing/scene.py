@@ -3,12 +3,13 @@ this."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compile.interfaces import OVER
 from ..engine.engine import Engine
+from ..game.game import Game
 from ..rules.table import Table, broken, text_of
 
 _MOST_NAMED = 16
@@ -27,12 +28,13 @@ class Scene(NamedTuple):
     """Whose turn it is; None where the game is over."""
     turn: str
     """That in words."""
-    actions: tuple[str, ...] = ()
-    """The names of the legal actions, where the viewer is to act."""
+    actions: tuple[tuple[int, str], ...] = ()
+    """The numbers and names of the legal actions, where the viewer is to act."""
 
 
-def scene(engine: Engine, row: int, seat: int | None) -> Scene:
-    """Return the table of `row` as `seat` (by default the seat to act) may see it."""
+def scene(engine: Engine, row: int, seat: int | None, face_up: bool = False) -> Scene:
+    """Return the table of `row` as `seat` (by default the seat to act) may see it; with `face_up` everybody's own cards
+    are shown as they see them."""
     game, batch = engine.game, engine.batch
     acting = int(batch.seat[row])
     viewer = acting if seat is None else seat
@@ -40,21 +42,28 @@ def scene(engine: Engine, row: int, seat: int | None) -> Scene:
     ended = f"{made} decision{'s' * (made != 1)}"
     over = acting == OVER
     viewer = max(viewer, 0)
-    names = [] if over or viewer != acting else np.flatnonzero(batch.mask[row]).tolist()
+    legal = [] if over or viewer != acting else np.flatnonzero(batch.mask[row]).tolist()
     return Scene(
         title=f"{game.title} · {ended}" if over else f"{game.title} · decision {made + 1}",
-        seen=f"seen by {game.seat_name(viewer)} (player_{viewer})",
-        table=game.table(batch.state[row], viewer),
+        seen="all hands face up" if face_up else f"seen by {game.seat_name(viewer)} (player_{viewer})",
+        table=_face_up(game, batch.state[row], viewer) if face_up else game.table(batch.state[row], viewer),
         viewer=viewer,
         acting=None if over else acting,
         turn="The game is over." if over else f"{game.seat_name(acting).capitalize()} to act",
-        actions=tuple(game.action_str(action) for action in names),
+        actions=tuple((action, game.action_str(action)) for action in legal),
     )
+
+
+def _face_up(game: Game, state: Any, viewer: int) -> Table:
+    """The table from a chair, with each seat's place as that seat sees it."""
+    table = game.table(state, viewer)
+    own = [one for who in range(game.num_seats) for one in game.table(state, who).places if one.seat == who]
+    return table._replace(places=(*own, *(one for one in table.places if one.seat is None)))
 
 
 def text(shown: Scene) -> str:
     """Return a head line, the table, and the legal actions, in 80 columns."""
-    named, more = shown.actions[:_MOST_NAMED], len(shown.actions) > _MOST_NAMED
+    named, more = [name for _, name in shown.actions[:_MOST_NAMED]], len(shown.actions) > _MOST_NAMED
     tail = shown.turn + (": " + ", ".join(named) if named else "")
     tail += f" ... ({len(shown.actions)} in all)" if more else ""
     return "\n".join([*broken(f"{shown.title} · {shown.seen}"), text_of(shown.table), *broken(tail, "  ")])

@@ -14,9 +14,10 @@ import shutil
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,12 +35,23 @@ _SAVE_SECONDS = 20.0
 
 def write_file(path: Path, data: bytes) -> None:
     """Make `path` a file that holds `data`. Raises OSError when that fails, with the earlier file untouched."""
+    with file_beside(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def file_beside(path: Path) -> Iterator[IO[bytes]]:
+    """Make `path` a file that holds what is written to the one given here, once the block has ended without an error.
+    Raises OSError when that fails, with the earlier file untouched."""
     check_path(path)
     if path.exists() and not path.is_file():
         raise OSError(f"{path} is no file that could be replaced; name another one.")  # a device would be gone for good
     beside = path.with_name(path.name + PARTIAL)
     try:
-        _write(beside, data)
+        with open(beside, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(beside, path)
     except BaseException as error:
         beside.unlink(missing_ok=True)

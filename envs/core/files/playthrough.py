@@ -152,19 +152,37 @@ def load(path: Path) -> dict[str, Any]:
         raise PlaythroughError(f"{path} cannot be read as a playthrough: {error.strerror}.") from None
     except ValueError as error:
         raise PlaythroughError(f"{path} cannot be read as a playthrough: {error}.") from None
+    return checked(str(path), found)
+
+
+def checked(name: str, found: Any) -> dict[str, Any]:
+    """Return `found`, the contents of a JSON text that messages call `name`, as a playthrough. Raises
+    PlaythroughError."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise PlaythroughError(f"{path} is no playthrough; its first entry would be {FORMAT!r}.")
-    missing = [name for name, *_ in _KINDS if name not in found]
+        raise PlaythroughError(f"{name} is no playthrough; its first entry would be {FORMAT!r}.")
+    missing = [entry for entry, *_ in _KINDS if entry not in found]
     if missing:
-        raise PlaythroughError(f"{path} is a playthrough without {', '.join(missing)}; record it again.")
-    for name, kind, item in _KINDS:
-        value = found[name]
+        raise PlaythroughError(f"{name} is a playthrough without {', '.join(missing)}; record it again.")
+    for entry, kind, item in _KINDS:
+        value = found[entry]
         if not isinstance(value, kind) or (item and not all(isinstance(one, item) for one in value)):
-            raise PlaythroughError(f"{path} is damaged: its {name} are {str(value)[:60]!r}; record it again.")
+            raise PlaythroughError(f"{name} is damaged: its {entry} are {str(value)[:60]!r}; record it again.")
     if len(found["shown"]) != len(found["moves"]) + 1:
         moves, shown = len(found["moves"]), len(found["shown"])
-        raise PlaythroughError(f"{path} is damaged: {moves} moves show {moves + 1} tables, and it has {shown}.")
+        raise PlaythroughError(f"{name} is damaged: {moves} moves show {moves + 1} tables, and it has {shown}.")
     return found
+
+
+def actions_of(name: str, kept: dict[str, Any]) -> tuple[Game, list[int]]:
+    """Return the game of a playthrough that messages call `name`, and its actions in order, each of them played and
+    compared with what was recorded. Raises PlaythroughError as `replay` does."""
+    env = _dealt(name, kept)
+    return env.game, [env.game.action_number(action) for _, action in _moves(name, kept, env)]
+
+
+def opening_of(kept: dict[str, Any]) -> dict[str, Any]:
+    """Return the reset options with which an environment deals a playthrough's cards."""
+    return {"decks": [deck.split() for deck in kept["decks"]], "start_outcome": kept["start_outcome"]}
 
 
 def replay(path: Path) -> Iterator[str]:
@@ -186,6 +204,16 @@ def replay(path: Path) -> Iterator[str]:
     yield "Returns: " + ", ".join(f"{game.seat_name(seat)} {value:g}" for seat, value in enumerate(returns))
 
 
+def positions(path: Path) -> Iterator[tuple[AECEnv, int, int]]:
+    """Play a file and yield its table, which changes, with the seat and the action that led there: before the first
+    move -1 and -1, then after every move. Raises as `replay` does."""
+    kept = load(path)
+    env = _dealt(path, kept)
+    yield env, -1, -1
+    for seat, name in _moves(path, kept, env):
+        yield env, seat, env.game.action_number(name)
+
+
 def table_in(path: Path, decisions: int | None = None) -> tuple[AECEnv, bool]:
     """Return the table of a recorded game after that many decisions, by default all in the file, and whether anybody is
     to act there. Raises as `replay` does, and ValueError for more decisions than there are."""
@@ -199,18 +227,17 @@ def table_in(path: Path, decisions: int | None = None) -> tuple[AECEnv, bool]:
     return env, bool(env.engine.batch.seat[0] >= 0)
 
 
-def _dealt(path: Path, kept: dict[str, Any]) -> AECEnv:
+def _dealt(path: Path | str, kept: dict[str, Any]) -> AECEnv:
     """The table of a file before its first move."""
     game = game_of(kept["game"])
     if kept["version"] != game.version:
         raise PlaythroughError(
             f"{path} is of {game.name} version {kept['version']}, and the game is here in version {game.version}."
         )
-    stacked = {"decks": [deck.split() for deck in kept["decks"]], "start_outcome": kept["start_outcome"]}
     try:
         game = game.bind(kept["options"])
         env = AECEnv(game)
-        env.reset(seed=0, options=stacked)
+        env.reset(seed=0, options=opening_of(kept))
     except (ValueError, TypeError) as error:
         raise PlaythroughError(f"{path} is damaged: {error}") from None
     if len(kept["returns"]) != game.num_seats:
@@ -218,7 +245,7 @@ def _dealt(path: Path, kept: dict[str, Any]) -> AECEnv:
     return env
 
 
-def _moves(path: Path, kept: dict[str, Any], env: AECEnv) -> Iterator[tuple[int, str]]:
+def _moves(path: Path | str, kept: dict[str, Any], env: AECEnv) -> Iterator[tuple[int, str]]:
     """Play move after move, and compare each with the recording: the seats and the actions' names."""
     for number, (move, expected) in enumerate(zip(kept["moves"], kept["shown"][1:], strict=True), start=1):
         seat, colon, name = move.partition(": ")

@@ -69,13 +69,19 @@ def file_text(path: Path, most: int) -> str:
 def read_json(path: Path) -> Any:
     """Return the contents of a JSON file. Raises OSError as `file_bytes` does, and ValueError in a clause that says
     what is wrong with the file."""
-    text = file_text(path, JSON_BYTES)
+    return json_of(file_text(path, JSON_BYTES))
+
+
+def json_of(text: str | bytes) -> Any:
+    """Return what a JSON text holds. Raises ValueError in a clause that says what is wrong with it."""
     try:
         found = json.loads(text, parse_int=_whole)
     except RecursionError:
         raise InvalidValue(_TOO_DEEP) from None
     except json.JSONDecodeError as error:
         raise InvalidValue(f"it is not JSON: {error}") from None
+    except UnicodeDecodeError:
+        raise InvalidValue("it is not UTF-8") from None
     _check(found)
     return found
 

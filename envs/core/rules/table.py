@@ -28,6 +28,10 @@ class Pile(NamedTuple):
     """Notes: a total, how they were bid on."""
     heap: bool = False
     """Whether they are stacked, the last on top, so that only that one and their number show."""
+    seat: int | None = None
+    """The seat that played them, in a trick."""
+    counts: tuple[str, ...] = ()
+    """What each card counts, for pictures of games in which that is not the number on it; empty where it is."""
 
 
 class Place(NamedTuple):
@@ -39,6 +43,8 @@ class Place(NamedTuple):
     """Bids, scores, stakes; who deals."""
     seat: int | None = None
     """The seat; None for the middle of the table."""
+    trick: bool = False
+    """Whether it is the trick that is being played: its piles name their seats, the leader's first."""
 
 
 class Table(NamedTuple):
@@ -60,6 +66,12 @@ def pile(cards: Iterable[str], title: str = "", *words: str, shown: bool = True,
     return Pile(names, title, tuple(word for word in words if word), heap)
 
 
+def trick(played: Iterable[tuple[int, str]], words: Iterable[str] = (), title: str = "trick") -> Place:
+    """Return the trick that is being played, by the seats and their cards in the order of play."""
+    piles = tuple(Pile((card,), f"seat {seat}", seat=seat) for seat, card in played)
+    return Place(title, piles, tuple(word for word in words if word), trick=True)
+
+
 def place(title: str, piles: Iterable[Pile], words: Iterable[str] = (), seat: int | None = None) -> Place:
     """Return a place with those of its piles that hold cards or have notes; empty words are left out."""
     return Place(
@@ -70,16 +82,17 @@ def place(title: str, piles: Iterable[Pile], words: Iterable[str] = (), seat: in
 def laid_out(
     words: Iterable[str], places: Iterable[Place], sheet: Iterable[tuple[str, ...]] = (), legend: str = ""
 ) -> Table:
-    """Return a table with every seat, and those other places that have cards or notes."""
-    seen = (one for one in places if one.seat is not None or one.piles or one.words)
+    """Return a table with every seat, the trick, and those other places that have cards or notes."""
+    seen = (one for one in places if one.seat is not None or one.trick or one.piles or one.words)
     return Table(tuple(word for word in words if word), tuple(seen), tuple(sheet), legend)
 
 
 def text_of(table: Table) -> str:
     """Return a table as text, at most 80 columns wide unless one word is longer."""
-    width = max((len(one.title) for one in table.places), default=0)
+    places = [one for one in table.places if one.seat is not None or one.piles or one.words]
+    width = max((len(one.title) for one in places), default=0)
     lines = [line for word in table.words for line in broken(word, "")]
-    for one in table.places:
+    for one in places:
         lines += _place_lines(one, width)
     return "\n".join(lines + sheet_lines(table))
 

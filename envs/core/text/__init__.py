@@ -6,7 +6,7 @@ before it: console, compile, rules, game, engine, drawing and api.
 
 from .page import paragraphs, rules_text
 from .position import event_texts, legal_texts, observation_text
-from .reader import UnreadableAnswer, legal_sentence, read_answer, read_phrase
+from .reader import UnreadableAnswer, legal_sentence, read_among, read_answer, read_phrase
 
 __all__ = [
     "UnreadableAnswer",
@@ -15,6 +15,7 @@ __all__ = [
     "legal_texts",
     "observation_text",
     "paragraphs",
+    "read_among",
     "read_answer",
     "read_phrase",
     "rules_text",

@@ -94,6 +94,8 @@ def _plain(words: list[str], at: int) -> list[str]:
     article = word in ("a", "an") and at + 1 < len(words)
     if article or word in _SKIPPED:
         return []
+    if word.isdigit():
+        return [word]
     return [_COUNTED.get(word) or _SUIT.get(word) or _PLURALS.get(word) or _RANK.get(word, word)]
 
 

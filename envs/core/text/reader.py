@@ -22,6 +22,8 @@ from .phrases import CARD, Phrase, phrase, without_copies
 LONGEST = 200_000
 """The most characters of an answer that is read."""
 _LONGEST_PHRASE = 200
+_DEEPEST = 100
+"""Objects that begin inside each other and cannot be read, before the rest is left unread."""
 _MOST_NAMED = 16
 _WRAPPED = re.compile(r"(?s)\s*(?:(\*{1,2}|[\"'`])(.*)\1|\[([^\[\]]*)\]|(.*?))[.!]?\s*")
 """An answer in quotes, in brackets or in bold, with or without a full stop."""
@@ -43,7 +45,11 @@ def read_answer(state: GameState, answer: str | int) -> int:
     """
     if state.seat < 0:
         raise UnreadableAnswer("The game is over: no answer is asked for." if state.is_over else "Chance decides here.")
-    game, legal = state.game, state.legal_actions()
+    return read_among(state.game, state.legal_actions(), answer)
+
+
+def read_among(game: Game, legal: Sequence[int], answer: str | int) -> int:
+    """Return what `read_answer` does, where these actions of a game are legal."""
     if isinstance(answer, bool) or not isinstance(answer, (str, int)):
         raise _refusal(game, legal, f"The answer is of type {type(answer).__name__}; it takes text")
     if isinstance(answer, int):
@@ -164,8 +170,8 @@ class _NoObject(Exception):
 
 
 def _last_action(answer: str) -> Any:
-    """The value of "action" in the last JSON object of an answer. Objects inside others, and inside what began as an
-    object and was never finished, do not count."""
+    """The value of "action" in the last JSON object of an answer. Objects inside others do not count, nor does any that
+    something follows, or that something holds, which begins as an object and is none: that may be what was meant."""
     found: Any = None
     unfinished, at = 0, 0
     try:
@@ -177,7 +183,9 @@ def _last_action(answer: str) -> Any:
             try:
                 read, end = _DECODER.raw_decode(answer, brace)
             except ValueError:
-                unfinished += 1
+                unfinished, found = unfinished + 1, None
+                if unfinished > _DEEPEST:
+                    break
                 continue
             at, found = end, found if unfinished else read
     except RecursionError:

@@ -1,4 +1,4 @@
-"""Commands that measure, solve and replay."""
+"""Commands that measure and solve."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from backalley.console.progress import progress_bar
 
 from .shared import (
     Amount,
-    again,
     agents_of,
     check_place,
     cluster_option,
@@ -249,15 +248,3 @@ def exploit(game: str, agents: tuple[str, ...], given: dict[str, str], path: Pat
     report = exploitability(found, agents_of(found, agents))
     line = command_line("exploit", found.spec, *agents, given=given, json=path)
     finish(report, line, path)
-
-
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-def replay(file: Path) -> None:
-    """Replay the game in FILE. Turn by turn, with a check that the rules still give what was recorded."""
-    from backalley.envs.core.files.playthrough import replay as run
-
-    for turn in run(file):
-        click.echo(f"{turn}\n")
-    click.echo("Everything shown and won is as it was recorded.")
-    again(command_line("replay", str(file)))

@@ -25,7 +25,7 @@ _PLACES = click.argument("paths", nargs=-1, required=True, type=click.Path(path_
 
 @click.command()
 @_PLACES
-@picture_option
+@picture_option()
 @click.option("--measure", type=str, help="win_share, mean_return or lead; by default wins, and the lead of one seat.")
 @click.option("--across", default="seconds", show_default=True, help="seconds, processor_seconds, decisions, samples.")
 @click.option("--log", is_flag=True, help="A logarithmic axis of time or experience.")

@@ -59,16 +59,17 @@ cluster_option = click.option(
     help="A Ray cluster that does the work: auto, or its head's HOST:PORT. Results do not depend on it.",
 )
 
-picture_option = click.option(
-    "--out",
-    "path",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FILE",
-    help="The picture: .svg, or .png with the extra `pictures`.",
-)
+
+def picture_option(*, animated: bool = False) -> Callable[[Any], Any]:
+    """`--out` of a picture, or also of a whole game's pictures."""
+    kinds = ".svg, or .png with the extra `pictures`" + "; a whole game: .gif (the same extra) or .html" * animated
+    return click.option(
+        "--out", "path", type=click.Path(path_type=Path), required=True, metavar="FILE", help=f"The picture: {kinds}."
+    )
+
+
 dark_option = click.option("--dark", is_flag=True, help="Light on dark.")
-zoom_option = click.option("--zoom", type=Amount(0.1, 8), default=1.0, show_default=True, help="Of a PNG.")
+zoom_option = click.option("--zoom", type=Amount(0.1, 8), default=1.0, show_default=True, help="Of a PNG or GIF.")
 
 
 def theme_of(dark: bool) -> str:
@@ -111,19 +112,30 @@ def write(path: Path | None, payload: Mapping[str, Any]) -> None:
         click.echo(f"Written to {one_line(str(path))}.", err=True)
 
 
-def check_picture(path: Path) -> None:
+ANIMATED = (".gif", ".html")
+"""Endings of files that show a whole game."""
+
+
+def check_picture(path: Path, *, animated: bool = False) -> None:
     """Raise before any work if no picture could be written here."""
-    if path.suffix.lower() not in (".svg", ".png"):
-        raise click.UsageError(f"A picture is .svg or .png, and {path.name!r} is neither.")
+    if path.suffix.lower() not in (".svg", ".png", *(ANIMATED if animated else ())):
+        more = ", and a whole game .gif or .html" * animated
+        raise click.UsageError(f"A picture is .svg or .png{more}; {path.name!r} is neither.")
     check_place(path)
 
 
 def write_picture(path: Path, svg: str, zoom: float) -> None:
     """Write a picture in the format of its name."""
     from backalley.envs.core.drawing.pictures.pixels import png
+
+    write_bytes(path, png(svg, zoom) if path.suffix.lower() == ".png" else svg.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file and say so."""
     from backalley.envs.core.files.durable import write_file
 
-    write_file(path, png(svg, zoom) if path.suffix.lower() == ".png" else svg.encode())
+    write_file(path, data)
     click.echo(f"Written to {one_line(str(path))}.")
 
 

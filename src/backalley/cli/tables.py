@@ -1,20 +1,19 @@
-"""Commands for one table: draw, record, watch."""
+"""Commands for one table: draw, watch."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from backalley.console.printable import one_line
-
 from .shared import (
+    ANIMATED,
     Amount,
     again,
     agents_of,
     check_picture,
-    check_place,
     command_line,
     dark_option,
     game_of,
@@ -23,78 +22,84 @@ from .shared import (
     returns_of,
     seed_option,
     theme_of,
+    write_bytes,
     write_picture,
     zoom_option,
 )
 
+if TYPE_CHECKING:
+    from backalley.agents.base.agent import Agent
+    from backalley.agents.people.replays import Replay
+    from backalley.envs.core.game.game import Game
+
 
 @click.command()
 @click.argument("game")
-@picture_option
+@picture_option(animated=True)
 @seed_option(0, "Decides the deal and the agents' own randomness.")
-@click.option("--seat", type=int, help="Whose view; by default of the seat to act.")
+@click.option("--seat", type=int, help="Whose view; by default of the seat to act. Of a whole game: all face up.")
 @click.option(
     "--decisions", type=click.IntRange(0, 10**9), default=0, show_default=True, help="Decisions before the picture."
 )
 @click.option("--agent", help="The agent that makes them; the game's best bot by default.")
+@click.option("--pictures", type=click.IntRange(1, 2000), help="Of a whole game at most; 400 by default.")
+@click.option("--pause", type=Amount(0.02, 60), default=1.0, show_default=True, help="Seconds for each, of a GIF.")
 @dark_option
 @click.option("--four-colours", is_flag=True, help="Clubs green, diamonds blue.")
 @zoom_option
 @option_option
-def picture(
-    game: str,
-    path: Path,
-    seed: int,
-    seat: int | None,
-    decisions: int,
-    agent: str | None,
-    dark: bool,
-    four_colours: bool,
-    zoom: float,
-    given: dict[str, str],
-) -> None:
-    """Draw a table of GAME. As one seat sees it, at the beginning or some decisions later."""
-    from backalley.agents.people.watching import picture as drawn_by
-
-    check_picture(path)
-    found = game_of(game, given)
-    player = agents_of(found, [agent or ("bot" if found.bots else "random")])[0]
+def picture(game: str, path: Path, given: dict[str, str], dark: bool, four_colours: bool, **settings: Any) -> None:
+    """Draw a table of GAME. As one seat sees it, at the beginning or some decisions later. A file .gif or .html shows
+    all that follows, too. GAME may be a file that `backalley record` has written."""
+    check_picture(path, animated=True)
+    if game.endswith(".json") and (given or settings["agent"] is not None):
+        raise click.UsageError(f"{game} is a recorded game: it has its own options, and nobody plays it.")
     look = {"theme": theme_of(dark), "four_colours": four_colours}
-    write_picture(path, drawn_by(found, player, seed=seed, decisions=decisions, seat=seat, **look), zoom)
+    if path.suffix.lower() in ANIMATED:
+        made = _replay(game, given, settings, look)
+        gif = path.suffix.lower() == ".gif"
+        write_bytes(path, made.gif(settings["pause"], settings["zoom"]) if gif else made.html().encode())
+    else:
+        write_picture(path, _table(game, given, settings, look), settings["zoom"])
     flags = ["--dark"] * dark + ["--four-colours"] * four_colours
-    line = command_line(
-        "picture", found.spec, *flags, given=given, out=path, seed=seed, seat=seat, decisions=decisions or None,
-        agent=agent, zoom=zoom if zoom != 1 else None,
-    )  # fmt: skip
-    again(line)
+    changed = {name: value if value != _UNCHANGED.get(name) else None for name, value in settings.items()}
+    if game.endswith(".json"):
+        changed["seed"] = None
+    again(command_line("picture", game, *flags, given=given, out=path, **changed))
 
 
-@click.command()
-@click.argument("game")
-@click.argument("agents", nargs=-1, required=True)
-@click.option(
-    "--out", "path", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The playthrough, as JSON."
-)
-@seed_option(0, "Decides the deal and the agents' own randomness.")
-@option_option
-def record(game: str, agents: tuple[str, ...], path: Path, seed: int, given: dict[str, str]) -> None:
-    """Record a GAME that AGENTS play. One for every seat, or one for each; `backalley replay` plays the file again."""
-    from backalley.agents.base.agent import read_events
-    from backalley.agents.people.watching import turns
-    from backalley.envs.core.api.aec import AECEnv
-    from backalley.envs.core.files import playthrough
+_UNCHANGED = {"decisions": 0, "zoom": 1.0, "pause": 1.0}
 
-    check_place(path)
+
+def _replay(game: str, given: dict[str, str], settings: dict[str, Any], look: dict[str, Any]) -> Replay:
+    """A whole game, recorded or played here."""
+    from backalley.agents.people.replays import MOST, played, replay
+
+    look |= {"begin": settings["decisions"], "most": settings["pictures"] or MOST}
+    if game.endswith(".json"):
+        return replay(game, settings["seat"], **look)
+    return played(*_player(game, given, settings), settings["seed"], settings["seat"], **look)
+
+
+def _table(game: str, given: dict[str, str], settings: dict[str, Any], look: dict[str, Any]) -> str:
+    """One table of it."""
+    from backalley.agents.people.watching import check_seat
+    from backalley.agents.people.watching import picture as drawn_by
+    from backalley.envs.core.drawing.render import table_svg
+    from backalley.envs.core.files.playthrough import table_in
+
+    seat, decisions = settings["seat"], settings["decisions"]
+    if game.endswith(".json"):
+        env, _ = table_in(Path(game), decisions)
+        if seat is not None:
+            check_seat(env.game, seat)
+        return table_svg(env.engine, 0, seat, **look)
+    return drawn_by(*_player(game, given, settings), seed=settings["seed"], decisions=decisions, seat=seat, **look)
+
+
+def _player(game: str, given: dict[str, str], settings: dict[str, Any]) -> tuple[Game, Agent]:
     found = game_of(game, given)
-    players = agents_of(found, agents)
-    env = AECEnv(found, events=read_events(players, found))
-    actions = [turn.action for turn in turns(env, players, seed)]
-    kept = playthrough.recorded(found, seed, actions)
-    playthrough.save(path, kept)
-    click.echo(
-        f"{len(actions):,} decisions. Returns: {returns_of(found, kept['returns'])}. Written to {one_line(str(path))}."
-    )
-    again(command_line("record", found.spec, *agents, given=given, out=path, seed=seed))
+    return found, agents_of(found, [settings["agent"] or ("bot" if found.bots else "random")])[0]
 
 
 @click.command()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from xml.sax.saxutils import escape, quoteattr
 
 from backalley.console.printable import printable
 
 from . import letters
+from .suits import PATHS, SIGNS
 
 
 def number(value: float) -> str:
@@ -15,11 +18,13 @@ def number(value: float) -> str:
 
 
 class Canvas:
-    """Shapes one over the other. Coordinates are pixels, y downwards."""
+    """Shapes one over the other. Coordinates are pixels, y downwards. `signs` are the colours of suits in words, by
+    their letters; others are drawn like the words."""
 
-    def __init__(self) -> None:
+    def __init__(self, signs: Mapping[str, str] | None = None) -> None:
         self._defined: dict[str, str] = {}
         self._shapes: list[str] = []
+        self._signs = signs or {}
 
     def add(self, name: str, **values: float | str) -> None:
         """An element; `_` in the names of attributes stands for a hyphen."""
@@ -35,9 +40,27 @@ class Canvas:
         """A filled rectangle with rounded corners."""
         self.add("rect", x=x, y=y, width=width, height=height, rx=round, fill=fill, **more)
 
+    @contextmanager
+    def named(self, name: str, action: int | None = None) -> Iterator[None]:
+        """What is drawn inside is one thing with a name, which screen readers read and browsers show; what stands for a
+        legal action carries its number as `data-action`, for pages on which it can be clicked."""
+        self._shapes.append(
+            f"<g{'' if action is None else f' data-action={quoteattr(str(action))}'}>"
+            f"<title>{escape(printable(name))}</title>"
+        )
+        yield
+        self._shapes.append("</g>")
+
     def mark(self, name: str, outline: str, x: float, y: float, scale: float, fill: str) -> None:
         """Draw an outline that is used repeatedly, at a place and in a size."""
-        self._defined.setdefault(name, f'<path id="{name}" d="{outline}"/>')
+        self._use(name, f'<path id="{name}" d="{outline}"/>', x, y, scale, fill)
+
+    def figure(self, name: str, shapes: str, x: float, y: float, scale: float, fill: str) -> None:
+        """Draw shapes that are used repeatedly, given as SVG; those that say no colour are of colour `fill`."""
+        self._use(name, f'<g id="{name}">{shapes}</g>', x, y, scale, fill)
+
+    def _use(self, name: str, definition: str, x: float, y: float, scale: float, fill: str) -> None:
+        self._defined.setdefault(name, definition)
         self._shapes.append(
             f'<use href="#{name}" transform="translate({number(x)} {number(y)}) scale({scale:.4f})" fill="{fill}"/>'
         )
@@ -45,11 +68,19 @@ class Canvas:
     def text(self, x: float, y: float, text: str, size: float, fill: str, bold: bool = False) -> float:
         """Draw a line of text with its base line at y; return where it ends."""
         for sign in text:
+            suit = SIGNS.get(sign)
+            if suit:
+                top = y - size * letters.CAPITAL * 1.06
+                self.suit(suit, x + size * 0.03, top, size * letters.CAPITAL * 1.08, self._signs.get(suit, fill))
             found = letters.letter(sign, bold)
             if found.outline:
                 self.mark(f"{'b' if bold else 'r'}{ord(sign)}", found.outline, x, y, size / 1000, fill)
             x += found.advance * size / 1000
         return x
+
+    def suit(self, suit: str, x: float, y: float, size: float, fill: str) -> None:
+        """Draw a suit's sign, with its upper left corner at (x, y)."""
+        self.mark(f"suit{suit}", PATHS[suit], x, y, size / 100, fill)
 
     def svg(
         self, width: float, height: float, title: str, description: str, frame: tuple[int, int] | None = None

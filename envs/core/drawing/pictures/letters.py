@@ -11,6 +11,8 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
+from .suits import SIGNS
+
 FILE = Path(__file__).with_name("letters.json")
 CAPITAL = 0.728
 """The height of a capital, in ems."""
@@ -21,6 +23,9 @@ class Letter(NamedTuple):
 
     advance: int
     outline: str
+
+
+_SIGN = Letter(840, "")
 
 
 @functools.cache
@@ -35,7 +40,9 @@ def weight(bold: bool) -> str:
 
 
 def letter(sign: str, bold: bool = False) -> Letter:
-    """Return a letter; a question mark for one that the file lacks."""
+    """Return a letter; for a suit's sign its width alone, a question mark for one that the file lacks."""
+    if sign in SIGNS:
+        return _SIGN
     known = _letters(weight(bold))
     return known.get(sign) or known["?"]
 

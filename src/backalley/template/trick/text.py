@@ -4,7 +4,7 @@ from typing import Any
 
 from backalley.envs.core.rules import cards
 from backalley.envs.core.rules.cards import list_set
-from backalley.envs.core.rules.table import Place, Table, laid_out, pile, place
+from backalley.envs.core.rules.table import Place, Table, laid_out, pile, place, trick
 
 from .state import PACK_SIZE, Options
 
@@ -26,12 +26,12 @@ def piles(options: Options, state: Any) -> dict[str, list[int]]:
 def table(options: Options, state: Any, seat: int | None) -> Table:
     """The table as `seat` may see it; None shows everything. Text and pictures are drawn from it."""
     seats = range(options.num_players)
-    trick = [
-        pile([cards.card_name(int(state.trick[number]))], f"seat {(int(state.leader) + number) % options.num_players}")
+    played = [
+        ((int(state.leader) + number) % options.num_players, cards.card_name(int(state.trick[number])))
         for number in range(int(state.in_trick))
     ]
     turned = pile([cards.card_name(int(state.turned))])
-    places = [place("turned up", [turned], ["trump"]), place("this trick", trick)]
+    places = [place("turned up", [turned], ["trump"]), trick(played)]
     return laid_out((), [*(_seat(state, seat, who) for who in seats), *places])
 
 

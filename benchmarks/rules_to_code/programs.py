@@ -1,0 +1,75 @@
+"""The processes of a candidate and of the reference: a request, an answer, and a limit of time."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from backalley.agents.programs.process import Process, ProgramFailed
+
+from . import worker
+
+_REFERENCE = (
+    "import os; os.environ['NUMBA_DISABLE_JIT'] = '1'; from backalley.benchmarks.rules_to_code import reference; "
+    "reference.main()"
+)
+
+
+class Limits(NamedTuple):
+    """What a candidate may use."""
+
+    seconds: float = 10.0
+    """For a case or a hidden game; for the first, loading included."""
+    mib: int = 1024
+    """Of memory, where the system can hold it to that (not on Windows)."""
+
+
+class Player:
+    """A process that plays scripts. One that ends, hangs or writes garbage costs the script at hand; the next starts
+    it anew."""
+
+    def __init__(self, words: Sequence[str], name: str, seconds: float, game: str = "") -> None:
+        """`game` is sent with every script, for a program that plays several."""
+        self._words, self._name, self._seconds, self._game = list(words), name, seconds, game
+        self._process: Process | None = None
+
+    def play(self, script: dict[str, Any]) -> dict[str, Any]:
+        """Return what a game says at each step of a script, as `worker.play` does."""
+        return self.ask({"game": self._game, "script": script} if self._game else script)
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer to a request; where none comes, one without steps whose error says why."""
+        try:
+            if self._process is None:
+                self._process = Process(self._words, self._name)
+            self._process.send(json.dumps(request).encode())
+            found = json.loads(self._process.receive(self._seconds))
+            if isinstance(found, dict):
+                return found
+            raise ProgramFailed("it wrote a line that is no JSON object")
+        except ProgramFailed as error:
+            why = str(error)
+        except (ValueError, RecursionError):
+            why = "it wrote a line that is no JSON"
+        self.close()
+        return {"steps": [], "error": why}
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+
+
+def candidate(file: Path, limits: Limits) -> Player:
+    """Return the player of a candidate's file. It sees the standard library and the files beside it, and no package."""
+    words = [sys.executable, "-I", "-S", "-B", worker.__file__, str(file), str(limits.mib)]
+    return Player(words, file.name, limits.seconds)
+
+
+def reference(game: str) -> Player:
+    """Return the player of our own rules of a game."""
+    return Player([sys.executable, "-c", _REFERENCE], "the reference", 120.0, game)

@@ -1,0 +1,216 @@
+"""Score candidates: programs that were written from the games' pages.
+
+    backalley score-rules FOLDER
+
+FOLDER holds a file for each game that was written, such as `pitch.py`, with a class `Game`. A game's score is the mean
+of two shares: of the rule vectors that come out as stated, and of the hidden games that are played to their end without
+a difference. The score of all is the mean over the games of this package that were written or asked for.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.files.reading import check_path
+from backalley.envs.core.game.catalogue import games as all_games
+from backalley.envs.core.game.game import Game
+
+from ..figures import results
+from ..figures.formatting import Line
+from ..figures.result_kinds import Files, Kept
+from .programs import Limits, Player, candidate, reference
+from .scripts import first_difference, playable_cases, variants, whole_step
+from .suspects import suspects
+
+HIDDEN, MOST_DECISIONS = 40, 200
+"""Hidden games of each game, and the most decisions of one."""
+_EXAMPLES = 3
+"""Differences that a result holds in words, for each paragraph."""
+
+Progress = Callable[[int, int, str], None]
+
+
+def _lines(files: Files) -> Iterator[Line]:
+    """A line for each paragraph of each game, and one for the game."""
+    for found in files:
+        for game in found["games"]:
+            yield {
+                "game": game["game"],
+                "paragraph": "all",
+                "vectors right": f"{game['right']} of {game['vectors']}",
+                "hidden games right": f"{game['whole']} of {game['hidden']}",
+                "score": f"{100 * game['score']:.1f} %",
+            }
+            for each in game["paragraphs"]:
+                yield {
+                    "game": game["game"],
+                    "paragraph": each["paragraph"],
+                    "vectors right": f"{each['right']} of {each['vectors']}" if each["vectors"] else "",
+                    "hidden games wrong here": str(each["hidden_wrong"] or ""),
+                }
+
+
+class RulesToCode(Kept, kind="rules_to_code", heading="Rules to code", tables={"rules_to_code": _lines}):
+    """How well candidates play, by game and paragraph."""
+
+    in_title = frozenset()
+
+    @property
+    def title(self) -> str:
+        """The score of all games."""
+        of = ", ".join(game["game"] for game in self.found["games"])
+        return f"{self.found['candidate']} scores {100 * self.score:.1f} % in {of}"
+
+    @property
+    def score(self) -> float:
+        """The mean score of the games."""
+        return float(self.found["score"])
+
+    @classmethod
+    def footnotes(cls, files: Files) -> list[str]:
+        """Say which games were not scored, and what went wrong first."""
+        notes = []
+        for found in files:
+            if found["missing"]:
+                notes.append(f"Not written, and not counted: {', '.join(found['missing'])}.")
+            for game in found["games"]:
+                for each in game["paragraphs"]:
+                    notes += [f"{game['game']}, {each['paragraph']}: {said}" for said in each["examples"][:1]]
+        return notes
+
+
+def score_rules(
+    folder: Path | str | None,
+    games: Sequence[Game] | None = None,
+    *,
+    hidden: int = HIDDEN,
+    seed: int = 0,
+    limits: Limits | None = None,
+    player: Callable[[Game], Player] | None = None,
+    progress: Progress | None = None,
+    command: str = "",
+) -> RulesToCode:
+    """Score the candidates in a folder; without a folder our own rules behind the interface, which score 1.
+
+    `games` are by default those that the folder has a file for. `hidden` games of each are played by random players and
+    bots from `seed`, half of them under the default options. `player` makes the process of a game's candidate, for
+    tests. Raises ValueError for a folder without candidates, OSError for none.
+    """
+    limits = limits or Limits()
+    place = None if folder is None else check_path(folder)
+    chosen = list(games) if games else [game for game in all_games() if place is None or _file(place, game).is_file()]
+    if place is not None:
+        _check_folder(place, chosen)
+    made = player or (lambda game: reference(game.spec) if place is None else candidate(_file(place, game), limits))
+    found = []
+    for number, game in enumerate(chosen):
+        if progress:
+            progress(number, len(chosen), game.name)
+        found.append(_score_of(game, made, hidden, seed))
+    return RulesToCode(
+        {
+            "kind": RulesToCode.kind,
+            "command": command,
+            "candidate": "the reference" if place is None else place.resolve().name,
+            "seed": seed,
+            "score": sum(one["score"] for one in found) / len(found),
+            "games": found,
+            "missing": [game.name for game in all_games() if game.name not in {one["game"] for one in found}],
+            **results.stamp(__file__, *chosen),
+        }
+    )
+
+
+def _file(folder: Path, game: Game) -> Path:
+    return folder / f"{game.name}.py"
+
+
+def _check_folder(folder: Path, games: Sequence[Game]) -> None:
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is no folder; name the one that holds the candidates, such as pitch.py.")
+    absent = [game.name for game in games if not _file(folder, game).is_file()]
+    if absent or not games:
+        names = ", ".join(f"{name}.py" for name in absent or [game.name for game in all_games()])
+        raise InvalidValue(f"{folder} holds no candidate to score; it takes files with a class Game: {names}.")
+
+
+def _score_of(game: Game, made: Callable[[Game], Player], hidden: int, seed: int) -> dict[str, Any]:
+    """The score of one game."""
+    player, rules = made(game), reference(game.spec)
+    try:
+        vectors, right, wrong = _play_vectors(game, player)
+        blamed = list(_play_hidden(game, player, rules, hidden, seed))
+    finally:
+        player.close()
+        rules.close()
+    whole = sum(said is None for _, said in blamed)
+    at_fault = Counter(paragraph for paragraphs, said in blamed if said for paragraph in paragraphs)
+    for paragraphs, said in blamed:
+        for paragraph in paragraphs if said else ():
+            wrong.setdefault(paragraph, []).append(f"in a hidden game, {said}")
+    names = sorted({*vectors, *at_fault}, key=_in_order)
+    shares = [sum(right.values()) / sum(vectors.values())] if vectors else []
+    shares += [whole / len(blamed)] if blamed else []
+    return {
+        "game": game.name,
+        "score": sum(shares) / len(shares),
+        "vectors": sum(vectors.values()),
+        "right": sum(right.values()),
+        "hidden": len(blamed),
+        "whole": whole,
+        "paragraphs": [
+            {
+                "paragraph": name,
+                "vectors": vectors[name],
+                "right": right[name],
+                "hidden_wrong": at_fault[name],
+                "examples": wrong.get(name, [])[:_EXAMPLES],
+            }
+            for name in names
+        ],
+    }
+
+
+def _in_order(paragraph: str) -> list[int]:
+    return [int(number) for number in paragraph.lstrip("§").split(".")]
+
+
+def _play_vectors(game: Game, player: Player) -> tuple[Counter[str], Counter[str], dict[str, list[str]]]:
+    """By paragraph: the vectors, those that came out as stated, and how others differ."""
+    vectors, right, wrong = Counter[str](), Counter[str](), dict[str, list[str]]()
+    for case in playable_cases(game):
+        answer = player.play(case.script)
+        differs = first_difference(answer.get("steps"), answer.get("error"), iter(case.checks))
+        vectors[case.rule] += 1
+        if differs is None:
+            right[case.rule] += 1
+        else:
+            wrong.setdefault(case.rule, []).append(f"{case.says} After {differs[0]} actions: {differs[1]}.")
+    return vectors, right, wrong
+
+
+def _play_hidden(
+    game: Game, player: Player, rules: Player, hidden: int, seed: int
+) -> Iterator[tuple[list[str], str | None]]:
+    """For each hidden game: the paragraphs that a difference speaks against, and how it differs, or None."""
+    draw, played, said = random.Random(f"{game.name} {seed}"), [], list[str | None]()
+    others, bots = variants(game), [None, *(bot.name for bot in game.type.bots)]
+    for number in range(hidden):
+        options = draw.choice(others) if number % 2 else {}
+        request = {"game": game.spec, "options": options, "seed": draw.getrandbits(48), "bot": draw.choice(bots)}
+        made = rules.ask({**request, "most": MOST_DECISIONS})
+        if made.get("error") or "script" not in made:
+            raise InvalidValue(f"The rules of {game.name} could not play a hidden game: {made.get('error')}.")
+        answer = player.play(made["script"])
+        checks = ((after, whole_step(step)) for after, step in enumerate(made["steps"]))
+        differs = first_difference(answer.get("steps"), answer.get("error"), checks)
+        played.append((made["rules"], None if differs is None else differs[0]))
+        said.append(None if differs is None else f"after {differs[0]} actions: {differs[1]}")
+    found = iter(suspects(played))
+    for how in said:
+        yield (next(found), how) if how else ([], None)

@@ -1,0 +1,129 @@
+"""Commands that keep games: record and replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from backalley.console.printable import one_line
+from backalley.console.progress import progress_bar
+from backalley.envs.core.game.game import Game
+
+from .shared import (
+    again,
+    agents_of,
+    check_place,
+    command_line,
+    game_of,
+    option_option,
+    returns_of,
+    seed_option,
+    threads_option,
+)
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("game")
+@click.argument("agents", nargs=-1, required=True)
+@click.option("--out", type=_FILE, metavar="FILE", help="One game, as JSON that a person can read.")
+@click.option("--jsonl", type=_FILE, metavar="FILE", help="A row for each decision, as JSON lines; - for a pipe.")
+@click.option("--parquet", type=_FILE, metavar="FILE", help="The same as Parquet, with the extra `parquet`.")
+@click.option("--games", type=click.IntRange(1), help="How many games; 1 by default.")
+@click.option("--text", is_flag=True, help="Rows say in words what the seat may know.")
+@click.option("--observation", is_flag=True, help="Rows have the flat observation.")
+@click.option("--names", is_flag=True, help="Rows have the names of the legal actions.")
+@click.option("--values", metavar="SEARCH", help="Rows have the value of each legal action by this search.")
+@seed_option(0, "Decides the deals and the agents' own randomness; game k is that of the seed + k.")
+@option_option
+@threads_option
+def record(
+    game: str,
+    agents: tuple[str, ...],
+    out: Path | None,
+    jsonl: Path | None,
+    parquet: Path | None,
+    games: int | None,
+    text: bool,
+    observation: bool,
+    names: bool,
+    values: str | None,
+    seed: int,
+    given: dict[str, str],
+    threads: int,
+) -> None:
+    """Record a GAME that AGENTS play. One for every seat, or one for each; `backalley replay` plays the file again. For
+    data of many games: --games with --jsonl or --parquet."""
+    path = out or jsonl or parquet
+    rows = {"text": text, "observation": observation, "names": names, "values": values}
+    if path is None or sum(one is not None for one in (out, jsonl, parquet)) != 1:
+        raise click.UsageError("Name one file: --out, --jsonl or --parquet.")
+    if (path.suffix == ".parquet") != (path is parquet):
+        raise click.UsageError("A file of --parquet, and no other, has a name that ends in .parquet.")
+    if out is not None and (games or any(rows.values())):
+        raise click.UsageError("--out is for one game; --games and what rows have go with --jsonl or --parquet.")
+    to_pipe = str(path) == "-"
+    check_place(None if to_pipe else path)
+    found = game_of(game, given)
+    if out is not None:
+        _record_one(found, agents, out, seed)
+    else:
+        from backalley.records import record_games
+
+        extra = [name for name in ("text", "observation") if rows[name]] + ["legal_names"] * names
+        with progress_bar("games") as progress:
+            number = record_games(
+                found, agents, path, games=games or 1, seed=seed, extra=extra, values=values, num_threads=threads,
+                progress=progress,
+            )  # fmt: skip
+        click.echo(f"{number:,} decisions. Written to {one_line(str(path))}.", err=to_pipe)
+    line = command_line(
+        "record",
+        found.spec,
+        *agents,
+        given=given,
+        out=out,
+        jsonl=jsonl,
+        parquet=parquet,
+        games=games,
+        **rows,
+        seed=seed,
+    )
+    if not to_pipe:
+        again(line)
+
+
+def _record_one(game: Game, agents: tuple[str, ...], path: Path, seed: int) -> None:
+    from backalley.agents.people.watching import turns
+    from backalley.envs.core.api.aec import AECEnv
+    from backalley.envs.core.files import playthrough
+
+    actions = [turn.action for turn in turns(AECEnv(game), agents_of(game, agents), seed)]
+    kept = playthrough.recorded(game, seed, actions)
+    playthrough.save(path, kept)
+    click.echo(
+        f"{len(actions):,} decisions. Returns: {returns_of(game, kept['returns'])}. Written to {one_line(str(path))}."
+    )
+
+
+@click.command()
+@click.argument("file", type=_FILE)
+def replay(file: Path) -> None:
+    """Replay the game in FILE. Turn by turn, with a check that the rules still give what was recorded; of many games
+    (.jsonl, .parquet) row by row, in silence."""
+    if file.suffix in (".jsonl", ".parquet"):
+        from backalley.records import read_record
+
+        games = rows = 0
+        for row in read_record(file):
+            games, rows = row["game"] + 1, rows + 1
+        click.echo(f"{games:,} games, {rows:,} decisions: every row is what the rules give.")
+    else:
+        from backalley.envs.core.files.playthrough import replay as run
+
+        for turn in run(file):
+            click.echo(f"{turn}\n")
+        click.echo("Everything shown and won is as it was recorded.")
+    again(command_line("replay", str(file)))

@@ -1,0 +1,371 @@
+"""The doors of `backalley serve`: what may come in, as whom, and what goes out.
+
+Everything but the page is JSON. Who asks is a session, whose secret stands in the header `Authorization: Bearer ...` of
+each request: no cookie is used, so that a page from elsewhere cannot act for anybody. Errors are `{"error": sentence}`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import ipaddress
+import re
+import sys
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from backalley.console.errors import BackAlleyError, NotInstalled
+from backalley.envs.core.files import reading
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.catalogue import game_names
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import options as option_rules
+
+from .house import House, Refused
+from .table import Table
+
+try:
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+except ModuleNotFoundError as error:
+    raise NotInstalled("A table in a browser needs Starlette and uvicorn: pip install 'backalley[web]'.") from error
+
+BODY, FILE = 1 << 16, 1 << 22
+"""The greatest number of bytes of a request, and of a recorded game."""
+BODY_SECONDS, NEWS_SECONDS = 10.0, 25.0
+"""How long a request may take to come in, and how long an answer waits for news of a table."""
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+PAGE = {"/": "page.html", "/page.css": "page.css", "/page.js": "page.js"}
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+
+Answer = Callable[[House, str, Request], Awaitable[Any]]
+
+
+class Doors:
+    """Refuses requests for another host or from another page, and sends the headers of every answer."""
+
+    def __init__(self, app: ASGIApp, names: Sequence[str]) -> None:
+        self._app, self._names = app, {"localhost", *(name.lower() for name in names)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] += [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+            await send(message)
+
+        refused = self._refused(Request(scope)) if scope["type"] == "http" else None
+        if refused is not None:
+            await said(refused)(scope, receive, sent)
+        else:
+            await self._app(scope, receive, sent)
+
+    def _refused(self, request: Request) -> Refused | None:
+        host = request.headers.get("host", "")
+        if not self._known(host):
+            return Refused(421, "This server does not answer by that name; start it with --name NAME to allow one.")
+        origin = request.headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != host:
+            return Refused(403, "This request comes from a page of another site, and is refused.")
+        return None
+
+    def _known(self, host: str) -> bool:
+        """Whether a name is one of ours. An address is: names alone can be bent to this server from elsewhere."""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            return name in self._names or bool(ipaddress.ip_address(name))
+        except ValueError:
+            return False
+
+
+def said(error: Refused) -> JSONResponse:
+    """The answer that is an error."""
+    return JSONResponse({"error": str(error)}, error.status)
+
+
+async def body_of(request: Request, most: int = BODY) -> Any:
+    """Return the JSON of a request. Raises Refused for one that is too large, too slow or not JSON."""
+    data = b""
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                data += part
+                if len(data) > most:
+                    raise Refused(413, f"The request has more than {most:,} bytes.")
+    except TimeoutError:
+        raise Refused(408, f"The request did not come in within {BODY_SECONDS:.0f} seconds.") from None
+    try:
+        return reading.json_of(data)
+    except ValueError as error:
+        raise Refused(400, f"The request cannot be read: {error}.") from None
+
+
+async def fields(request: Request, **kinds: type | tuple[type, ...]) -> list[Any]:
+    """Return the entries of a request's JSON object, each of its type. Raises Refused."""
+    found = await body_of(request)
+    for name, kind in kinds.items():
+        value = found.get(name) if isinstance(found, dict) else None
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            takes = ", ".join(kinds)
+            raise Refused(400, f"The request is an object with {takes}; its {name} was missing or of another type.")
+    return [found[name] for name in kinds]
+
+
+def number(request: Request, name: str, most: int, default: int) -> int:
+    """Return a whole number of a request's address. Raises Refused for one that is not of -1..most."""
+    given = request.query_params.get(name, str(default))
+    if given.removeprefix("-").isdecimal() and len(given) < 10 and -1 <= int(given) <= most:
+        return int(given)
+    raise Refused(400, f"{name} is {given[:20]!r}; it takes a whole number of -1 to {most}.")
+
+
+# The answers --------------------------------------------------------------------------------------------------------
+
+
+async def setup(house: House, session: str, request: Request) -> Any:
+    """A game's options, its seats under them, and who may sit there."""
+    given = dict(request.query_params)
+    game = _game(given.pop("game", ""), given)
+    options: type = game.type.Options
+    defaults = game.type.bind().option_values
+    presets = [{"name": "preset", "doc": "a named set of options", "default": "", "choices": ["", *game.type.presets]}]
+    return {
+        "title": game.title,
+        "seats": [game.seat_name(seat) for seat in range(game.num_seats)],
+        "agents": house.offered(game),
+        "options": presets * bool(game.type.presets)
+        + [
+            {"name": name, "doc": note.doc, "default": option_rules.typed(defaults[name])}
+            | _takes(option_rules.choices(options, name), kind)
+            for name, (kind, note) in option_rules.declared(options).items()
+        ],
+    }
+
+
+def _takes(words: str, kind: Any) -> dict[str, Any]:
+    """What a field of a form takes: one of several, or what is typed."""
+    closed = isinstance(kind, type) and (kind is bool or not issubclass(kind, (int, float, tuple)) or kind is not int)
+    several = [word.strip().strip('"') for word in words.split("|")]
+    return {"choices": several} if closed and len(several) > 1 else {"takes": words}
+
+
+def _game(name: str, given: dict[str, Any]) -> Game:
+    if name not in game_names():
+        raise Refused(404, f"There is no game {name[:40]!r} here; there are: {', '.join(game_names())}.")
+    return game_of(name).bind({key: value for key, value in given.items() if value != ""})
+
+
+async def games(house: House, session: str, request: Request) -> Any:
+    """The games by name, each with the first sentence of its page."""
+    return [{"name": name, "title": game_of(name).title, "about": _about(game_of(name))} for name in game_names()]
+
+
+@functools.cache
+def _about(game: Game) -> str:
+    page = (game.type.folder / "README.md").read_text("utf-8")
+    plain = re.sub(r"\[([^]]*)\]\([^)]*\)|\*", r"\1", page.split("\n\n")[1])
+    return " ".join(plain.split()).partition(". ")[0] + "."
+
+
+async def tables(house: House, session: str, request: Request) -> Any:
+    """One's own tables, and open chairs."""
+    return house.listed(session)
+
+
+async def new_table(house: House, session: str, request: Request) -> Any:
+    """A new game."""
+    name, given, seats = await fields(request, game=str, options=dict, seats=list)
+    return {"id": (await house.open_table(session, _game(name, given), seats)).id}
+
+
+async def new_recording(house: House, session: str, request: Request) -> Any:
+    """A recorded game, to look at."""
+    return {"id": (await house.open_recording(session, await body_of(request, FILE))).id}
+
+
+async def join(house: House, session: str, request: Request) -> Any:
+    """A chair, by its link."""
+    (link,) = await fields(request, link=str)
+    name, seat = await house.sit(session, link)
+    return {"id": name, "seat": seat}
+
+
+async def look(house: House, session: str, request: Request) -> Any:
+    """A table as it is now, or as it was, for who may see it; with `after` when it is another than that version."""
+    table = await _table(house, session, request)
+    await house.news(table, number(request, "after", 2**31, -1), NEWS_SECONDS)
+    last = len(table.frames) - 1
+    at = number(request, "at", last, -1)
+    seat = _eyes(table, session, request.query_params.get("seat", ""))
+    theme = "dark" if request.query_params.get("theme") == "dark" else "light"
+    width = max(320, number(request, "width", 960, 960))
+    shown = table.seen(last if at < 0 else at, seat, theme, width)
+    mine = table.seat_of(session)
+    links = [chair.link for chair in table.chairs] if table.owner == session else []
+    chairs = [
+        {
+            "name": table.game.seat_name(seat),
+            "who": "you" if seat == mine else chair.agent or ("a person" if chair.session else "nobody yet"),
+            "link": links[seat] if links and not chair.session else "",
+        }
+        for seat, chair in enumerate(table.chairs)
+    ]
+    return shown | {
+        "id": table.id,
+        "version": table.version,
+        "last": last,
+        "ends": [place for place, frame in enumerate(table.frames) if frame.ended is not None],
+        "over": table.over,
+        "title": table.game.title,
+        "mine": mine,
+        "now": table.acting,
+        "chairs": chairs,
+        "free": _free(table),
+        "undo": table.undo,
+        "trouble": table.trouble,
+        "recorded": "seed" not in table.opening,
+    }
+
+
+def _free(table: Table) -> bool:
+    """Whether everything may be looked at: the game is over, or no person plays."""
+    return table.over or not any(chair.link for chair in table.chairs)
+
+
+def _eyes(table: Table, session: str, wanted: str) -> int | None:
+    """The seat whose view a session gets; None for all cards. Raises Refused."""
+    mine = table.seat_of(session)
+    if not _free(table):
+        if mine is None or wanted not in ("", str(mine)):
+            raise Refused(403, "Others' cards can be looked at when the game is over; until then one sees one's own.")
+        return mine
+    if wanted in map(str, range(table.game.num_seats)):
+        return int(wanted)
+    return None if wanted == "all" else mine
+
+
+async def values(house: House, session: str, request: Request) -> Any:
+    """What a search finds for every action there."""
+    table = await _table(house, session, request)
+    last = len(table.frames) - 1
+    at = number(request, "at", last, last)
+    return await house.values(table, session, at)
+
+
+async def act(house: House, session: str, request: Request) -> Any:
+    """An action of one's own seat."""
+    table = await _table(house, session, request)
+    action, decisions = await fields(request, action=int, decisions=int)
+    await house.act(table, session, action, decisions)
+    return {"version": table.version}
+
+
+async def undo(house: House, session: str, request: Request) -> Any:
+    """What one says to taking an action back."""
+    table = await _table(house, session, request)
+    (agree,) = await fields(request, agree=bool)
+    await house.take_back(table, session, agree)
+    return {"version": table.version}
+
+
+async def delete(house: House, session: str, request: Request) -> Any:
+    """A table's end."""
+    await fields(request)
+    await house.delete(await _table(house, session, request), session)
+    return {}
+
+
+async def recording(house: House, session: str, request: Request) -> Any:
+    """A finished game as a playthrough."""
+    table = await _table(house, session, request)
+    if not table.over:
+        raise Refused(409, "The game is not over; its file would tell the cards.")
+    return await house.think(table.recording)
+
+
+async def _table(house: House, session: str, request: Request) -> Table:
+    return await house.table(request.path_params["id"], session)
+
+
+# The server ---------------------------------------------------------------------------------------------------------
+
+ROUTES: list[tuple[str, str, Answer]] = [
+    ("GET", "/api/games", games),
+    ("GET", "/api/setup", setup),
+    ("GET", "/api/tables", tables),
+    ("POST", "/api/tables", new_table),
+    ("POST", "/api/recordings", new_recording),
+    ("POST", "/api/join", join),
+    ("GET", "/api/tables/{id}", look),
+    ("GET", "/api/tables/{id}/values", values),
+    ("GET", "/api/tables/{id}/recording", recording),
+    ("POST", "/api/tables/{id}/act", act),
+    ("POST", "/api/tables/{id}/undo", undo),
+    ("POST", "/api/tables/{id}/delete", delete),
+]
+
+
+def application(house: House, names: Sequence[str] = ()) -> ASGIApp:
+    """Return the ASGI application that serves a house by its address, `localhost` and other `names`."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        house.close()
+
+    async def begin(request: Request) -> Response:
+        await fields(request)
+        return JSONResponse({"token": house.new_session()})
+
+    def page(path: str) -> Callable[[Request], Awaitable[Response]]:
+        file = Path(__file__).with_name(PAGE[path])
+
+        async def shown(request: Request) -> Response:
+            return Response(file.read_bytes(), media_type=KINDS[file.suffix])
+
+        return shown
+
+    def answering(how: Answer) -> Callable[[Request], Awaitable[Response]]:
+        async def answered(request: Request) -> Response:
+            secret = request.headers.get("authorization", "").removeprefix("Bearer ")
+            return JSONResponse(await how(house, house.session(secret), request))
+
+        return answered
+
+    routes = [Route(path, page(path), methods=["GET"]) for path in PAGE]
+    routes.append(Route("/api/session", begin, methods=["POST"]))
+    routes += [Route(path, answering(how), methods=[method]) for method, path, how in ROUTES]
+    handlers = {BackAlleyError: _ours, HTTPException: _http, Exception: _bug}
+    return Doors(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), names)
+
+
+async def _ours(request: Request, error: Exception) -> Response:
+    return said(error if isinstance(error, Refused) else Refused(400, str(error)))
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    known = {404: "There is nothing at this address.", 405: f"This address does not take {request.method}."}
+    return said(Refused(status, known.get(status, "The request could not be answered.")))
+
+
+async def _bug(request: Request, error: Exception) -> Response:
+    traceback.print_exception(error, file=sys.stderr)
+    return said(Refused(500, "The server could not do this; its terminal says why. Nothing that was saved is lost."))

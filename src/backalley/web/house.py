@@ -1,0 +1,354 @@
+"""All tables of one server: who may do what there, whose turn it is to think, and what outlives a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import secrets
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from backalley.agents.base.agent import Agent, answer
+from backalley.agents.registry import agent as agent_of
+from backalley.agents.registry import named
+from backalley.console.errors import BackAlleyError
+from backalley.envs.core.engine.workers import cores
+from backalley.envs.core.files import playthrough, reading
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.catalogue import game_names
+from backalley.envs.core.game.game import Game
+
+from .table import Chair, Table, restored
+
+Result = TypeVar("Result")
+
+MOST_SESSIONS, MOST_TABLES, MOST_OWNED = 1000, 500, 50
+THINKING = 60.0
+"""Seconds after which an agent is no longer waited for."""
+SEARCHES = ("search:48:500", "search:192:2000")
+"""The searches that are offered in every game, with a time limit each."""
+ME, LINK, OPEN = "me", "link", "open"
+"""What a seat may be instead of an agent's name: whoever makes the table, a person with a link, an open chair."""
+
+
+class Refused(BackAlleyError):
+    """What a server does not do, with the status of its answer."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+def digest(secret: str) -> str:
+    """Return the digest by which a session is known: its secret is kept nowhere."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class House:
+    """The tables of a folder. Its methods belong to one event loop; agents think in threads."""
+
+    def __init__(self, folder: Path, *, pace: float = 0.7, adviser: str = "search:96:1500", own: Sequence[str] = ()):
+        """`pace`: seconds before each action of an agent where people watch. `own`: agents beside those of the games.
+        Raises OSError for a folder that cannot be made."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder, self.pace, self.adviser = folder, pace, adviser
+        self.own = {f"own {number}: {Path(spec).name}": spec for number, spec in enumerate(own, 1)}
+        self.sessions: dict[str, float] = {}
+        """Digests, and when each was last seen."""
+        self.tables: dict[str, Table] = {}
+        self._resting: dict[str, Any] = {}
+        """The files of tables that nobody has asked for since the server began."""
+        self._pool = ThreadPoolExecutor(max(2, cores()), "thinking")
+        self._changed: dict[str, asyncio.Event] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._playing: dict[str, asyncio.Task[None]] = {}
+        self._asking: set[str] = set()
+        for path in sorted(folder.glob("*.json")):
+            self._read(path)
+
+    def _read(self, path: Path) -> None:
+        try:
+            found = reading.read_json(path)
+            self._resting[path.stem] = found
+            people = (found["owner"], *(chair["session"] for chair in found["chairs"]))
+            self.sessions.update(dict.fromkeys(filter(None, people), time.time()))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            self._resting.pop(path.stem, None)
+            print(f"{path} is left alone: {error}", file=sys.stderr)
+
+    # Sessions -------------------------------------------------------------------------------------------------------
+
+    def new_session(self) -> str:
+        """Return the secret of a new session. Raises Refused where there are too many."""
+        if len(self.sessions) >= MOST_SESSIONS:
+            busy = {kept["owner"] for kept in self._entries().values()}
+            busy |= {chair["session"] for kept in self._entries().values() for chair in kept["chairs"]}
+            idle = [session for session in self.sessions if session not in busy]
+            if not idle:
+                raise Refused(503, f"There are {MOST_SESSIONS:,} people here already; come again later.")
+            del self.sessions[min(idle, key=self.sessions.__getitem__)]
+        secret = secrets.token_urlsafe(32)
+        self.sessions[digest(secret)] = time.time()
+        return secret
+
+    def session(self, secret: str) -> str:
+        """Return the digest of a session. Raises Refused for one that is not known."""
+        found = digest(secret)
+        if found not in self.sessions:
+            raise Refused(401, "This session is not known here; reload the page to begin a new one.")
+        self.sessions[found] = time.time()
+        return found
+
+    # Tables ---------------------------------------------------------------------------------------------------------
+
+    def _entries(self) -> dict[str, Any]:
+        """What the file of each table holds."""
+        return {**self._resting, **{name: table.kept() for name, table in self.tables.items()}}
+
+    async def table(self, name: str, session: str) -> Table:
+        """Return a table at which a session sits, or which it made. Raises Refused."""
+        if name in self._resting:
+            kept = self._resting[name]
+            try:
+                table = await self.think(lambda: restored(name, kept))
+            except ValueError as error:
+                raise Refused(410, f"This table cannot be set up again: {error}.") from None
+            if self._resting.pop(name, None) is not None:
+                self.tables[name] = table
+                self.play_on(table)
+        found = self.tables.get(name)
+        if found is None or (found.owner != session and found.seat_of(session) is None):
+            raise Refused(404, "There is no such table, or you do not sit at it: it takes the link of a chair.")
+        return found
+
+    def listed(self, session: str) -> dict[str, Any]:
+        """Return the tables of a session, and those with an open chair for it, the latest first."""
+        mine, chairs = [], []
+        for name, kept in reversed(self._entries().items()):
+            about = {
+                "title": game_of(kept["game"]).title,
+                "options": kept["options"],
+                "decisions": len(kept["actions"]),
+            }
+            sits = [chair["session"] for chair in kept["chairs"]]
+            if session in (kept["owner"], *sits):
+                mine.append({**about, "id": name, "owned": kept["owner"] == session})
+            elif not kept["over"]:
+                free = [chair["link"] for chair in kept["chairs"] if chair["open"] and not chair["session"]]
+                chairs += [{**about, "link": link} for link in free[:1]]
+        return {"mine": mine, "open": chairs}
+
+    def offered(self, game: Game) -> list[str]:
+        """Return the names of the agents that may sit at a table of this game."""
+        known = [name for name in named(game) if name != "human"]
+        learned = ["search+policy:96:2000"] if "policy" in known else []
+        return [*known, *SEARCHES, *learned, *self.own]
+
+    async def open_table(self, session: str, game: Game, seats: Sequence[Any]) -> Table:
+        """Deal a new game, with ME, LINK, OPEN or an agent's name in each seat. Raises Refused or ValueError."""
+        self._check_room(session)
+        if len(seats) != game.num_seats:
+            raise Refused(400, f"{len(seats)} seats were given; {game.title} has {game.num_seats} under these options.")
+        if list(seats).count(ME) > 1:
+            raise Refused(400, "You can sit in one seat; the others may be agents, open chairs or people with a link.")
+        offered, chairs = self.offered(game), list[Chair]()
+        for given in seats:
+            if given in (ME, LINK, OPEN):
+                link = secrets.token_urlsafe(24)
+                chairs.append(Chair(link=link, open=given == OPEN, session=session if given == ME else ""))
+            elif given in offered:
+                chairs.append(Chair(agent=given))
+            else:
+                raise Refused(400, f"A seat takes me, link, open, or an agent: {', '.join(offered)}.")
+        for name in sorted({chair.agent for chair in chairs if chair.agent}):
+            (await self._agent(name, game)).close()
+        opening = {"seed": secrets.randbelow(2**53)}  # as JSON of other programs can hold it, too
+        return await self._set_up(session, game, opening, chairs)
+
+    async def open_recording(self, session: str, found: Any) -> Table:
+        """Return a table that shows a recorded game. Raises Refused or ValueError for what is none."""
+        self._check_room(session)
+        kept = playthrough.checked("The file", found)
+        if kept["game"] not in game_names():
+            raise Refused(400, "The file is of a game that is not one of this server's.")
+        game, actions = await self.think(lambda: playthrough.actions_of("The file", kept))
+        chairs = [Chair() for _ in range(game.num_seats)]
+        return await self._set_up(session, game, playthrough.opening_of(kept), chairs, actions)
+
+    def _check_room(self, session: str) -> None:
+        entries = self._entries().values()
+        if len(entries) >= MOST_TABLES or sum(kept["owner"] == session for kept in entries) >= MOST_OWNED:
+            raise Refused(429, f"There are {MOST_OWNED} tables of yours, or {MOST_TABLES} in all; delete some first.")
+
+    async def _set_up(
+        self, session: str, game: Game, opening: dict[str, Any], chairs: list[Chair], actions: Sequence[int] = ()
+    ) -> Table:
+        name = secrets.token_urlsafe(12)
+        table = await self.think(lambda: Table(name, game, opening, chairs, session, list(actions)))
+        self.tables[name] = table
+        await self._keep(table)
+        self.play_on(table)
+        return table
+
+    def join(self, session: str, link: str) -> tuple[str, int]:
+        """Seat a session by the link of a chair; return the table and the seat. Raises Refused."""
+        for name, kept in self._entries().items():
+            for seat, chair in enumerate(kept["chairs"]):
+                if not chair["link"] or not secrets.compare_digest(chair["link"].encode(), link.encode()):
+                    continue
+                if chair["session"] not in ("", session):
+                    raise Refused(409, "Somebody sits in this chair already; a link is good for one person.")
+                if any(other["session"] == session for other in kept["chairs"] if other is not chair):
+                    raise Refused(409, "You sit at this table already, in another seat.")
+                return name, seat
+        raise Refused(404, "This link leads nowhere: its table has been deleted, or it was not copied as a whole.")
+
+    async def sit(self, session: str, link: str) -> tuple[str, int]:
+        """Do what `join` says, and keep it."""
+        name, seat = self.join(session, link)
+        owner = self._entries()[name]["owner"]
+        table = await self.table(name, owner)
+        async with self._lock(table):
+            self.join(session, link)  # somebody may have been faster
+            table.chairs[seat].session = session
+            table.version += 1
+            await self._keep(table)
+        return name, seat
+
+    async def delete(self, table: Table, session: str) -> None:
+        """Remove a table and its file. Raises Refused for one that another session made."""
+        if table.owner != session:
+            raise Refused(403, "Only who made a table may delete it.")
+        async with self._lock(table):
+            self.tables.pop(table.id, None)
+            (self.folder / f"{table.id}.json").unlink(missing_ok=True)
+        self._tell(table)
+
+    # Play -----------------------------------------------------------------------------------------------------------
+
+    async def act(self, table: Table, session: str, action: int, decisions: int) -> None:
+        """Play a person's action. Raises Refused out of turn, and ValueError for an illegal one."""
+        async with self._lock(table):
+            if decisions != len(table.actions):
+                raise Refused(409, "The table has gone on since; look again.")
+            if table.over or table.acting != table.seat_of(session):
+                raise Refused(409, "It is not your turn.")
+            table.play(action)
+            await self._keep(table)
+        self.play_on(table)
+
+    async def take_back(self, table: Table, session: str, agree: bool) -> None:
+        """Ask to take one's last action back, agree to that, or refuse it: it is done when all people agree. Raises
+        Refused."""
+        async with self._lock(table):
+            seat = table.seat_of(session)
+            if seat is None or table.over:
+                raise Refused(409, "There is nothing to take back here: the game is over, or you do not play.")
+            if table.undo is None and agree:
+                if table.before_last_action_of(seat) is None:
+                    raise Refused(409, "There is nothing to take back yet.")
+                table.undo = {"seat": seat, "agree": []}
+            if table.undo is not None:
+                table.undo = {**table.undo, "agree": sorted({*table.undo["agree"], seat})} if agree else None
+            if table.undo is not None and set(table.people()) <= set(table.undo["agree"]):
+                before = table.before_last_action_of(table.undo["seat"])
+                table.undo = None
+                table.replay(before or 0)
+            table.version += 1
+            await self._keep(table)
+        self.play_on(table)
+
+    def play_on(self, table: Table) -> None:
+        """Let agents play until it is a person's turn."""
+        if table.id not in self._playing:
+            self._playing[table.id] = asyncio.create_task(self._play_on(table))
+
+    async def _play_on(self, table: Table) -> None:
+        agents: dict[str, Agent] = {}
+        name = ""
+        try:
+            while table.id in self.tables and not table.over and (name := table.chairs[table.acting].agent):
+                if name not in agents:
+                    agents[name] = await self._agent(name, table.game)
+                if table.people():
+                    await asyncio.sleep(self.pace)
+                await self._let_play(agents[name], table)
+        except Exception as error:  # whatever an agent does wrong, the table can be looked at
+            traceback.print_exception(error)
+            table.trouble = f"{name} could not decide; the table stands still until somebody takes an action back."
+            table.version += 1
+            self._tell(table)
+        finally:
+            self._playing.pop(table.id, None)
+            for one in agents.values():
+                one.close()
+
+    async def _let_play(self, agent: Agent, table: Table) -> None:
+        """Play one action of an agent, unless the table has changed while it was thinking. Raises TimeoutError, and the
+        errors of its bad answers."""
+        view, version = table.question(), table.version
+        action = await asyncio.wait_for(self.think(lambda: int(answer(agent, view)[0])), THINKING)
+        async with self._lock(table):
+            if version == table.version:
+                table.play(action)
+                await self._keep(table)
+
+    async def values(self, table: Table, session: str, at: int) -> dict[str, Any]:
+        """Return what a search finds at a frame, for who may know. Raises Refused and ValueError."""
+        seat = table.frames[at].state.seat
+        if not (table.over or seat == table.seat_of(session) or not any(chair.link for chair in table.chairs)):
+            raise Refused(403, "Values of others' decisions can be seen when the game is over.")
+        if session in self._asking:
+            raise Refused(429, "One question at a time: the one before is being worked on.")
+        self._asking.add(session)
+        try:
+            agent = await self._agent(self.adviser, table.game)
+            return await asyncio.wait_for(self.think(lambda: table.values(at, agent)), THINKING)
+        except TimeoutError:
+            raise Refused(503, f"The search took longer than {THINKING:.0f} seconds; ask again.") from None
+        finally:
+            self._asking.discard(session)
+
+    async def _agent(self, name: str, game: Game) -> Agent:
+        """An agent by its name here. Raises Refused where it does not play this game."""
+        try:
+            return await self.think(lambda: agent_of(self.own.get(name, name), game, num_threads=1))
+        except (BackAlleyError, OSError) as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            raise Refused(400, f"{name} cannot play {game.title} under these options.") from None
+
+    # What it stands on ----------------------------------------------------------------------------------------------
+
+    async def think(self, work: Callable[[], Result]) -> Result:
+        """Return the result of work that is done in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    async def news(self, table: Table, after: int, seconds: float) -> None:
+        """Wait until a table's version is another than `after`."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while table.version == after and table.id in self.tables:
+                    await self._changed.setdefault(table.id, asyncio.Event()).wait()
+
+    def _tell(self, table: Table) -> None:
+        if (changed := self._changed.pop(table.id, None)) is not None:
+            changed.set()
+
+    def _lock(self, table: Table) -> asyncio.Lock:
+        return self._locks.setdefault(table.id, asyncio.Lock())
+
+    async def _keep(self, table: Table) -> None:
+        """Write a table's file before anybody hears of the change; not that of one that has been deleted."""
+        if table.id in self.tables:
+            await asyncio.to_thread(table.save, self.folder)
+        self._tell(table)
+
+    def close(self) -> None:
+        """Let no more agents think."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

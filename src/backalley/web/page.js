@@ -1,0 +1,305 @@
+// The page of `backalley serve`: a list of games and tables, the form of a new one, and the table.
+
+const main = document.getElementById("main"), trouble = document.getElementById("trouble");
+const dark = matchMedia("(prefers-color-scheme: dark)");
+let token = localStorage.getItem("backalley session");
+let leaving = new AbortController(); // ends what the view before has asked for
+let shown = null; // the table that is shown
+
+// What is asked of the server ------------------------------------------------------------------------------------------
+
+async function ask(path, body, signal) {
+  if (!token) await begin();
+  const send = () => fetch(path, {
+    method: body === undefined ? "GET" : "POST", body: body === undefined ? undefined : JSON.stringify(body), signal,
+    headers: { Authorization: `Bearer ${token}` },
+  });
+  let answer = await send();
+  if (answer.status === 401) { await begin(); answer = await send(); }
+  const found = await answer.json();
+  if (!answer.ok) throw new Error(found.error);
+  return found;
+}
+
+async function begin() {
+  token = (await (await fetch("/api/session", { method: "POST", body: "{}" })).json()).token;
+  localStorage.setItem("backalley session", token);
+}
+
+/** Do something that may be refused, and show the sentence that says why. */
+async function attempt(work) {
+  try { trouble.textContent = ""; return await work(); } catch (error) {
+    if (error.name !== "AbortError") trouble.textContent = error.message;
+  }
+}
+
+// Elements -------------------------------------------------------------------------------------------------------------
+
+function make(tag, about = {}, ...inside) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(about))
+    if (name in made && name !== "list") made[name] = value; else made.setAttribute(name, value);
+  made.append(...inside.flat().filter((one) => one !== null && one !== undefined));
+  return made;
+}
+const button = (words, onclick, about = {}) => make("button", { type: "button", onclick, ...about }, words);
+const CARD = /\b([2-9TJQKA])([CDHS])(?:[ab]|\.\d+)?\b/g, SIGNS = { C: "♣", D: "♦", H: "♥", S: "♠" };
+const RANKS = { T: "ten", J: "jack", Q: "queen", K: "king", A: "ace" };
+const SUITS = { C: "clubs", D: "diamonds", H: "hearts", S: "spades" };
+
+/** A text with its cards as signs; the copy of a card stays behind it. */
+function signs(text) {
+  const parts = []; let from = 0;
+  for (const found of text.matchAll(CARD)) {
+    const [card, rank, suit] = found;
+    parts.push(text.slice(from, found.index));
+    parts.push(make("span", { className: "DH".includes(suit) ? "red" : "" }, (rank === "T" ? "10" : rank) + SIGNS[suit] + card.slice(2)));
+    from = found.index + card.length;
+  }
+  return [...parts, text.slice(from)];
+}
+const spoken = (text) => text.replace(CARD, (_, rank, suit) => `the ${RANKS[rank] ?? rank} of ${SUITS[suit]}`);
+
+function show(where, ...inside) {
+  document.getElementById("where").textContent = where;
+  document.title = where ? `${where} · Back Alley` : "Back Alley";
+  main.replaceChildren(...inside.flat());
+}
+
+// The first view: games, tables ----------------------------------------------------------------------------------------
+
+async function start() {
+  const [games, tables] = await Promise.all([ask("/api/games"), ask("/api/tables")]);
+  const title = (name) => games.find((game) => game.name === name)?.title ?? name;
+  const about = (one) => `${Object.entries(one.options).map((pair) => pair.join(" ")).join(", ")} · ${one.over ? "over, " : ""}${one.decisions} decisions`;
+  const line = (one, ...more) => make("li", {}, ...more, make("span", { className: "quiet" }, about(one)));
+  const mine = tables.mine.map((one) => {
+    const made = line(one, make("a", { href: `#table=${one.id}` }, title(one.game)));
+    if (one.owned) made.append(button("Delete", () => attempt(async () => { await ask(`/api/tables/${one.id}/delete`, {}); await start(); })));
+    return made;
+  });
+  const open = tables.open.map((one) => line(one, make("a", { href: `#join=${one.link}` }, `Sit down: ${title(one.game)}`)));
+  const file = make("input", { type: "file", accept: ".json", onchange: () => attempt(async () => {
+    const answer = await ask("/api/recordings", JSON.parse(await file.files[0].text()));
+    location.hash = `table=${answer.id}`;
+  }) });
+  show("",
+    make("h1", {}, "What shall we play?"),
+    make("ul", { className: "games" }, games.map((game) => make("li", {}, button(
+      [game.title, make("span", { className: "quiet" }, game.about)],
+      () => { location.hash = `new=${game.name}`; })))),
+    open.length ? [make("h2", {}, "Open chairs"), make("ul", { className: "lines" }, open)] : [],
+    mine.length ? [make("h2", {}, "Your tables"), make("ul", { className: "lines" }, mine)] : [],
+    make("h2", {}, "A recorded game"),
+    make("label", { className: "file" }, "Choose a file", file),
+    make("span", { className: "quiet" }, " that backalley record, play --save or this page has written"));
+}
+
+// The form of a new game -----------------------------------------------------------------------------------------------
+
+async function setup(game, given = {}, seats = []) {
+  const query = new URLSearchParams({ game, ...given });
+  const about = await ask(`/api/setup?${query}`);
+  const best = about.agents.includes("policy") ? "policy" : about.agents.includes("bot") ? "bot" : "random";
+  const people = { me: "me", link: "a person, by a link", open: "an open chair" };
+  const chairs = about.seats.map((name, seat) => {
+    const agents = about.agents.map((agent) => make("option", { value: agent }, agent));
+    const chair = make("select", {}, Object.entries(people).map(([value, words]) => make("option", { value }, words)), make("optgroup", { label: "agents" }, agents));
+    chair.value = seats[seat] ?? (seat === 0 ? "me" : best);
+    chair.onchange = () => { if (chair.value === "me") chairs.forEach((other) => { if (other !== chair && other.value === "me") other.value = best; }); };
+    return chair;
+  });
+  const chosen = () => Object.fromEntries(fields.filter(([one, field]) => field.value !== one.default).map(([one, field]) => [one.name, field.value]));
+  const fields = about.options.map((one) => {
+    const field = one.choices
+      ? make("select", {}, one.choices.map((value) => make("option", { value }, value || "none")))
+      : make("input", { title: one.takes });
+    field.value = given[one.name] ?? one.default;
+    field.onchange = () => attempt(() => setup(game, chosen(), chairs.map((chair) => chair.value)));
+    return [one, field];
+  });
+  const labelled = (words, field, more) => make("label", {}, make("span", {}, words, more ? make("small", { className: "quiet" }, ` ${more}`) : null), field);
+  const deal = () => attempt(async () => {
+    const made = await ask("/api/tables", { game, options: chosen(), seats: chairs.map((chair) => chair.value) });
+    location.hash = `table=${made.id}`;
+  });
+  show(about.title, make("h1", {}, about.title), make("form", { onsubmit: (event) => { event.preventDefault(); deal(); } },
+    make("h2", {}, "Who sits where"), chairs.map((chair, seat) => labelled(about.seats[seat], chair)),
+    make("details", { open: Object.keys(given).length > 0 }, make("summary", {}, "Options"),
+      fields.map(([one, field]) => labelled(one.name.replaceAll("_", " "), field, one.takes ? `${one.doc}: ${one.takes}` : one.doc))),
+    make("button", { className: "main" }, "Deal")));
+}
+
+// The table ------------------------------------------------------------------------------------------------------------
+
+/** Everything that stays on the page while the table changes. */
+function furniture(id) {
+  const part = (tag, className, about = {}) => make(tag, { className, ...about });
+  const the = {
+    id, at: -1, seat: "", told: -1, lines: [], now: null, valued: false,
+    picture: part("div", "picture"), turn: part("p", "turn", { role: "status" }), end: part("div", "row"),
+    actions: part("div", "row"), choices: [],
+    events: part("ol", "events", { role: "log", tabIndex: 0, "aria-label": "What happened" }), asked: part("div", ""),
+    values: part("div", "", { "aria-live": "polite" }), seats: part("ul", "seats"), words: part("pre", ""), place: part("span", "quiet"),
+    slider: part("input", "slider", { type: "range", min: 0, "aria-label": "Look back" }), eyes: part("select", "", { "aria-label": "Seen from" }),
+    hint: button("Hint", () => { the.valued = true; attempt(() => values(the)); }), undo: button("Take back", () => agree(the, true)),
+    file: button("Save the game", () => attempt(() => keep(the))),
+  };
+  const go = (at) => { the.at = at >= the.now.last ? -1 : Math.max(at, 0); attempt(() => look(the)); };
+  the.slider.oninput = () => go(Number(the.slider.value));
+  the.eyes.onchange = () => { the.seat = the.eyes.value; attempt(() => look(the)); };
+  const step = (by, words, label) => button(words, () => go(the.now.at + by), { "aria-label": label });
+  const section = (title, ...inside) => make("section", {}, make("h2", {}, title), ...inside);
+  show("", make("h1", { className: "unseen" }), make("div", { className: "table" },
+    make("div", {}, the.turn, the.picture, the.end, the.actions, make("div", { className: "row" }, the.hint, the.undo, the.file),
+      the.asked, the.values, make("p", { className: "quiet keys" }, "Keys: 1 to 9 or the arrows and Enter play, h asks for a hint, u takes back."),
+      make("details", {}, make("summary", {}, "The table in words"), the.words)),
+    make("div", { className: "side" }, section("Seats", the.seats), section("What happened", the.events),
+      section("Look back", the.slider, make("div", { className: "row" }, step(-1, "◀", "One back"), step(1, "▶", "One on"), the.place), the.eyes))));
+  return the;
+}
+
+async function table(id) {
+  leaving = new AbortController();
+  const { signal } = leaving, the = (shown = furniture(id));
+  let version = -1;
+  while (!signal.aborted) {
+    try {
+      const found = await ask(`/api/tables/${id}?${looks(the, { after: version })}`, undefined, signal);
+      if (version < 0) the.told = found.last;
+      if (found.version !== version && (the.at < 0 || version < 0)) await news(the, found);
+      else if (found.version !== version) the.now = { ...the.now, last: found.last };
+      version = found.version;
+      trouble.textContent = "";
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      trouble.textContent = error instanceof TypeError ? "The server does not answer; trying again ..." : error.message;
+      if (!(error instanceof TypeError)) return;
+      await new Promise((done) => setTimeout(done, 2000));
+      version = -1;
+    }
+  }
+}
+
+/** Show how a deal has ended, once, before what followed it. */
+async function news(the, found) {
+  const ended = found.ends.find((end) => end > the.told);
+  if (ended !== undefined && !found.over) { the.told = ended; the.at = ended; return look(the); }
+  the.told = Math.max(the.told, found.last);
+  draw(the, found);
+}
+
+const looks = (the, more) => new URLSearchParams({ seat: the.seat, theme: dark.matches ? "dark" : "light",
+  width: innerWidth < 600 ? Math.max(320, innerWidth) : 960, ...more });
+const look = async (the) => draw(the, await ask(`/api/tables/${the.id}?${looks(the, { at: the.at })}`));
+
+function draw(the, found) {
+  the.now = found;
+  const live = found.at === found.last, names = found.chairs.map((chair) => chair.name);
+  const held = [...the.choices, ...the.end.children].includes(document.activeElement);
+  main.querySelector("h1").textContent = document.getElementById("where").textContent = found.title;
+  document.title = `${found.title} · Back Alley`;
+  the.turn.textContent = found.trouble || (live && found.mine !== null && found.now === found.mine ? "It is your turn." : found.turn);
+  const gain = (value, seat) => `${seat === found.mine ? "you" : names[seat]} ${value > 0 ? "+" : ""}${Number(value.toFixed(3))}`;
+  if (found.over && live) the.turn.textContent += ` Returns: ${found.returns.map(gain).join(", ")}.`;
+  the.words.textContent = found.words;
+  offer(the, found, live);
+  the.end.replaceChildren(...(live ? [] : [button(found.deal_over && !found.over ? "Go on" : "Back to the present", () => attempt(() => resume(the)), { className: "main" })]));
+  if (held || found.deal_over) (the.end.querySelector("button") ?? the.choices[0])?.focus({ preventScroll: true });
+  tell(the, found.events);
+  the.hint.textContent = found.over ? "Values" : "Hint";
+  the.hint.disabled = found.acting === null || !(found.over || found.acting === found.mine);
+  the.undo.hidden = found.recorded || found.mine === null;
+  the.undo.disabled = found.over;
+  the.file.hidden = the.undo.hidden || !found.over;
+  the.values.replaceChildren();
+  if (the.valued && found.over && !the.hint.disabled) attempt(() => values(the)); else if (!found.over) the.valued = false;
+  the.slider.max = found.last; the.slider.value = found.at;
+  the.place.textContent = live ? "now" : `after ${found.decisions} decisions`;
+  the.slider.setAttribute("aria-valuetext", the.place.textContent);
+  the.eyes.hidden = !found.free;
+  the.eyes.replaceChildren(make("option", { value: "all" }, "all cards shown"), ...names.map((name, seat) => make("option", { value: seat }, `seen by ${name}`)));
+  the.eyes.value = found.seat ?? "all";
+  the.seats.replaceChildren(...found.chairs.map((chair, seat) => make("li", { className: seat === found.acting ? "now" : "" },
+    `${chair.name}: ${chair.who}`, chair.link ? make("input", { readOnly: true, value: `${location.origin}/#join=${chair.link}`, "aria-label": `Link for ${chair.name}`, onfocus: (event) => event.target.select() }) : null)));
+  const asks = found.undo && found.mine !== null && !found.undo.agree.includes(found.mine);
+  the.asked.replaceChildren(...(found.undo ? [make("p", {}, `${names[found.undo.seat]} asks to take their last action back.`)] : []),
+    ...(asks ? [button("Agree", () => agree(the, true)), button("Refuse", () => agree(the, false))] : []));
+}
+
+/** Draw the table; its cards and buttons that stand for legal actions are buttons of the page. */
+function offer(the, found, live) {
+  const picture = document.importNode(new DOMParser().parseFromString(found.svg, "image/svg+xml").documentElement, true);
+  const drawn = new Map([...picture.querySelectorAll("[data-action]")].map((one) => [Number(one.dataset.action), one]));
+  if (live && drawn.size) picture.setAttribute("role", "group");
+  const rest = [];
+  the.choices = (live ? found.actions : []).map(([action, name], place) => {
+    const one = drawn.get(action) ?? rest[rest.push(button(signs(name))) - 1];
+    for (const [key, value] of Object.entries({ role: "button", "aria-label": spoken(name), tabindex: place ? -1 : 0 })) one.setAttribute(key, value);
+    one.onclick = () => act(the, action);
+    return one;
+  });
+  the.picture.replaceChildren(picture);
+  the.actions.replaceChildren(...rest);
+}
+
+async function resume(the) {
+  the.at = -1;
+  await news(the, await ask(`/api/tables/${the.id}?${looks(the)}`));
+}
+
+/** Add new lines to the list, so that a screen reader reads these alone. */
+function tell(the, lines) {
+  const goes = the.lines.every((line, place) => lines[place] === line);
+  if (!goes) the.events.replaceChildren();
+  the.events.append(...lines.slice(goes ? the.lines.length : 0).map((line) => make("li", {}, signs(line))));
+  the.events.scrollTop = the.events.scrollHeight;
+  the.lines = lines;
+}
+
+async function values(the) {
+  const at = the.now.at;
+  the.values.replaceChildren(make("p", { className: "quiet" }, "Searching ..."));
+  const found = await ask(`/api/tables/${the.id}/values?at=${at}`);
+  if (the.now.at !== at) return;
+  const amount = (value) => (value === null ? "not tried" : (value > 0 ? "+" : "") + value.toFixed(3));
+  the.values.replaceChildren(make("p", { className: "quiet" }, `${found.by}: the mean gain by each action, ± its standard error. Its choice comes first.`),
+    make("table", { className: "values" }, found.actions.map((one) => make("tr", { className: one.played ? "best" : "" },
+      make("td", {}, signs(one.name), one.taken ? " (played)" : ""), make("td", {}, amount(one.value)), make("td", {}, one.value === null ? "" : `± ${one.error.toFixed(3)}`)))));
+}
+
+const act = (the, action) => attempt(() => ask(`/api/tables/${the.id}/act`, { action, decisions: the.now.decisions }));
+const agree = (the, yes) => attempt(() => ask(`/api/tables/${the.id}/undo`, { agree: yes }));
+
+async function keep(the) {
+  const kept = await ask(`/api/tables/${the.id}/recording`);
+  const url = URL.createObjectURL(new Blob([JSON.stringify(kept, null, 1)], { type: "application/json" }));
+  make("a", { href: url, download: `${kept.game}.json` }).click();
+  URL.revokeObjectURL(url);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea") || !shown) return;
+  const { choices, hint, undo } = shown, at = choices.indexOf(document.activeElement), by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const pressed = { h: hint, u: undo }[event.key] ?? (event.key >= "1" && event.key <= "9" ? choices[event.key - 1] : null);
+  if (by && choices.length) choices.at((at + by + (at < 0 && by < 0 ? 1 : 0)) % choices.length).focus();
+  else if ((event.key === "Enter" || event.key === " ") && at >= 0 && event.target.tagName !== "BUTTON") choices[at].onclick();
+  else if (pressed && !pressed.disabled) pressed.onclick();
+  else return;
+  event.preventDefault();
+});
+
+async function route() {
+  leaving.abort();
+  shown = null;
+  const [what, value] = location.hash.slice(1).split("=");
+  main.replaceChildren();
+  if (what === "table") await table(value);
+  else if (what === "new") await setup(value);
+  else if (what === "join") location.replace(`#table=${(await ask("/api/join", { link: value })).id}`);
+  else await start();
+  main.focus({ preventScroll: true });
+}
+addEventListener("hashchange", () => attempt(route));
+dark.addEventListener("change", () => attempt(route));
+attempt(route);

@@ -1,0 +1,233 @@
+"""One game that people and agents play: its history, what each seat may see of it, and the file it is kept in.
+
+What a table is follows from its opening (a seed, or the cards of a recorded game) and its actions: so it is kept, taken
+back and looked back on. A seat is sent what it sees at a frame, and nothing else.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.agents.analysis import analyse
+from backalley.agents.base.agent import Agent, View, name_of, view_of
+from backalley.agents.base.keys import agent_keys
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.game_state import GameState, state_of
+from backalley.envs.core.api.histories import events_str
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.drawing import scene as scenes
+from backalley.envs.core.files import durable, playthrough
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import rng
+
+FORMAT = "backalley table 1"
+
+
+@dataclass
+class Chair:
+    """Who plays a seat: an agent by its name, or a person, who takes the chair by its link."""
+
+    agent: str = ""
+    link: str = ""
+    """The secret with which a person takes it; empty for an agent's."""
+    open: bool = False
+    """Whether the chair is offered to everybody at this server."""
+    session: str = ""
+    """The digest of the session that has taken it."""
+
+
+class Frame(NamedTuple):
+    """One picture of a game: before a decision, at its end, or where a deal has ended and another follows."""
+
+    state: GameState
+    decisions: int
+    returns: tuple[float, ...]
+    ended: npt.NDArray[np.void] | None = None
+    """The State record where a deal has ended; there `state` waits for chance."""
+
+
+@dataclass
+class Table:
+    """A game with its chairs. Raises ValueError where a file's game cannot be played as it is kept."""
+
+    id: str
+    game: Game
+    opening: dict[str, Any]
+    """`seed`, or `decks` and `start_outcome`."""
+    chairs: list[Chair]
+    owner: str
+    """The digest of the session that made it."""
+    actions: list[int] = field(default_factory=list)
+    undo: dict[str, Any] | None = None
+    """Who asks to take their last action back (`seat`), and which seats agree (`agree`)."""
+    trouble: str = ""
+    """Why it stands still; empty where it does not."""
+    version: int = 0
+    """Changes with all that is shown; not kept."""
+
+    def __post_init__(self) -> None:
+        self.env = AECEnv(self.game, events=True)
+        self._keys = agent_keys([rng.stream_of(self.opening.get("seed", 0))])
+        self.replay(len(self.actions))
+
+    # What happens ---------------------------------------------------------------------------------------------------
+
+    def replay(self, decisions: int) -> None:
+        """Go to where that many actions have been played, and forget the others."""
+        actions, self.actions = self.actions[:decisions], []
+        cards = {name: value for name, value in self.opening.items() if name != "seed"}
+        self.env.reset(seed=self.opening.get("seed", 0), options=cards or None)
+        self.frames, self._returns = list[Frame](), np.zeros(self.game.num_seats)
+        self._look()
+        for action in actions:
+            self.play(action)
+
+    def play(self, action: int) -> None:
+        """Play an action of the seat to act. Raises ValueError for an illegal one, with nothing changed."""
+        after = self.frames[-1].state.clone()
+        after.apply(action)
+        if after.is_chance:
+            beside = copy.deepcopy(self.env)
+            beside.engine.apply_one(action)
+            ended = beside.engine.batch.state.copy()[0]
+            gained = self._returns + ended["reward"]
+            self.frames.append(Frame(after, len(self.actions) + 1, tuple(gained.tolist()), ended))
+        self.env.step(action)
+        self.actions.append(action)
+        self._returns = self._returns + self.env.engine.batch.reward[0]
+        self._look()
+        self.undo, self.trouble = None, ""
+
+    def _look(self) -> None:
+        self.frames.append(Frame(state_of(self.env.engine, 0), len(self.actions), tuple(self._returns.tolist())))
+        self.version += 1
+
+    @property
+    def over(self) -> bool:
+        """Whether the game has ended."""
+        return self.acting == OVER
+
+    @property
+    def acting(self) -> int:
+        """The seat to act."""
+        return self.frames[-1].state.seat
+
+    def people(self) -> list[int]:
+        """The seats in which people sit."""
+        return [seat for seat, chair in enumerate(self.chairs) if chair.session]
+
+    def before_last_action_of(self, seat: int) -> int | None:
+        """The number of actions before this seat's last one; None where it has not acted."""
+        made = [frame.decisions for frame in self.frames[:-1] if frame.ended is None and frame.state.seat == seat]
+        return made[-1] if made else None
+
+    def question(self) -> View:
+        """Return what the seat to act sees now, at a copy of the table: an agent may think there, in another thread."""
+        return view_of(copy.deepcopy(self.env).engine, np.zeros(1, np.int64), self._keys)
+
+    # What a seat sees -----------------------------------------------------------------------------------------------
+
+    def seat_of(self, session: str) -> int | None:
+        """The seat of a session; None where it has none."""
+        return next((seat for seat, chair in enumerate(self.chairs) if chair.session == session), None)
+
+    def seen(self, at: int, seat: int | None, theme: str = "light", width: int = 960) -> dict[str, Any]:
+        """Return frame `at` as a seat sees it, with a picture `width` pixels wide; None shows all cards. Nothing in it
+        depends on what the seat cannot know."""
+        from backalley.envs.core.drawing.pictures.drawing import svg
+
+        frame, scene = self.frames[at], self._scene(at, seat)
+        told = events_str(self.game, frame.state.events(seat, since="deal")) if seat is not None else ""
+        return {
+            "at": at,
+            "decisions": frame.decisions,
+            "seat": seat,
+            "acting": scene.acting,
+            "turn": scene.turn,
+            "svg": svg(scene, theme, width=width),
+            "words": scenes.text(scene._replace(actions=())),
+            "actions": scene.actions,
+            "events": told.splitlines(),
+            "returns": frame.returns,
+            "deal_over": frame.ended is not None,
+        }
+
+    def _scene(self, at: int, seat: int | None) -> scenes.Scene:
+        frame = self.frames[at]
+        if frame.ended is not None:
+            before = self._scene(at - 1, seat)
+            table = self.game.table(frame.ended, seat)
+            return before._replace(table=table, acting=None, turn="The deal is over.", actions=())
+        batch = BatchEnv.from_states(frame.state.states())
+        scene = scenes.scene(batch.engine, 0, 0 if seat is None else seat)
+        if seat is not None:
+            return scene
+        every = self.game.table(batch.engine.batch.state[0], None)
+        return scene._replace(table=every, viewer=None, seen="all cards are shown", actions=())
+
+    def values(self, at: int, agent: Agent) -> dict[str, Any]:
+        """Return what a search finds at a frame for the seat to act, which it sees as that seat does. Raises as
+        `backalley.analyse` does."""
+        frame = self.frames[at]
+        if frame.ended is not None or frame.state.is_over:
+            raise InvalidValue("Nobody is to act here, so there is nothing to value.")
+        found = analyse(BatchEnv.from_states(frame.state.states()), agent)
+        played = self.actions[frame.decisions] if frame.decisions < len(self.actions) else None
+        actions = [
+            {**one._asdict(), "taken": one.action == played}
+            | ({} if one.determinizations else {"value": None, "error": None})
+            for one in found
+        ]
+        return {"seat": frame.state.seat, "by": name_of(agent), "actions": actions}
+
+    def recording(self) -> dict[str, Any]:
+        """Return the whole game as a playthrough. Raises ValueError for one that came from a playthrough."""
+        if "seed" not in self.opening:
+            raise InvalidValue("This game came from a file; it has not changed.")
+        return playthrough.recorded(self.game, self.opening["seed"], self.actions)
+
+    # The file -------------------------------------------------------------------------------------------------------
+
+    def kept(self) -> dict[str, Any]:
+        """Return the contents of the table's file."""
+        return {
+            "format": FORMAT,
+            "game": self.game.name,
+            "version": self.game.version,
+            "options": self.game.changed_options,
+            "over": self.over,
+            "owner": self.owner,
+            "chairs": [asdict(chair) for chair in self.chairs],
+            "undo": self.undo,
+            "opening": self.opening,
+            "actions": self.actions,
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write the table to its file in a folder, durably."""
+        durable.write_file(folder / f"{self.id}.json", json.dumps(self.kept()).encode())
+
+
+def restored(name: str, found: Mapping[str, Any]) -> Table:
+    """Return the table of a file's contents. Raises ValueError."""
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise InvalidValue(f"it is no table; its first entry would be {FORMAT!r}")
+    try:
+        game = game_of(found["game"]).bind(found["options"])
+        if found["version"] != game.version:
+            raise InvalidValue(f"it is of version {found['version']} of {game.name}; this is version {game.version}")
+        chairs = [Chair(**chair) for chair in found["chairs"]]
+        return Table(name, game, found["opening"], chairs, found["owner"], found["actions"], found["undo"])
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise InvalidValue(f"it is damaged: {error}") from None

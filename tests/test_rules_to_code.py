@@ -1,0 +1,205 @@
+"""`score-rules`: the reference scores 100 %, planted faults are found by their paragraphs, and nothing that a candidate
+does costs more than its case."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backalley.benchmarks.figures.result_kinds import figures
+from backalley.benchmarks.publish.sources import all_sources
+from backalley.benchmarks.rules_to_code.programs import Limits, Player, candidate
+from backalley.benchmarks.rules_to_code.score import score_rules
+from backalley.benchmarks.rules_to_code.scripts import first_difference, playable_cases
+from backalley.benchmarks.rules_to_code.suspects import suspects
+from backalley.benchmarks.rules_to_code.task import INTERFACE, task
+from backalley.envs.core.game.catalogue import game, games
+from tests.cases import GAMES
+from tests.commands import run
+from tests.planted_faults import FAULTS
+
+ROOT = Path(__file__).resolve().parents[1]
+_FAULTY = (
+    f"import os, sys; os.environ['NUMBA_DISABLE_JIT'] = '1'; sys.path.insert(0, {str(ROOT)!r}); "
+    "from tests.planted_faults import main; main()"
+)
+BACKHAND = game("backhand")
+SCRIPT = playable_cases(BACKHAND)[0].script
+OWN = [one for one in GAMES if one.name in {each.name for each in games()}]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("one", OWN, ids=lambda one: one.name)
+def test_our_own_rules_score_everything(one: Any) -> None:
+    found = score_rules(None, [one], hidden=3, seed=1)
+    assert found.score == 1, found.table()
+    assert found.found["games"][0]["vectors"] >= 14
+
+
+@pytest.fixture(scope="module")
+def faulty() -> Iterator[Player]:
+    player = Player([sys.executable, "-c", _FAULTY], "faulty", 60.0)
+    yield player
+    player.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(FAULTS)), ids=lambda number: FAULTS[number].says)
+def test_each_planted_fault_is_found_by_its_paragraph(number: int, faulty: Player) -> None:
+    fault = FAULTS[number]
+    found = _score(fault.game, _OfFault(faulty, number), hidden=0)
+    wrong = {one["paragraph"] for one in found["paragraphs"] if one["right"] < one["vectors"]}
+    assert fault.paragraph in wrong
+    assert found["score"] < 1
+
+
+class _OfFault(Player):
+    """One fault of a process that plays them all."""
+
+    def __init__(self, player: Player, number: int) -> None:
+        super().__init__([], "", 0.0)
+        self._player, self._number = player, number
+
+    def play(self, script: dict[str, Any]) -> dict[str, Any]:
+        return self._player.ask({"game": str(self._number), "script": script})
+
+
+def _score(name: str, player: Player, hidden: int) -> dict[str, Any]:
+    found = score_rules(None, [game(name)], hidden=hidden, player=lambda _: player)
+    scored: dict[str, Any] = found.found["games"][0]
+    return scored
+
+
+@pytest.mark.slow
+def test_a_difference_in_hidden_games_speaks_against_the_rule_that_ran(faulty: Player) -> None:
+    number = next(place for place, fault in enumerate(FAULTS) if fault.says.startswith("A marriage in trumps"))
+    found = _score("bezique", _OfFault(faulty, number), hidden=4)
+    suspected = {one["paragraph"] for one in found["paragraphs"] if one["hidden_wrong"]}
+    assert "§1.5" in suspected
+    assert found["whole"] < found["hidden"] == 4
+
+
+def test_suspects_are_the_rules_that_ran_only_where_it_differs() -> None:
+    always, rarely, elsewhere = "§1.1 rules.play", "§1.5 points.pips", "§1.6 rules.finish"
+    first = [[always], [always], [always, rarely]], 2
+    second = [[always, rarely]], 0
+    third = [[always], [always, elsewhere]], None
+    assert suspects([first, second, third]) == [["§1.5"], ["§1.5"]]
+    assert suspects([([[]], 0), ([[always]], 5)]) == [[], []]  # nothing ran there, or it went on too long
+
+
+def candidate_of(text: str, tmp_path: Path, **limits: Any) -> Player:
+    file = tmp_path / "backhand.py"
+    file.write_text(text)
+    return candidate(file, Limits(**limits))
+
+
+GAME = """
+class Game:
+    def __init__(self, options, start_outcome): {init}
+    def turn(self): {turn}
+    def deal(self, deck): pass
+    def legal(self): return []
+    def act(self, action): pass
+    def rewards(self): return [0.0]
+    def state(self): return {state}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"init": "1 / 0"}, "ZeroDivisionError"),
+        ({"turn": "return 'deal'"}, "asks for another pack"),
+        ({"turn": "import os; os._exit(3)"}, "it ended"),
+        ({"turn": "import sys; sys.exit(3)"}, "SystemExit"),
+        ({"turn": "print('{\"steps\": 1}'); return 0"}, ""),
+        ({"turn": "return 0", "state": "{'total': float('nan')}"}, "no JSON"),
+        ({"turn": "return 0", "state": "{'total': {1, 2}}"}, "no JSON"),
+        ({"turn": "return self.turn()"}, "RecursionError"),
+        ({"turn": "import numpy"}, "ModuleNotFoundError"),
+        ({"turn": "import backalley"}, "ModuleNotFoundError"),
+    ],
+)
+def test_what_a_candidate_does_wrong_costs_its_case_alone(wrong: dict[str, str], says: str, tmp_path: Path) -> None:
+    text = GAME.format(**{"init": "pass", "turn": "return 0", "state": "{}", **wrong})
+    player = candidate_of(text, tmp_path)
+    for _ in range(2):  # and the next case is played
+        answer = player.play(SCRIPT)
+        assert says in str(answer["error"])
+    player.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits of memory there")
+def test_memory_is_limited(tmp_path: Path) -> None:
+    player = candidate_of(GAME.format(init="b'x' * 2**31", turn="return 0", state="{}"), tmp_path, mib=256)
+    assert "MemoryError" in player.play(SCRIPT)["error"]
+    player.close()
+
+
+def test_a_candidate_that_hangs_is_ended(tmp_path: Path) -> None:
+    hangs = GAME.format(init="pass", turn="\n        while True: pass", state="{}")
+    player = candidate_of(hangs, tmp_path, seconds=0.5)
+    assert "no answer" in player.play(SCRIPT)["error"]
+    player.close()
+
+
+@pytest.mark.parametrize("text", ["def broken(:", "Games = 3", "raise SystemExit(2)"])
+def test_a_file_that_cannot_be_loaded_scores_nothing(text: str, tmp_path: Path) -> None:
+    player = candidate_of(text, tmp_path)
+    assert "cannot be loaded" in player.play(SCRIPT)["error"]
+    player.close()
+
+
+DEEP: Any = []
+for _ in range(2000):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    "steps", [None, 3, [], [3], [{}], [{"turn": True, "legal": 7, "rewards": "a", "state": []}], [{"turn": DEEP}]]
+)
+def test_whatever_is_answered_is_compared(steps: Any) -> None:
+    wanted = {"seat": 0, "legal": ["hit"], "reward": [0], "over": False, "state": {"total": [12]}}
+    assert first_difference(steps, None, iter([(0, wanted)])) is not None
+
+
+def test_right_answers_may_be_written_in_several_ways() -> None:
+    wanted = {"seat": 1, "legal": ["play 2C", "pass"], "reward": [0.5, -0.5], "state": {"total": [[12], 3]}}
+    given = {"turn": 1, "legal": ["PASS", "play  2c"], "rewards": [0.500001, -0.5], "state": {"total": [[12, 7], 3]}}
+    assert first_difference([given], None, iter([(0, wanted)])) is None
+    for name, other in (("turn", 0), ("legal", ["pass"]), ("legal", ["pass", "pass", "play 2C"]), ("rewards", [0.5])):
+        assert first_difference([{**given, name: other}], None, iter([(0, wanted)])) is not None
+
+
+@pytest.mark.parametrize("one", OWN, ids=lambda one: one.name)
+def test_a_task_has_all_that_is_compared(one: Any) -> None:
+    text = task(one)
+    assert INTERFACE in text
+    assert "## §" in text or "### §" in text
+    for case in playable_cases(one):
+        for _, wanted in case.checks:
+            assert all(f"* `{name}`:" in text for name in wanted.get("state", {}))
+    assert "Leaderboard" not in text
+
+
+def test_the_command(tmp_path: Path) -> None:
+    (tmp_path / "backhand.py").write_text(GAME.format(init="pass", turn="return 0", state="{}"))
+    out = tmp_path / "found.json"
+    found = run("score-rules", tmp_path, "--hidden", 0, "--json", out)
+    assert found.exit_code == 0
+    assert "§1.2" in found.output
+    assert "Not written, and not counted" in found.output
+    assert figures("rules_to_code", [one.found for one in all_sources([out])])  # as reports show it
+    assert "class Game" in run("score-rules", "--task", "pitch").output
+
+
+@pytest.mark.parametrize("words", [(), ("nowhere",), ("--reference", "--task", "pitch"), (".",)])
+def test_a_wrong_folder_is_a_sentence(words: tuple[str, ...]) -> None:
+    found = run("score-rules", *words)
+    assert found.exit_code != 0
+    assert any(said in found.output for said in ("Name a FOLDER", "no folder", "no candidate"))
