@@ -24,7 +24,7 @@ import pytest
 from backalley.agents.base.agent import View, read_events, view_of
 from backalley.agents.people.watching import turns
 from backalley.agents.programs import program_agent
-from backalley.agents.programs.process import ProgramFailed
+from backalley.agents.programs.process import Process, ProgramFailed
 from backalley.agents.programs.program_agent import ProgramAgent
 from backalley.agents.programs.protocol import PARTS, Question, hello, read_hello, read_line
 from backalley.agents.registry import agent
@@ -280,6 +280,16 @@ def test_a_program_ends_with_its_agent() -> None:
         del made
         gc.collect()
         assert running.returncode is not None
+
+
+def test_after_ctrl_c_nothing_is_left_of_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    player = agent(faulty("plays", 1, 4), KUHN)
+    with monkeypatch.context() as patched:
+        patched.setattr(Process, "receive", lambda process, seconds: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            played(player)
+    assert played(player).agents[0].forfeits == 0
+    player.close()
 
 
 @pytest.mark.slow
