@@ -41,11 +41,12 @@ class SeatTables:
         on_illegal: str = "raise",
         observation: str = "flat",
         dtype: Any = None,
+        events: bool = False,
     ) -> None:
         check_on_illegal(on_illegal)
         check_observation(observation)
         agents = _seated(opponent, game)
-        events = read_events(agents, game)
+        events = events or read_events(agents, game)
         # First of all attributes: pickling then finds first whether another thread plays.
         self.tables = BatchEnv(game, num_envs, num_threads=num_threads, autoreset=False, events=events)
         self.tables.engine.other_ways = OTHER_WAYS if on_illegal == "raise" else ""

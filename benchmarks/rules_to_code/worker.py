@@ -48,15 +48,19 @@ def play(new_game: Callable[..., Any], script: dict[str, Any]) -> dict[str, Any]
     return {"steps": steps, "error": error}
 
 
+class _WrongDeals(Exception):
+    """A candidate asks for packs that the rules do not deal."""
+
+
 def _deal(game: Any, decks: Any) -> None:
     for _ in range(MOST_DEALS):
         if game.turn() != "deal":
             return
         deck = next(decks, None)
         if deck is None:
-            raise RuntimeError("The game asks for another pack, and by the rules none is dealt here.")
+            raise _WrongDeals("The game asks for another pack, and by the rules none is dealt here.")
         game.deal(list(deck))
-    raise RuntimeError(f"The game asked for {MOST_DEALS} packs without a decision.")
+    raise _WrongDeals(f"The game asked for {MOST_DEALS} packs without a decision.")
 
 
 def _sentence(raised: BaseException) -> str:

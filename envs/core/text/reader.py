@@ -205,7 +205,7 @@ def _next_brace(answer: str, at: int) -> int:
 
 
 def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON.")
+    raise InvalidValue(f"{name} is no JSON.")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=list, parse_constant=_refused)

@@ -7,7 +7,7 @@ import click
 
 import backalley
 
-from . import about, dev, figures, learn, matches, records, reports, rules_to_code, serving, tables
+from . import about, dev, figures, learn, matches, records, reports, tables
 from .program import Program
 from .shared import command_line
 
@@ -40,12 +40,13 @@ for _verb in (
     matches.evaluate,
     matches.tournament,
     matches.play,
-    serving.serve,
+    tables.serve,
+    matches.mcp,
     figures.speed,
     figures.solve,
     figures.exploit,
     records.replay,
-    rules_to_code.score_rules,
+    figures.score_rules,
     records.record,
     tables.watch,
     tables.picture,

@@ -1,4 +1,4 @@
-"""Commands that play matches: evaluations, tournaments, and people at the terminal."""
+"""Commands that play matches: evaluations, tournaments, people at the terminal, and a server for language models."""
 
 from __future__ import annotations
 
@@ -209,3 +209,12 @@ def play(
         if path is not None:
             click.echo(f"Written to {one_line(str(path))}: {command_line('replay', str(path))}")
     again(line)
+
+
+@click.command()
+def mcp() -> None:
+    """Serve the games to language models by the Model Context Protocol, on standard input and output. Needs the extra
+    mcp. A client starts this command itself; by hand there is nothing to see."""
+    from backalley.mcp import server
+
+    server().run("stdio")

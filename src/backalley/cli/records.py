@@ -96,11 +96,14 @@ def record(
 
 
 def _record_one(game: Game, agents: tuple[str, ...], path: Path, seed: int) -> None:
+    from backalley.agents.base.agent import read_events
     from backalley.agents.people.watching import turns
     from backalley.envs.core.api.aec import AECEnv
     from backalley.envs.core.files import playthrough
 
-    actions = [turn.action for turn in turns(AECEnv(game), agents_of(game, agents), seed)]
+    players = agents_of(game, agents)
+    env = AECEnv(game, events=read_events(players, game))
+    actions = [turn.action for turn in turns(env, players, seed)]
     kept = playthrough.recorded(game, seed, actions)
     playthrough.save(path, kept)
     click.echo(

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from backalley.agents.base.action_probabilities import NoProbabilities
 from backalley.agents.base.agent import Agent, View, answer, name_of, read_events, view_of
 from backalley.agents.base.keys import agent_keys
+from backalley.agents.match import tell_of_ends
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.game_state import state_of
 from backalley.envs.core.api.vector import BatchEnv
@@ -65,6 +66,8 @@ def _batch(
     keys[:count] = agent_keys(streams)
     returns = np.zeros((count, tables.num_seats))
     kept: list[list[Row]] = [[] for _ in range(count)]
+    cast = list(dict.fromkeys(by_seat))
+    who = np.tile([cast.index(agent) for agent in by_seat], (count, 1))
     rows = rows[tables.engine.batch.seat[:count] >= 0]
     while len(rows):
         made = _decide(tables, by_seat, head, rows, keys, search)
@@ -74,7 +77,9 @@ def _batch(
         for row, table, reward in zip(made, rows.tolist(), rewards.tolist(), strict=True):
             row["game"], row["reward"] = first + table, reward
             kept[table].append(row)
-        rows = rows[tables.engine.batch.seat[rows] >= 0]
+        over = tables.engine.batch.seat[rows] < 0
+        tell_of_ends(cast, who[rows[over]], keys[rows[over]], returns[rows[over]])
+        rows = rows[~over]
     for table, mine in enumerate(kept):
         gained = np.round(returns[table], DIGITS).tolist()
         for row in mine:

@@ -86,10 +86,14 @@ def _head(found: Any) -> Head:
     for name, kind in _HEAD_KINDS.items():
         if type(found.get(name)) is not kind:
             raise RecordError(f"the head is damaged: its {name} is {str(found.get(name))[:60]!r}.")
-    unknown = [str(name) for name in found["columns"] if name not in COLUMNS]
+    unknown = [str(name) for name in found["columns"] if not isinstance(name, str) or name not in COLUMNS]
     if unknown:
         raise RecordError(f"the head names columns that are not known: {', '.join(unknown)[:100]}.")
-    return Head(*(found.get(name) for name in Head._fields))
+    missing = [name for name, column in COLUMNS.items() if not column.optional and name not in found["columns"]]
+    if missing:
+        raise RecordError(f"the head names no column {', '.join(missing)}.")
+    head: dict[str, Any] = {name: found.get(name) for name in Head._fields}
+    return Head(**head)
 
 
 def _known_game(name: str) -> Game:
@@ -103,12 +107,12 @@ class _Replay:
     """The table on which the games of a record are played again."""
 
     def __init__(self, head: Head) -> None:
-        game = game_of(head.game)
+        game = _known_game(head.game)
         if head.version != game.version:
-            raise RecordError(
-                f"it is of {head.game} version {head.version}; the game is here in version {game.version}."
-            )
+            raise RecordError(f"it is of {game.name} version {head.version}; here the game is version {game.version}.")
         self.game, self.head = game.bind(head.options), head
+        if len(head.agents) != self.game.num_seats or head.seed < 0:
+            raise RecordError(f"the head is damaged: it takes {self.game.num_seats} agents, and a seed of 0 or more.")
         self.env = AECEnv(self.game, events="text" in head.columns)
         self._batch = self.env.engine.batch
         self._number, self._decisions, self._over = -1, 0, True
@@ -153,9 +157,7 @@ class _Replay:
             if row[name] != value:
                 raise RecordError(f"{name} is {_shortly(row[name])}, and by the rules it is {_shortly(value)}.")
         if row["action"] not in legal or row["name"] != game.action_str(row["action"]):
-            raise RecordError(
-                f"the action is {row['action']}, {row['name'][:40]!r}, which is not legal or not its name."
-            )
+            raise RecordError(f"the action {row['action']} is not legal, or its name is not {row['name'][:40]!r}.")
 
     def _check_told(self, row: Row) -> None:
         """What the agent and the search said."""

@@ -11,8 +11,8 @@ import backalley
 from backalley.console.command import INTERRUPTED, whole_numbers
 from backalley.console.progress import progress_bar
 
-from .measuring import end, file_of, folder_option, measure
-from .shared import check_place, command_line, game_of, json_option, option_option
+from ..measuring import end, file_of, folder_option, measure
+from ..shared import check_place, command_line, game_of, json_option, option_option
 
 _GAME = click.argument("game")
 

@@ -19,10 +19,9 @@ from backalley.console.command import CommandError, pairs, whole_numbers
 from backalley.console.progress import progress_bar
 from backalley.envs.core.game.game import Game
 
-from . import dev_training
-from .measuring import end, folder_option, measure, run_program
-from .program import Program
-from .shared import (
+from ..measuring import end, folder_option, measure, run_program
+from ..program import Program
+from ..shared import (
     check_place,
     cluster_option,
     command_line,
@@ -32,6 +31,7 @@ from .shared import (
     option_option,
     threads_option,
 )
+from . import training
 
 _GAMES = click.argument("games", nargs=-1)
 _GAME = click.argument("game")
@@ -458,5 +458,5 @@ def _part(name: str, part: str) -> Any:
         raise CommandError(f"{game.name} has no {path}.py beside its game.py.") from None
 
 
-for _verb in (dev_training.compare, dev_training.learners, dev_training.throughput):
+for _verb in (training.compare, training.learners, training.throughput):
     dev.add_command(_verb)
