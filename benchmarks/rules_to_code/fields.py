@@ -9,7 +9,7 @@ import numpy as np
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import record
 
-_HAND = ("initial_value", "total", "player_total", "replaced_aces", "pushes", "draws", "method", "success", "verdict")
+_HAND = ("initial_value", "total", "player_total", "replaced_aces", "pushes", "draws", "success", "verdict")
 _DEALER = (*_HAND, "dealer_total", "advantage")
 PUBLIC: dict[str, tuple[str, ...]] = {
     "baccarat": ("units", "coup", "totals", "winner", "banker", "participant"),
@@ -19,7 +19,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     "killer_bridge": ("dealer", "trump", "hand_size", "won", "score", "made", "sips"),
     "missouri_city": (*_DEALER, "dealt_first", "winner", "game", "games_won", "stalemates"),
     "pitch": ("dealer", "high_bid", "pitcher", "trump", "score", "finished"),
-    "poker_duel": ("points", "dealer", "game", "round_index", "sudden_death", "turns_left"),
+    "poker_duel": ("points", "dealer", "game", "round_index", "sudden_death"),
     "twenty_one": ("purse", "pot", "own", "banker", "back_passing", "final_round", "round_number", "bank", "result"),
 }  # fmt: skip
 """The fields of the State of each game in this package. A game elsewhere has none: turns, legal actions and rewards

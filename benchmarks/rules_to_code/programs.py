@@ -31,14 +31,13 @@ class Player:
     """A process that plays scripts. One that ends, hangs or writes garbage costs the script at hand; the next starts
     it anew."""
 
-    def __init__(self, words: Sequence[str], name: str, seconds: float, game: str = "") -> None:
-        """`game` is sent with every script, for a program that plays several."""
-        self._words, self._name, self._seconds, self._game = list(words), name, seconds, game
+    def __init__(self, words: Sequence[str], name: str, seconds: float) -> None:
+        self._words, self._name, self._seconds = list(words), name, seconds
         self._process: Process | None = None
 
     def play(self, script: dict[str, Any]) -> dict[str, Any]:
         """Return what a game says at each step of a script, as `worker.play` does."""
-        return self.ask({"game": self._game, "script": script} if self._game else script)
+        return self.ask(script)
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to a request; where none comes, one without steps whose error says why."""
@@ -64,12 +63,26 @@ class Player:
             self._process = None
 
 
+class OfGame(Player):
+    """One game of a process that plays several, which goes on."""
+
+    def __init__(self, player: Player, game: str) -> None:
+        self._player, self._game = player, game
+
+    def play(self, script: dict[str, Any]) -> dict[str, Any]:
+        """Do the same, with the name of the game."""
+        return self._player.ask({"game": self._game, "script": script})
+
+    def close(self) -> None:
+        """Leave the process to the others."""
+
+
 def candidate(file: Path, limits: Limits) -> Player:
     """Return the player of a candidate's file. It sees the standard library and the files beside it, and no package."""
     words = [sys.executable, "-I", "-S", "-B", worker.__file__, str(file), str(limits.mib)]
     return Player(words, file.name, limits.seconds)
 
 
-def reference(game: str) -> Player:
-    """Return the player of our own rules of a game."""
-    return Player([sys.executable, "-c", _REFERENCE], "the reference", 120.0, game)
+def reference() -> Player:
+    """Return the player of our own rules, which plays every game (`OfGame`)."""
+    return Player([sys.executable, "-c", _REFERENCE], "the reference", 120.0)

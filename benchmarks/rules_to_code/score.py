@@ -23,7 +23,7 @@ from backalley.envs.core.game.game import Game
 from ..figures import results
 from ..figures.formatting import Line
 from ..figures.result_kinds import Files, Kept
-from .programs import Limits, Player, candidate, reference
+from .programs import Limits, OfGame, Player, candidate, reference
 from .scripts import first_difference, playable_cases, variants, whole_step
 from .suspects import suspects
 
@@ -55,7 +55,19 @@ def _lines(files: Files) -> Iterator[Line]:
                 }
 
 
-class RulesToCode(Kept, kind="rules_to_code", heading="Rules to code", tables={"rules_to_code": _lines}):
+def _games(files: Files) -> Iterator[Line]:
+    """Only the lines of whole games."""
+    for line in _lines(files):
+        if line.pop("paragraph") == "all":
+            yield line
+
+
+class RulesToCode(
+    Kept,
+    kind="rules_to_code",
+    heading="Rules to code",
+    tables={"rules_to_code": _lines, "rules_to_code_games": _games},
+):
     """How well candidates play, by game and paragraph."""
 
     in_title = frozenset()
@@ -106,12 +118,19 @@ def score_rules(
     chosen = list(games) if games else [game for game in all_games() if place is None or _file(place, game).is_file()]
     if place is not None:
         _check_folder(place, chosen)
-    made = player or (lambda game: reference(game.spec) if place is None else candidate(_file(place, game), limits))
+    rules = reference()
+
+    def candidate_of(game: Game) -> Player:
+        return OfGame(rules, game.spec) if place is None else candidate(_file(place, game), limits)
+
     found = []
-    for number, game in enumerate(chosen):
-        if progress:
-            progress(number, len(chosen), game.name)
-        found.append(_score_of(game, made, hidden, seed))
+    try:
+        for number, game in enumerate(chosen):
+            if progress:
+                progress(number, len(chosen), game.name)
+            found.append(_score_of(game, (player or candidate_of)(game), rules, hidden, seed))
+    finally:
+        rules.close()
     return RulesToCode(
         {
             "kind": RulesToCode.kind,
@@ -139,15 +158,13 @@ def _check_folder(folder: Path, games: Sequence[Game]) -> None:
         raise InvalidValue(f"{folder} holds no candidate to score; it takes files with a class Game: {names}.")
 
 
-def _score_of(game: Game, made: Callable[[Game], Player], hidden: int, seed: int) -> dict[str, Any]:
+def _score_of(game: Game, player: Player, rules: Player, hidden: int, seed: int) -> dict[str, Any]:
     """The score of one game."""
-    player, rules = made(game), reference(game.spec)
     try:
         vectors, right, wrong = _play_vectors(game, player)
         blamed = list(_play_hidden(game, player, rules, hidden, seed))
     finally:
         player.close()
-        rules.close()
     whole = sum(said is None for _, said in blamed)
     at_fault = Counter(paragraph for paragraphs, said in blamed if said for paragraph in paragraphs)
     for paragraphs, said in blamed:

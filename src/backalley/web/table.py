@@ -22,7 +22,6 @@ from backalley.agents.base.keys import agent_keys
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.game_state import GameState, state_of
-from backalley.envs.core.api.histories import events_str
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.drawing import scene as scenes
@@ -30,6 +29,7 @@ from backalley.envs.core.files import durable, playthrough
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
+from backalley.envs.core.text import event_texts
 
 FORMAT = "backalley table 1"
 
@@ -148,7 +148,6 @@ class Table:
         from backalley.envs.core.drawing.pictures.drawing import svg
 
         frame, scene = self.frames[at], self._scene(at, seat)
-        told = events_str(self.game, frame.state.events(seat, since="deal")) if seat is not None else ""
         return {
             "at": at,
             "decisions": frame.decisions,
@@ -158,7 +157,7 @@ class Table:
             "svg": svg(scene, theme, width=width),
             "words": scenes.text(scene._replace(actions=())),
             "actions": scene.actions,
-            "events": told.splitlines(),
+            "events": [] if seat is None else event_texts(frame.state, seat, "deal"),
             "returns": frame.returns,
             "deal_over": frame.ended is not None,
         }
