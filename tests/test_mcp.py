@@ -100,7 +100,7 @@ def test_bad_input_is_answered_in_a_sentence_and_loses_nothing() -> None:
         table = table_of((await call("new_game", game="pitch", seed=1))[1])
         before = await call("observe", table=table)
         for tool, given, says in [
-            ("new_game", {"game": "chess"}, "There is no game 'chess'; the games are"),
+            ("new_game", {"game": "chess"}, "There is no game 'chess' here; the games are"),
             ("new_game", {"game": "/etc/passwd"}, "There is no game"),
             ("new_game", {"game": "pitch", "opponent": "tests/faulty.py:Fair"}, "There is no agent"),
             ("new_game", {"game": "pitch", "opponent": "search+./runs:5:5"}, "There is no agent"),

@@ -41,6 +41,9 @@ class Replay(NamedTuple):
         """Return it as a page with a slider, which needs nothing else."""
         return animation.page(self.pictures, self.words, self.title)
 
+    def __repr__(self) -> str:
+        return f"Replay({self.title!r}, {len(self.pictures)} tables)"
+
     def _repr_html_(self) -> str:
         return animation.slider(self.pictures, self.words)
 
@@ -55,7 +58,10 @@ def replay(
     Raises ValueError for a file that is no playthrough or that the rules do not reproduce, and for a seat or a
     beginning that the game does not have.
 
-    >>> backalley.replay("game.json", seat=1)  # doctest: +SKIP
+    >>> import backalley
+    >>> recorded = backalley.game_type("backhand").folder / "playthroughs" / "random_seed-2.json"
+    >>> backalley.replay(recorded, seat=0)
+    Replay('Backhand', 4 tables)
     """
     return _shown(playthrough.positions(Path(path)), seat, begin, most, look)
 

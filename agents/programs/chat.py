@@ -26,8 +26,8 @@ ASKS = (
     "You play a card game. Its rules:\n\n{rules}\n\nYou are told what you may know, and choose one legal action. "
     'Think if you like, then end your answer with one JSON object, {{"action": "the name of the action"}}.'
 )
-NUMBER_OF_TRIES = 3
-"""How often a server is asked that is overloaded."""
+TRIES = 3
+"""How often a server that has answered before is asked when it is overloaded or out of reach."""
 
 speaking = threading.Lock()
 
@@ -44,19 +44,20 @@ def prompt(request: Message) -> str:
     return f"{request['text']}\n\nLegal actions: {names}."
 
 
-def complete(url: str, model: str, messages: list[Message]) -> str:
+def complete(url: str, model: str, messages: list[Message], tries: int) -> str:
     """Return the model's answer to a conversation. Raises OSError where the server cannot be reached."""
     body = json.dumps({"model": model, "messages": messages}).encode()
     key = os.environ.get("OPENAI_API_KEY")
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
     here = urllib.parse.urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")
     opener = urllib.request.build_opener(*([urllib.request.ProxyHandler({})] if here else []))
-    for number in range(NUMBER_OF_TRIES):
+    for number in range(1, tries + 1):
         try:
             with opener.open(urllib.request.Request(f"{url}/chat/completions", body, headers)) as answer:
                 return str(json.load(answer)["choices"][0]["message"]["content"] or "")
-        except urllib.error.HTTPError as error:
-            if number == NUMBER_OF_TRIES - 1 or error.code not in (429, 500, 502, 503, 504):
+        except OSError as error:
+            refused = isinstance(error, urllib.error.HTTPError) and error.code not in (429, 500, 502, 503, 504)
+            if number == tries or refused:
                 raise
             time.sleep(2**number)
     return ""
@@ -66,7 +67,7 @@ class Player:
     """A model, and what it last said at each table, for the case that it is asked again."""
 
     def __init__(self, url: str, model: str) -> None:
-        self.url, self.model, self.rules = url.rstrip("/"), model, ""
+        self.url, self.model, self.rules, self.tries = url.rstrip("/"), model, "", 1
         self.said: dict[str, str] = {}
 
     def act(self, request: Message) -> None:
@@ -78,10 +79,11 @@ class Player:
             messages.append({"role": "assistant", "content": self.said.get(request["table"], "")})
             messages.append({"role": "user", "content": again})
         try:
-            answer = complete(self.url, self.model, messages)
+            answer = complete(self.url, self.model, messages, self.tries)
         except (OSError, ValueError, LookupError, TypeError) as error:
             print(f"{self.url} does not answer as a server of chat completions: {error}", file=sys.stderr, flush=True)
             os._exit(1)
+        self.tries = TRIES
         self.said[request["table"]] = answer
         say({"id": request["id"], "action": answer})
 

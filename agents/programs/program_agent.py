@@ -125,6 +125,9 @@ class ProgramAgent(Agent):
                     lost = [one.k for one in asked.values()] or [waiting.popleft()]
                     asked.clear()
                     self._failed(view, lost, str(failure), waiting)
+                except BaseException:  # Ctrl-C: what is still answered would be nobody's
+                    self._stop()
+                    raise
         return actions
 
     def _exchange(

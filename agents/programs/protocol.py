@@ -177,11 +177,10 @@ def read_hello(line: bytes) -> Terms:
     """Return what a program said in its hello. Raises ProgramFailed."""
     found = _object(line, "its first line")
     version = found.get("protocol")
-    if found.get("type") != "hello" or type(version) is not int or version != VERSION:
-        said = _shortly(found if "protocol" not in found else version)
-        raise ProgramFailed(
-            f'its hello says {said}; it takes "type": "hello" and "protocol": {VERSION}, the version spoken here'
-        )
+    if found.get("type") != "hello":
+        raise ProgramFailed(f'its first line is {_shortly(found)}; it takes "type": "hello"')
+    if type(version) is not int or version != VERSION:
+        raise ProgramFailed(f"it speaks protocol {_shortly(version)}; the version spoken here is {VERSION}")
     name, wants, at_once = found.get("name", ""), found.get("wants", list(PARTS)), found.get("at_once", 1)
     if name != "" and not is_name(name):
         raise ProgramFailed(f"its hello has the name {_shortly(name)}; a name is a line of text")

@@ -140,15 +140,20 @@ class Words(NamedTuple):
 
 
 def of_mark(field: Field, wide: float, height: float, lines: Sequence[Sequence[Drawn]]) -> Words:
-    """Where the words of a mark at this height stand: as far right as no line and no interval is there; at the right
-    end if there is no free place."""
-    base = height - 5 if height - 5 - SMALL > field.top else height + SMALL + 2
+    """Where the words of a mark at this height stand, above it or below: as far right as no line and no interval is
+    there, else as no line is there; at the right end if there is no free place."""
     right = field.left + field.width - wide - 4
-    for step in range(_PLACES):
-        found = Words(right - step * (field.width - wide - 8) / (_PLACES - 1), base, wide)
-        if not any(found.meets(points) for points in lines):
-            return found
-    return Words(right, base, wide)
+    step = (field.width - wide - 8) / (_PLACES - 1)
+    bases = [
+        base for base in (height - 5, height + SMALL + 2) if field.top < base - SMALL < base < field.top + field.height
+    ]
+    places = [Words(right - number * step, base, wide) for base in bases for number in range(_PLACES)]
+    alone = [[Drawn(one.x, one.mean, one.mean, one.mean) for one in points] for points in lines]
+    for drawn in (lines, alone):
+        for place in places:
+            if not any(place.meets(points) for points in drawn):
+                return place
+    return places[0]
 
 
 def at_points(

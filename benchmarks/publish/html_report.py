@@ -132,6 +132,6 @@ def _style(theme: str) -> str:
         f"a,code{{color:{scheme.accent}}}section{{margin-top:3em}}img{{max-width:100%}}"
         f".wide{{overflow-x:auto}}table{{border-collapse:collapse;font-size:14px}}"
         f"td,th{{padding:.25em .7em;border-bottom:1px solid {scheme.edge};white-space:nowrap}}"
-        f"pre{{background:{scheme.panel};padding:.8em;overflow-x:auto;font-size:13px}}"
+        f"pre{{background:{scheme.panel};padding:.8em;white-space:pre-wrap;overflow-wrap:anywhere;font-size:13px}}"
         f"p{{color:{scheme.quiet}}}"
     )

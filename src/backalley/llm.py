@@ -12,7 +12,8 @@ OpenEnv play at. This may import everything but the command line.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from backalley.agents.registry import agent, named
 from backalley.console.errors import InvalidCall, InvalidValue
 from backalley.envs.core.api.game_state import GameState, state_of
 from backalley.envs.core.engine import validation
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.catalogue import game_names
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import (
     UnreadableAnswer,
@@ -83,6 +86,14 @@ def decide(
             if not left:
                 raise
             left, refusal = left - 1, str(error)
+
+
+def named_game(name: str, options: Mapping[str, Any] | None = None) -> Game:
+    """Return a game that somebody outside this program names: one of this package, or one that this process has
+    registered, under options. Raises ValueError or TypeError for any other name or option."""
+    if name not in game_names():
+        raise InvalidValue(f"There is no game {str(name)[:60]!r} here; the games are {', '.join(game_names())}.")
+    return game_of(name, **(options or {}))
 
 
 def named_agent(name: str, game: Game) -> Agent:

@@ -14,13 +14,11 @@ from collections.abc import Callable
 from typing import Any, ParamSpec
 
 from backalley.console.errors import BackAlleyError, InvalidValue, NotInstalled
-from backalley.envs.core.game.catalogue import game as game_of
-from backalley.envs.core.game.catalogue import game_names, games
-from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.catalogue import games
 from backalley.envs.core.text import rules_text
 from backalley.version import __version__
 
-from .llm import ANSWER, SeatInWords
+from .llm import ANSWER, SeatInWords, named_game
 
 try:
     from mcp.server.mcpserver import MCPServer
@@ -57,7 +55,7 @@ def list_games() -> str:
 
 def rules(game: str, paragraph: str = "") -> str:
     """Give the rules of a game and the names of its actions, or one paragraph of its page, such as §1.3."""
-    return rules_text(_game(game), paragraph or None)
+    return rules_text(named_game(game), paragraph or None)
 
 
 class Tables:
@@ -78,7 +76,7 @@ class Tables:
         """Begin a game. `opponent` plays all other seats: a bot (bot, bot:NAME), policy, or a search such as
         search:48:1000 (determinizations, milliseconds). `options` are the game's own. Without a seed cards are drawn.
         """
-        made = SeatInWords(_game(game, options), seat=seat, opponent=opponent, seed=seed)
+        made = SeatInWords(named_game(game, options), seat=seat, opponent=opponent, seed=seed)
         while len(self._seats) >= TABLES:
             del self._seats[next(iter(self._seats))]
         name = secrets.token_hex(4)
@@ -115,13 +113,6 @@ class Tables:
             )
         self._seats[name] = self._seats.pop(name)
         return self._seats[name]
-
-
-def _game(name: str, options: dict[str, Any] | None = None) -> Game:
-    """A game of this package, or one that this process has registered, under options."""
-    if name not in game_names():
-        raise InvalidValue(f"There is no game {name[:60]!r}; the games are {', '.join(game_names())}.")
-    return game_of(name, **(options or {}))
 
 
 def _in_sentences(tool: Callable[_P, str], lock: threading.Lock) -> Callable[_P, str]:

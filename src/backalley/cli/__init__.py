@@ -24,7 +24,8 @@ def main() -> None:
     determinizations and that much time for each decision), search+AGENT[:DETERMINIZATIONS[:MILLISECONDS]] (the same,
     with rollouts by policy, a bot or the folder of a policy), mc:DETERMINIZATIONS[:MILLISECONDS] (a simpler search), by
     the folder of a trained policy, or, for your own, module:Class, file.py:Class (also with numbers for it,
-    file.py:Class:96) or sb3:model.zip.
+    file.py:Class:96), cmd:PROGRAM (in any language; cmd:30s:PROGRAM with a limit for each decision), llm:URL#MODEL (a
+    language model) or sb3:model.zip.
     """
 
 

@@ -104,16 +104,17 @@ async function setup(game, given = {}, seats = []) {
   const people = { me: "me", link: "a person, by a link", open: "an open chair" };
   const chairs = about.seats.map((name, seat) => {
     const agents = about.agents.map((agent) => make("option", { value: agent }, agent));
-    const chair = make("select", {}, Object.entries(people).map(([value, words]) => make("option", { value }, words)), make("optgroup", { label: "agents" }, agents));
+    const chair = make("select", { name: `seat ${seat}` }, Object.entries(people).map(([value, words]) => make("option", { value }, words)), make("optgroup", { label: "agents" }, agents));
     chair.value = seats[seat] ?? (seat === 0 ? "me" : best);
+    chair.value ||= best; // who does not play under these options
     chair.onchange = () => { if (chair.value === "me") chairs.forEach((other) => { if (other !== chair && other.value === "me") other.value = best; }); };
     return chair;
   });
   const chosen = () => Object.fromEntries(fields.filter(([one, field]) => field.value !== one.default).map(([one, field]) => [one.name, field.value]));
   const fields = about.options.map((one) => {
     const field = one.choices
-      ? make("select", {}, one.choices.map((value) => make("option", { value }, value || "none")))
-      : make("input", { title: one.takes });
+      ? make("select", { name: one.name }, one.choices.map((value) => make("option", { value }, value || "none")))
+      : make("input", { name: one.name });
     field.value = given[one.name] ?? one.default;
     field.onchange = () => attempt(() => setup(game, chosen(), chairs.map((chair) => chair.value)));
     return [one, field];
@@ -123,11 +124,13 @@ async function setup(game, given = {}, seats = []) {
     const made = await ask("/api/tables", { game, options: chosen(), seats: chairs.map((chair) => chair.value) });
     location.hash = `table=${made.id}`;
   });
+  const held = document.activeElement?.name;
   show(about.title, make("h1", {}, about.title), make("form", { onsubmit: (event) => { event.preventDefault(); deal(); } },
     make("h2", {}, "Who sits where"), chairs.map((chair, seat) => labelled(about.seats[seat], chair)),
     make("details", { open: Object.keys(given).length > 0 }, make("summary", {}, "Options"),
       fields.map(([one, field]) => labelled(one.name.replaceAll("_", " "), field, one.takes ? `${one.doc}: ${one.takes}` : one.doc))),
     make("button", { className: "main" }, "Deal")));
+  if (held) main.querySelector(`[name="${held}"]`)?.focus();
 }
 
 // The table ------------------------------------------------------------------------------------------------------------

@@ -87,7 +87,8 @@ def _face(canvas: Canvas, colours: Colours, face: Face, x: float, y: float, widt
     left = x + width * 0.07 if joker else x + width * 0.02 + (strip - letters.width(face.rank, size, True)) / 2
     canvas.text(left, y + width * (0.26 if joker else 0.44), face.rank, size, colour, True)
     small = width * 0.28
-    canvas.suit(face.suit, x + width * 0.02 + (strip - small) / 2, y + width * (0.34 if joker else 0.51), small, colour)
+    top = 0.51 if not joker else 0.34 if face.rank else 0.1
+    canvas.suit(face.suit, x + width * 0.02 + (strip - small) / 2, y + width * top, small, colour)
     figure = "JOKER" if joker else face.rank
     if figure in courts.FIGURES:
         wide = width * 0.7
