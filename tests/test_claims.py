@@ -141,7 +141,7 @@ def test_commands_of_the_top_page_work_as_printed(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"<!-- commands -->\n```sh\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     commands = "".join(blocks).splitlines()
-    assert len(commands) == 9
+    assert len(commands) == 10
     for command in commands:
         for much, little in ((60, 2), (120, 4), (300, 4)):
             command = re.sub(rf"--seconds {much}\b", f"--seconds {little}", command)
