@@ -87,14 +87,14 @@ def test_a_person_may_be_one_of_an_evaluation_and_leave_it(
 
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 def test_every_game_is_played_by_people_alone(game: backalley.Game) -> None:
-    """By number, always the first legal action that the screen lists."""
+    """By name, always the first legal action that the screen lists."""
     listed: list[str] = []
 
     def first() -> str:
         return listed.pop() if listed else "?"
 
     def show(text: str) -> None:
-        actions = [line.split()[0] for line in text.splitlines() if re.match(r" +\d+  ", line)]
+        actions = [line.split(maxsplit=1)[1] for line in text.splitlines() if re.match(r" +\d+  ", line)]
         if text.startswith("Type an action") and actions:
             listed.append(actions[0])
 

@@ -99,6 +99,12 @@ def _plain(words: list[str], at: int) -> list[str]:
     return [_COUNTED.get(word) or _SUIT.get(word) or _PLURALS.get(word) or _RANK.get(word, word)]
 
 
+def has_rank(words: Phrase, number: int) -> bool:
+    """Return whether a phrase names a card of the rank of that number, from 2 to 10."""
+    rank = _RANK.get(str(number), "")
+    return bool(rank) and any(word[0] == rank and CARD.fullmatch(word) for word in words)
+
+
 def without_copies(words: Phrase) -> Phrase:
     """Return a phrase with cards named without the mark of their copy."""
     return tuple(_COPY.sub(r"\1", word) for word in words)

@@ -17,7 +17,7 @@ from backalley.console.errors import InvalidValue
 
 from ..api.game_state import GameState
 from ..game.game import Game
-from .phrases import CARD, Phrase, phrase, without_copies
+from .phrases import CARD, Phrase, has_rank, phrase, without_copies
 
 LONGEST = 200_000
 """The most characters of an answer that is read."""
@@ -40,8 +40,8 @@ def read_answer(state: GameState, answer: str | int) -> int:
     """Return the legal action that an answer names: by name (`play JC`, "play the jack of clubs", "J♣" where that is
     one action), or by number.
 
-    Where legal actions are named by a number, as `bid 3`, a number has to mean the same action both ways. Raises
-    UnreadableAnswer for any other answer, of any type, and where nobody is to act.
+    Where legal actions are named by a number, as `bid 3`, or play a card of that rank, a number has to mean the same
+    action both ways. Raises UnreadableAnswer for any other answer, of any type, and where nobody is to act.
     """
     if state.seat < 0:
         raise UnreadableAnswer("The game is over: no answer is asked for." if state.is_over else "Chance decides here.")
@@ -120,13 +120,15 @@ def _named(game: Game, words: Phrase) -> list[int]:
 
 
 def _numbered(game: Game, legal: Sequence[int], number: int) -> int:
-    """The legal action of that number, unless a legal action's name has a number and this could be one of those."""
+    """The legal action of that number, unless legal actions are named by a number, or play a card of that rank, and
+    this could be one of those."""
     if not 0 <= number < game.num_actions:
         raise _refusal(game, legal, f"{game.title} has no action {_shortly(number)}")
     counted = {found[1] for action in legal if (found := _COUNTED.fullmatch(game.action_str(action)))}
     others = [action for word in sorted(counted) for action in _named(game, phrase(f"{word} {number}"))]
+    others += [action for action in legal if has_rank(phrase(game.action_str(action)), number)]
     if [action for action in others if action != number]:
-        either = " or ".join(game.action_str(action) for action in others if action != number)
+        either = _several(game, [action for action in others if action != number])
         why = f"{number} could be {either}, or action {number} ({game.action_str(number)}); write the action's name"
         raise _refusal(game, legal, why)
     return _only(game, legal, [number], str(number))
