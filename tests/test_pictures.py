@@ -138,6 +138,11 @@ def test_whose_turn_it_is_can_be_seen_from_any_seat() -> None:
         marked = [box for box in boxes(ET.fromstring(table_svg(env.engine, 0, seat))) if box.stroke == LIGHT.accent]
         panels = [box for box in marked if box.width > 190]
         assert len(panels) == 1
+        (panel,) = panels
+        place = (acting - seat) % 4
+        assert (panel.x < 50) == (place in (0, 1)), "the next seat to play is at the left"
+        assert (panel.x > 700) == (place == 3)
+        assert (panel.width > 900) == (place == 0)
         others = [box for box in marked if box not in panels]
         assert bool(others) == (seat == acting), "the actions are shown to whom they belong"
 

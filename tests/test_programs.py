@@ -7,6 +7,7 @@ import gc
 import http.server
 import json
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -280,6 +282,25 @@ def test_a_program_ends_with_its_agent() -> None:
         del made
         gc.collect()
         assert running.returncode is not None
+
+
+def test_a_program_plays_in_a_gymnasium_environment_and_in_its_copies(tmp_path: Path) -> None:
+    file = tmp_path / "told"
+    env = gymnasium.make("backalley/PokerDuel-v0", opponent=faulty("plays", 1, 1, file))
+    _, info = env.reset(seed=0)
+    before = len([line for line in file.read_text().splitlines() if '"act"' in line])
+    for played_on in (env, pickle.loads(pickle.dumps(env.unwrapped))):
+        over, mask = False, info["action_mask"]
+        while not over:
+            _, _, over, _, step_info = played_on.step(int(mask.argmax()))
+            mask = step_info["action_mask"]
+        played_on.unwrapped._seats.agents[0].close()  # which waits until it has read all
+    told = [json.loads(line) for line in file.read_text().splitlines()]
+    asked = [one | {"id": 0} for one in told if one["type"] == "act"]
+    assert len(asked) > before
+    del asked[:before]
+    assert asked[: len(asked) // 2] == asked[len(asked) // 2 :]  # the copy's program is asked the same
+    assert [one["return"] for one in told if one["type"] == "end"] == [None, None]
 
 
 def test_after_ctrl_c_nothing_is_left_of_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from backalley.records.columns import COLUMNS
 from backalley.records.reading import RecordError
 from tests.cases import GAMES
 from tests.commands import run
+from tests.high_card import GAME as HIGH_CARD
 
 MISSOURI = backalley.game("missouri_city")
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
@@ -90,8 +91,8 @@ def test_every_game_can_be_recorded_and_replayed(game: Game, tmp_path: Path) -> 
     for path in (tmp_path / "kept.jsonl", tmp_path / "kept.parquet"):
         if path.suffix == ".parquet":
             pytest.importorskip("pyarrow", reason="needs the extra parquet")
-        extra = ["text", "observation"] if game.type.events is not None else ["observation"]
-        number = record_games(game, "bot" if game.bots else "random", path, games=3, seed=1, extra=extra)
+        extra = ["text", "observation"]
+        number = record_games(game, "bot" if game.bots else "random", path, games=1, seed=1, extra=extra)
         assert sum(1 for _ in read_record(path)) == number > 0
 
 
@@ -281,3 +282,10 @@ def test_the_guide_has_every_column() -> None:
     page = (Path(__file__).resolve().parents[1] / "docs" / "guides" / "data.md").read_text("utf-8")
     for name, column in COLUMNS.items():
         assert f"| `{name}` | {column.kind} | {column.meaning} |" in page
+
+
+def test_a_game_without_events_has_the_table_as_its_text(tmp_path: Path) -> None:
+    path = tmp_path / "kept.jsonl"
+    record_games(HIGH_CARD.bind(), "random", path, games=2, extra=["text"])
+    _, *rows = lines(path)
+    assert all("What happened" not in row["text"] and "The table as you see it" in row["text"] for row in rows)

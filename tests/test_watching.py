@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.files.playthrough import recorded, replay, save
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.text.reader import read_phrase
 from backalley.examples.kuhn import GAME as KUHN_TYPE
 from backalley.testing.play import random_action
 from tests.cases import GAMES, determinizations_of, marks
@@ -173,6 +175,25 @@ def test_red_suits_are_red_where_colours_are_wanted(
     monkeypatch.setenv("NO_COLOR", "1")
     shown("AD")
     assert capsys.readouterr().out == "AD\n"
+
+
+class Tty(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("encoding", "line"), [("utf-8", "T♦ Q♠a JOKER 9♥.2"), ("ascii", "TD QSa JOKER 9H.2")])
+def test_cards_have_signs_at_a_terminal_that_can_write_them(
+    encoding: str, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    written = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", screen := Tty(written, encoding=encoding))
+    shown("TD QSa JOKER 9H.2")
+    screen.flush()
+    assert written.getvalue().decode(encoding).rstrip() == line
+    pitch = backalley.game("pitch")
+    assert read_phrase(pitch, range(pitch.num_actions), "play T♦") == pitch.action_number("play TD"), "it can be typed"
 
 
 # The commands ---------------------------------------------------------------------------------------------------------

@@ -26,7 +26,13 @@ class Caller:
     def at(self, served: Served) -> None:
         """Turn to this server, as who one is."""
         headers = self.client.headers if hasattr(self, "client") else None
+        self.close()
         self.client = httpx.Client(base_url=served.address, headers=headers, timeout=60)
+
+    def close(self) -> None:
+        """Leave the server."""
+        if hasattr(self, "client"):
+            self.client.close()
 
     def deal(self, game: str, *seats: str) -> str:
         made = self.client.post("/api/tables", json={"game": game, "options": {}, "seats": seats}).json()
@@ -54,6 +60,7 @@ def test_a_killed_server_loses_no_game(tmp_path: Path) -> None:
     one.at(served)
     after = one.until_mine(table)
     served.kill()
+    one.close()
     assert {**after, "version": 0} == {**before, "version": 0}
 
 
@@ -74,6 +81,7 @@ def test_a_thousand_requests_at_once_are_answered_while_a_search_thinks(tmp_path
 
     answers = asyncio.run(together())
     served.kill()
+    one.close()
     assert [answer.status_code for answer in answers] == [200] * 1000
     assert {answer.content for answer in answers} == {answers[0].content}
     assert answers[0].json() == before

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from backalley.envs.core.drawing.pictures.cards import face_of
+from backalley.envs.core.drawing.pictures.suits import SIGN_OF
 from backalley.envs.core.rules.table import CARD, broken
 
 HELP = "Type an action's name, the beginning of one, or its number; ? lists the legal actions, q leaves the table."
@@ -33,13 +34,25 @@ _CARD = re.compile(rf"(?<![A-Za-z0-9])(?:{CARD.pattern})(?![A-Za-z0-9])")
 
 
 def shown(text: str) -> None:
-    """Return text in lines of up to 80 columns unless one word is longer, with red suits in red if the terminal shows
-    colours and the user has not turned them off (no-color.org)."""
+    """Show text in lines of up to 80 columns unless one word is longer. At a terminal cards have their suits' signs,
+    where it can write them, and red suits are red unless the user has turned colours off (no-color.org)."""
     text = "\n".join(part for line in text.split("\n") for part in broken(line) or [line])
-    if os.environ.get("NO_COLOR"):
-        click.echo(text)
-        return
-    click.echo(_CARD.sub(lambda card: click.style(card[0], fg="red") if face_of(card[0]).red else card[0], text))
+    signs, colours = _writes_signs(), not os.environ.get("NO_COLOR")
+    click.echo(_CARD.sub(lambda found: _card(found[0], signs, colours), text))
+
+
+def _card(name: str, signs: bool, colours: bool) -> str:
+    face = face_of(name)
+    written = name[0] + SIGN_OF[face.suit] + name[2:] if signs and face.suit in SIGN_OF else name
+    return click.style(written, fg="red") if colours and face.red else written
+
+
+def _writes_signs() -> bool:
+    try:
+        "".join(SIGN_OF.values()).encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return sys.stdout.isatty()
 
 
 def _clear() -> None:

@@ -19,6 +19,7 @@ from backalley.agents.match import tell_of_ends
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.game_state import state_of
 from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.engine.engine import Engine
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
 from backalley.envs.core.text import observation_text
@@ -27,6 +28,12 @@ from .columns import DIGITS, Head, Row
 
 TABLES, TABLES_WITH_TEXT = 512, 64
 """Games in one batch; fewer where rows are long."""
+
+
+def text_of(engine: Engine, row: int, seat: int) -> str:
+    """Return what a seat may know at a table, with what happened since the latest deal, where the game tells events: of
+    whole matches, texts would grow with the square of their length."""
+    return observation_text(state_of(engine, row), seat, since=None if engine.game.type.events is None else "deal")
 
 
 def seated(game: Game, agents: Sequence[Agent]) -> list[Agent]:
@@ -105,7 +112,7 @@ def _decide(
     found = [made[row] for row in rows.tolist()]
     if "text" in head.columns:
         for row, table in zip(found, rows.tolist(), strict=True):
-            row["text"] = observation_text(state_of(tables.engine, table), row["seat"])
+            row["text"] = text_of(tables.engine, table, row["seat"])
     return found
 
 

@@ -11,16 +11,15 @@ import numpy as np
 
 from backalley.console.errors import BackAlleyError, InvalidValue
 from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.core.api.game_state import state_of
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.files.reading import MIB, check_path, json_of
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.catalogue import game_names
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.text import observation_text
 
 from .columns import COLUMNS, FORMAT, Head, Row
 from .parquet import read_parquet
+from .play import text_of
 
 LINE_BYTES = 16 * MIB
 """The greatest length of a line."""
@@ -113,7 +112,7 @@ class _Replay:
         self.game, self.head = game.bind(head.options), head
         if len(head.agents) != self.game.num_seats or head.seed < 0:
             raise RecordError(f"the head is damaged: it takes {self.game.num_seats} agents, and a seed of 0 or more.")
-        self.env = AECEnv(self.game, events="text" in head.columns)
+        self.env = AECEnv(self.game, events="text" in head.columns and game.type.events is not None)
         self._batch = self.env.engine.batch
         self._number, self._decisions, self._over = -1, 0, True
         self._returns, self._said = np.zeros(self.game.num_seats), list[float]()
@@ -152,7 +151,7 @@ class _Replay:
         if "observation" in row:
             known["observation"] = self._batch.flat[0].tolist()
         if "text" in row:
-            known["text"] = observation_text(state_of(self.env.engine, 0), seat)
+            known["text"] = text_of(self.env.engine, 0, seat)
         for name, value in known.items():
             if row[name] != value:
                 raise RecordError(f"{name} is {_shortly(row[name])}, and by the rules it is {_shortly(value)}.")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from backalley.agents.base.agent import Agent, answer
+from backalley.agents.policies import pretrained
 from backalley.agents.registry import agent as agent_of
 from backalley.agents.registry import named
 from backalley.console.errors import BackAlleyError
@@ -145,10 +146,14 @@ class House:
         return {"mine": mine, "open": chairs}
 
     def offered(self, game: Game) -> list[str]:
-        """Return the names of the agents that may sit at a table of this game."""
-        known = [name for name in named(game) if name != "human"]
-        learned = ["search+policy:96:2000"] if "policy" in known else []
-        return [*known, *SEARCHES, *learned, *self.own]
+        """Return the names of the agents that may sit at a table of this game: its policy where one serves it."""
+        known = [name for name in named(game) if name != "human" and not name.startswith(pretrained.FOLDER)]
+        learned = [pretrained.FOLDER, "search+policy:96:2000"]
+        try:
+            pretrained.policy_for(game)
+        except pretrained.NoPolicy:
+            learned = []
+        return [*known, *learned[:1], *SEARCHES, *learned[1:], *self.own]
 
     async def open_table(self, session: str, game: Game, seats: Sequence[Any]) -> Table:
         """Deal a new game, with ME, LINK, OPEN or an agent's name in each seat. Raises Refused or ValueError."""

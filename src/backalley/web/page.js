@@ -106,6 +106,7 @@ async function setup(game, given = {}, seats = []) {
     const agents = about.agents.map((agent) => make("option", { value: agent }, agent));
     const chair = make("select", { name: `seat ${seat}` }, Object.entries(people).map(([value, words]) => make("option", { value }, words)), make("optgroup", { label: "agents" }, agents));
     chair.value = seats[seat] ?? (seat === 0 ? "me" : best);
+    chair.value ||= best; // who does not play under these options
     chair.onchange = () => { if (chair.value === "me") chairs.forEach((other) => { if (other !== chair && other.value === "me") other.value = best; }); };
     return chair;
   });

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from backalley.agents.analysis import analyse
 from backalley.agents.base.agent import Agent, View, name_of, view_of
 from backalley.agents.base.keys import agent_keys
+from backalley.agents.people.watching import told
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.game_state import GameState, state_of
@@ -32,6 +33,8 @@ from backalley.envs.core.rules import rng
 from backalley.envs.core.text import event_texts
 
 FORMAT = "backalley table 1"
+MOST_DRAWN = 32
+"""How many pictures of a table are kept for others who ask for the same."""
 
 
 @dataclass
@@ -89,6 +92,7 @@ class Table:
         cards = {name: value for name, value in self.opening.items() if name != "seed"}
         self.env.reset(seed=self.opening.get("seed", 0), options=cards or None)
         self.frames, self._returns = list[Frame](), np.zeros(self.game.num_seats)
+        self._drawn: dict[tuple[int, int | None, str, int], dict[str, Any]] = {}
         self._look()
         for action in actions:
             self.play(action)
@@ -145,7 +149,15 @@ class Table:
     def seen(self, at: int, seat: int | None, theme: str = "light", width: int = 960) -> dict[str, Any]:
         """Return frame `at` as a seat sees it, with a picture `width` pixels wide; None shows all cards. Nothing in it
         depends on what the seat cannot know."""
-        from backalley.envs.core.drawing.pictures.drawing import svg
+        look = at, seat, theme, width
+        if look not in self._drawn:
+            if len(self._drawn) >= MOST_DRAWN:
+                self._drawn.clear()
+            self._drawn[look] = self._draw(*look)
+        return self._drawn[look]
+
+    def _draw(self, at: int, seat: int | None, theme: str, width: int) -> dict[str, Any]:
+        from backalley.envs.core.drawing.pictures.drawing import svg  # letters are read when the first is drawn
 
         frame, scene = self.frames[at], self._scene(at, seat)
         return {
@@ -157,10 +169,16 @@ class Table:
             "svg": svg(scene, theme, width=width),
             "words": scenes.text(scene._replace(actions=())),
             "actions": scene.actions,
-            "events": [] if seat is None else event_texts(frame.state, seat, "deal"),
+            "events": self._all_actions(at) if seat is None else event_texts(frame.state, seat, "deal"),
             "returns": frame.returns,
             "deal_over": frame.ended is not None,
         }
+
+    def _all_actions(self, at: int) -> list[str]:
+        """What everybody has done in the present deal, with nothing hidden."""
+        begun = max((place for place in range(at) if self.frames[place].ended is not None), default=-1) + 1
+        made = (frame for frame in self.frames[begun:at] if frame.ended is None)
+        return [told(self.game, frame.state.seat, self.actions[frame.decisions], None) for frame in made]
 
     def _scene(self, at: int, seat: int | None) -> scenes.Scene:
         frame = self.frames[at]

@@ -86,10 +86,11 @@ class Canvas:
         self, width: float, height: float, title: str, description: str, frame: tuple[int, int] | None = None
     ) -> str:
         """Return the picture; title and description are for people who cannot see it. In a `frame` of (width, height)
-        it is as large as possible."""
+        it is as large as possible, at the top, so that tables do not jump in a video."""
         across, down = frame or (width, height)
         title, description = printable(title), printable(description)  # XML has no control characters
         size = f'width="{number(across)}" height="{number(down)}" viewBox="0 0 {number(width)} {number(height)}"'
+        size += ' preserveAspectRatio="xMidYMin meet"' * bool(frame)
         defined = "".join(self._defined[name] for name in sorted(self._defined))
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label={quoteattr(title)}>\n'

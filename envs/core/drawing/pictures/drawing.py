@@ -209,11 +209,9 @@ def _playable(actions: Sequence[tuple[int, str]]) -> dict[str, int]:
 
 
 def _in_order(scene: Scene) -> tuple[list[Place], list[Place]]:
-    """The others from the viewer's left on, and the viewer's own places."""
-    places, own = scene.table.places, scene.viewer
-    seats = sorted({one.seat for one in places if one.seat is not None and one.seat != own})
-    turned = [seat for seat in seats if own is not None and seat > own] + [
-        seat for seat in seats if own is None or seat < own
-    ]
-    others = [one for seat in turned for one in places if one.seat == seat]
-    return others, [one for one in places if one.seat is not None and one.seat == own]
+    """The others from the viewer's left on, and the viewer's own places; seat 0's chair where nobody looks."""
+    own = scene.viewer or 0
+    seats = sorted({one.seat for one in scene.table.places if one.seat is not None})
+    turned = [seat for seat in seats if seat > own] + [seat for seat in seats if seat < own]
+    others = [one for seat in turned for one in scene.table.places if one.seat == seat]
+    return others, [one for one in scene.table.places if one.seat == own]

@@ -17,7 +17,7 @@ PATHS = {
 """Suits and the joker's star, a hundred units wide and high."""
 SIGNS = {"♣": "C", "♦": "D", "♥": "H", "♠": "S"}
 """What stands for each suit in words."""
-_LETTERS = {letter: sign for sign, letter in SIGNS.items()}
+SIGN_OF = {letter: sign for sign, letter in SIGNS.items()}
 _NAMES = {"clubs": "♣", "diamonds": "♦", "hearts": "♥", "spades": "♠"}
 _SUIT = re.compile(
     r"(?<![A-Za-z0-9])(?P<rank>[2-9TJQKA])(?P<suit>[CDHS])(?P<copy>[ab]|\.\d+)?(?![A-Za-z0-9])"  # a card
@@ -34,5 +34,5 @@ def signed(words: str) -> str:
 
 def _sign(found: re.Match[str]) -> str:
     if found["rank"]:
-        return found["rank"].replace("T", "10") + _LETTERS[found["suit"]] + (found["copy"] or "")
-    return _LETTERS[found["letter"]] if found["letter"] else _NAMES[found["name"]]
+        return found["rank"].replace("T", "10") + SIGN_OF[found["suit"]] + (found["copy"] or "")
+    return SIGN_OF[found["letter"]] if found["letter"] else _NAMES[found["name"]]
