@@ -1,4 +1,4 @@
-"""Tables in a browser: who may do what at the doors, what a seat is sent, and what outlives the server."""
+"""Tables in a browser: who may do what, what a seat is sent, and what outlives the server."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def test_an_agent_that_fails_leaves_a_table_that_can_be_looked_at(
     assert found["trouble"].startswith("bot could not decide")
 
 
-# The doors ------------------------------------------------------------------------------------------------------------
+# Requests -------------------------------------------------------------------------------------------------------------
 
 REFUSED = [
     ("GET", "/api/games", {"host": "evil.example"}, b"", 421, "does not answer by that name"),
