@@ -12,7 +12,7 @@ import pytest
 
 from backalley.benchmarks.figures.result_kinds import figures
 from backalley.benchmarks.publish.sources import all_sources
-from backalley.benchmarks.rules_to_code.programs import Limits, OfGame, Player, candidate
+from backalley.benchmarks.rules_to_code.programs import MOST_LATE, Limits, OfGame, Player, candidate
 from backalley.benchmarks.rules_to_code.score import score_rules
 from backalley.benchmarks.rules_to_code.scripts import first_difference, playable_cases
 from backalley.benchmarks.rules_to_code.suspects import suspects
@@ -131,9 +131,10 @@ def test_memory_is_limited(tmp_path: Path) -> None:
 
 def test_a_candidate_that_hangs_is_ended(tmp_path: Path) -> None:
     hangs = GAME.format(init="pass", turn="\n        while True: pass", state="{}")
-    player = candidate_of(hangs, tmp_path, seconds=0.5)
-    assert "no answer" in player.play(SCRIPT)["error"]
-    player.close()
+    player = candidate_of(hangs, tmp_path, seconds=0.1)
+    answers = [player.play(SCRIPT)["error"] for _ in range(MOST_LATE + 1)]
+    assert all("no answer" in error for error in answers[:-1])
+    assert "it was not asked" in answers[-1]
 
 
 @pytest.mark.parametrize("text", ["def broken(:", "Games = 3", "raise SystemExit(2)"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,10 @@ _REFERENCE = (
     "import os; os.environ['NUMBA_DISABLE_JIT'] = '1'; from backalley.benchmarks.rules_to_code import reference; "
     "reference.main()"
 )
+
+
+MOST_LATE = 5
+"""Answers that did not come in time, after which a process is asked no more: else one that hangs would take hours."""
 
 
 class Limits(NamedTuple):
@@ -32,7 +37,7 @@ class Player:
     it anew."""
 
     def __init__(self, words: Sequence[str], name: str, seconds: float) -> None:
-        self._words, self._name, self._seconds = list(words), name, seconds
+        self._words, self._name, self._seconds, self._late = list(words), name, seconds, 0
         self._process: Process | None = None
 
     def play(self, script: dict[str, Any]) -> dict[str, Any]:
@@ -41,6 +46,9 @@ class Player:
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to a request; where none comes, one without steps whose error says why."""
+        if self._late >= MOST_LATE:
+            return {"steps": [], "error": f"it was not asked: {MOST_LATE} answers did not come in {self._seconds:g} s"}
+        began = time.monotonic()
         try:
             if self._process is None:
                 self._process = Process(self._words, self._name)
@@ -51,6 +59,7 @@ class Player:
             raise ProgramFailed("it wrote a line that is no JSON object")
         except ProgramFailed as error:
             why = str(error)
+            self._late += time.monotonic() - began >= self._seconds
         except (ValueError, RecursionError):
             why = "it wrote a line that is no JSON"
         self.close()

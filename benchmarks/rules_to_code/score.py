@@ -9,6 +9,7 @@ a difference. The score of all is the mean over the games of this package that w
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +34,8 @@ _EXAMPLES = 3
 """Differences that a result holds in words, for each paragraph."""
 
 Progress = Callable[[int, int, str], None]
+Told = Callable[[], None]
+"""Called before each script."""
 
 
 def _lines(files: Files) -> Iterator[Line]:
@@ -123,12 +126,15 @@ def score_rules(
     def candidate_of(game: Game) -> Player:
         return OfGame(rules, game.spec) if place is None else candidate(_file(place, game), limits)
 
-    found = []
+    found, scripts, asked = [], sum(len(playable_cases(game)) + hidden for game in chosen), itertools.count(1)
     try:
-        for number, game in enumerate(chosen):
-            if progress:
-                progress(number, len(chosen), game.name)
-            found.append(_score_of(game, (player or candidate_of)(game), rules, hidden, seed))
+        for game in chosen:
+
+            def told(name: str = game.name) -> None:
+                if progress:
+                    progress(next(asked), scripts, name)
+
+            found.append(_score_of(game, (player or candidate_of)(game), rules, hidden, seed, told))
     finally:
         rules.close()
     return RulesToCode(
@@ -158,11 +164,11 @@ def _check_folder(folder: Path, games: Sequence[Game]) -> None:
         raise InvalidValue(f"{folder} holds no candidate to score; it takes files with a class Game: {names}.")
 
 
-def _score_of(game: Game, player: Player, rules: Player, hidden: int, seed: int) -> dict[str, Any]:
+def _score_of(game: Game, player: Player, rules: Player, hidden: int, seed: int, told: Told) -> dict[str, Any]:
     """The score of one game."""
     try:
-        vectors, right, wrong = _play_vectors(game, player)
-        blamed = list(_play_hidden(game, player, rules, hidden, seed))
+        vectors, right, wrong = _play_vectors(game, player, told)
+        blamed = list(_play_hidden(game, player, rules, hidden, seed, told))
     finally:
         player.close()
     whole = sum(said is None for _, said in blamed)
@@ -197,10 +203,11 @@ def _in_order(paragraph: str) -> list[int]:
     return [int(number) for number in paragraph.lstrip("§").split(".")]
 
 
-def _play_vectors(game: Game, player: Player) -> tuple[Counter[str], Counter[str], dict[str, list[str]]]:
+def _play_vectors(game: Game, player: Player, told: Told) -> tuple[Counter[str], Counter[str], dict[str, list[str]]]:
     """By paragraph: the vectors, those that came out as stated, and how others differ."""
     vectors, right, wrong = Counter[str](), Counter[str](), dict[str, list[str]]()
     for case in playable_cases(game):
+        told()
         answer = player.play(case.script)
         differs = first_difference(answer.get("steps"), answer.get("error"), iter(case.checks))
         vectors[case.rule] += 1
@@ -212,12 +219,13 @@ def _play_vectors(game: Game, player: Player) -> tuple[Counter[str], Counter[str
 
 
 def _play_hidden(
-    game: Game, player: Player, rules: Player, hidden: int, seed: int
+    game: Game, player: Player, rules: Player, hidden: int, seed: int, told: Told
 ) -> Iterator[tuple[list[str], str | None]]:
     """For each hidden game: the paragraphs that a difference speaks against, and how it differs, or None."""
     draw, played, said = random.Random(f"{game.name} {seed}"), [], list[str | None]()
     others, bots = variants(game), [None, *(bot.name for bot in game.type.bots)]
     for number in range(hidden):
+        told()
         options = draw.choice(others) if number % 2 else {}
         request = {"game": game.spec, "options": options, "seed": draw.getrandbits(48), "bot": draw.choice(bots)}
         made = rules.ask({**request, "most": MOST_DECISIONS})

@@ -292,7 +292,7 @@ def score_rules(
         "score-rules", *words, reference=reference, hidden=hidden, seed=seed, seconds=seconds, memory=memory, json=path
     )
     chosen = [game_of(name, {}) for name in games]
-    with progress_bar("games") as progress:
+    with progress_bar("scripts") as progress:
         limits = Limits(seconds, memory)
         found = run(folder, chosen, hidden=hidden, seed=seed, limits=limits, progress=progress, command=line)
     end(found, path, line)
