@@ -75,6 +75,8 @@ def test_games() -> None:
 def test_rules() -> None:
     shown = run("rules", "backhand")
     assert (backalley.game("backhand").type.folder / "README.md").read_text("utf-8").strip() in shown.stdout
+    assert run("rules", "pitch", "1.5").stdout.startswith("### §1.5 Scores")
+    assert "has no paragraph '§99'" in run("rules", "pitch", "§99").stderr
     without = run("rules", "high_card")
     assert without.exit_code == 2
     assert without.stderr == "Error: high_card has no page: there is no README.md beside its game.py.\n"

@@ -16,14 +16,14 @@ BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 
 @BY_NAME
 def test_a_prompt_has_the_rules_and_no_legal_moves_unless_asked(game: backalley.Game) -> None:
-    state = game.new_state(2, events=True)
-    prompt, listed = make_prompt(state), make_prompt(state, legal=True)
+    state = game.new_state(2)
+    prompt, listed = make_prompt(state, since=None), make_prompt(state, legal=True, since=None)
     moves = legal_moves(state)
     assert "\n## §1 Rules" in prompt or "\n## §1" in prompt
     assert prompt.endswith('such as {"action": "NAME"}. The last one counts.')
     assert f"Your legal actions: {', '.join(moves.values())}." in listed
     assert "Your legal actions" not in prompt
-    assert "## §1" not in make_prompt(state, rules=False)
+    assert "## §1" not in make_prompt(state, rules=False, since=None)
     assert [parse_response(state, f'{{"action": "{name}"}}') for name in moves.values()] == list(moves)
 
 
@@ -61,6 +61,7 @@ def test_nobody_is_asked_where_nobody_is_to_act() -> None:
         make_prompt(state)
 
 
+@pytest.mark.slow
 @BY_NAME
 def test_a_seat_in_words_is_played_to_its_end_and_repeats_by_its_seed(game: backalley.Game) -> None:
     told = []

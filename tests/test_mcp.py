@@ -60,6 +60,7 @@ def table_of(text: str) -> str:
     return found[1]
 
 
+@pytest.mark.slow
 @BY_NAME
 def test_a_client_plays_a_whole_game(game: backalley.Game) -> None:
     """Always the last of the legal actions that it is told, by name."""

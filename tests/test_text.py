@@ -29,7 +29,7 @@ BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 
 def position(game: backalley.Game, seed: int, decisions: int) -> GameState:
     """A position after that many random decisions, or the last one before the end."""
-    state, chance = game.new_state(seed, events=True), random.Random(seed)
+    state, chance = game.new_state(seed), random.Random(seed)
     for _ in range(decisions):
         after = state.clone()
         after.apply(chance.choice(state.legal_actions()))

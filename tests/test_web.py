@@ -1,4 +1,4 @@
-"""Tables in a browser: who may do what at the doors, what a seat is sent, and what outlives the server."""
+"""Tables in a browser: who may do what, what a seat is sent, and what outlives the server."""
 
 from __future__ import annotations
 
@@ -142,11 +142,11 @@ def test_values_of_ones_own_decision_are_a_hint_and_others_are_not_told(client: 
 
 def test_a_game_is_played_saved_and_looked_back_on(client: TestClient) -> None:
     one = Person(client)
-    table = one.deal("poker_duel", "me", "bot", num_games=2)
+    table = one.deal("baccarat", "me", num_coups=3)
     while not one.until_mine(table)["over"]:
         assert one.act(table).status_code == 200
     found = one.get(table).json()
-    assert found["ends"], "the end of the first of two games is shown"
+    assert found["ends"], "the end of the first coup is shown"
     ended = one.get(table, at=found["ends"][0]).json()
     assert ended["deal_over"]
     assert ended["turn"] == "The deal is over."
@@ -154,7 +154,7 @@ def test_a_game_is_played_saved_and_looked_back_on(client: TestClient) -> None:
     assert kept["returns"] == pytest.approx(found["returns"], abs=1e-5)
     again = f"/api/tables/{one.post('/api/recordings', **kept).json()['id']}"
     for at in (0, found["ends"][0], found["last"]):
-        assert one.get(again, at=at, seat=1).json()["words"] == one.get(table, at=at, seat=1).json()["words"]
+        assert one.get(again, at=at, seat="all").json()["words"] == one.get(table, at=at, seat="all").json()["words"]
     told = one.get(f"{again}/values", at=0).json()["actions"]
     assert [row["name"] for row in told if row["taken"]] == [kept["moves"][0].partition(": ")[2]]
 
@@ -209,7 +209,7 @@ def test_an_agent_that_fails_leaves_a_table_that_can_be_looked_at(
     assert found["trouble"].startswith("bot could not decide")
 
 
-# The doors ------------------------------------------------------------------------------------------------------------
+# Requests -------------------------------------------------------------------------------------------------------------
 
 REFUSED = [
     ("GET", "/api/games", {"host": "evil.example"}, b"", 421, "does not answer by that name"),

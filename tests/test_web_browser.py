@@ -108,7 +108,7 @@ def test_a_whole_game(chromium: Any, served: Served, game: str) -> None:
     assert turns > 0
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the page"
     page.get_by_role("button", name="One back").click()
-    page.wait_for_selector("text=Back to the present")
+    page.wait_for_selector("text=To the end")
     page.select_option("select[aria-label='Seen from']", "all")
     page.wait_for_selector("text=all cards are shown", state="attached")
     page.get_by_role("button", name="Values").click()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shlex
 import shutil
@@ -34,6 +35,8 @@ _SAID = 20
 """Forfeits that are said one by one."""
 _REMEMBERED = 1 << 16
 """Forfeited tables that are remembered where nobody says that a table has ended."""
+_LARGEST = 1 << 26
+"""The bytes of a file up to which it is told from another of its name."""
 
 Seat = tuple[int, int]
 """A table's key and a seat there."""
@@ -200,16 +203,13 @@ def _again(words: list[str], game: Game, seconds: float, name: str) -> ProgramAg
 
 
 def _digests(words: list[str]) -> list[str]:
-    """The words of a command, with digests of the files among them."""
-    found = []
+    """The words of a command, with digests of the files among them that are no larger than a program is."""
+    found = list(words)
     for number, word in enumerate(words):
         path = Path((shutil.which(word) or word) if number == 0 else word)
-        try:
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-        except (OSError, ValueError):
-            found.append(word)
-        else:
-            found.append(f"{word} {digest}")
+        with contextlib.suppress(OSError, ValueError):
+            if path.is_file() and path.stat().st_size <= _LARGEST:
+                found[number] += f" {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}"
     return found
 
 

@@ -13,6 +13,7 @@ from ..core.compile.kernel import kernel
 from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, all_but, tell, telling
 from .drawing import in_last_eight, top_shown
 from .state import (
+    COPIES,
     DECLARE_SEVEN,
     DRAWING,
     EXCHANGE_SEVEN,
@@ -28,6 +29,10 @@ from .state import (
 
 DEALS, DEALT, TURNS_UP, STOCK_SHOWS, DRAWS, LAYS, DECLARES_AGAIN, PLAYS_LAID = range(OWN, OWN + 8)
 LARGEST_GROUP = 5  # cards of a declaration (§1.5)
+RANKS = "789JQKTA"
+SUITS = "CDHS"
+_TYPES = tuple(rank + suit for suit in SUITS for rank in RANKS for _ in range(COPIES))
+"""The names of cards whose copy is not told."""
 
 
 @telling
@@ -134,12 +139,21 @@ EVENTS = Events(
     kinds=(
         Kind("deals", "Everybody sees who deals. §1.2", "nothing"),
         Kind("dealt", "A seat sees a card of its own hand, with its copy; they come in ascending order. §1.2", "card"),
-        Kind("turns up", "Everybody sees the type of the turn-up. §1.2", "card"),
-        Kind("stock shows", "Everybody sees the type of the open top card of the stock. §1.3", "card"),
+        Kind("turns up", "Everybody sees the type of the turn-up. §1.2", "card", _TYPES),
+        Kind("stock shows", "Everybody sees the type of the open top card of the stock. §1.3", "card", _TYPES),
         Kind("draws", "A seat sees a card that it has drawn or exchanged, with its copy. §1.3, §1.5", "card"),
-        Kind("lays down", "The other seat sees a card of a declaration that was in the closed hand. §1.5", "card"),
-        Kind("declares again", "The other seat sees a card of a declaration that lay there already. §1.6", "card"),
-        Kind("plays from the table", "The other seat sees that the card just played had been laid down. §1.5", "card"),
+        Kind(
+            "lays down", "The other seat sees a card of a declaration that was in the closed hand. §1.5", "card", _TYPES
+        ),
+        Kind(
+            "declares again", "The other seat sees a card of a declaration that lay there already. §1.6", "card", _TYPES
+        ),
+        Kind(
+            "plays from the table",
+            "The other seat sees that the card just played had been laid down. §1.5",
+            "card",
+            _TYPES,
+        ),
     ),
     deal=tell_deal,
     step=tell_step,

@@ -8,6 +8,7 @@ from backalley.console.errors import InvalidValue
 
 from ..core.rules.table import FACE_DOWN, Pile, Place, Table, laid_out, pile, place, trick
 from .drawing import in_last_eight, top_shown
+from .events import RANKS, SUITS
 from .pack import tricks
 from .state import (
     BEZIQUE,
@@ -26,8 +27,6 @@ from .state import (
     State,
 )
 
-RANKS = "789JQKTA"
-SUITS = "CDHS"
 COPIES = "ab"
 _KINDS = ("seven", "marriage", "sequence", "bezique", "double", "four")
 

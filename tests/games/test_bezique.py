@@ -255,23 +255,23 @@ def test_a_deal_in_words() -> None:
     assert told[0] == [
         "you: deals",
         "you: dealt 7Da 7Db 8Da 8Db 9Da 9Db TDa TDb",
-        "you: turns up 7Ha",
-        "table: stock shows QSa",
+        "you: turns up 7H",
+        "table: stock shows QS",
         "seat +1: play 9C",
         "you: play 7Da",
         "seat +1: declare marriage S",
-        "seat +1: lays down QSa KSa",
+        "seat +1: lays down QS KS",
         "you: draws ACb",
-        "table: stock shows ADa",
+        "table: stock shows AD",
         "seat +1: play QS",
-        "seat +1: plays from the table QSa",
+        "seat +1: plays from the table QS",
         "you: play 8Da",
         "seat +1: declare bezique",
-        "seat +1: lays down JDa QSa",
+        "seat +1: lays down JD QS",
         "you: draws AHa",
-        "table: stock shows 7Ca",
+        "table: stock shows 7C",
     ]
-    assert told[1][6:10] == ["you: declare marriage S", "you: draws QSb", "table: stock shows ADa", "you: play QSa"]
+    assert told[1][6:10] == ["you: declare marriage S", "you: draws QSb", "table: stock shows AD", "you: play QSa"]
 
 
 def test_the_stock_is_told_from_its_top() -> None:

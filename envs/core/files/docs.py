@@ -75,7 +75,8 @@ def _events(game: Game) -> str:
     lines += [f"| {kind} | {name} | {what} | {said} |" for kind, (name, what, said) in enumerate(first, ACTION)]
     declared = () if game.type.events is None else game.type.events.kinds
     for kind, each in enumerate(declared, OWN):
-        words = ", ".join(f"{number} {word}" for number, word in enumerate(each.words))
+        named = () if each.what == "card" else each.words
+        words = ", ".join(f"{number} {word}" for number, word in enumerate(named))
         lines.append(f"| {kind} | {each.name} | {words or each.what} | {each.meaning} |")
     return "\n".join(lines)
 

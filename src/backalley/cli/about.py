@@ -40,13 +40,17 @@ def games() -> None:
 
 @click.command()
 @click.argument("game")
-def rules(game: str) -> None:
-    """Print the page of GAME. It has the rules, options, actions, observation and bots."""
+@click.argument("paragraph", required=False)
+def rules(game: str, paragraph: str | None) -> None:
+    """Print the page of GAME, or one PARAGRAPH of it, such as §1.3. The page has the rules, options, actions,
+    observation and bots."""
+    from backalley.envs.core.text import rules_text
+
     found = backalley.game(game)
     page = found.type.folder / "README.md"
     if not page.is_file():
         raise CommandError(f"{found.name} has no page: there is no README.md beside its game.py.")
-    text = page.read_text("utf-8")
+    text = rules_text(found, paragraph) if paragraph else page.read_text("utf-8")
     if sys.stdout.isatty():
         from rich.console import Console
         from rich.markdown import Markdown
@@ -54,7 +58,7 @@ def rules(game: str) -> None:
         Console().print(Markdown(text))
     else:
         click.echo(text)
-    click.echo(f"Again: {command_line('rules', found.spec)}", err=True)
+    click.echo(f"Again: {command_line('rules', found.spec, *([paragraph] if paragraph else []))}", err=True)
 
 
 @click.command("new-game")

@@ -1,4 +1,4 @@
-"""The doors of `backalley serve`: what may come in, as whom, and what goes out.
+"""What `backalley serve` answers: which requests are accepted, from whom, and what is sent.
 
 Everything but the page is JSON. Who asks is a session, whose secret stands in the header `Authorization: Bearer ...` of
 each request: no cookie is used, so that a page from elsewhere cannot act for anybody. Errors are `{"error": sentence}`.
@@ -57,7 +57,7 @@ KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 Answer = Callable[[House, str, Request], Awaitable[Any]]
 
 
-class Doors:
+class RequestChecks:
     """Refuses requests for another host or from another page, and sends the headers of every answer."""
 
     def __init__(self, app: ASGIApp, names: Sequence[str]) -> None:
@@ -353,7 +353,7 @@ def application(house: House, names: Sequence[str] = ()) -> ASGIApp:
     routes.append(Route("/api/session", begin, methods=["POST"]))
     routes += [Route(path, answering(how), methods=[method]) for method, path, how in ROUTES]
     handlers = {BackAlleyError: _ours, HTTPException: _http, Exception: _bug}
-    return Doors(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), names)
+    return RequestChecks(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), names)
 
 
 async def _ours(request: Request, error: Exception) -> Response:

@@ -70,6 +70,7 @@ class House:
         self._locks: dict[str, asyncio.Lock] = {}
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._asking: set[str] = set()
+        self._thinking = asyncio.Semaphore(max(2, cores()))
         for path in sorted(folder.glob("*.json")):
             self._read(path)
 
@@ -233,6 +234,7 @@ class House:
         async with self._lock(table):
             self.tables.pop(table.id, None)
             (self.folder / f"{table.id}.json").unlink(missing_ok=True)
+        self._locks.pop(table.id, None)
         self._tell(table)
 
     # Play -----------------------------------------------------------------------------------------------------------
@@ -298,7 +300,7 @@ class House:
         """Play one action of an agent, unless the table has changed while it was thinking. Raises TimeoutError, and the
         errors of its bad answers."""
         view, version = table.question(), table.version
-        action = await asyncio.wait_for(self.think(lambda: int(answer(agent, view)[0])), THINKING)
+        action = await self._think_in_time(lambda: int(answer(agent, view)[0]))
         async with self._lock(table):
             if version == table.version:
                 table.play(action)
@@ -314,7 +316,7 @@ class House:
         self._asking.add(session)
         try:
             agent = await self._agent(self.adviser, table.game)
-            return await asyncio.wait_for(self.think(lambda: table.values(at, agent)), THINKING)
+            return await self._think_in_time(lambda: table.values(at, agent))
         except TimeoutError:
             raise Refused(503, f"The search took longer than {THINKING:.0f} seconds; ask again.") from None
         finally:
@@ -333,6 +335,11 @@ class House:
     async def think(self, work: Callable[[], Result]) -> Result:
         """Return the result of work that is done in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    async def _think_in_time(self, work: Callable[[], Result]) -> Result:
+        """Return its result. Raises TimeoutError after THINKING seconds; waiting for a free thread does not count."""
+        async with self._thinking:
+            return await asyncio.wait_for(self.think(work), THINKING)
 
     async def news(self, table: Table, after: int, seconds: float) -> None:
         """Wait until a table's version is another than `after`."""

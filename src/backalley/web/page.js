@@ -207,7 +207,7 @@ function draw(the, found) {
   if (found.over && live) the.turn.textContent += ` Returns: ${found.returns.map(gain).join(", ")}.`;
   the.words.textContent = found.words;
   offer(the, found, live);
-  the.end.replaceChildren(...(live ? [] : [button(found.deal_over && !found.over ? "Go on" : "Back to the present", () => attempt(() => resume(the)), { className: "main" })]));
+  the.end.replaceChildren(...(live ? [] : [button(found.over ? "To the end" : found.deal_over ? "Go on" : "Back to the present", () => attempt(() => resume(the)), { className: "main" })]));
   if (held || found.deal_over) (the.end.querySelector("button") ?? the.choices[0])?.focus({ preventScroll: true });
   tell(the, found.events);
   the.hint.textContent = found.over ? "Values" : "Hint";

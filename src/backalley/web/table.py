@@ -88,7 +88,7 @@ class Table:
 
     def replay(self, decisions: int) -> None:
         """Go to where that many actions have been played, and forget the others."""
-        actions, self.actions = self.actions[:decisions], []
+        actions, self.actions, self.trouble = self.actions[:decisions], [], ""
         cards = {name: value for name, value in self.opening.items() if name != "seed"}
         self.env.reset(seed=self.opening.get("seed", 0), options=cards or None)
         self.frames, self._returns = list[Frame](), np.zeros(self.game.num_seats)
