@@ -374,6 +374,16 @@ def test_control_characters_of_a_recorded_game_reach_no_terminal(tmp_path: Path)
         assert not wrong(["replay", str(tmp_path / "game.json")])
 
 
+def test_a_recorded_game_imports_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chosen_by_a_file.py").write_text("raise SystemExit('imported')")
+    kept = playthrough.record(backalley.game("backhand"), seed=1)
+    for name in ("chosen_by_a_file.GAME", "chosen_by_a_file:GAME", "backalley.examples.kuhn"):
+        (tmp_path / "game.json").write_text(json.dumps({**kept, "game": name}))
+        assert f"There is no game {name!r}" in refused(lambda: list(playthrough.replay(tmp_path / "game.json")))
+    assert "chosen_by_a_file" not in sys.modules
+
+
 def test_pictures_are_xml_whatever_a_run_is_called(tmp_path: Path) -> None:
     (tmp_path / "run\x01\x1b").mkdir()
     curve = pretrained.pretrained(backalley.game("missouri_city"))[0].folder / policy_file.CURVE_JSON

@@ -229,6 +229,11 @@ def table_in(path: Path, decisions: int | None = None) -> tuple[AECEnv, bool]:
 
 def _dealt(path: Path | str, kept: dict[str, Any]) -> AECEnv:
     """The table of a file before its first move."""
+    if kept["game"] not in game_names():  # an import path would run code that the file chose
+        raise PlaythroughError(
+            f"There is no game {kept['game'][:60]!r}, of which {path} is; one from elsewhere is registered first, by "
+            "backalley.register_game."
+        )
     game = game_of(kept["game"])
     if kept["version"] != game.version:
         raise PlaythroughError(
