@@ -183,7 +183,8 @@ def test_pages_show_them(plan: Any, game: Game, tmp_path: Path) -> None:
     assert shown.count(" †") == 2, "of the two policies one met the bot: on the ladder, and in the cross table"
     assert "backalley train some_game --seed 0 --decisions 1\n```" in shown
     assert docs.with_results(shown, page, tmp_path) == shown
-    row = "| `policy:standard` | bot:random with a learned residual | the default options |  |"
+    card = "[`policy:standard`](policy/standard/README.md)"
+    row = f"| {card} | bot:random with a learned residual | the default options |  |"
     assert row in leaderboard.policies(game)
 
 

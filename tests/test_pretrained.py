@@ -101,4 +101,8 @@ def test_nothing_else_lies_there(game: Game) -> None:
     known = {one.folder.name for one in pretrained(game)} | ({DIGESTS_FILE} if pretrained(game) else set())
     assert {path.name for path in place.iterdir()} == known if place.exists() else not known
     for one in pretrained(game):
-        assert {path.name for path in one.folder.iterdir()} - {CURVE_JSON} == {"policy.json", "policy.safetensors"}
+        assert {path.name for path in one.folder.iterdir()} - {CURVE_JSON} == {
+            "README.md",
+            "policy.json",
+            "policy.safetensors",
+        }

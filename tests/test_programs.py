@@ -304,9 +304,12 @@ def test_a_program_plays_in_a_gymnasium_environment_and_in_its_copies(tmp_path: 
 
 
 def test_after_ctrl_c_nothing_is_left_of_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(process: Process, seconds: float) -> None:
+        raise KeyboardInterrupt
+
     player = agent(faulty("plays", 1, 4), KUHN)
     with monkeypatch.context() as patched:
-        patched.setattr(Process, "receive", lambda process, seconds: signal.raise_signal(signal.SIGINT))
+        patched.setattr(Process, "receive", stopped)
         with pytest.raises(KeyboardInterrupt):
             played(player)
     assert played(player).agents[0].forfeits == 0
@@ -323,7 +326,12 @@ def test_ctrl_c_ends_the_program_too(tmp_path: Path) -> None:
         '    if \'hello\' in line[:20]: print(\'{"type": "hello", "protocol": 1}\', flush=True)\n'
         "    else: open('asked', 'w').close(); time.sleep(600)\n"
     )
-    words = [sys.executable, "-m", "backalley", "evaluate", "missouri_city", f"cmd:{PYTHON} slow.py", "random"]
+    (tmp_path / "main.py").write_text(
+        "import signal, backalley.cli\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored where tests run in the background
+        "backalley.cli.main()\n"
+    )
+    words = [sys.executable, "main.py", "evaluate", "missouri_city", f"cmd:{PYTHON} slow.py", "random"]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     command = subprocess.Popen(words, cwd=tmp_path, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (tmp_path / "asked").exists():
