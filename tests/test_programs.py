@@ -193,7 +193,7 @@ def test_what_is_no_answer_is_refused_in_a_sentence(line: bytes, why: str) -> No
         ("cmd:", "form cmd:PROGRAM"),
         ("cmd:'./mine", "quot"),
         ("cmd:30s:", "names no program"),
-        ("cmd:./there-is-no-such-program", "cannot be started: No such file"),
+        ("cmd:./there-is-no-such-program", r"cannot be started: No such file or directory\.$"),
         (faulty("is of another version"), "speaks protocol 2"),
         ("llm:localhost:8000#model", "address of a server"),
         ("llm:http://localhost:8000/v1", "address of a server"),

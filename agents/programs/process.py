@@ -1,7 +1,7 @@
 """`Process`: a program that is running, and the lines that go to it and come from it.
 
 Nothing that the program does can stop its caller: lines are read and written by threads, of limited length, and
-whoever waits for a line says how long. What it does wrong is a `ProgramFailed`, whose message is a sentence.
+whoever waits for a line says how long. What it does wrong is a `ProgramFailed`, whose message is a clause.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Process:
             )
         except (OSError, ValueError) as error:
             said = getattr(error, "strerror", None) or error
-            raise ProgramFailed(f"{shlex.join(words)} cannot be started: {one_line(str(said))}.") from None
+            raise ProgramFailed(f"{shlex.join(words)} cannot be started: {one_line(str(said))}") from None
         self._in: queue.Queue[bytes | None] = queue.Queue()
         self._out: _Lines = queue.Queue(_MOST_LINES)
         self._last_words: list[str] = []
