@@ -95,7 +95,7 @@ def policies(game: Game) -> str:
     if not found:
         return "No policy comes with this game yet."
     rows = [
-        [f"[`{one.spec}`](policy/{one.name}/README.md)", what(one), _trained(game, one), _served(one), _minutes(one)]
+        [f"[`{one.spec}`](policy/{one.name}/README.md)", what(one), trained_for(game, one), served(one), _minutes(one)]
         for one in found
     ]
     table = markdown(["agent", "what it is", "made for", "serves as well", "minutes of training"], rows, left=4)
@@ -114,11 +114,13 @@ def what(one: Pretrained) -> str:
     return f"{kind} ({how})" if how else kind
 
 
-def _trained(game: Game, one: Pretrained) -> str:
+def trained_for(game: Game, one: Pretrained) -> str:
+    """Return the options under which a policy was trained, in words."""
     return changed(game.type.bind(one.metadata["options"]).changed_options) or "the default options"
 
 
-def _served(one: Pretrained) -> str:
+def served(one: Pretrained) -> str:
+    """Return the further options that a policy serves, in words; empty if there are none."""
     served = one.metadata["serves"].items()
     return " ".join(changed({option: value}) for option, values in served for value in values)
 

@@ -15,7 +15,7 @@ from backalley.envs.core.game.catalogue import games
 from backalley.envs.core.game.game import Game
 
 from ..figures import leaderboard
-from ..figures.formatting import Found, bound, changed
+from ..figures.formatting import Found, bound
 from ..figures.result_kinds import KINDS, table_of
 from ..figures.tabular import markdown
 from . import ladder
@@ -56,8 +56,7 @@ def _front_matter(game: Game) -> str:
 
 
 def _about(game: Game, one: Pretrained) -> str:
-    options = changed(game.changed_options) or "the default options"
-    served = " ".join(changed({option: value}) for option, values in one.metadata["serves"].items() for value in values)
+    options, served = leaderboard.trained_for(game, one), leaderboard.served(one)
     more = f" It serves {served} as well." if served else ""
     megabytes = one.metadata["weights"]["bytes"] / 1e6
     return (
@@ -131,8 +130,8 @@ def _use(game: Game, one: Pretrained) -> str:
         "\n".join(["```python", *code, "```", "", ""])
         + _shell([f"backalley evaluate {words} {one.spec} bot"])
         + "\nAn attack says what an opponent gains who knows it, at least; another attack may gain more. How well it "
-        "plays under other options nobody has measured. The files hold numbers and text; loading them executes "
-        "nothing.\n"
+        "plays under options that are not named above nobody has measured. The files hold numbers and text; loading "
+        "them executes nothing.\n"
     )
 
 

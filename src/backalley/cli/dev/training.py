@@ -1,4 +1,4 @@
-"""`backalley dev`: the commands that measure training; `dev.py` adds them to the others."""
+"""`backalley dev`: the commands that measure training; `commands.py` adds them to the others."""
 
 from __future__ import annotations
 
