@@ -17,8 +17,9 @@ from backalley.agents.policies.policy_file import CURVE_JSON
 from backalley.benchmarks.figures import axes, charts, results
 from backalley.benchmarks.figures.charts import Dots, Lines, Mark
 from backalley.benchmarks.figures.stats import Estimate
-from backalley.benchmarks.publish import curves, docs, plots
+from backalley.benchmarks.publish import curves, plots
 from backalley.benchmarks.publish.sources import all_sources
+from backalley.benchmarks.studies.pages import docs
 from backalley.envs.core.drawing.pictures import letters
 from backalley.envs.core.drawing.pictures.colours import DARK, LIGHT
 from backalley.envs.core.game.catalogue import game_names

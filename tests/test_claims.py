@@ -12,7 +12,7 @@ import click
 import pytest
 
 from backalley.benchmarks.figures import result_kinds
-from backalley.benchmarks.publish import docs
+from backalley.benchmarks.studies.pages import docs
 from backalley.cli import main
 from backalley.envs.core.files import typed
 from tests.commands import run
@@ -131,7 +131,9 @@ def test_commands_of_results_are_still_understood(path: Path) -> None:
     assert program == "backalley"
     command: click.Command = main
     while isinstance(command, click.Group):
-        command = command.commands[words.pop(0)]
+        found_command = command.get_command(click.Context(command), words.pop(0))
+        assert found_command is not None
+        command = found_command
     command.make_context(command.name, words)
 
 

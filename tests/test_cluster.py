@@ -1,6 +1,6 @@
 """Work on a cluster: the same bytes as here, whatever is lost, late or stopped; what travels, and what is refused.
 
-Ray is a fake of one process (`fake_ray.py`); `backalley dev cluster-check` does the same with the real one.
+Ray is a fake of one process (`fake_ray.py`); `backalley dev study cluster-check` does the same with the real one.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ def test_targets_made_elsewhere_teach_the_same_weights(ray: FakeRay, tmp_path: P
 @pytest.mark.slow
 def test_runs_of_several_seeds_are_made_on_machines_that_share_a_disk(ray: FakeRay, tmp_path: Path) -> None:
     pytest.importorskip("sb3_contrib")
-    from backalley.training.compare.seeds import Runs, train_seeds
     from backalley.training.run.budget import TrainingError
+    from backalley.training.seeds import Runs, train_seeds
     from tests.tiny_runs import DECISIONS, TINY, weights
 
     more: dict[str, Any] = {"decisions": DECISIONS, "config_overrides": TINY}
@@ -323,5 +323,7 @@ def test_commands_refuse_in_a_sentence(ray: FakeRay, words: list[str], sentence:
 def test_a_real_cluster(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="the extra `cluster` is not installed")
     file = tmp_path / "check.json"
-    subprocess.run([sys.executable, "-m", "backalley", "dev", "cluster-check", "--json", str(file)], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "backalley", "dev", "study", "cluster-check", "--json", str(file)], check=True
+    )
     assert all(check["kept"] for check in json.loads(file.read_text("utf-8"))["checks"])

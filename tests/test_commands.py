@@ -13,16 +13,19 @@ import pytest
 from click.testing import CliRunner
 
 import backalley
+from backalley.benchmarks.studies import commands as studies
 from backalley.cli import main
 from backalley.cli.dev import dev
 from backalley.console import errors
 from backalley.console.command import Command, whole_numbers
 from tests.test_layout import ROOT, files
 
+EVERY: dict[str, click.Command] = {**dev.commands, "docs": studies.docs, "speed": studies.speed}
+EVERY |= {f"study {name}": command for name, command in studies.study.commands.items()}
 GAMELESS = {"beliefs", "docs", "types", "cluster-check", "library", "openspiel"}
 BEFORE, AFTER = {"publish": ("runs/none", "standard", "--game")}, {"tune": ("chances",), "enter": ("mine", "random")}
 """Words that stand before and after the game's name."""
-WRITING = [name for name, one in dev.commands.items() if any("--json" in option.opts for option in one.params)]
+WRITING = [name for name, one in EVERY.items() if any("--json" in option.opts for option in one.params)]
 
 
 def run(*words: str) -> Any:
@@ -33,18 +36,20 @@ def is_a_sentence(done: Any) -> bool:
     return done.exit_code == 2 and done.stderr.startswith("Error: ") and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", [name for name in dev.commands if name not in GAMELESS])
-def test_a_game_that_there_is_not(name: str) -> None:
-    done = run(name, *BEFORE.get(name, ()), "snap", *AFTER.get(name, ()))
+@pytest.mark.parametrize("command", [one for one in EVERY if one.split()[-1] not in GAMELESS])
+def test_a_game_that_there_is_not(command: str) -> None:
+    name = command.split()[-1]
+    done = run(*command.split(), *BEFORE.get(name, ()), "snap", *AFTER.get(name, ()))
     assert is_a_sentence(done), done.output
     assert "There is no " in done.stderr
 
 
-@pytest.mark.parametrize("name", WRITING)
-def test_a_place_that_there_is_not(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", WRITING)
+def test_a_place_that_there_is_not(command: str, tmp_path: Path) -> None:
     """Before any work: afterwards it would be lost."""
+    name = command.split()[-1]
     words = ["backhand"] * (name not in GAMELESS) + ["torchrl"] * (name == "library") + [*AFTER.get(name, ())]
-    done = run(name, *words, "--json", str(tmp_path / "none" / "found.json"))
+    done = run(*command.split(), *words, "--json", str(tmp_path / "none" / "found.json"))
     assert is_a_sentence(done), done.output
     assert f"There is no folder {tmp_path / 'none'}" in done.stderr
     assert not any(tmp_path.iterdir())
@@ -57,11 +62,14 @@ def test_a_place_that_there_is_not(name: str, tmp_path: Path) -> None:
         (["tune", "poker_duel", "odds"], "poker_duel has no table 'odds'; there are: chances, misere_chances"),
         (["odds", "twenty_one", "num_players=5"], "The odds of Twenty-One are those under its default options"),
         (["playthrough", "pitch", "--bot", "best"], "pitch has no bot 'best'; there are: careful, book."),
-        (["enter", "backhand", "my agent", "random"], "'my agent' is no label; a label has letters, digits and _."),
-        (["enter", "backhand", "bot_planner", "nobody"], "There is no agent 'nobody'"),
-        (["throughput", "backhand", "--phases", "nothing"], "nothing is no kind of phase"),
-        (["library", "gym"], "The guide has no program for 'gym'; there are: torchrl, tianshou, rllib."),
-        (["searchs"], "There is no command 'searchs'. Did you mean searches?"),
+        (
+            ["study", "enter", "backhand", "my agent", "random"],
+            "'my agent' is no label; a label has letters, digits and _.",
+        ),
+        (["study", "enter", "backhand", "bot_planner", "nobody"], "There is no agent 'nobody'"),
+        (["study", "throughput", "backhand", "--phases", "nothing"], "nothing is no kind of phase"),
+        (["study", "library", "gym"], "The guide has no program for 'gym'; there are: torchrl, tianshou, rllib."),
+        (["study", "searchs"], "There is no command 'searchs'. Did you mean searches?"),
     ],
 )
 def test_what_there_is_not(words: list[str], sentence: str) -> None:

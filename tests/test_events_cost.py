@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.benchmarks.speed import events_cost as measured
+from backalley.benchmarks.studies.play import events_cost as measured
 from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.compile.prefetch import prefetch
 from tests.commands import run
@@ -27,14 +27,14 @@ def test_the_command_compares_tables_with_events_and_without(tmp_path: Path, mon
 
     monkeypatch.setattr(measured, "_turn", turn)
     path = tmp_path / "events.json"
-    done = run("dev", "events", "backalley.examples.kuhn", "--pairs", "3", "--json", str(path))
+    done = run("dev", "study", "events", "backalley.examples.kuhn", "--pairs", "3", "--json", str(path))
     assert done.exit_code == 0, done.output
     assert turns[: -2 * 3] == [False] * measured.WARM_UP + [True] * measured.WARM_UP
     assert turns[-2 * 3 :] == [True, False, False, True, True, False]
     (found,) = json.loads(path.read_text())["games"]
     assert found["ratio"]["mean"] == pytest.approx(0.8)
     assert "0.80" in done.output
-    assert f"Again: backalley dev events backalley.examples.kuhn --pairs 3 --json {path}" in done.output
+    assert f"Again: backalley dev study events backalley.examples.kuhn --pairs 3 --json {path}" in done.output
 
 
 @kernel

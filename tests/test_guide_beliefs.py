@@ -1,4 +1,4 @@
-"""The guide's transformer: run as a reader would, and measured by `backalley dev beliefs`."""
+"""The guide's transformer: run as a reader would, and measured by `backalley dev study beliefs`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from backalley.training.compare import beliefs
-from backalley.training.compare.guide import code_of_the_guide
+from backalley.benchmarks.studies.learning import beliefs
+from backalley.benchmarks.studies.learning.guide import code_of_the_guide
 
 TINY: dict[str, Any] = {"hand_size": 3, "tables": 64, "deals": 128, "redraws": 64}
 

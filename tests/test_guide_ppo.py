@@ -1,4 +1,4 @@
-"""The guide's learner: PPO in one file, run as a reader would, and measured by `backalley dev ppo`."""
+"""The guide's learner: PPO in one file, run as a reader would, and measured by `backalley dev study ppo`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import backalley
-from backalley.benchmarks.figures.training_speed import GuidePPO
-from backalley.training.compare.guide import code_of_the_guide, guide_ppo
+from backalley.benchmarks.studies.learning.guide import code_of_the_guide, guide_ppo
+from backalley.benchmarks.studies.learning.training_speed import GuidePPO
 from backalley.training.ppo.advantages import seat_advantages
 from tests.commands import run
 
@@ -116,6 +116,6 @@ def test_it_learns() -> None:
 
 
 def test_the_command_names_what_there_is_not() -> None:
-    done = run("dev", "ppo", "missouri_cty")
+    done = run("dev", "study", "ppo", "missouri_cty")
     assert done.exit_code == 2
     assert "Did you mean missouri_city" in done.output

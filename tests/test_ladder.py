@@ -13,8 +13,10 @@ from backalley.agents.policies.publish import ship
 from backalley.benchmarks.figures import formatting, leaderboard, results
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
-from backalley.benchmarks.publish import cross as crossing
-from backalley.benchmarks.publish import docs, ladder, publication
+from backalley.benchmarks.studies import publication
+from backalley.benchmarks.studies.pages import docs
+from backalley.benchmarks.studies.strength import cross as crossing
+from backalley.benchmarks.studies.strength import ladder
 from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
@@ -163,11 +165,11 @@ def test_the_cross_table(plan: Any, game: Game, tmp_path: Path) -> None:
 def test_pages_show_them(plan: Any, game: Game, tmp_path: Path) -> None:
     other = f"another={tmp_path / 'other'}"
     for name, others in (("ladder", ["--with", other]), ("cross", [other])):
-        words = ["dev", name, game.spec, *others, "--json", str(tmp_path), "--threads", "1"]
+        words = ["dev", "study", name, game.spec, *others, "--json", str(tmp_path), "--threads", "1"]
         done = run(*words)
         assert done.exit_code == 0, done.output
         found = json.loads((tmp_path / f"{name}_{game.name}.json").read_text())
-        assert found["command"].startswith(f"backalley dev {name} ")
+        assert found["command"].startswith(f"backalley dev study {name} ")
     page = tmp_path / "README.md"
     shown = docs.with_results(
         f"<!-- results: ladder ladder_{game.name} -->\n<!-- /results -->\n"
@@ -190,7 +192,7 @@ def test_pages_show_them(plan: Any, game: Game, tmp_path: Path) -> None:
 
 def test_a_page_may_ask_for_what_is_not_measured_yet(tmp_path: Path) -> None:
     shown = docs.with_results("<!-- results: cross cross_some -->\n<!-- /results -->\n", tmp_path, tmp_path)
-    assert "Not measured yet: `backalley dev cross some --json benchmarks/results` does it." in shown
+    assert "Not measured yet: `backalley dev study cross some --json benchmarks/results` does it." in shown
 
 
 def test_wrong_words_are_sentences() -> None:
@@ -199,7 +201,7 @@ def test_wrong_words_are_sentences() -> None:
         (["pitch", "--with", "random"], "'random' is not of the form LABEL=AGENT"),
         (["pitch", "--with", "a=nobody"], "There is no agent 'nobody'"),
     ):
-        done = run("dev", "ladder", *words)
+        done = run("dev", "study", "ladder", *words)
         assert sentence in done.output
         assert done.exit_code in (1, 2)
 

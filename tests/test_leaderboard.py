@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from backalley.benchmarks.figures.leaderboard import ATTACK, attack_gain
-from backalley.benchmarks.publish import docs, ladder
-from backalley.benchmarks.publish.best_agents import leaderboard
+from backalley.benchmarks.studies.pages import docs
+from backalley.benchmarks.studies.strength import ladder
+from backalley.benchmarks.studies.strength.best_agents import leaderboard
 from tests import high_card
 
 GAME = "pitch-v0"

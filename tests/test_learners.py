@@ -12,11 +12,11 @@ import pytest
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.benchmarks.exact.exploit import agent_probabilities
 from backalley.benchmarks.exact.solver import solver_of
+from backalley.benchmarks.studies.learning import learners as comparison
+from backalley.benchmarks.studies.learning.learners import learners
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 from backalley.examples import kuhn
-from backalley.training.compare import learners as comparison
-from backalley.training.compare.learners import learners
 from backalley.training.config import config
 from backalley.training.mmd.mmd import MMD
 

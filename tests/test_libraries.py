@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.training.compare.guide import code_of_the_guide
-from backalley.training.compare.libraries import LIBRARIES
+from backalley.benchmarks.studies.learning.guide import code_of_the_guide
+from backalley.benchmarks.studies.learning.libraries import LIBRARIES
 
 NEEDED = {"torchrl": "torchrl", "tianshou": "tianshou", "rllib": "ray.rllib"}
 """What has to be installed for each program."""

@@ -11,16 +11,17 @@ from typing import Any
 import pytest
 import yaml
 
-from backalley.benchmarks.figures import comparison, result_kinds, results
+from backalley.benchmarks.figures import result_kinds, results
 from backalley.benchmarks.figures.stats import Estimate
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
-from backalley.benchmarks.publish import docs, publication
+from backalley.benchmarks.studies import publication
+from backalley.benchmarks.studies.learning import comparison, training_comparison
+from backalley.benchmarks.studies.learning.training_comparison import compare
+from backalley.benchmarks.studies.learning.variants import opponents, plan_of, variants_of
+from backalley.benchmarks.studies.pages import docs
 from backalley.envs.core.game.game import Game
 from backalley.examples import kuhn
-from backalley.training.compare import training_comparison
-from backalley.training.compare.training_comparison import compare
-from backalley.training.compare.variants import opponents, plan_of, variants_of
 from backalley.training.config import config
 from backalley.training.run import loop
 from backalley.training.train import Stopped
@@ -169,7 +170,7 @@ def test_what_stands_is_not_made_again(game: Game, tmp_path: Path, monkeypatch: 
         (1, {"rollouts.learned": "advantages", **POINTS}),
     ]
     assert second["rows"][0] == first["rows"][0]
-    line = f"backalley dev compare {game.spec} --seeds 2 --processor-seconds 0.05"
+    line = f"backalley dev study compare {game.spec} --seeds 2 --processor-seconds 0.05"
     assert second["command"] == f"{line} --methods default,advantages --json {tmp_path}"
     made.clear()
     third = compared(game, ["advantages"], num_seeds=1, processor_seconds=BUDGET, keep=path)
@@ -245,23 +246,23 @@ def test_what_cannot_be_compared_is_a_sentence(game: Game, tmp_path: Path) -> No
         (["--methods", "nothing"], "is not trained by 'nothing'"),
         (["--processor-seconds", "nan"], "a budget is a number greater than 0"),
     ):
-        done = run("dev", "compare", *words, *more)
+        done = run("dev", "study", "compare", *words, *more)
         assert sentence in done.output
         assert done.exit_code == 2
         assert path.read_bytes() == kept
     path.write_text('{"rows": 3}')
-    done = run("dev", "compare", *words)
+    done = run("dev", "study", "compare", *words)
     assert "holds no comparison of methods; move it away" in done.output
     assert path.read_text() == '{"rows": 3}'
 
 
 def test_the_command(game: Game, tmp_path: Path) -> None:
     words = [game.spec, "--seeds", "2", "--processor-seconds", "0.05", "--methods", "default,bot:random"]
-    done = run("dev", "compare", *words, "--runs", "elsewhere", "--json", str(tmp_path))
+    done = run("dev", "study", "compare", *words, "--runs", "elsewhere", "--json", str(tmp_path))
     assert done.exit_code == 0, done.output
     assert "mean of 2" in done.output
     found = json.loads((tmp_path / f"methods_{game.name}.json").read_bytes())
-    assert found["command"] == " ".join(["backalley dev compare", *words, "--json", str(tmp_path)])
+    assert found["command"] == " ".join(["backalley dev study compare", *words, "--json", str(tmp_path)])
     assert len(list((tmp_path / "elsewhere").iterdir())) == 2
     page = f"<!-- results: methods methods_{game.name} -->\n<!-- /results -->\n"
     shown = docs.with_results(page, tmp_path, tmp_path)

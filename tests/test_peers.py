@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from backalley.benchmarks.peers import backalley_games, pace, peers
-from backalley.benchmarks.peers.peers import PEERS, Peers
+from backalley.benchmarks.studies.peers import backalley_games, pace, peers
+from backalley.benchmarks.studies.peers.peers import PEERS, Peers
 from tests.commands import run
 
 HERE = Path(peers.__file__).parent
@@ -111,6 +111,6 @@ def test_what_does_not_install_is_a_sentence_without_places(tmp_path: Path, monk
 
 
 def test_a_library_that_there_is_not() -> None:
-    done = run("dev", "peers", "open_spie")
+    done = run("dev", "study", "peers", "open_spie")
     assert done.exit_code == 2
     assert "There is no peer 'open_spie'. Did you mean open_spiel?" in done.output

@@ -12,7 +12,7 @@ import pytest
 
 import backalley
 from backalley.agents.policies.pretrained import pretrained
-from backalley.benchmarks.publish import model_cards
+from backalley.benchmarks.studies.pages import model_cards
 from backalley.envs.core.files.reading import read_json
 
 ROOT = Path(__file__).resolve().parents[1]

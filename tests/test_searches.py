@@ -13,9 +13,12 @@ from backalley.benchmarks.figures import results
 from backalley.benchmarks.figures.charts import Lines
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
-from backalley.benchmarks.publish import docs, plots, publication, searches
-from backalley.benchmarks.publish.searches import Row, rows_of
+from backalley.benchmarks.publish import plots
 from backalley.benchmarks.speed.processor_time import Timed, cost
+from backalley.benchmarks.studies import publication
+from backalley.benchmarks.studies.pages import docs
+from backalley.benchmarks.studies.strength import searches
+from backalley.benchmarks.studies.strength.searches import Row, rows_of
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from tests import high_card
@@ -116,7 +119,7 @@ def test_time_is_counted_for_decisions_with_a_choice(game: Game) -> None:
 
 def test_the_command(game: Game, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("backalley.game", lambda name: game)
-    command = ["dev", "searches", "high_card"]
+    command = ["dev", "study", "searches", "high_card"]
     words = [*command, "--determinizations", "2", "--deals", "16", "--json", str(tmp_path), "--threads", "1"]
     done = run(*words)
     assert done.exit_code == 0, done.output

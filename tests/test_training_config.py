@@ -15,10 +15,10 @@ from sb3_contrib import MaskablePPO
 
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.policies.policy_file import observation_layout
+from backalley.benchmarks.studies.learning import throughput
 from backalley.envs.core.game.catalogue import game, game_names
 from backalley.envs.core.rules import options as option_rules
 from backalley.examples import kuhn
-from backalley.training.compare import throughput
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
 from backalley.training.config.phases import KINDS, Phases
@@ -242,10 +242,10 @@ def test_the_log_drops_what_a_resumed_run_writes_again(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_throughput_beside_sb3_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The figures are of this machine at this moment; that ours is the faster one by far is not."""
-    monkeypatch.setattr("backalley.training.compare.throughput._TURNS", 2)
+    monkeypatch.setattr("backalley.benchmarks.studies.learning.throughput._TURNS", 2)
     # An eighth of its rollout, and so of its update: as many samples a second, but an iteration takes no half minute.
     monkeypatch.setattr(
-        "backalley.training.compare.throughput.MaskablePPO", functools.partial(MaskablePPO, n_steps=256)
+        "backalley.benchmarks.studies.learning.throughput.MaskablePPO", functools.partial(MaskablePPO, n_steps=256)
     )
     found = throughput.throughput("missouri_city", ["ppo", "sb3"], seconds=4).found
     samples = {row["phase"]: row["per_second"]["samples"] for row in found["rows"]}
@@ -253,7 +253,7 @@ def test_throughput_beside_sb3_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_throughput_of_phases_on_one_thread_and_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backalley.training.compare.throughput._TURNS", 2)
+    monkeypatch.setattr("backalley.benchmarks.studies.learning.throughput._TURNS", 2)
     small = {**TINY, "rollouts.tables": 32, "rollouts.targets": 4, "rollouts.held_out": 4, "rollouts.batch_size": 32}
     measure = functools.partial(throughput.throughput, kuhn.GAME.bind(), config_overrides=small)
     made = measure(["ppo", "rollouts"], (1, 2), 0.5)

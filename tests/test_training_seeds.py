@@ -13,13 +13,12 @@ import pytest
 
 from backalley.agents.registry import agent
 from backalley.benchmarks.figures.stats import mean_interval
-from backalley.training import train
-from backalley.training.compare import seeds
-from backalley.training.compare.seeds import read_seeds, train_seeds
+from backalley.training import seeds, train
 from backalley.training.config.config import ConfigError
 from backalley.training.run.budget import TrainingError
 from backalley.training.run.loop import TrainingLoop
 from backalley.training.run.run import Run
+from backalley.training.seeds import read_seeds, train_seeds
 from backalley.training.train import Stopped
 from tests.commands import run
 from tests.tiny_runs import GAME, ROLLOUT, TINY, Killed, die, files, tiny, weights

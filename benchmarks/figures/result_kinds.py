@@ -29,13 +29,18 @@ _TEXT |= {"thousands of decisions a second", "with", "kind", "learner", "attacke
 """Columns that are aligned to the left; the others are numbers."""
 _MODULE = re.compile(r"^python -m backalley\.(\w+\.\w+)(?= |$)")
 _TODAY = {
-    "benchmarks.ladder": "ladder",
-    "benchmarks.cross": "cross",
+    "benchmarks.ladder": "study ladder",
+    "benchmarks.cross": "study cross",
     "benchmarks.endurance": "soak",
-    "training.methods": "compare",
-    "training.throughput": "throughput",
+    "training.methods": "study compare",
+    "training.throughput": "study throughput",
 }
 """Today's commands of `backalley dev` for modules that older files name; others no longer exist."""
+_STUDY = re.compile(
+    r"^backalley dev (?=(ladder|enter|cross|searches|events|sequential|peers|cluster-check|ppo|library|beliefs"
+    r"|openspiel|compare|learners|throughput)( |$))"
+)
+"""Commands of version 1.0.0 that are studies today."""
 
 
 class Result(Tabular):
@@ -197,9 +202,10 @@ def commands(name: str, files: Files) -> list[str]:
 
 def again(found: Found) -> str:
     """Return the command that measures a file again, or the original one if there is no such command any more."""
-    return _MODULE.sub(
+    line = _MODULE.sub(
         lambda named: f"backalley dev {_TODAY[named[1]]}" if named[1] in _TODAY else named[0], found["command"]
     )
+    return _STUDY.sub("backalley dev study ", line)
 
 
 def page_part(name: str, files: Files) -> str:

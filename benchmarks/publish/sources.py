@@ -12,16 +12,15 @@ from backalley.agents.policies.pretrained import FOLDER
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.reading import check_path
 
-# Every kind of results is found once its file is imported.
+# Every kind of results is known once its file is imported; those of studies: `studies/kinds.py`.
 from ..exact import agent_values, best_play, equilibrium, exact, exploit, information_sets  # noqa: F401
-from ..figures import attacks, cluster_checks, comparison, openspiel_checks, training_speed  # noqa: F401
+from ..figures import attacks  # noqa: F401
 from ..figures.formatting import Found, options_in_words
 from ..figures.result_kinds import KINDS
-from ..matches import report, sequential_checks, tournament  # noqa: F401
-from ..peers import peers  # noqa: F401
+from ..matches import report, tournament  # noqa: F401
 from ..rules_to_code import score  # noqa: F401
-from ..speed import against, events_cost, soak, speed  # noqa: F401
-from . import cross, curves, ladder, searches  # noqa: F401
+from ..speed import soak, speed  # noqa: F401
+from . import curves
 from .curves import EVALUATION_FILE, RUN_FILE, LearningCurve
 
 _TRAINING = "training"

@@ -165,7 +165,7 @@ class Phase(abc.ABC):
         return []
 
     def counts(self) -> dict[str, int]:
-        """Return what was done so far, by name; `backalley dev throughput` measures how much of it a second."""
+        """Return what was done so far, by name; `backalley dev study throughput` measures how much of it a second."""
         return {"decisions": self.decisions, "samples": self.samples}
 
     def close(self) -> None:  # noqa: B027

@@ -12,13 +12,13 @@ import backalley
 from backalley.console.command import INTERRUPTED
 from backalley.console.progress import progress_bar
 
-from .measuring import end
 from .shared import (
     Amount,
     agents_of,
     check_place,
     cluster_option,
     command_line,
+    end,
     finish,
     game_of,
     json_option,

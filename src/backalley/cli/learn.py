@@ -119,7 +119,7 @@ def train(
         overrides = dict(naming(game_of(game, given), config, overrides, against=against, begins=begins) or {})
     more: dict[str, Any] = {"seed": seed}
     if seeds is not None or (resume is not None and (resume / "seeds.json").is_file() and seed is None):
-        from backalley.training.compare.seeds import train_seeds as run  # type: ignore[assignment]
+        from backalley.training.seeds import train_seeds as run  # type: ignore[assignment]
 
         more = {"seeds": seeds}
     with progress_bar(game or (resume.name if resume else ""), quiet=quiet) as progress:

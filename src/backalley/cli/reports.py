@@ -14,6 +14,7 @@ from .shared import (
     check_place,
     command_line,
     dark_option,
+    know_studies,
     picture_option,
     theme_of,
     write_picture,
@@ -40,6 +41,7 @@ def plot(
     from backalley.benchmarks.publish.sources import all_sources
 
     check_picture(path)
+    know_studies()
     given = all_sources(paths, evaluations=False)
     drawn = charts.svg(plots.drawn(given, measure, across, log=log), theme_of(dark))
     write_picture(path, drawn, zoom)
@@ -67,6 +69,7 @@ def report(paths: tuple[Path, ...], path: Path, heading: str, dark: bool) -> Non
     if path.suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"A report is .html, and {path.name!r} is not.")
     check_place(path)
+    know_studies()
     found = all_sources(paths)
     write_file(path, html_report.page(found, heading=heading, theme=theme_of(dark)).encode())
     click.echo(f"Written to {one_line(str(path))}.")

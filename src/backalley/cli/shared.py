@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import shlex
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import backalley
-from backalley.console.command import pairs
+from backalley.console.command import CommandError, pairs
 from backalley.console.printable import one_line
 from backalley.envs.core.engine.workers import MOST_THREADS, cores
 from backalley.envs.core.game.game import Game
@@ -83,6 +84,11 @@ def seed_option(default: int | None, doc: str) -> Callable[[Any], Any]:
 
 def game_of(name: str, given: Mapping[str, Any]) -> Game:
     return backalley.game(name, **given)
+
+
+def games_of(names: Sequence[str]) -> list[Game]:
+    """Return the games of those names; all of them where there are none."""
+    return [backalley.game(name) for name in names or backalley.game_names()]
 
 
 def agents_of(game: Game, specs: Sequence[str], threads: int = 0) -> list[Agent]:
@@ -175,3 +181,26 @@ def finish(report: Any, line: str, path: Path | None) -> None:
     click.echo(found.table())
     write(path, found.to_json())
     again(line)
+
+
+def end(found: Any, path: Path | None, line: str) -> None:
+    """Show what was found, write it, and say how to find it again."""
+    click.echo(f"\n{found.table()}\n")
+    write(path, found.to_json())
+    click.echo(f"Again: {line}", err=True)
+
+
+def know_studies() -> None:
+    """Make the kinds of results known that `benchmarks/studies` measures; a wheel has none of them."""
+    with contextlib.suppress(ModuleNotFoundError):
+        from backalley.benchmarks.studies import kinds  # noqa: F401
+
+
+def write_pages(fresh: dict[Path, Any], name: str, *, check: bool) -> None:
+    from backalley.envs.core.files import docs
+
+    if not check:
+        for line in docs.write(fresh):
+            click.echo(line)
+    elif stale := docs.stale(fresh):
+        raise CommandError(f"{', '.join(map(str, stale))}: not fresh; run backalley dev {name}.")

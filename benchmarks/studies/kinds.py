@@ -1,0 +1,6 @@
+"""Kinds of results that studies measure: each is known once its file is imported."""
+
+from .learning import comparison, training_speed  # noqa: F401
+from .peers import peers  # noqa: F401
+from .play import against, cluster_tables, events_cost, openspiel_tables, sequential_checks  # noqa: F401
+from .strength import cross, ladder, searches  # noqa: F401

@@ -1,0 +1,310 @@
+"""Tables and charts of training methods over several seeds; `training_comparison.py` measures them,
+and `learners.py` learners by exploitability.
+
+A method has a row for each seed and a row for their mean. Two methods differ significantly only if the difference of
+their means is greater than the randomness of seeds and deals explains.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ...figures.charts import EVEN, Dots, dots
+from ...figures.formatting import Found, Line, changed, decimals, options, signed, title
+from ...figures.result_kinds import Files, Kept, again
+from ...figures.stats import Estimate, t_critical
+
+FIRST = "default"
+"""The game's own method, the baseline of the others."""
+
+
+def rows_of(found: Found, method: str) -> list[Found]:
+    """Return the rows of a method, in the order of their seeds."""
+    rows = [row for row in found["rows"] if row["method"] == method]
+    return sorted(rows, key=lambda row: row.get("training_seed", 0))
+
+
+def lead(rows: Sequence[Found], over: Sequence[Found], against: str) -> Estimate | None:
+    """Return by how much the mean return against a bot is greater in some rows than in others, with its 95 % interval;
+    None if there is only a single training seed."""
+    sides = [[value(row, against) for row in side] for side in (rows, over)]
+    if any(
+        len(side) < 2 and "training_seed" in side_rows[0] for side, side_rows in zip(sides, (rows, over), strict=True)
+    ):
+        return None
+    means = [np.array([one.mean for one in side]) for side in sides]
+    spreads = [float(side.var(ddof=1)) / len(side) if len(side) > 1 else 0.0 for side in means]
+    # Policies of one method may share the luck of these deals, so their intervals do not shrink with the seeds.
+    variance = sum(float(np.mean([one.half_width for one in side])) ** 2 for side in sides)
+    if sum(spreads):
+        parts = sum(part**2 / (len(side) - 1) for part, side in zip(spreads, means, strict=True) if part)
+        freedom = max(1, math.floor(sum(spreads) ** 2 / parts + 1e-9))
+        variance += t_critical(freedom) ** 2 * sum(spreads)
+    mean, reach = float(means[0].mean() - means[1].mean()), math.sqrt(variance)
+    return Estimate(mean, mean - reach, mean + reach)
+
+
+def value(row: Found, against: str) -> Estimate:
+    """Return a row's mean return against a bot or, where each plays alone, its lead over the bot's."""
+    played = row["against"][against]
+    return Estimate(**played.get("lead", played["mean_return"]))
+
+
+def _names(found: Found) -> Iterable[str]:
+    return dict.fromkeys(row["method"] for row in found["rows"])
+
+
+def _run(found: Found, row: Found) -> Line:
+    """One run."""
+    line = {"method": f"`{row['method']}`", "seed": f"{row['training_seed']}"}
+    for bot in found["against"]:
+        share = Estimate(**row["against"][bot]["win_share"]).percent
+        gain = value(row, bot)
+        digits = decimals([gain])
+        line[f"wins against `{bot}`"] = f"{share.mean:.2f} {share.spread(2)} %"
+        line[f"return against `{bot}`"] = f"{signed(gain.mean, digits)} {gain.spread(digits, '+')}"
+    return line | _gate(row) | {"processor seconds": f"{row['processor_seconds']:.0f}"}
+
+
+def _mean(found: Found, rows: Sequence[Found]) -> Line:
+    """The mean of the runs of a method, or of an untrained player."""
+    trained = "training_seed" in rows[0]
+    if len(rows) == 1 and trained:
+        line = _run(found, rows[0])
+    else:
+        line = {"method": f"`{rows[0]['method']}`", "seed": f"mean of {len(rows)}" if trained else "untrained"}
+        for bot in found["against"]:
+            if bot not in rows[0]["against"]:
+                continue
+            shares = [Estimate(**row["against"][bot]["win_share"]).percent for row in rows]
+            gains = [value(row, bot) for row in rows]
+            digits = decimals(gains)
+            line[f"wins against `{bot}`"] = f"{_spread(shares, 2, plus='')} %"
+            line[f"return against `{bot}`"] = _spread(gains, digits, plus="+")
+        line |= _gates(rows)
+    best = found["against"][0]
+    first = rows_of(found, FIRST)
+    if rows[0]["method"] != FIRST and first and best in rows[0]["against"]:
+        difference = lead(rows, first, best)
+        line[f"less `{FIRST}`"] = "one seed only" if difference is None else _told(difference)
+    return line
+
+
+def _spread(values: Sequence[Estimate], digits: int, *, plus: str) -> str:
+    """The mean with the standard deviation of the seeds; for a single one, its interval."""
+    means = np.array([one.mean for one in values])
+    shown = f"{float(means.mean()):{plus}.{digits}f}"
+    if len(values) == 1:
+        return f"{shown} {values[0].spread(digits, plus)}"
+    return f"{shown} ({float(means.std(ddof=1)):.{digits}f})"
+
+
+def _told(difference: Estimate) -> str:
+    digits = decimals([difference])
+    shown = f"{signed(difference.mean, digits)} ± {difference.half_width:.{digits}f}"
+    return f"{shown}, not significant" if difference.low <= 0 <= difference.high else shown
+
+
+def _gate(row: Found) -> Line:
+    if "gate" not in row:
+        return {}
+    return {"gate": "passed" if row["gate"]["passed"] else "refused"}
+
+
+def _gates(rows: Sequence[Found]) -> Line:
+    gated = [row for row in rows if "gate" in row]
+    return {"gate": f"passed by {sum(row['gate']['passed'] for row in gated)} of {len(gated)}"} if gated else {}
+
+
+def _methods(files: Files) -> Iterator[Line]:
+    """Every run, and the means."""
+    for found in files:
+        for name in _names(found):
+            rows = rows_of(found, name)
+            for row in rows if len(rows) > 1 else ():
+                yield {"options": changed(found["options"]), **_run(found, row)}
+            yield {"options": changed(found["options"]), **_mean(found, rows)}
+
+
+def _means(files: Files) -> Iterator[Line]:
+    """Only the means, of several games, in columns that do not name bots."""
+    for found in files:
+        names = dict(zip(found["against"], ("the best bot", "the next best"), strict=False))
+        for name in _names(found):
+            line = _mean(found, rows_of(found, name))
+            for bot, words in names.items():
+                line = {column.replace(f"`{bot}`", words): cell for column, cell in line.items()}
+            yield {"game": title(found), **line}
+
+
+def _beginnings(files: Files) -> str:
+    """The results of training from the best bot, and from random weights, in a sentence."""
+    (found,) = files
+    best = found["against"][0]
+
+    def wins(method: str) -> str:
+        shares = [100 * row["against"][best]["win_share"]["mean"] for row in rows_of(found, method)]
+        return f"{float(np.mean(shares)):.1f} %"
+
+    runs, seconds = len(rows_of(found, FIRST)), f"{found['processor_seconds']:g}"
+    ways = {"rollouts": "by rollouts of its own play", "ppo": "by PPO"}
+    alone = [f"{wins(name)} {words} (`{name}`)" for name, words in ways.items() if rows_of(found, name)]
+    return (
+        f"Learning from nothing is harder. After {seconds} s of processor time (mean of {runs} runs), a policy that "
+        f"starts from `{best}` wins {wins(FIRST)} against that bot, and one that starts from nothing wins "
+        f"{' or '.join(alone)}. A plain network that learns from the bot's rollouts but does not see the bot's action "
+        f"(`advantages`) wins {wins('advantages')}. Measured by `{again(found)}`."
+    )
+
+
+def _shares(found: Found) -> dict[str, list[float]]:
+    """The shares of wins of every trained method against the best bot, one for each seed, in hundredths."""
+    best = found["against"][0]
+    trained = [row for row in found["rows"] if "training_seed" in row]
+    return {
+        name: [100 * row["against"][best]["win_share"]["mean"] for row in trained if row["method"] == name]
+        for name in dict.fromkeys(row["method"] for row in trained)
+    }
+
+
+def _learned(files: Files) -> Iterator[Line]:
+    """The wins against the best bot in every game, as the mean of the seeds."""
+    for found in files:
+        shares = {f"`{name}`": f"{float(np.mean(wins)):.1f} %" for name, wins in _shares(found).items()}
+        yield {"game": title(found), "best bot": f"`{found['against'][0]}`", **shares}
+
+
+class Comparison(
+    Kept,
+    kind="methods",
+    heading="Methods of training",
+    tables={"methods": _methods, "methods_means": _means, "beginnings": _beginnings, "learned": _learned},
+    made_by="backalley dev study compare",
+):
+    """Training methods beside each other."""
+
+    @classmethod
+    def footnotes(cls, files: Files) -> list[str]:
+        """Notes for readers, in sentences."""
+        budgets = sorted({f"{found['processor_seconds']:g}" for found in files}, key=float)
+        deals = sorted({found["deals"] for found in files})
+        said = [
+            f"Each run had {' or '.join(budgets)} s of processor time, all cores together, and its policy played "
+            f"{' or '.join(f'{number:,}' for number in deals)} deals against each bot, the same for all. ± is the "
+            "95 % interval over deals; of a mean, the standard deviation of the seeds is in brackets. A difference "
+            "has the 95 % interval over seeds (Welch) and deals together, and is not significant where that holds 0."
+        ]
+        if any("gate" in row and not row["gate"]["passed"] for found in files for row in found["rows"]):
+            said.append(
+                "A policy that the gate refuses is played here all the same; `backalley train` would leave the bot in "
+                "its place."
+            )
+        return said
+
+    brief = frozenset({"learned"})
+
+    @classmethod
+    def summary(cls, files: Files) -> Dots:
+        """Wins against the best bot of every game, method by method."""
+        rows = [
+            (f"{title(found)}: {name}", Estimate(float(np.mean(wins)), min(wins), max(wins)))
+            for found in files
+            for name, wins in _shares(found).items()
+        ]
+        budgets = " or ".join(sorted({f"{found['processor_seconds']:g}" for found in files}, key=float))
+        about = (
+            f"Means over training seeds of {budgets} s of processor time each; lines reach from the worst to the best."
+        )
+        return dots("Methods of training: wins against the best bot", about, "wins, %", rows)
+
+    @classmethod
+    def charts(cls, files: Files) -> Iterator[Dots]:
+        """Every run against each bot."""
+        for found in files:
+            for bot in found["against"]:
+                rows = [
+                    (f"{row['method']}, seed {row['training_seed']}" if "training_seed" in row else row["method"], gain)
+                    for row in found["rows"]
+                    if bot in row["against"]
+                    for gain in [value(row, bot)]
+                ]
+                spent = f"{found['processor_seconds']:g} s of processor time each"
+                about = f"{spent}, {found['deals']:,} deals; 95 % intervals."
+                alone = any("lead" in row["against"].get(bot, ()) for row in found["rows"])
+                unit = f"mean return less that of {bot}" if alone else "mean return"
+                yield dots(f"{title(found)}: methods of training, against {bot}", about, unit, rows, EVEN)
+
+
+# Learners, by exploitability ----------------------------------------------------------------------------------------
+
+
+def _seeds_of(found: Found, learner: str) -> list[Found]:
+    return [row for row in found["rows"] if row["learner"] == learner]
+
+
+def _learner_names(found: Found) -> list[str]:
+    return list(dict.fromkeys(row["learner"] for row in found["rows"]))
+
+
+def _over_seeds(losses: npt.NDArray[np.float64]) -> str:
+    """The mean, and the standard deviation of the seeds in brackets."""
+    shown = f"{float(np.mean(losses)):.4f}"
+    return f"{shown} ({float(np.std(losses, ddof=1)):.4f})" if len(losses) > 1 else shown
+
+
+def _learners(files: Files) -> Iterator[Line]:
+    """What the policies of each learner lose to a best response, at equal processor time."""
+    for found in files:
+        shares = [f"after {share:g} of the time" for share in found["marks"][:-1]]
+        still = dict.fromkeys(["seeds", *shares], "")
+        named = {"game": title(found), "options": options(found)}
+        yield {**named, "learner": "uniform play", **still, "at the end": f"{found['uniform']:.4f}"}
+        for name in _learner_names(found):
+            rows = _seeds_of(found, name)
+            losses = np.array([[point["mean_loss"] for point in row["points"]] for row in rows])
+            seconds = [point["processor_seconds"] for point in rows[0]["points"]]
+            pace = np.mean([row["decisions"] for row in rows]) / found["processor_seconds"]
+            yield {
+                **named,
+                "learner": f"`{name}`",
+                "seeds": f"{len(rows)}",
+                **{share: _over_seeds(losses[:, k]) for k, share in enumerate(shares)},
+                "at the end": _over_seeds(losses[:, -1]),
+                "processor seconds": f"{seconds[-1]:.0f}",
+                "decisions a second": f"{pace:,.0f}",
+            }
+
+
+class Learners(
+    Kept,
+    kind="learners",
+    heading="Learners by exploitability",
+    tables={"learners": _learners},
+    made_by="backalley dev study learners",
+):
+    """Learning algorithms beside each other in a game that is small enough to compute exploitability."""
+
+    @classmethod
+    def footnotes(cls, files: Files) -> list[str]:
+        """Notes for readers, in sentences."""
+        return [
+            "The figures are what a policy loses to a best response, the mean over both seats in the game's rewards "
+            "(half of NashConv); exact. They are means over training seeds, with the standard deviation of the seeds "
+            "in brackets."
+        ]
+
+    @classmethod
+    def charts(cls, files: Files) -> Iterator[Dots]:
+        """The final losses; lines reach from the best seed to the worst."""
+        for found in files:
+            ends = {
+                name: [row["points"][-1]["mean_loss"] for row in _seeds_of(found, name)]
+                for name in _learner_names(found)
+            }
+            rows = [(name, Estimate(float(np.mean(all_)), min(all_), max(all_))) for name, all_ in ends.items()]
+            about = f"After {found['processor_seconds']:g} s of processor time; lines reach from best to worst seed."
+            yield dots(f"{title(found)}: learners by exploitability", about, "loss to a best response", rows)

@@ -1,0 +1,148 @@
+"""A model card beside each pretrained policy: what it is, what it learned from, how strong it is, what attacks gain.
+
+`backalley dev docs` writes them. A card begins with the fields that model hubs read; all else comes from the policy's
+own metadata and from the files of `benchmarks/results`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from backalley.agents.policies.pretrained import Pretrained, pretrained
+from backalley.envs.core.files.reading import read_json
+from backalley.envs.core.game.catalogue import games
+from backalley.envs.core.game.game import Game
+
+from ...figures import leaderboard
+from ...figures.formatting import Found, bound
+from ...figures.result_kinds import KINDS, table_of
+from ...figures.tabular import markdown
+from ..strength import ladder
+
+CARD = "README.md"
+_TAGS = ("reinforcement-learning", "card-game", "imperfect-information")
+
+
+def model_cards(results: Path) -> dict[Path, str]:
+    """Return the card of every pretrained policy, by its place; `results` is the folder of results."""
+    files = [read_json(path) for kind in ("ladder", "attack") for path in sorted(results.glob(f"{kind}_*.json"))]
+    return {one.folder / CARD: card(game.type.bind(), one, files) for game in games() for one in pretrained(game)}
+
+
+def card(game: Game, one: Pretrained, files: Sequence[Found]) -> str:
+    """Return the card of one policy as Markdown."""
+    trained = game.type.bind(one.metadata["options"])
+    parts = [
+        _front_matter(game),
+        f"# {one.spec} of {game.title}\n",
+        "<!-- This page is written by `backalley dev docs`. -->\n",
+        _about(trained, one),
+        "## How it was trained\n",
+        _training(one),
+        "## How strong it is\n",
+        _strength(trained, one, files),
+        "## What an attack gains\n",
+        _attacks(trained, one, files),
+        "## How to use it\n",
+        _use(trained, one),
+    ]
+    return "\n".join(parts)
+
+
+def _front_matter(game: Game) -> str:
+    tags = "\n".join(f"- {tag}" for tag in (*_TAGS, game.id))
+    return f"---\nlicense: mit\nlibrary_name: backalley\npipeline_tag: reinforcement-learning\ntags:\n{tags}\n---\n"
+
+
+def _about(game: Game, one: Pretrained) -> str:
+    options, served = leaderboard.trained_for(game, one), leaderboard.served(one)
+    more = f" It serves {served} as well." if served else ""
+    megabytes = one.metadata["weights"]["bytes"] / 1e6
+    return (
+        f"It plays every seat of [{game.title}](../../README.md) (`{game.id}`) under {options}.{more} What it is: "
+        f"{leaderboard.what(one)}. Its weights take {megabytes:.2f} MB (`policy.safetensors`); `policy.json` holds "
+        "everything else, and `curve.json` the learning curve of its run.\n"
+    )
+
+
+def _training(one: Pretrained) -> str:
+    made = one.metadata["made"]
+    met = leaderboard.met_bots(made)
+    if met is None:
+        who = "Its file does not say which bots it met."
+    elif met:
+        who = f"It met {', '.join(f'`bot:{name}`' for name in met)} in training, besides itself."
+    else:
+        who = "It met no bot in training, only itself."
+    if made.get("against"):
+        who += f" It met earlier policies, too: {', '.join(f'`{name}`' for name in made['against'])}."
+    numbers = f"{made['decisions']:,} decisions, seed {made['seed']}, {made['seconds'] / 60:.1f} minutes by the clock."
+    return f"{numbers} {who} All decks of training were dealt at random; none of them is used below.\n\n" + _shell(
+        [made["command"]]
+    )
+
+
+def _strength(game: Game, one: Pretrained, files: Sequence[Found]) -> str:
+    lines = [*_rungs(game, one, files)]
+    if not lines:
+        return "Not measured yet.\n"
+    ladders = [found for found in leaderboard.ladders_of(files) if _same(game, found)]
+    shown = table_of(lines, [], ("options",))
+    assert not isinstance(shown, str)
+    told = [note for note in leaderboard.notes(ladders) if one.spec in note or note.startswith(leaderboard.MET)]
+    return "\n\n".join([markdown(shown.head, shown.rows, left=shown.left), *told]) + "\n"
+
+
+def _rungs(game: Game, one: Pretrained, files: Sequence[Found]) -> Iterator[dict[str, str]]:
+    """The row of the policy in the ladder of its options, and that of the baseline, which it played."""
+    for found in leaderboard.ladders_of(files):
+        for table in found["tables"]:
+            if bound({**found, "options": table["options"]}) == game:
+                rows = [row for row in table["rows"] if row["label"] in (one.spec, "random", table["against"])]
+                yield from ladder.rungs_of(found, {**table, "rows": rows, "null": None})
+
+
+def _attacks(game: Game, one: Pretrained, files: Sequence[Found]) -> str:
+    if game.num_sides == 1:
+        return "Nobody plays against it: seats play alone in this game.\n"
+    names = (one.spec, one.metadata["name"])
+    found = [file for file in files if file["kind"] == "attack" and file["agent"] in names and bound(file) == game]
+    if not found:
+        return "Nobody has looked for a best response to this policy yet. `backalley attack` does.\n"
+    kind = KINDS["attack"]
+    shown = table_of(kind.tables["attack"](found), [], ("options", "agent"))
+    assert not isinstance(shown, str)
+    table = markdown(shown.head, shown.rows, left=shown.left)
+    return "\n\n".join([table, *kind.footnotes(found), _shell([file["command"] for file in found])])
+
+
+def _use(game: Game, one: Pretrained) -> str:
+    options = "".join(f", {name}={_literal(value)}" for name, value in game.changed_options.items())
+    words = " ".join([game.name, *game.option_words])
+    code = [
+        "import backalley",
+        "",
+        f'game = backalley.game("{game.name}"{options})',
+        f'policy = backalley.agent("{one.spec}", game)',
+    ]
+    return (
+        "\n".join(["```python", *code, "```", "", ""])
+        + _shell([f"backalley evaluate {words} {one.spec} bot"])
+        + "\nAn attack says what an opponent gains who knows it, at least; another attack may gain more. How well it "
+        "plays under options that are not named above nobody has measured. The files hold numbers and text; loading "
+        "them executes nothing.\n"
+    )
+
+
+def _literal(value: object) -> str:
+    """A value of an option as Python code."""
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _same(game: Game, found: Found) -> bool:
+    return any(bound({**found, "options": table["options"]}) == game for table in found["tables"])
+
+
+def _shell(commands: Sequence[str]) -> str:
+    return "\n".join(["```sh", *commands, "```", ""])

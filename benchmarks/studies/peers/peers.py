@@ -1,0 +1,210 @@
+"""Other libraries' card games beside ours, in one run. `backalley dev study peers` runs it.
+
+Every library is installed by pip into a virtual environment of its own, in a folder that is kept, and plays random
+legal actions there on one core, with the observation and the legal actions of the seat to act produced at every
+decision. Rates are decisions a second of processor time. What cannot be installed, or played, is named with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from backalley.console.errors import InvalidValue, did_you_mean
+from backalley.envs.core.files.durable import write_file
+
+from ...figures import results
+from ...figures.formatting import Line
+from ...figures.result_kinds import Files, Kept
+
+SECONDS = 1.0
+_HERE = Path(__file__).resolve().parent
+_ROOT = _HERE.parents[2]
+_INSTALLED = "installed.json"
+"""In an environment's folder: its versions, once everything is installed."""
+_LONGEST = 1800
+"""Seconds that an installation or a library's games may take."""
+
+
+class Peer(NamedTuple):
+    """A library, how it is installed, and how its games are played."""
+
+    title: str
+    packages: tuple[str, ...]
+    """What pip is asked for; the first is the library itself."""
+    way: str
+
+
+PEERS = {
+    "open_spiel": Peer("OpenSpiel", ("open_spiel",), "Python API, NumPy observer"),
+    "rlcard": Peer("RLCard", ("rlcard",), "`env.step`"),
+    "pettingzoo": Peer("PettingZoo classic", ("pettingzoo[classic]",), "`env()`, the AEC loop"),
+    "pgx": Peer("PGX", ("pgx", "jax"), "compiled scan, best batch of 64, 1,024 and 8,192"),
+    "pufferlib": Peer("PufferLib", ("pufferlib",), "1,024 tables in C, no action masks"),
+}
+OURS = {"batch": "`make_vec`, 4,096 tables", "aec": "`make`, the AEC loop"}
+
+
+def _lines(files: Files) -> Iterator[Line]:
+    """Thousands of decisions a second of every game, fastest first."""
+    for found in files:
+        for peer in found["peers"]:
+            paces = sorted(peer.get("games", ()), key=lambda one: -one["median"])
+            if paces:
+                yield {
+                    "library": f"{peer['title']} {peer['version']}",
+                    "played through": peer["way"],
+                    "thousands of decisions a second": ", ".join(
+                        f"{one['game']} {_thousands(one['median'])}" for one in paces
+                    ),
+                }
+
+
+def _thousands(pace: float) -> str:
+    return f"{pace / 1000:,.0f}" if pace >= 10_000 else f"{pace / 1000:.1f}"
+
+
+class Peers(
+    Kept,
+    kind="peers",
+    heading="Other libraries",
+    tables={"peers": _lines},
+    made_by="backalley dev study peers",
+):
+    """Rates of every library's games."""
+
+    @property
+    def title(self) -> str:
+        """What was played."""
+        return "Random legal play on one core, observations and legal actions produced, by processor time"
+
+    @classmethod
+    def footnotes(cls, files: Files) -> list[str]:
+        """Name what could not be installed or played, with the reason."""
+        said = []
+        for peer in (peer for found in files for peer in found["peers"]):
+            if "absent" in peer:
+                said.append(f"{peer['title']} is not in the table: {peer['absent']}")
+            said += [f"{peer['title']}: {one['game']} failed: {one['failed']}" for one in peer.get("failed", ())]
+        return said
+
+
+def default_folder() -> Path:
+    """The folder of the environments: in the user's cache folder."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "backalley-peers"
+
+
+def peers(
+    names: Sequence[str],
+    folder: Path,
+    *,
+    seconds: float = SECONDS,
+    progress: Callable[[int, int, str], None] | None = None,
+    command: str = "",
+) -> Peers:
+    """Install and measure the libraries of those names, by default all, and ours; each repetition takes `seconds` of
+    processor time. Environments stay in `folder` and are used again. Raises ValueError for an unknown name."""
+    for name in names:
+        if name not in PEERS:
+            known = did_you_mean(name, PEERS) or f" There are: {', '.join(PEERS)}."
+            raise InvalidValue(f"There is no peer {name!r}.{known}")
+    chosen, found = list(names or PEERS), _ours(seconds)
+    for number, name in enumerate(chosen):
+        if progress:
+            progress(number, len(chosen), name)
+        found.append(_measured(PEERS[name], name, folder / name, seconds))
+    stamp = results.stamp(__file__)
+    return Peers({"kind": Peers.kind, "command": command, "seconds": seconds, "peers": found, **stamp})
+
+
+def _ours(seconds: float) -> list[dict[str, Any]]:
+    """Our own games, a row for each way."""
+    stamp = results.stamp(__file__)
+    games, _ = _play(Path(sys.executable), "backalley.benchmarks.studies.peers.backalley_games", seconds, _ROOT / "src")
+    rows = []
+    for way, said in OURS.items():
+        mine = [{**one, "game": one["game"].split()[0]} for one in games if one["game"].split()[1] == way]
+        rows.append({"title": "Back Alley", "version": stamp["version"], "way": said, "games": mine})
+    return rows
+
+
+def _measured(peer: Peer, name: str, place: Path, seconds: float) -> dict[str, Any]:
+    """One library: its version and its games' rates, or why there are none."""
+    about: dict[str, Any] = {"title": peer.title, "way": peer.way}
+    try:
+        versions = _install(peer, place)
+        games, failed = _play(_python(place), str(_HERE / f"{name}_games.py"), seconds)
+    except _Absent as error:
+        return {**about, "absent": str(error)}
+    best: dict[str, dict[str, Any]] = {}
+    for one in games:
+        if one["game"] not in best or one["median"] > best[one["game"]]["median"]:
+            best[one["game"]] = one
+    first = peer.packages[0].partition("[")[0]
+    row = {**about, "version": versions[_plain(first)], "packages": versions, "games": list(best.values())}
+    return {**row, "failed": failed} if failed else row
+
+
+class _Absent(Exception):
+    """Why a library has no rates."""
+
+
+def _install(peer: Peer, place: Path) -> dict[str, str]:
+    """Make the environment, if it is not there; return the versions of what pip was asked for."""
+    if (place / _INSTALLED).is_file():
+        known: dict[str, str] = json.loads((place / _INSTALLED).read_text("utf-8"))
+        return known
+    _call([sys.executable, "-m", "venv", "--clear", str(place)], "an environment for it could not be made")
+    pip = [str(_python(place)), "-m", "pip", "--disable-pip-version-check"]
+    _call([*pip, "install", "--quiet", "--no-cache-dir", *peer.packages], "pip could not install it here")
+    listed = json.loads(_call([*pip, "list", "--format=json"], "pip could not list it"))
+    asked = {_plain(package.partition("[")[0]) for package in peer.packages}
+    versions = {_plain(one["name"]): one["version"] for one in listed if _plain(one["name"]) in asked}
+    write_file(place / _INSTALLED, json.dumps(versions).encode())
+    return versions
+
+
+def _plain(package: str) -> str:
+    """A package's name as pip compares it."""
+    return re.sub(r"[-_.]+", "-", package).lower()
+
+
+def _python(place: Path) -> Path:
+    return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def _play(
+    python: Path, games: str, seconds: float, path: Path | None = None
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Run `pace.py`; return the games with their rates, and those that failed."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment |= {"JAX_PLATFORMS": "cpu"} | ({"PYTHONPATH": str(path)} if path else {})
+    words = [str(python), "-P", str(_HERE / "pace.py"), games, str(seconds)]
+    said = _call(words, "its games could not be played", environment)
+    lines = [json.loads(line) for line in said.splitlines() if line.startswith('{"game"')]
+    return [one for one in lines if "median" in one], [one for one in lines if "failed" in one]
+
+
+def _call(words: Sequence[str], sentence: str, environment: dict[str, str] | None = None) -> str:
+    """Run a program; return what it printed. Raises _Absent with `sentence` and the program's own last error."""
+    try:
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=_LONGEST)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _Absent(f"{sentence} ({type(error).__name__}).") from None
+    if done.returncode:
+        raise _Absent(f"{sentence} ({_reason(done.stderr)}).")
+    return done.stdout
+
+
+def _reason(said: str) -> str:
+    """The last error of a program's output, without places of this machine."""
+    errors = re.findall(r"^\s*(?:ERROR: |(?:[\w.]+\.)?(?=\w+Error\b))(.*)", said, re.MULTILINE)
+    last = errors[-1].strip() if errors else (said.strip().splitlines() or ["it said nothing"])[-1].strip()
+    return re.sub(r"[^\s'\"<>]*[/\\][^\s'\"<>]*", "(place)", last).rstrip(".")[:200]

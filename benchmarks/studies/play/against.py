@@ -1,0 +1,338 @@
+"""The speed of this checkout against an earlier commit, in pairs. `backalley dev speed --against COMMIT` runs it.
+
+The files of the commit are laid out in a temporary folder, and each side plays in processes of its own, with a cache of
+machine code of its own. A pair is one process of each side; they take turns at the same decisions from the same seeds,
+so that other load on the machine meets both alike. Time is processor time. First use is a whole process, with an empty
+cache: an environment, a bot and a batch of the game.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.files.durable import Unfinished
+from backalley.envs.core.game.game import Game
+
+from ...figures import results
+from ...figures.formatting import Line, changed, title
+from ...figures.result_kinds import Files, Kept
+from ...figures.stats import mean_interval
+
+PAIRS, SECONDS = 5, 0.25
+"""Pairs of processes, and the processor seconds that a side plays in each of the TURNS of a pair."""
+TURNS = 4
+SIDES = ("before", "now")
+NOTICED = 0.98
+"""A game is named as slower if its whole interval is below this: where memory lies makes a percent, too."""
+WHAT = {"batch": "batch", "aec": "AEC loop"}
+_ROOT = Path(__file__).resolve().parents[3]
+_TRIED = {"batch": 20, "aec": 500}
+"""Steps by which their cost is found out before the first turn."""
+
+_GAME = """
+import json, random, sys, time
+import numpy as np
+import backalley
+name, options = sys.argv[1], json.loads(sys.argv[2])
+"""
+
+FIRST_USE = f"""{_GAME}
+game = backalley.game(name, **options)
+bot = backalley.agent("bot" if game.bots else "random", game)
+env = game.make(render_mode="ansi")
+env.reset(seed=7)
+for player in env.agent_iter(9):
+    observation, reward, terminated, truncated, info = env.last()
+    env.step(None if terminated or truncated else bot.act(observation))
+env.render()
+tables = game.make_vec(64, seed=0)
+tables.step(tables.reset().action_mask.argmax(1))
+"""
+
+PLAY = f"""{_GAME}
+tables = backalley.make_vec(name, num_envs=4096, seed=0, **options)
+step, number = tables.reset(), 0
+noise = [np.random.default_rng(one).random(step.action_mask.shape, np.float32) for one in range(13)]
+env, chance = backalley.make(name, **options), random.Random(0)
+env.reset(seed=0)
+
+def batch(count):
+    global number
+    spent = 0.0
+    for _ in range(count):
+        number += 1
+        actions = (noise[number % 13] * step.action_mask).argmax(1)
+        began = time.process_time()
+        tables.step(actions)
+        spent += time.process_time() - began
+    return spent
+
+def aec(count):
+    began = time.process_time()
+    while count:
+        observation, reward, terminated, truncated, info = env.last()
+        if terminated or truncated:
+            env.reset()
+            continue
+        legal = np.flatnonzero(observation["action_mask"])
+        env.step(int(legal[int(chance.random() * len(legal))]))
+        count -= 1
+    return time.process_time() - began
+
+for line in sys.stdin:
+    what, count = line.split()
+    print({{"batch": batch, "aec": aec}}[what](int(count)), flush=True)
+"""
+"""Plays as many steps as a line asks for, and answers with the processor seconds. Drawing actions for the batch is not
+counted: that is the caller's."""
+
+
+def _lines(files: Files) -> Iterator[Line]:
+    """Ratios of speeds, with their intervals, and the processor time of a first use."""
+    for game in (game for found in files for game in found["games"]):
+        first = game.get("first_use", {})
+        yield {
+            "game": title(game),
+            "options": changed(game["options"]),
+            **{
+                column: text
+                for what, shown in WHAT.items()
+                for column, text in (
+                    (f"{shown}, times as fast", f"{game[what]['ratio']['mean']:.2f}"),
+                    (f"interval of the {shown}", "{low:.2f} to {high:.2f}".format(**game[what]["ratio"])),
+                )
+            },
+            **{f"first use {side}, s": f"{statistics.median(first[side]):.1f}" for side in SIDES if first},
+        }
+
+
+class Against(
+    Kept,
+    kind="against",
+    heading="Speed against an earlier commit",
+    tables={"against": _lines},
+    made_by="backalley dev speed --against COMMIT",
+):
+    """Ratios of speeds, game by game."""
+
+    in_title = frozenset({"options"})
+
+    @property
+    def title(self) -> str:
+        """What is compared."""
+        return f"This checkout against {self.found['against'][:12]}, by processor time; above 1 it is faster"
+
+    @classmethod
+    def footnotes(cls, files: Files) -> list[str]:
+        """Say what the intervals are, and name what is slower."""
+        slower = [
+            f"{title(game)} ({shown}, {game[what]['ratio']['mean']:.2f})"
+            for found in files
+            for game in found["games"]
+            for what, shown in WHAT.items()
+            if game[what]["ratio"]["high"] < NOTICED
+        ]
+        pairs, against = files[0]["pairs"], files[0]["against"][:12]
+        about = f"Against {against}: means of {pairs} pairs of processes with their 95 % intervals."
+        return [about, f"Slower, the whole interval below {NOTICED}: {', '.join(slower) or 'nothing'}."]
+
+
+def against(
+    games: Sequence[Game],
+    commit: str,
+    *,
+    pairs: int = PAIRS,
+    seconds: float = SECONDS,
+    first_uses: int = 1,
+    progress: Callable[[int, int, str], None] | None = None,
+    keep: Path | None = None,
+    command: str = "",
+) -> Against:
+    """Compare the games of this checkout, with its changes, with those of an earlier commit: `pairs` pairs of processes
+    for each game, `seconds` of processor time in each turn, and `first_uses` first uses of each side.
+
+    Finished games are saved beside `keep`, the file of the results, and the same call continues after them. Raises
+    ValueError where there is no such commit, or where it cannot play a game.
+    """
+    if pairs < 2:
+        raise InvalidValue(f"pairs is {pairs}; an interval needs 2 or more.")
+    sha = _commit(commit)
+    stamp = results.stamp(__file__, *games)
+    task = {
+        "speed of": [[game.id, game.option_values] for game in games],
+        "against": sha,
+        "now": stamp["commit"],
+        "settings": [pairs, seconds, first_uses],
+    }
+    unfinished = Unfinished(keep, task, stamp["sources"])
+    done: list[dict[str, Any]] = json.loads(str(unfinished.load().get("games", "[]")))
+    with tempfile.TemporaryDirectory(prefix="backalley-against-") as place:
+        roots = {"before": Path(place) / "before", "now": _ROOT}
+        _lay_out(sha, roots["before"])
+        for number, game in list(enumerate(games))[len(done) :]:
+            said = functools.partial(_say, progress, number, len(games), game.name)
+            done.append(_compare(game, roots, Path(place), pairs, seconds, first_uses, said))
+            unfinished.save({"games": np.array(json.dumps(done))})
+    found = {"kind": Against.kind, "command": command, "against": sha, "pairs": pairs, "seconds": seconds}
+    return Against({**found, "games": done, **stamp})
+
+
+def _say(progress: Callable[[int, int, str], None] | None, done: int, planned: int, name: str, words: str) -> None:
+    if progress:
+        progress(done, planned, f"{name}: {words}")
+
+
+def _compare(
+    game: Game,
+    roots: dict[str, Path],
+    place: Path,
+    pairs: int,
+    seconds: float,
+    first_uses: int,
+    said: Callable[[str], None],
+) -> dict[str, Any]:
+    """All that is measured of one game."""
+    first: dict[str, list[float]] = {side: [] for side in SIDES}
+    for number in range(first_uses):
+        for side in SIDES[:: 1 if number % 2 == 0 else -1]:
+            said(f"first use {side}")
+            first[side].append(_first_use(game, roots[side], place / f"{game.name}-{side}-{number}"))
+    with ExitStack() as opened:  # machine code for all that follows
+        for side in SIDES:
+            player = opened.enter_context(_Player(game, roots[side], place / f"{game.name}-{side}-0"))
+            steps = {what: _steps(player, what, seconds) for what in WHAT}
+    ratios: dict[str, list[float]] = {what: [] for what in WHAT}
+    for number in range(pairs):
+        said(f"pair {number + 1} of {pairs}")
+        with ExitStack() as opened:
+            players = {}
+            for side in SIDES:
+                players[side] = opened.enter_context(_Player(game, roots[side], place / f"{game.name}-{side}-0"))
+            for what in WHAT:
+                ratios[what].append(_ratio(players, what, steps[what]))
+    return {
+        "game": game.id,
+        "options": game.changed_options,
+        **{what: {"ratio": ratio_interval(found), "pairs": found} for what, found in ratios.items()},
+        **({"first_use": first} if first_uses else {}),
+    }
+
+
+def _steps(player: _Player, what: str, seconds: float) -> int:
+    """How many steps take about `seconds`."""
+    player.play(what, _TRIED[what])
+    return max(1, round(seconds * _TRIED[what] / max(player.play(what, _TRIED[what]), 1e-6)))
+
+
+def _ratio(players: dict[str, _Player], what: str, steps: int) -> float:
+    """How many times as fast the second is: the median over turns, each of the same decisions on both sides."""
+    for player in players.values():
+        player.play(what, _TRIED[what])
+    found = []
+    for turn in range(TURNS):
+        spent = {side: players[side].play(what, steps) for side in SIDES[:: 1 if turn % 2 == 0 else -1]}
+        found.append(spent["before"] / spent["now"])
+    return statistics.median(found)
+
+
+def ratio_interval(ratios: Sequence[float]) -> dict[str, float]:
+    """Return the geometric mean of ratios and its 95 % interval."""
+    found = mean_interval(np.log(ratios))
+    return {name: float(np.exp(value)) for name, value in found.to_json().items()}
+
+
+def _first_use(game: Game, root: Path, cache: Path) -> float:
+    """The processor seconds of a process that uses the game for the first time, and of those that it starts."""
+    before = os.times()
+    words, environment = _process(FIRST_USE, game, root, cache)
+    done = subprocess.run(words, env=environment, cwd=cache.parent, capture_output=True, text=True)
+    after = os.times()
+    if done.returncode:
+        raise InvalidValue(_refusal(game, root, done.stderr))
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+class _Player:
+    """A process that plays one game of one side."""
+
+    def __init__(self, game: Game, root: Path, cache: Path) -> None:
+        # What is measured is compiled play, also where the rules would be run uncompiled at first.
+        words, environment = _process(PLAY, game, root, cache)
+        environment["BACKALLEY_COMPILE"] = "now"
+        pipe = subprocess.PIPE
+        self._game, self._root = game, root
+        self._process = subprocess.Popen(
+            words, env=environment, cwd=cache.parent, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+        )
+
+    def play(self, what: str, steps: int) -> float:
+        """Play; return the processor seconds."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(f"{what} {steps}\n")
+            self._process.stdin.flush()
+            return float(self._process.stdout.readline())
+        except (ValueError, OSError):
+            raise InvalidValue(_refusal(self._game, self._root, self._process.communicate()[1])) from None
+
+    def __enter__(self) -> _Player:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+def _process(code: str, game: Game, root: Path, cache: Path) -> tuple[list[str], dict[str, str]]:
+    """The words and the environment of a process that finds the package under `root` alone."""
+    words = [sys.executable, "-P", "-c", code, game.name, json.dumps(game.changed_options)]
+    return words, {**os.environ, "PYTHONPATH": str(root / "src"), "BACKALLEY_CACHE": str(cache)}
+
+
+def _refusal(game: Game, root: Path, said: str) -> str:
+    """Why a process could not play, in a sentence."""
+    which = "This checkout" if root == _ROOT else "The earlier commit"
+    return f"{which} could not play {game!r}: {(said.strip().splitlines() or ['it said nothing'])[-1]}"
+
+
+def _commit(name: str) -> str:
+    """The full name of a commit."""
+    done = _git("rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
+    if done is None:
+        raise InvalidValue(
+            f"There is no commit {name!r} in {_ROOT}; name one that is in this checkout's history (a shallow clone has "
+            "only its latest)."
+        )
+    return done.decode().strip()
+
+
+def _lay_out(sha: str, folder: Path) -> None:
+    """Write the files of a commit to a folder."""
+    packed = _git("archive", "--format=tar", sha)
+    if packed is None:
+        raise InvalidValue(f"git could not give the files of {sha}.")
+    with tarfile.open(fileobj=io.BytesIO(packed)) as files:
+        files.extractall(folder, filter="tar")
+
+
+def _git(*words: str) -> bytes | None:
+    try:
+        return subprocess.run(["git", *words], cwd=_ROOT, capture_output=True, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None

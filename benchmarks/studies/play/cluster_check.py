@@ -1,0 +1,382 @@
+"""Check and measure work on a real Ray cluster: four nodes on this machine, of which some are killed on the way.
+`backalley dev study cluster-check` runs it.
+
+Everything is done twice, on this machine alone and on the cluster, and must come out the same to the byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import shutil
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from backalley.cluster import same_code
+from backalley.cluster.ray_cluster import RANGE_SECONDS, TASKS_A_SECOND, Cluster, ClusterError, Sent, import_ray
+from backalley.cluster.work import Found, Sizes
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.training.config import config as config_rules
+from backalley.training.rollouts.rollouts import Rollouts
+from backalley.training.seeds import train_seeds
+from backalley.training.train import train
+
+from ...exact.exact import solve
+from ...figures import results
+from ...matches.evaluate import evaluate
+from ...matches.tournament import tournament
+from .cluster_tables import ClusterCheck
+
+NODES = 4
+_MEMORY = 80_000_000
+_GAME, _AGENTS, _DEALS = "backhand", ["search:20", "bot"], 4000
+_TAUGHT, _LEARNERS = "missouri_city", ("pitch", "killer_bridge", "bezique")
+"""The game whose targets are made on the nodes, and those whose learners are timed."""
+_EMPTY_TASKS = 2000
+_AGENT = """
+from beside import choose
+
+class Last:
+    def act(self, view):
+        return choose(view.action_mask)
+"""
+_BESIDE = """
+def choose(mask):
+    return mask.shape[1] - 1 - mask[:, ::-1].argmax(1)
+"""
+
+Progress = Callable[[int, int, str], None]
+
+
+class Nothing:
+    """Tasks without work: what a task costs by itself. See `cluster.work.Work`."""
+
+    sizes = Sizes(1)
+
+    def begin(self, part: int) -> float:
+        """Nothing to do."""
+        return 0.0
+
+    def do(self, part: int, low: int, high: int) -> Found:
+        """Nothing to do."""
+        return (np.array([low]),)
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+
+class Nodes:
+    """A Ray of several nodes on this machine, with one core each."""
+
+    def __init__(self) -> None:
+        os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_DEDUP_LOGS="0")
+        import_ray()
+        from ray.cluster_utils import Cluster as Local
+
+        about = {"num_cpus": 1, "object_store_memory": _MEMORY, "include_dashboard": False}
+        self._local = Local(initialize_head=True, head_node_args=about)
+        self._others: list[Any] = []
+        for _ in range(NODES - 1):
+            self.add()
+        self.address = self._local.address
+
+    def add(self) -> Any:
+        """Start one more."""
+        self._others.append(self._local.add_node(num_cpus=1, object_store_memory=_MEMORY))
+        return self._others[-1]
+
+    def kill(self) -> None:
+        """End one at once, as a machine dies."""
+        self._local.remove_node(self._others.pop(0), allow_graceful=False)
+
+    def close(self) -> None:
+        """End them all."""
+        self._local.shutdown()
+
+
+def cluster_check(*, progress: Progress = lambda done, total, words: None, command: str = "") -> ClusterCheck:
+    """Check and measure. Raises NotInstalled without Ray."""
+    checks: list[dict[str, Any]] = []
+    began = time.perf_counter()
+    nodes = Nodes()
+    started = time.perf_counter() - began
+    every: list[tuple[str, Callable[[Nodes], bool]]] = [
+        ("evaluate, a node killed in the middle: the same bytes", _evaluated),
+        ("an agent of `file.py:Class`, with what it imports: the same bytes", _travelled),
+        ("tournament: the same bytes", _ranked),
+        ("Ctrl-C and the same call again: the same bytes", _resumed),
+        ("solve: the same bytes", _solved),
+        ("four training runs, a node killed in the middle: the same weights", _trained),
+        ("rollouts with targets made on the nodes, one killed in the middle: the same weights", _taught),
+        ("a node with a changed source file: refused in a sentence", _refused),
+    ]
+    try:
+        for number, (check, does) in enumerate(every):
+            progress(number, len(every) + 1, check)
+            before = time.perf_counter()
+            kept = does(nodes)
+            checks.append({"check": check, "kept": kept, "seconds": time.perf_counter() - before})
+        progress(len(every), len(every) + 1, "measures")
+        measures = _measured(nodes, started)
+    finally:
+        nodes.close()
+    learners = [_learner(name) for name in _LEARNERS]
+    return ClusterCheck(
+        {
+            "kind": ClusterCheck.kind,
+            "command": command,
+            "nodes": NODES,
+            "ray": import_ray().__version__,
+            "game": _GAME,
+            "agents": _AGENTS,
+            "range_seconds": RANGE_SECONDS,
+            "tasks_a_second_aim": TASKS_A_SECOND,
+            "checks": checks,
+            "measures": measures,
+            "learners": learners,
+            **results.stamp(__file__, game_of(_GAME)),
+        }
+    )
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def _told(report: Any) -> str:
+    """A result without when and how fast it was made."""
+    left_out = {"seconds", "decisions_per_second", "command", *report.stamp}
+    return json.dumps({name: value for name, value in report.to_json().items() if name not in left_out})
+
+
+def _evaluated(nodes: Nodes) -> bool:
+    killed = threading.Event()
+
+    def callback(done: int, planned: int) -> None:
+        if done and not killed.is_set():
+            killed.set()
+            nodes.kill()
+
+    there = evaluate(_GAME, _AGENTS, deals=_DEALS, cluster=nodes.address, progress=callback)
+    nodes.add()
+    return killed.is_set() and _told(there) == _told(evaluate(_GAME, _AGENTS, deals=_DEALS))
+
+
+def _travelled(nodes: Nodes) -> bool:
+    with tempfile.TemporaryDirectory(prefix="backalley-check-") as scratch:
+        (Path(scratch) / "last.py").write_text(_AGENT)
+        (Path(scratch) / "beside.py").write_text(_BESIDE)
+        sys.path.append(scratch)
+        try:
+            pair = [f"{scratch}/last.py:Last", "bot"]
+            here = evaluate(_GAME, pair, deals=500)
+            there = evaluate(_GAME, pair, deals=500, cluster=nodes.address)
+        finally:
+            sys.path.remove(scratch)
+    return _told(here) == _told(there)
+
+
+def _ranked(nodes: Nodes) -> bool:
+    agents = ["bot", "bot:book", "random"]
+    here, there = (tournament("missouri_city", agents, deals=2000, cluster=one) for one in (None, nodes.address))
+    return _told(here) == _told(there)
+
+
+def _resumed(nodes: Nodes) -> bool:
+    def callback(done: int, planned: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with tempfile.TemporaryDirectory(prefix="backalley-check-") as scratch:
+        keep = Path(scratch) / "report.json"
+        part = evaluate(_GAME, _AGENTS, deals=_DEALS, cluster=nodes.address, progress=callback, keep=keep)
+        whole = evaluate(_GAME, _AGENTS, deals=_DEALS, cluster=nodes.address, keep=keep)
+    return not part.complete and _told(whole) == _told(evaluate(_GAME, _AGENTS, deals=_DEALS))
+
+
+def _solved(nodes: Nodes) -> bool:
+    here, there = (solve("backhand", cluster=one) for one in (None, nodes.address))
+    return _told(here) == _told(there)
+
+
+def _trained(nodes: Nodes) -> bool:
+    settings = {"run.phases": "ppo", "run.evaluation_deals": 200, "run.curve_every": 0, "run.checkpoint_seconds": 2}
+    more: dict[str, Any] = {"decisions": 400_000, "config_overrides": settings}
+    with tempfile.TemporaryDirectory(prefix="backalley-check-") as scratch:
+        timer = threading.Timer(15.0, nodes.kill)
+        timer.start()
+        found = []
+        for name, cluster in (("there", nodes.address), ("here", None)):
+            train_seeds(_GAME, "0-3", out=Path(scratch) / name, cluster=cluster, **more)
+            weights = sorted((Path(scratch) / name).glob("seed-*/policy/policy.safetensors"))
+            found.append([hashlib.sha256(path.read_bytes()).hexdigest() for path in weights])
+        timer.join()
+    nodes.add()
+    return found[0] == found[1] and len(set(found[0])) == 4
+
+
+def _taught(nodes: Nodes) -> bool:
+    settings = {"run.phases": "rollouts", "run.evaluation_deals": 200, "run.gate_deals": 200, "run.curve_every": 0}
+    found, killed = [], threading.Event()
+
+    def callback(done: float, total: float, words: str) -> None:
+        if not killed.is_set():
+            killed.set()
+            nodes.kill()
+
+    with tempfile.TemporaryDirectory(prefix="backalley-check-") as scratch:
+        for name, cluster in (("there", nodes.address), ("here", None)):
+            run = train(
+                _TAUGHT, out=Path(scratch) / name, decisions=3_000_000, config_overrides=settings, cluster=cluster,
+                progress=callback,
+            )  # fmt: skip
+            found.append((run.policy / "policy.safetensors").read_bytes())
+    nodes.add()
+    return killed.is_set() and found[0] == found[1]
+
+
+def _refused(nodes: Nodes) -> bool:
+    with tempfile.TemporaryDirectory(prefix="backalley-check-") as scratch:
+        for place, path in same_code.sources():
+            copy = Path(scratch) / "backalley" / place
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+        with open(Path(scratch) / "backalley" / "agents" / "match.py", "a", encoding="utf-8") as file:
+            file.write("# changed\n")
+        with _environment("PYTHONPATH", scratch):
+            nodes.add()
+        try:
+            evaluate(_GAME, _AGENTS, deals=_DEALS, cluster=nodes.address)
+        except ClusterError as error:
+            return "has other code" in str(error) and "the digest of its source files" in str(error)
+        finally:
+            with suppress(Exception):
+                nodes._local.remove_node(nodes._others.pop(), allow_graceful=False)
+    return False
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before
+
+
+# Measures -------------------------------------------------------------------------------------------------------------
+
+
+def _measured(nodes: Nodes, started: float) -> list[dict[str, Any]]:
+    before = time.perf_counter()
+    cluster = Cluster(nodes.address)
+    connected = time.perf_counter() - before
+    try:
+        rates, driver = _tasks(cluster)
+        there = evaluate_on(cluster)
+    finally:
+        cluster.close()
+    deals = _deals_a_core_second()
+    sent = Sent(same_code.code(), "0" * 64, [], [b"0" * 28])
+
+    def row(name: str, what: str, value: float, digits: int = 0, unit: str = "") -> dict[str, Any]:
+        return {"name": name, "what": what, "value": value, "shown": f"{value:,.{digits}f}{unit}"}
+
+    return [
+        row("start_seconds", f"start of {NODES} nodes", started, 1, " s"),
+        row("connect_seconds", "connecting, and comparing the code of every node", connected, 1, " s"),
+        row("tasks_a_second", "tasks without work, a second", rates),
+        row("driver_milliseconds", "processor time of the command for one of them", driver, 2, " ms"),
+        row("bytes_a_task", "what a task is told: names and numbers", len(pickle.dumps((sent, 0, 0, 1000))), 0, " B"),
+        row("bytes_put", f"{' against '.join(_AGENTS)}: put once for all tasks", there["put"], 0, " B"),
+        row("bytes_a_deal", "the results of a deal", there["back"] / there["deals"], 1, " B"),
+        row("deals_a_task", "deals of a task", there["deals"] / there["tasks"]),
+        row("deals_a_core_second", "deals a second of one core", deals),
+    ]
+
+
+def _tasks(cluster: Cluster) -> tuple[float, float]:
+    """Tasks a second, and milliseconds of this process for each: medians of three turns."""
+    list(cluster.in_order(Nothing(), [(0, 50)]))  # starts the processes
+    rates, driver = [], []
+    for _ in range(3):
+        wall, processor = time.perf_counter(), time.process_time()
+        assert [done.low for done in cluster.in_order(Nothing(), [(0, _EMPTY_TASKS)])] == list(range(_EMPTY_TASKS))
+        rates.append(_EMPTY_TASKS / (time.perf_counter() - wall))
+        driver.append(1000 * (time.process_time() - processor) / _EMPTY_TASKS)
+    return statistics.median(rates), statistics.median(driver)
+
+
+def evaluate_on(cluster: Cluster) -> dict[str, int]:
+    """What deals cost in bytes and tasks."""
+    from backalley.agents.registry import agent
+
+    from ...matches.sample import Deals, LineUp, Sample, play
+    from ...matches.seating import seatings
+    from ...matches.seeding import Space, roots
+
+    game = game_of(_GAME)
+    agents = [agent(name, game, num_threads=1) for name in _AGENTS]
+    sample = Sample(seatings(game, len(agents)))
+    tasks, put, back = cluster.tasks, cluster.bytes_put, cluster.bytes_back
+    line_up = LineUp(game, agents, sample.seatings, roots(Space.EVALUATION, 0))
+    play(Deals([line_up]), [sample], [10 * _DEALS], lambda part: None, cluster)
+    return {
+        "deals": sample.deals,
+        "tasks": cluster.tasks - tasks,
+        "put": cluster.bytes_put - put,
+        "back": cluster.bytes_back - back,
+    }
+
+
+def _deals_a_core_second() -> float:
+    evaluate(_GAME, _AGENTS, deals=100)
+    before = time.process_time()
+    evaluate(_GAME, _AGENTS, deals=_DEALS)
+    return _DEALS / (time.process_time() - before)
+
+
+def _learner(name: str) -> dict[str, Any]:
+    """How many targets a core makes a second of processor time, and how many a learner of one core takes in."""
+    game = game_of(name)
+    config = config_rules.load(game, None, {"run.phases": "rollouts"})
+    with tempfile.TemporaryDirectory(prefix="backalley-check-") as scratch:
+        phase = Rollouts(game, config, seed=0, folder=Path(scratch), num_threads=1)
+        phase.begin()
+        phase.step()
+        made, learned = [], []
+        making = _timed(phase, "_target")
+        for _ in range(5):
+            before, count, spent = time.process_time(), phase.counts()["targets"], making[0]
+            phase.step()
+            count = phase.counts()["targets"] - count
+            made.append(count / (making[0] - spent))
+            learned.append(count / (time.process_time() - before - (making[0] - spent)))
+        phase.close()
+    return {"game": game.id, "made": statistics.median(made), "learned": statistics.median(learned)}
+
+
+def _timed(phase: Rollouts, name: str) -> Sequence[float]:
+    """Time a method of a phase; the sum is in what is returned."""
+    original, spent = getattr(phase, name), [0.0]
+
+    def timed() -> None:
+        before = time.process_time()
+        original()
+        spent[0] += time.process_time() - before
+
+    setattr(phase, name, timed)
+    return spent

@@ -1,0 +1,107 @@
+"""What keeping events costs: tables that keep them against tables that do not. `backalley dev study events` runs it.
+
+Two batches of a game with the same seeds take turns in one process, at the same decisions, and their processor time is
+compared: other load on the machine meets both alike.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from backalley.envs.core.game.game import Game
+
+from ...figures import results
+from ...figures.formatting import Line, changed, title
+from ...figures.result_kinds import Files, Kept
+from ...speed.random_play import RandomPlay, episode_length
+from ...speed.speed import FLOOR_TABLES
+from .against import ratio_interval
+
+PAIRS, STEPS, WARM_UP = 11, 50, 4
+"""Pairs of turns, the steps of all tables in each turn, and turns before the first pair (and as many as two episodes
+take), in which machine code is found and histories grow to their usual length."""
+
+
+def _lines(files: Files) -> Iterator[Line]:
+    """The speed with events, of that without."""
+    for game in (game for found in files for game in found["games"]):
+        ratio = game["ratio"]
+        yield {
+            "game": title(game),
+            "options": changed(game["options"]),
+            "speed with events, times that without": f"{ratio['mean']:.2f}",
+            "interval": f"{ratio['low']:.2f} to {ratio['high']:.2f}",
+        }
+
+
+class EventsCost(
+    Kept,
+    kind="events_cost",
+    heading="Speed with events",
+    tables={"events_cost": _lines},
+    made_by="backalley dev study events",
+):
+    """What keeping events costs, game by game."""
+
+    in_title = frozenset({"options"})
+
+    @property
+    def title(self) -> str:
+        """What is compared."""
+        return f"Tables that keep events against tables that do not, {FLOOR_TABLES:,} of each, by processor time"
+
+    @classmethod
+    def footnotes(cls, files: Files) -> list[str]:
+        """Say what the intervals are."""
+        return [f"Means of {files[0]['pairs']} pairs of turns with their 95 % intervals."]
+
+
+def events_cost(
+    games: Sequence[Game],
+    *,
+    pairs: int = PAIRS,
+    progress: Callable[[int, int, str], None] | None = None,
+    command: str = "",
+) -> EventsCost:
+    """Compare, for each game, random play of tables with and without events, in `pairs` pairs of turns."""
+    found = []
+    for number, game in enumerate(games):
+        if progress:
+            progress(number, len(games), game.name)
+        found.append(_of_game(game, pairs))
+    stamp = results.stamp(__file__, *games)
+    return EventsCost({"kind": EventsCost.kind, "command": command, "pairs": pairs, "games": found, **stamp})
+
+
+def _of_game(game: Game, pairs: int) -> dict[str, Any]:
+    length = round(episode_length(game))
+    plain, kept = (RandomPlay(game, FLOOR_TABLES, 1, events=events) for events in (False, True))
+    ratios = []
+    for play in (plain, kept):
+        play.stagger(length)
+        for _ in range(WARM_UP + 2 * length // STEPS):
+            _turn(play)
+    for number in range(pairs):
+        spent = {}
+        for play in (plain, kept) if number % 2 else (kept, plain):
+            spent[play] = _turn(play)
+        ratios.append(spent[plain] / spent[kept])
+    return {
+        "game": game.id,
+        "options": game.changed_options,
+        "ratio": ratio_interval(ratios),
+        "pairs": ratios,
+    }
+
+
+def _turn(play: RandomPlay) -> float:
+    """The processor seconds of some steps; drawing actions is not counted."""
+    spent = 0.0
+    for _ in range(STEPS):
+        play.draw()
+        began = time.process_time()
+        play.play_drawn()
+        spent += time.process_time() - began
+    return spent

@@ -1,0 +1,94 @@
+"""The leaderboard of all games: the best known agent of each kind, from ladders, entries, searches and attacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from backalley.envs.core.game.game import Game
+
+from ...figures.formatting import Found, Line, bound, changed, interval, mean, title
+from ...figures.leaderboard import ATTACK, attack_gain, label, ladders_of, shown_attack
+from ...figures.result_kinds import Files
+from ...figures.stats import Estimate
+
+KINDS = ("bot", "policy", "search", "entered")
+"""Kinds of agents; `entered` are agents that do not come with the package."""
+_SEARCHES = ("mc", "search", "search+policy")
+_EVEN = Estimate(0.0, 0.0, 0.0)
+"""What the baseline gains on itself."""
+
+
+class Candidate(NamedTuple):
+    """An agent that may be the best of its kind in a game."""
+
+    kind: str
+    row: Found
+    gain: Estimate
+    """Its mean return against the best bot; where seats play alone, its lead over the best bot's."""
+
+
+def leaderboard(files: Files) -> Iterator[Line]:
+    """The agents of each kind with the greatest lower ends of their intervals, game by game."""
+    shown: list[Game | None] = []
+    for found in ladders_of(files):
+        for table in found["tables"]:
+            of_table = {**found, "options": table["options"]}
+            game = bound(of_table)
+            if game in shown:
+                continue
+            shown.append(game)
+            for best in _best(_measured(files, of_table, table["against"])):
+                attack = shown_attack(attack_gain(files, of_table, best.row)) or "not attacked"
+                yield _line(of_table, best) | {ATTACK: "no opponent" if table["sides"] == 1 else attack}
+
+
+def _best(measured: Iterable[Candidate]) -> Iterator[Candidate]:
+    """The best of each kind. Of an agent that was measured several times the most deals count, since the best of
+    several measurements would flatter it; what only another one says of it, its cost perhaps, is kept."""
+    agents: dict[str, Candidate] = {}
+    for one in sorted(measured, key=lambda one: one.row.get("deals", 0)):
+        name = one.row["label"]
+        agents[name] = one._replace(row={**agents[name].row, **one.row}) if name in agents else one
+    for kind in KINDS:
+        if there := [one for one in agents.values() if one.kind == kind]:
+            yield max(there, key=lambda one: one.gain.low)
+
+
+def _line(found: Found, best: Candidate) -> Line:
+    baseline = best.gain is _EVEN
+    return {
+        "game": title(found),
+        "options": changed(found["options"]),
+        "kind": best.kind,
+        "agent": f"{label(best.row)}{', the baseline' if baseline else ''}",
+        "gains on the baseline": "" if baseline else mean(best.gain.to_json()),
+        "95 % interval": "" if baseline else interval(best.gain.to_json()),
+        "deals": "" if baseline else f"{best.row['deals']:,}",
+        "ms a decision": f"{best.row['milliseconds']:.2g}" if "milliseconds" in best.row else "",
+    }
+
+
+def _measured(files: Files, found: Found, against: str) -> Iterator[Candidate]:
+    """Every agent that was measured against the best bot in the game and under the options of `found`."""
+    game = bound(found)
+    for one in ladders_of(files):
+        for table in one["tables"]:
+            if _is(game, {**one, "options": table["options"]}):
+                gain = "lead" if table["sides"] == 1 else "mean_return"
+                yield from (_candidate(row, gain, against) for row in table["rows"] if row["label"] != "random")
+    for one in files:
+        if one.get("kind") == "searches" and _is(game, one):
+            gain, met = ("lead", "") if one["sides"] == 1 else ("mean_return", against)
+            rows = (row for row in one["rows"] if row["against"] == met and row["agent"] != against)
+            yield from (_candidate({**row, "label": row["agent"]}, gain, against) for row in rows)
+
+
+def _is(game: Game | None, found: Found) -> bool:
+    return game is not None and bound(found) == game
+
+
+def _candidate(row: Mapping[str, Any], gain: str, against: str) -> Candidate:
+    prefix, colon, _ = row["label"].partition(":")
+    kind = "search" if prefix in _SEARCHES else prefix if colon and prefix in KINDS else "entered"
+    return Candidate(kind, row, _EVEN if row["label"] == against else Estimate(**row[gain]))

@@ -1,0 +1,380 @@
+"""The ladder of a game: random play, every bot, the pretrained policy, and searches, each against the game's best bot
+on the same decks, with the processor time of a decision. `backalley dev study ladder` measures it, and `backalley dev
+study enter` one further agent alone.
+
+Only `publication.toml` and the agents decide what is played. A file of the same agents and sources is left as it is,
+and a stopped measurement continues.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from backalley.agents.base.agent import Agent
+from backalley.agents.registry import agent as agent_of
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.files.durable import Unfinished
+from backalley.envs.core.files.reading import read_json
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.game import Game
+
+from ...figures import leaderboard, results
+from ...figures.charts import EVEN, Dots, Mark, dots
+from ...figures.formatting import (
+    Found,
+    Line,
+    changed,
+    decimals,
+    interval,
+    mean,
+    options_text,
+    signed,
+    span,
+    strength,
+    title,
+)
+from ...figures.leaderboard import ATTACK, MET, attack_gain, ladders_of, makers, met, notes, shown_attack
+from ...figures.result_kinds import Files, Kept
+from ...figures.stats import Estimate, Floats
+from ...matches.evaluate import check_deals
+from ...matches.null import null_label, null_note, null_pairing, null_row
+from ...matches.pairings import Pairing, Told, play_pairings
+from ...matches.sample import Sample
+from ...matches.seeding import Space
+from ...speed.processor_time import Timed, cost, cost_of
+from .. import publication
+from ..publication import Publication
+from . import best_agents
+
+
+def _ladder(files: Files) -> Iterator[Line]:
+    """One game under each of its published options."""
+    for found in ladders_of(files):
+        for table in found["tables"]:
+            yield from rungs_of(found, table, files)
+
+
+def _ladders(files: Files) -> Iterator[Line]:
+    """All games under their default options."""
+    for found in ladders_of(files):
+        for line in rungs_of(found, found["tables"][0], files):
+            yield {"game": title(found), **line}
+
+
+def rungs_of(found: Found, table: Found, files: Files = ()) -> Iterator[Line]:
+    """One table, the null row at the end; attacks on its agents are those among the files."""
+    alone = table["sides"] == 1
+    for row in table["rows"]:
+        best = row["label"] == table["against"]
+        lead = row.get("lead")
+        mark = MET if met(row, table["against"]) else ""
+        yield {
+            "options": changed(table["options"]),
+            "agent": f"{leaderboard.label(row)}{', the baseline' if best else ''} {mark}".rstrip(),
+            **strength(row),
+            "chance": "" if alone or best else f"{100 / table['sides']:.3g} %",
+            "less the baseline": f"{mean(lead)} ({interval(lead)})" if lead else "",
+            "deals": f"{row['deals']:,}" if "deals" in row else "",
+            "ms a decision": f"{row['milliseconds']:.3g}" if "milliseconds" in row else "",
+            ATTACK: shown_attack(attack_gain(files, {**found, "options": table["options"]}, row)),
+        }
+    if null := table.get("null"):
+        yield null_label(null) | {
+            "options": changed(table["options"]),
+            **strength(null),
+            "less the baseline": f"{mean(null['lead'])} ({interval(null['lead'])})" if "lead" in null else "",
+            "deals": f"{null['deals']:,}",
+        }
+
+
+def _strongest(files: Files) -> Iterator[Line]:
+    """The gains of random play, the policy and the last search over the best bot, in every game under its default
+    options."""
+    for found in files:
+        table = found["tables"][0]
+        yield {"game": title(found), "best bot": f"`{table['against']}`"} | {
+            name: f"{signed(gain.mean, decimals([gain]))} {gain.spread(decimals([gain]), '+')}"
+            for name, gain in _gains(table).items()
+        }
+
+
+def _gains(table: Found) -> dict[str, Estimate]:
+    """The mean return against the best bot; where seats play alone, its lead over the best bot's."""
+    what = "lead" if table["sides"] == 1 else "mean_return"
+    shown = {"random": "random play", "policy": "policy", "search": "`search:96`"}
+    rows = {row["label"].partition(":")[0]: row for row in table["rows"] if what in row}
+    return {words: Estimate(**rows[name][what]) for name, words in shown.items() if name in rows}
+
+
+class Ladder(
+    Kept,
+    kind="ladder",
+    heading="Ladder",
+    tables={"ladder": _ladder, "ladders": _ladders, "strongest": _strongest, "leaderboard": best_agents.leaderboard},
+    made_by="backalley dev study ladder",
+):
+    """What `ladder` found."""
+
+    in_title = frozenset({"game"})
+
+    brief = frozenset({"strongest", "leaderboard"})
+
+    @classmethod
+    def summary(cls, files: Files) -> Dots:
+        """The policy and the search of every game."""
+        rows = [
+            (f"{title(found)}: {name.replace('`', '')}", gain)
+            for found in files
+            for name, gain in _gains(found["tables"][0]).items()
+            if name != "random play"
+        ]
+        about = "Policies that come with the games, and search, on the same decks; lines are 95 % intervals."
+        unit = "mean return against the best bot; of one seat, less that of the best bot"
+        return dots("What policies and search gain on the best bot", about, unit, rows, Mark(0.0, "the best bot"))
+
+    @property
+    def title(self) -> str:
+        """The game."""
+        return str(self.found["game"])
+
+    @classmethod
+    def footnotes(cls, files: Files) -> list[str]:
+        """Return notes on the agents for readers."""
+        ladders = ladders_of(files)
+        return [*notes(ladders), *null_note(table for found in ladders for table in found["tables"])]
+
+    @classmethod
+    def commands(cls, files: Files) -> list[str]:
+        """Return the commands that trained the policies."""
+        return makers(ladders_of(files))
+
+    @classmethod
+    def charts(cls, files: Files) -> Iterator[Dots]:
+        """Return charts of mean returns against the best bot or, where seats play alone, of leads over its own."""
+        for found in files:
+            for table in found["tables"]:
+                best, what = table["against"], "lead" if table["sides"] == 1 else "mean_return"
+                measured = [row for row in table["rows"] if row.get(what) and row["label"] not in ("random", best)]
+                if not measured:
+                    continue
+                rows = [
+                    (row["label"] + " (met it in training)" * met(row, best), Estimate(**row[what])) for row in measured
+                ]
+                deals = span(row["deals"] for row in measured)
+                about = f"{deals}; lines are 95 % intervals. Random play is left out."
+                unit = f"mean return less that of {best}" if what == "lead" else "mean return"
+                yield dots(f"{title(found)}{options_text(table['options'])}: against {best}", about, unit, rows, EVEN)
+
+
+class Entry(Ladder, kind="entry", heading="Entries", tables={"entries": _ladder}):
+    """What `enter` found: a ladder of the baseline and one agent."""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One agent's strength against the best bot: mean return and win share per seat it holds, with 95 % intervals."""
+
+    label: str
+    agent: Agent
+    deals: int
+    against_itself: bool = False
+    """Whether it is that bot itself, which does not play against itself."""
+
+
+def rungs(plan: Publication, others: Mapping[str, str], num_threads: int) -> tuple[list[Rung], dict[str, ValueError]]:
+    """Return the agents of a game's ladder, from random play upwards: its bots, the policy for its options, `others` by
+    their labels, and searches; and why some of `others` cannot play under these options."""
+    rung, unfit = functools.partial(_rung, plan, num_threads=num_threads), {}
+    found = [rung("random", "random", plan.deals)]
+    found += [rung(f"bot:{name}", f"bot:{name}", plan.deals) for name in plan.game.bots]
+    if own := publication.policy_of(plan.game):
+        found.append(rung(own, own, plan.deals))
+    for label, spec in others.items():
+        try:
+            found.append(rung(label, spec, plan.deals))
+        except ValueError as error:
+            unfit[label] = error
+    return found + [rung(spec, spec, plan.search_deals) for spec in plan.searches], unfit
+
+
+def _rung(plan: Publication, label: str, spec: str, deals: int, num_threads: int) -> Rung:
+    """An agent that cannot play whole matches in machine code is timed while it plays."""
+    player = agent_of(spec, plan.game, num_threads=num_threads)
+    timed = player if getattr(player, "kernel", None) is not None else Timed(player)
+    return Rung(label, timed, deals, spec == plan.against)
+
+
+def ladder(
+    game: str | Game,
+    others: Mapping[str, str] | None = None,
+    *,
+    num_threads: int = 1,
+    progress: Told | None = None,
+    keep: Path | None = None,
+    cluster: str | None = None,
+    command: str = "",
+) -> Ladder:
+    """Measure the ladder of a game under each of the published options.
+
+    `others` are further agents by their labels. With `keep`, the file of the ladder, unfinished work is saved beside
+    it, and a file of the same agents, plan and sources is returned as it is. `cluster` is as in `evaluate`. Raises
+    ValueError.
+    """
+    num_threads = num_threads if cluster is None else 1
+    plans = publication.publications(game_of(game))
+    stands, unfit = zip(*(rungs(plan, others or {}, num_threads) for plan in plans), strict=True)
+    for label in others or {}:
+        if all(label in errors for errors in unfit):
+            raise unfit[0][label]
+    found = _measured(plans, stands, num_threads, progress, keep, cluster)
+    return Ladder({"kind": Ladder.kind, **found, "command": command})
+
+
+def enter(
+    game: str | Game,
+    label: str,
+    spec: str,
+    *,
+    deals: int | None = None,
+    num_threads: int = 1,
+    progress: Told | None = None,
+    keep: Path | None = None,
+    command: str = "",
+) -> Entry:
+    """Measure one agent against the best bot as the ladder does, on the same decks: under the game's own options, over
+    the published number of deals or over the first `deals` of them. Raises ValueError."""
+    plan = publication.publications(game_of(game))[0]
+    if deals is not None:
+        check_deals(deals)
+        plan = plan._replace(deals=deals)
+    if label == plan.against:
+        raise InvalidValue(f"{label} is the bot that others are compared with; give the agent another label.")
+    there = [_rung(plan, name, agent, plan.deals, num_threads) for name, agent in ((plan.against,) * 2, (label, spec))]
+    found = _measured([plan], [there], num_threads, progress, keep, None)
+    return Entry({"kind": Entry.kind, **found, "command": command})
+
+
+def _measured(
+    plans: Sequence[Publication],
+    stands: Sequence[list[Rung]],
+    num_threads: int,
+    progress: Told | None,
+    keep: Path | None,
+    cluster: str | None,
+) -> dict[str, Any]:
+    """Play what stands on the ladder under each of the plans and return the contents of the file."""
+    stamp, seed = results.stamp(__file__, plans[0].game), publication.seed()
+    task = {
+        "ladder of": plans[0].game.id,
+        "seed": seed,
+        "tables": [
+            [plan.game.option_values, plan.against, [[one.label, one.agent.identity, one.deals] for one in there]]
+            for plan, there in zip(plans, stands, strict=True)
+        ],
+    }
+    try:
+        if (finished := _finished(keep, task, stamp["sources"])) is not None:
+            return finished
+        pairings = [
+            pairing
+            for plan, there in zip(plans, stands, strict=True)
+            for pairing in (*(_pairing(plan, one, there) for one in there), null_pairing(plan.game, plan.deals))
+        ]
+        spent = _spent([one.agent for there in stands for one in there])
+        played = play_pairings(
+            [pairing for pairing in pairings if pairing.deals],
+            seed,
+            unfinished=Unfinished(keep, task, stamp["sources"]),
+            num_threads=num_threads,
+            told=progress,
+            space=Space.PUBLICATION,
+            beside={"spent": spent},
+            cluster=cluster,
+        )
+        samples = iter(played)
+        by_row = iter([next(samples) if pairing.deals else None for pairing in pairings])
+        tables = [
+            _table(plan, there, [next(by_row) for _ in (*there, "null")])
+            for plan, there in zip(plans, stands, strict=True)
+        ]
+    finally:
+        for there in stands:
+            for one in there:
+                one.agent.close()
+    return {
+        "game": plans[0].game.id,
+        "seed": seed,
+        "tables": tables,
+        "task": _digest(task),
+        "decisions": sum(sample.decisions for sample in played),
+        "seconds": round(sum(sample.seconds for sample in played), 1),
+        **stamp,
+    }
+
+
+def _pairing(plan: Publication, one: Rung, there: list[Rung]) -> Pairing:
+    """The agents of a match: one where seats play alone; none for the best bot against itself."""
+    if plan.game.num_sides == 1:
+        return Pairing(plan.game, [one.agent], one.deals, one.label)
+    measure = next(rung.agent for rung in there if rung.against_itself)
+    return Pairing(plan.game, [one.agent, measure], 0 if one.against_itself else one.deals, one.label)
+
+
+def _spent(agents: Sequence[Agent]) -> Floats:
+    """Return what timed agents will have spent, a row for each, which they write to."""
+    timed = [agent for agent in agents if isinstance(agent, Timed)]
+    spent = np.zeros((len(timed), 3))
+    for agent, mine in zip(timed, spent, strict=True):
+        agent.spent = mine
+    return spent
+
+
+def _table(plan: Publication, there: list[Rung], played: list[Sample | None]) -> dict[str, Any]:
+    *samples, null = played
+    measure = next(sample for one, sample in zip(there, samples, strict=True) if one.against_itself)
+    rows = []
+    for one, sample in zip(there, samples, strict=True):
+        row = about(one.label, one.agent.player if isinstance(one.agent, Timed) else one.agent)
+        row |= cost(one.agent.spent) if isinstance(one.agent, Timed) else cost_of(one.agent, plan.game)
+        if sample is not None:
+            row |= sample.strength(plan.game)
+            if measure is not None and not one.against_itself:
+                row["lead"] = sample.lead(measure, plan.game)
+        rows.append(row)
+    game = plan.game
+    assert null is not None
+    about_all = {"options": game.changed_options, "against": plan.against, "sides": game.num_sides}
+    return {**about_all, "rows": rows, "null": null_row(null, game)}
+
+
+def about(label: str, player: Agent) -> dict[str, Any]:
+    """Return a player's entry in a table, as JSON: its label, its own name, its note, the command that made it, and the
+    bots that it met in training, if it is a policy that says so."""
+    made = getattr(player, "metadata", {}).get("made", {})
+    own_name = player.name if player.name != label else ""
+    found = {"label": label, "own_name": own_name, "note": player.note, "made": made.get("command")}
+    bots = leaderboard.met_bots(made)
+    return {key: value for key, value in found.items() if value} | ({} if bots is None else {"met": bots})
+
+
+def _finished(path: Path | None, task: Mapping[str, Any], sources: str) -> dict[str, Any] | None:
+    """The contents of `path`, if it is the same work of the same sources."""
+    try:
+        found: dict[str, Any] = read_json(path) if path is not None else {}
+    except (OSError, ValueError):
+        return None
+    same = isinstance(found, dict) and (found.get("task"), found.get("sources")) == (_digest(task), sources)
+    return found if same else None
+
+
+def _digest(task: Mapping[str, Any]) -> str:
+    """A digest that identifies a plan with its agents."""
+    return hashlib.sha256(json.dumps(task, sort_keys=True).encode()).hexdigest()[:16]
