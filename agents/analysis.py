@@ -79,7 +79,7 @@ def _view_of_env(env: Any, row: int) -> View:
         raise InvalidCall("Nobody is to act at this table: the game is over or was never begun; call reset().")
     # A batch hands its observations out, and a caller may have written into them.
     shown = env.observe(seats, rows) if isinstance(env, BatchEnv) else env.engine.observe(rows, seats)
-    view = View(env.engine, rows, key_of(shown, env.engine.batch.decisions[rows]))
+    view = View(env.engine, rows, key_of(shown, env.engine.batch.own_decisions[rows, seats]))
     view.observation = shown
     return view
 
@@ -94,7 +94,7 @@ def _row(row: Any, tables: int) -> int:
 
 
 def key_of(shown: npt.NDArray[Any], decisions: npt.NDArray[np.int32]) -> npt.NDArray[np.uint64]:
-    """Return a key [1] that depends only on what a seat is shown [1, O] and the number of decisions made [1], so it
-    reveals nothing hidden."""
+    """Return a key [1] that depends only on what a seat is shown [1, O] and the number of decisions that it made itself
+    [1], so it reveals nothing hidden."""
     digest = hashlib.blake2b(shown.tobytes() + decisions.tobytes(), digest_size=8).digest()
     return np.array([int.from_bytes(digest, "little")], np.uint64)

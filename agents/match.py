@@ -22,9 +22,10 @@ from backalley.envs.core.engine.batch_kernels import Batch, Deck, apply, begin, 
 from backalley.envs.core.engine.engine import Engine, IllegalAction, table_names
 from backalley.envs.core.engine.workers import Workers
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.rules import rng
 
 from .base.agent import Agent, answer, name_of, read_events, view_of
+from .base.keys import decision_key
+from .base.keys import table_names as names_of_tables
 from .base.rule_based import played_by, seen_by
 
 _MOST_TABLES = 8192
@@ -92,7 +93,7 @@ def tell_of_ends(
     for number, agent in enumerate(agents):
         if getattr(agent, "hears_ends", False):
             places, seats = np.nonzero(who == number)
-            agent.tables_ended(table_keys[places], seats, returns[places, seats])
+            agent.tables_ended(names_of_tables(table_keys[places]), seats, returns[places, seats])
 
 
 def advance(
@@ -155,7 +156,8 @@ def play_deals(
             show(options, batch, 0)
             ended = batch.seat[0] < 0
             while not ended:
-                key = rng.fork(keys[number, seating], int(batch.decisions[0]))
+                acting = int(batch.seat[0])
+                key = decision_key(keys[number, seating], acting, int(batch.own_decisions[0, acting]))
                 if seatings[seating, batch.seat[0]] == one:
                     action = ITS(its, ITS_VIEW(batch, 0), batch.mask[0], key)
                 else:

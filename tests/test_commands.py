@@ -22,7 +22,7 @@ from tests.test_layout import ROOT, files
 
 EVERY: dict[str, click.Command] = {**dev.commands, "docs": studies.docs, "speed": studies.speed}
 EVERY |= {f"study {name}": command for name, command in studies.study.commands.items()}
-GAMELESS = {"beliefs", "docs", "types", "cluster-check", "library", "openspiel"}
+GAMELESS = {"beliefs", "mutants", "docs", "types", "cluster-check", "library", "openspiel"}
 BEFORE, AFTER = {"publish": ("runs/none", "standard", "--game")}, {"tune": ("chances",), "enter": ("mine", "random")}
 """Words that stand before and after the game's name."""
 WRITING = [name for name, one in EVERY.items() if any("--json" in option.opts for option in one.params)]

@@ -27,7 +27,7 @@ from backalley.envs.core.engine.validation import first_outside, given_number, w
 from backalley.envs.core.game.game import Game
 
 from .action_probabilities import DRAWS, Probabilities, certain, checked, shares, untold
-from .keys import decision_keys, keys_given
+from .keys import decision_keys, keys_given, table_names
 
 Answer = TypeVar("Answer")
 
@@ -35,9 +35,9 @@ Answer = TypeVar("Answer")
 class View:
     """What n tables show to the seats that are to act there.
 
-    observation [n, O], action_mask [n, A] int8, seat [n] int64, decisions [n] int32 made so far in the episode, key [n]
-    uint64: each table's own randomness for this decision. Equal views get equal actions, whatever else is in the batch.
-    table [n] uint64: the same number at all decisions of one table's episode, for who keeps something of a table.
+    observation [n, O], action_mask [n, A] int8, seat [n] int64, key [n] uint64: each table's own randomness for this
+    decision. decisions [n] int32 counts those that this seat itself made before in the episode: how often others
+    decided, it may not know. Equal views get equal actions, whatever else is in the batch.
     """
 
     def __init__(
@@ -52,22 +52,27 @@ class View:
         self.observation: npt.NDArray[Any] = engine.batch.flat[rows]
         self.action_mask: npt.NDArray[np.int8] = engine.batch.mask[rows]
         self.seat: npt.NDArray[np.int64] = engine.batch.seat[rows].astype(np.int64)
-        self.decisions: npt.NDArray[np.int32] = engine.batch.decisions[rows]
-        self.key, self.table = keys, keys if tables is None else tables
-        self._engine, self._rows = engine, rows
+        self.decisions: npt.NDArray[np.int32] = engine.batch.own_decisions[rows, self.seat]
+        self.key = keys
+        self._engine, self._rows, self._tables = engine, rows, keys if tables is None else tables
+
+    @functools.cached_property
+    def table(self) -> npt.NDArray[np.uint64]:
+        """A number for each table, the same at all decisions of its episode [n]."""
+        return table_names(self._tables)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def only(self, k: int) -> View:
         """Return the view of table k alone."""
-        mine = View(self._engine, self._rows[k : k + 1], self.key[k : k + 1], self.table[k : k + 1])
+        mine = View(self._engine, self._rows[k : k + 1], self.key[k : k + 1], self._tables[k : k + 1])
         mine.observation, mine.action_mask = self.observation[k : k + 1], self.action_mask[k : k + 1]
         return mine
 
     def with_keys(self, keys: npt.NDArray[np.uint64]) -> View:
         """Return a view of the same tables with other keys [n]."""
-        mine = View(self._engine, self._rows, keys, self.table)
+        mine = View(self._engine, self._rows, keys, self._tables)
         mine.observation, mine.action_mask = self.observation.copy(), self.action_mask.copy()
         return mine
 
@@ -75,9 +80,9 @@ class View:
         """Return, for each k, a state of table `which[k]` of this view with all that its seat cannot see redrawn by
         `keys[k]`; a search plays it in a batch of its own (`BatchEnv.from_states`). It depends only on what the seat
         knows and on the key. Raises TypeError or ValueError for what is not a table of the view."""
-        records = self.redrawn(which, keys)
-        rows = self._rows[whole_numbers(which, "Tables of a view")]
-        return redrawn(self.game, records, records["seat"], self._engine.batch.decisions[rows])
+        records, places = self.redrawn(which, keys), whole_numbers(which, "Tables of a view")
+        rows, batch = self._rows[places], self._engine.batch
+        return redrawn(self.game, batch, rows, batch.seat[rows], records)
 
     def game_state(self, k: int, key: int) -> GameState:
         """Return the position of table k as a GameState with explicit chance, with all that its seat cannot see redrawn
@@ -456,8 +461,8 @@ def read_events(agents: Iterable[Any], game: Game) -> bool:
 
 
 def view_of(engine: Engine, rows: npt.NDArray[np.int64], table_keys: npt.NDArray[np.uint64]) -> View:
-    """Return the view of the tables `rows` of an engine, keyed by each table's own key (`table_keys[row]`) and its
-    number of decisions."""
-    keys = np.empty(len(rows), np.uint64)
-    decision_keys(table_keys[rows], engine.batch.decisions[rows], keys)
+    """Return the view of the tables `rows` of an engine, keyed by each table's own key (`table_keys[row]`), the seat to
+    act, and how many decisions that seat made."""
+    keys, seats = np.empty(len(rows), np.uint64), engine.batch.seat[rows].astype(np.int64)
+    decision_keys(table_keys[rows], seats, engine.batch.own_decisions[rows, seats], keys)
     return View(engine, rows, keys, table_keys[rows])

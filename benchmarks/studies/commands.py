@@ -147,6 +147,23 @@ def events(games: tuple[str, ...], pairs: int, path: Path | None) -> None:
 
 
 @study.command()
+@click.option(
+    "--number", type=click.IntRange(3), default=100, show_default=True, help="Lines that are changed, in all."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@json_option
+def mutants(number: int, seed: int, path: Path | None) -> None:
+    """Plant leaks in three games, one changed line at a time, and count those that `backalley check` finds."""
+    from .play.mutants import mutants as run
+
+    check_place(path)
+    line = command_line("dev", "study", "mutants", number=number, seed=seed, json=path.as_posix() if path else None)
+    with progress_bar("games") as progress:
+        found = run(number, seed=seed, progress=progress, command=line)
+    end(found, path, line)
+
+
+@study.command()
 @_GAMES
 @click.option("--runs", type=click.IntRange(50), default=2000, show_default=True, help="Simulated runs of each kind.")
 @json_option

@@ -195,6 +195,21 @@ def possible(options: Options, state: State, banker_total: int) -> bool:
 
 
 @kernel
+def name_alike(options: Options, state: State, seen: int) -> None:
+    """§1.1: several packs hold a card several times, and nobody sees from which of them it came: those that have been
+    seen become the first ones of their kind, in the order of dealing."""
+    if options.decks < 2:
+        return
+    first, pack = int(state.first), 13 * options.suits
+    met = np.zeros(pack, np.int64)
+    for place in range(min(first + COUP, state.shoe.shape[0])):
+        if place < first or (seen >> (place - first)) & 1:
+            card = int(state.shoe[place]) % pack
+            state.shoe[place] = card + pack * met[card]
+            met[card] += 1
+
+
+@kernel
 def redraw(options: Options, unseen: npt.NDArray[np.uint16], size: int, count: int, key: np.uint64) -> np.uint64:
     """The first `count` of `size` unseen cards become a random sample; with `decks` inf, cards drawn anew from a whole
     pack each."""
@@ -209,6 +224,8 @@ def redraw(options: Options, unseen: npt.NDArray[np.uint16], size: int, count: i
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
     """§4: draw again the hands that `seat` does not look at, until they could have led here; cards to come; bets that
     do not show."""
+    state.asked = 1  # whoever is to act decides now; whether the Player did before, the Banker may not know
+    name_alike(options, state, seen_places(options, state, seat))
     if state.phase == BETTING and not options.bets_public:
         key = redraw_bets(options, state, seat, key)
     seen = seen_places(options, state, seat)

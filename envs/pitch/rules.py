@@ -278,8 +278,9 @@ def score_hand(options: Options, state: State) -> None:
         finish_match(options, state, winner)
         state.hand_index += 1
     else:
-        state.dealer = left_of(int(state.dealer), options.num_players)
         next_hand(options, state)
+        if state.seat == CHANCE:
+            state.dealer = left_of(int(state.dealer), options.num_players)
 
 
 @kernel

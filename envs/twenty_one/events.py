@@ -41,7 +41,7 @@ KINDS = (
         "banker draws or announces, and the banker's hand when stakes are settled (§1.4, §1.5, §1.6, §1.7).",
         "card",
     ),
-    Kind("stands", "A punter has 21, and their turn is over (§1.5).", "nothing"),
+    Kind("stands", "A seat's turn is over: it stands by choice, or a punter has 21 (§1.5, §2).", "nothing"),
     Kind("wins", "A punter's stake wins (§1.5, §1.7).", "nothing"),
     Kind("loses", "A punter's stake goes to the pot (§1.5, §1.7).", "nothing"),
 )
@@ -79,9 +79,9 @@ def tell_step(options: Options, before: State, state: State, action: int, log: L
     if before.phase == DECLARE and state.drawn == before.drawn:
         return
     seat = int(before.seat)
+    if action == STAND or (before.phase == PUNTERS and state.status[seat] == STOOD):
+        tell(log, EVERYBODY, STANDS, seat, 0)
     if before.phase == PUNTERS:
-        if action != STAND and state.status[seat] == STOOD:
-            tell(log, EVERYBODY, STANDS, seat, 0)
         if hand_goes_on(before, state):
             if state.drawn != before.drawn:
                 tell(log, seat, DRAWS, seat, int(state.cards[seat, int(state.count[seat]) - 1]))
@@ -99,6 +99,11 @@ def tell_step(options: Options, before: State, state: State, action: int, log: L
         tell_cards(log, who, fresh & (had | has))
         lying |= had | has
     tell_cards(log, seat, fresh & ~lying)  # drawn, and discarded at once with the hand
+
+
+def secret(options: Options, action: int) -> bool:
+    """§2: others see that a seat stands, and not whether it chose to."""
+    return action == STAND
 
 
 @kernel
@@ -197,4 +202,4 @@ def length(options: Options) -> int:
     return 4 * decisions + 4 * options.num_players * rounds
 
 
-EVENTS = Events(KINDS, deal=tell_deal, step=tell_step, most=most, length=length)
+EVENTS = Events(KINDS, deal=tell_deal, step=tell_step, secret=secret, most=most, length=length)

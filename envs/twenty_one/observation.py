@@ -197,6 +197,7 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     announced alike. Should TRIES determinizations contradict that, the last of them is mended, and the determinizations
     are nearly equally likely. Not kept: what silence said of a card shuffled since.
     """
+    sort_discards(state, seat)
     places = np.empty(NUM_CARDS, np.int64)
     unseen = np.empty(NUM_CARDS, np.int64)
     origins = np.empty(NUM_CARDS, np.int64)
@@ -218,6 +219,24 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
         if other != seat:
             for card in range(NUM_CARDS):
                 state.cleared[other, card] = state.cleared[seat, card]
+
+
+@kernel
+def sort_discards(state: State, seat: int) -> None:
+    """§2: the discards that a seat has seen come first, in the order of their numbers: it was shown them as sets, and
+    may not know who drew which of them first."""
+    seen = 0
+    for index in range(int(state.discarded)):
+        card = int(state.discards[index])
+        if sees(state, seat, card):
+            for place in range(index, seen, -1):
+                state.discards[place] = state.discards[place - 1]
+            slot = seen
+            while slot > 0 and state.discards[slot - 1] > card:
+                state.discards[slot] = state.discards[slot - 1]
+                slot -= 1
+            state.discards[slot] = card
+            seen += 1
 
 
 @kernel

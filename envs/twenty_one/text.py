@@ -69,7 +69,7 @@ def table(options: Options, state: State, seat: int | None) -> Table:
     lying = piles(options, state)
     middle = [
         pile(_cards(state, lying["stock"], None), "stock", shown=seat is None, heap=True),
-        pile(_cards(state, lying["discards"], seat), "discards"),
+        pile(_discards(state, lying["discards"], seat), "discards"),
     ]
     seats = [_place(options, state, seat, who, lying[f"hand of seat {who}"]) for who in range(options.num_players)]
     return laid_out([_bank_line(options, state)], (*seats, place("table", middle)))
@@ -108,6 +108,13 @@ def _bank_line(options: Options, state: State) -> str:
     elif int(state.seat) < 0:
         words.append(_RESULTS[int(state.result)])
     return ", ".join(words)
+
+
+def _discards(state: State, cards: Sequence[int], seat: int | None) -> list[str]:
+    """The discards as a seat may know them: not in the order in which somebody drew them."""
+    if seat is None:
+        return _cards(state, cards, None)
+    return _cards(state, sorted(cards, key=lambda card: (not sees(state, seat, card), card)), seat)
 
 
 def _cards(state: State, cards: Iterable[int], seat: int | None) -> list[str]:

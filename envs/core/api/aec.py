@@ -399,7 +399,8 @@ class AECEnv(SeatHistories, pettingzoo.AECEnv[str, dict[str, Any], int]):  # typ
         names = ("state", "stream", "decisions", "rewards")
         if any(kept[name].tobytes() != array.tobytes() for name, array in zip(names, found, strict=True)):
             raise self._altered("what it holds to have been played does not lead to the table that it holds.")
-        batch.raw[:], batch.stream[:], batch.decisions[:] = its.raw, its.stream, its.decisions
+        batch.raw[:], batch.stream[:] = its.raw, its.stream
+        batch.decisions[:], batch.own_decisions[:] = its.decisions, its.own_decisions
         self.engine.stacked = {row: list(decks) for row, decks in self._scratch.stacked.items()}
         self.engine.history = self._scratch.history and event_log.History(*map(np.array, self._scratch.history))
         self._began, self._actions = began, kept["actions"][0].tolist()

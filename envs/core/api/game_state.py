@@ -46,8 +46,8 @@ class GameState:
     """
 
     __slots__ = (
-        "_dealt", "_decisions", "_entries", "_explicit", "_knower", "_mask", "_named", "_raw", "_returns", "_rewards",
-        "_seat", "_started", "_stream", "_table", "game",
+        "_dealt", "_decisions", "_entries", "_explicit", "_knower", "_mask", "_named", "_own_decisions", "_raw",
+        "_returns", "_rewards", "_seat", "_started", "_stream", "_table", "game",
     )  # fmt: skip
     game: Game
     """The game under its options."""
@@ -57,6 +57,8 @@ class GameState:
     """The State record."""
     _stream: int
     _decisions: int
+    _own_decisions: tuple[int, ...]
+    """How many of them each seat made."""
     _seat: int
     _mask: bytes
     """[A] 1 for each legal action."""
@@ -95,7 +97,8 @@ class GameState:
 
     @property
     def decisions(self) -> int:
-        """Decisions made so far."""
+        """Decisions made so far; in a determinized state only those of the seat that it was redrawn for count, since
+        that seat does not know how often others decided before."""
         return self._decisions
 
     def returns(self) -> list[float]:
@@ -201,8 +204,9 @@ class GameState:
             raise InvalidCall("Chance decides here, and a batch's tables never wait for it; draw_chance() first.")
         over = np.array([self._seat == OVER])
         cut = over & (self._record()["seat"] != OVER)
-        counts = np.array([self._seat], np.int8), np.array([self._decisions], np.int32)
-        return frozen(self.game, self._record(), *counts, np.array([self._rewards], np.float32), over & ~cut, cut)
+        counts = np.array([self._decisions], np.int32), np.array([self._own_decisions], np.int32)
+        seat = np.array([self._seat], np.int8)
+        return frozen(self.game, self._record(), seat, *counts, np.array([self._rewards], np.float32), over & ~cut, cut)
 
     def _record(self) -> npt.NDArray[Any]:
         """The State record [1]."""
@@ -300,7 +304,7 @@ class GameState:
         """Put the position on the table."""
         batch = self._table.batch
         self._table.raw[:] = self._raw
-        batch.stream[0], batch.decisions[0] = self._stream, self._decisions
+        batch.stream[0], batch.decisions[0], batch.own_decisions[0] = self._stream, self._decisions, self._own_decisions
         if self._table.engine.history is not None:
             self._put_events()
 
@@ -325,13 +329,19 @@ class GameState:
         """Take from the table what it shows."""
         batch = self._table.batch
         self._raw, self._mask, self._seat = bytes(self._table.raw), bytes(self._table.mask), batch.seat.item(0)
-        self._stream, self._decisions = batch.stream.item(0), batch.decisions.item(0)
+        self._stream = batch.stream.item(0)
+        self._count()
         self._take_events()
+
+    def _count(self) -> None:
+        """Take the numbers of decisions from the table."""
+        batch = self._table.batch
+        self._decisions, self._own_decisions = batch.decisions.item(0), tuple(batch.own_decisions[0].tolist())
 
     def _wait(self) -> None:
         """Take the table as it is, for chance to decide."""
         self._raw, self._mask, self._seat = bytes(self._table.raw), self._table.no_mask, CHANCE
-        self._decisions = self._table.batch.decisions.item(0)
+        self._count()
         self._take_events()
 
     def _finish(self) -> None:
@@ -375,6 +385,8 @@ class GameState:
             self._table.engine.determinize(records, np.array([which]), number)
             made._stream = int(rng.fork(number[0], _FUTURE))
         made._raw, made._knower = records.tobytes(), which
+        made._own_decisions = tuple(own * (one == which) for one, own in enumerate(self._own_decisions))
+        made._decisions = sum(made._own_decisions)
         history = self._table.engine.history
         if history is not None:
             made._entries = _known(history.told, self._entries, which)
@@ -447,7 +459,7 @@ def new_state(game: Game, seed: int | None, explicit_chance: bool, events: bool)
     made, table, nothing = object.__new__(GameState), table_of(game, bool(events)), (0.0,) * game.num_seats
     made.game, made._table, made._explicit, made._named = game, table, bool(explicit_chance), ()
     made._returns = made._rewards = nothing
-    made._started, made._decisions, made._stream = True, 0, 0
+    made._started, made._decisions, made._stream, made._own_decisions = True, 0, 0, (0,) * game.num_seats
     made._entries, made._dealt, made._knower = b"", 0, None
     with table.lock:
         if not explicit_chance:
@@ -457,7 +469,7 @@ def new_state(game: Game, seed: int | None, explicit_chance: bool, events: bool)
             return made
         made._started = game.num_start_outcomes == 1
         table.raw[:] = bytes(len(table.raw))
-        table.batch.decisions[0] = 0
+        table.batch.decisions[0], table.batch.own_decisions[0] = 0, 0
         made._put_events()
         if made._started:
             table.engine.start_one(0)
@@ -472,7 +484,8 @@ def state_of(engine: Engine, row: int) -> GameState:
     known = history is not None and bool(history.filled[row] >= 0)
     made = new_state(engine.game, None, True, known)
     made._raw, made._mask, made._seat = batch.raw[row].tobytes(), batch.mask[row].tobytes(), batch.seat.item(row)
-    made._decisions, made._started = batch.decisions.item(row), True
+    made._decisions, made._own_decisions = batch.decisions.item(row), tuple(batch.own_decisions[row].tolist())
+    made._started = True
     if history is not None and known:
         made._entries, made._dealt = history.entries[row, : history.filled[row]].tobytes(), history.dealt.item(row)
     return made

@@ -20,6 +20,7 @@ class Kept(NamedTuple):
     state: npt.NDArray[Any]
     seat: npt.NDArray[np.int8]
     decisions: npt.NDArray[np.int32]
+    own_decisions: npt.NDArray[np.int32]
     reward: npt.NDArray[np.float32]
     terminated: npt.NDArray[np.bool_]
     truncated: npt.NDArray[np.bool_]
@@ -60,7 +61,8 @@ class States:
 
     @property
     def decisions(self) -> npt.NDArray[np.int32]:
-        """[n] decisions made in the episode."""
+        """[n] decisions made in the episode; in a redrawn state, those of the seat that it was redrawn for, since that
+        seat does not know how often others decided."""
         return self._kept.decisions
 
     def __len__(self) -> int:
@@ -112,11 +114,15 @@ def states_of(game: Game, batch: Batch, rows: npt.NDArray[np.int64]) -> States:
     return frozen(game, *(getattr(batch, name)[rows] for name in Kept._fields))
 
 
-def redrawn(game: Game, records: npt.NDArray[Any], seat: npt.NDArray[Any], decisions: npt.NDArray[Any]) -> States:
-    """Return determinized states of tables with zero rewards, since not every seat may know who gained what by the
-    latest action."""
-    reward, ended = np.zeros((len(records), game.num_seats), np.float32), np.zeros(len(records), np.bool_)
-    return frozen(game, records, seat.astype(np.int8), decisions, reward, ended, ended)
+def redrawn(
+    game: Game, batch: Batch, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.int64], records: npt.NDArray[Any]
+) -> States:
+    """Return `records`, states of tables redrawn for `seats`, with what else those seats know: of the decisions only
+    their own, and zero rewards, since not every seat may know who gained what by the latest action."""
+    own, every = np.zeros((len(rows), game.num_seats), np.int32), np.arange(len(rows))
+    own[every, seats] = batch.own_decisions[rows, seats]
+    reward, ended = np.zeros((len(rows), game.num_seats), np.float32), np.zeros(len(rows), np.bool_)
+    return frozen(game, records, batch.seat[rows], own[every, seats], own, reward, ended, ended)
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

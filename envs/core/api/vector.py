@@ -370,7 +370,7 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
         which = batch.seat[mine].astype(np.int64) if seats is None else self._seats(seats, mine)
         numbers, records = validation.words(keys, "keys", len(mine)), batch.state[mine]
         self.engine.determinize(records, which, numbers)
-        return redrawn(self.game, records, batch.seat[mine], batch.decisions[mine])
+        return redrawn(self.game, batch, mine, which, records)
 
     @one_thread
     def set_states(self, states: States | Sequence[States], rows: npt.ArrayLike | None = None) -> TimeStep:
@@ -391,7 +391,7 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
         if engine.history is not None:
             engine.history.filled[mine] = -1  # what was played before is not part of a state
         batch.raw[mine] = kept.state.view(np.uint8).reshape(len(given), -1) if len(given) else 0
-        for name in ("decisions", "reward", "terminated", "truncated"):
+        for name in ("decisions", "own_decisions", "reward", "terminated", "truncated"):
             getattr(batch, name)[mine] = getattr(kept, name)
 
         def show(thread: int, rows: npt.NDArray[np.int64], over: npt.NDArray[np.bool_]) -> None:

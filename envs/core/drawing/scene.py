@@ -38,13 +38,12 @@ def scene(engine: Engine, row: int, seat: int | None, face_up: bool = False) -> 
     game, batch = engine.game, engine.batch
     acting = int(batch.seat[row])
     viewer = acting if seat is None else seat
-    made = int(batch.decisions[row])
-    ended = f"{made} decision{'s' * (made != 1)}"
-    over = acting == OVER
+    made, over = int(batch.decisions[row]), acting == OVER
+    where = f" · {made} decision{'s' * (made != 1)}" if over else f" · decision {made + 1}"
     viewer = max(viewer, 0)
     legal = [] if over or viewer != acting else np.flatnonzero(batch.mask[row]).tolist()
     return Scene(
-        title=f"{game.title} · {ended}" if over else f"{game.title} · decision {made + 1}",
+        title=game.title + where * face_up,  # a seat may not know how often others have decided
         seen="all hands face up" if face_up else f"seen by {game.seat_name(viewer)} (player_{viewer})",
         table=_face_up(game, batch.state[row], viewer) if face_up else game.table(batch.state[row], viewer),
         viewer=viewer,

@@ -46,7 +46,9 @@ class Batch(NamedTuple):
     truncated: npt.NDArray[np.bool_]
     """Whether the latest action reached the limit of decisions [B]."""
     decisions: npt.NDArray[np.int32]
-    """Decisions made in the present episode [B]."""
+    """Decisions made in the present episode [B]. No seat may know this number: others may have decided unseen."""
+    own_decisions: npt.NDArray[np.int32]
+    """How many of them each seat made itself [B, N]."""
 
 
 class Deck(NamedTuple):
@@ -126,6 +128,7 @@ def begin(options: Any, batch: Batch, start_outcomes: int, row: int) -> None:
     """Begin a new episode, before the deal."""
     batch.raw[row, :] = 0
     batch.decisions[row] = 0
+    batch.own_decisions[row, :] = 0
     start_outcome = 0
     if start_outcomes > 1:
         batch.stream[row], start_outcome = rng.below(batch.stream[row], start_outcomes)
@@ -134,8 +137,9 @@ def begin(options: Any, batch: Batch, start_outcomes: int, row: int) -> None:
 
 @template
 def apply(options: Any, batch: Batch, row: int, action: int) -> None:
-    STEP(options, batch.state[row], action)
     batch.decisions[row] += 1
+    batch.own_decisions[row, batch.state[row].seat] += 1
+    STEP(options, batch.state[row], action)
 
 
 @template
@@ -216,6 +220,7 @@ def start_one(options: Any, batch: Batch, row: int, start_outcome: int) -> None:
     """Begin a new episode with a given start_outcome, before the deal."""
     batch.raw[row, :] = 0
     batch.decisions[row] = 0
+    batch.own_decisions[row, :] = 0
     START(options, batch.state[row], start_outcome)
 
 

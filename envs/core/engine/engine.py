@@ -146,6 +146,7 @@ class Engine:
             terminated=self.shown.terminated,
             truncated=self.shown.truncated,
             decisions=np.zeros(size, np.int32),
+            own_decisions=np.zeros((size, game.num_seats), np.int32),
         )
         self._one = np.zeros(1, np.int64), np.zeros(1, np.int64)
         """A row and an action, for kernels over rows that play one."""
@@ -182,7 +183,7 @@ class Engine:
     def bytes_of(game: Game) -> int:
         """Return the approximate memory of one table: two masks (one for callers), state, observation and the rest."""
         record, observation = game.state_dtype.itemsize, game.observation_dtype.itemsize
-        return record + observation + 2 * game.num_actions + 4 * game.num_seats + 64
+        return record + observation + 2 * game.num_actions + 8 * game.num_seats + 64
 
     def fresh_deck(self) -> Deck:
         """Return a buffer for one pack; every thread needs its own."""

@@ -18,6 +18,8 @@ GAMMA = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
 S27, S30, S31, S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+S13, S16, S17, S21 = np.uint64(13), np.uint64(16), np.uint64(17), np.uint64(21)
+S43, S47, S48, S51 = np.uint64(43), np.uint64(47), np.uint64(48), np.uint64(51)
 LOW_32 = np.uint64(0xFFFFFFFF)
 
 
@@ -37,8 +39,45 @@ def advance(stream: np.uint64) -> np.uint64:
 
 @wrapping
 def fork(key: np.uint64, number: int) -> np.uint64:
-    """Return a new stream for each (key, number)."""
+    """Return a new stream for each (key, number). It is one to one: from the result the key can be found again, so it
+    is for what nobody is handed (see `hashed`)."""
     return mix(mix(key + GAMMA) ^ (np.uint64(number) * GAMMA + MIX_1))
+
+
+@wrapping
+def sip_round(
+    v0: np.uint64, v1: np.uint64, v2: np.uint64, v3: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Return the four words after one round of SipHash."""
+    v0 += v1
+    v2 += v3
+    v1 = ((v1 << S13) | (v1 >> S51)) ^ v0
+    v3 = ((v3 << S16) | (v3 >> S48)) ^ v2
+    v0 = (v0 << S32) | (v0 >> S32)
+    v2 += v1
+    v0 += v3
+    v1 = ((v1 << S17) | (v1 >> S47)) ^ v2
+    v3 = ((v3 << S21) | (v3 >> S43)) ^ v0
+    v2 = (v2 << S32) | (v2 >> S32)
+    return v0, v1, v2, v3
+
+
+@wrapping
+def hashed(key: np.uint64, other_key: np.uint64, first: int, second: int) -> np.uint64:
+    """Return SipHash-2-4 of two 64-bit words under a key of two (Aumasson and Bernstein, "SipHash: a fast short-input
+    PRF", 2012). Unlike `fork`, it cannot be undone: who knows results learns neither the key nor other results. So
+    whatever is handed to a seat and follows from what it may not know goes through it."""
+    v0, v1 = key ^ np.uint64(0x736F6D6570736575), other_key ^ np.uint64(0x646F72616E646F6D)
+    v2, v3 = key ^ np.uint64(0x6C7967656E657261), other_key ^ np.uint64(0x7465646279746573)
+    for word in (np.uint64(first), np.uint64(second), np.uint64(16 << 56)):  # the last holds the length in bytes
+        v3 ^= word
+        for _ in range(2):
+            v0, v1, v2, v3 = sip_round(v0, v1, v2, v3)
+        v0 ^= word
+    v2 ^= np.uint64(0xFF)
+    for _ in range(4):
+        v0, v1, v2, v3 = sip_round(v0, v1, v2, v3)
+    return v0 ^ v1 ^ v2 ^ v3
 
 
 @wrapping

@@ -108,7 +108,8 @@ def _decide(
         mine = rows[[by_seat[seat] is agent for seat in acting.tolist()]]
         if len(mine):
             view = view_of(tables.engine, mine, keys)
-            made |= zip(mine.tolist(), _decided(view, agent, head, search), strict=True)
+            before = tables.engine.batch.decisions[mine].tolist()
+            made |= zip(mine.tolist(), _decided(view, before, agent, head, search), strict=True)
     found = [made[row] for row in rows.tolist()]
     if "text" in head.columns:
         for row, table in zip(found, rows.tolist(), strict=True):
@@ -116,8 +117,8 @@ def _decide(
     return found
 
 
-def _decided(view: View, agent: Agent, head: Head, search: Any) -> list[Row]:
-    """What one agent does at the tables of a view, and what its seats see there."""
+def _decided(view: View, before: list[int], agent: Agent, head: Head, search: Any) -> list[Row]:
+    """What one agent does at the tables of a view, after `before` decisions there, and what its seats see."""
     game, shown, mask = view.game, view.observation.copy(), view.action_mask.copy()
     told, analysis = _told(agent, view), None if search is None else search.analyse(view)
     actions = answer(agent, view)
@@ -127,7 +128,7 @@ def _decided(view: View, agent: Agent, head: Head, search: Any) -> list[Row]:
         places = np.flatnonzero(mask[k])
         legal = places.tolist()
         row = {
-            "decision": int(view.decisions[k]),
+            "decision": before[k],
             "seat": int(view.seat[k]),
             "agent": name_of(agent),
             "legal": legal,

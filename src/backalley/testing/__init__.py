@@ -41,6 +41,7 @@ from .play import (
 from .report import Finding, Report
 from .seeds import check_batch, check_compiled, check_seeds, check_state, check_threads
 from .texts import check_texts
+from .twins import check_twins
 from .vector import check_vector
 
 __all__ = [
@@ -72,6 +73,7 @@ __all__ = [
     "check_state",
     "check_texts",
     "check_threads",
+    "check_twins",
     "check_vector",
     "check_vectors",
 ]

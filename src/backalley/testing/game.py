@@ -18,6 +18,7 @@ from .play import EPISODES, check_bots, check_cards, check_deal, check_leaks, ch
 from .report import Report, run
 from .seeds import check_batch, check_compiled, check_seeds, check_state, check_threads
 from .texts import check_texts
+from .twins import check_twins
 
 _LONG = 3000 if COMPILED else 300
 """Steps within which an episode of any game should end."""
@@ -50,6 +51,7 @@ def check_game(
         "leaks": played(check_leaks),
         "events": played(check_events),
         "texts": played(check_texts),
+        "twins": seeded(check_twins),
         "redraws": played(check_redraws),
         "cards": played(check_cards),
         "deal": seeded(check_deal),
