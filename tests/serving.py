@@ -25,14 +25,14 @@ FLAGS = [
 class Served:
     """`backalley serve` at a free port, with its tables in `folder`."""
 
-    def __init__(self, folder: Path, *words: str, compiles: bool = True) -> None:
+    def __init__(self, folder: Path, *words: str, compiles: bool = True, errors: int = subprocess.DEVNULL) -> None:
         """With `compiles=False` kernels run as Python: nothing waits for a compiler."""
         compiled = {} if compiles else {"NUMBA_DISABLE_JIT": "1"}
         paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
         env = {name: value for name, value in os.environ.items() if name != "BACKALLEY_COMPILE"}
         command = [sys.executable, "-m", "backalley", "serve", "--port", "0", "--folder", str(folder), "--pace", "0"]
         self.process = subprocess.Popen(
-            [*command, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT,
+            [*command, *words], stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT,
             env={**env, "PYTHONPATH": paths, "PYTHONUNBUFFERED": "1", **compiled},
         )  # fmt: skip
         assert self.process.stdout is not None

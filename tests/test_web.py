@@ -56,7 +56,7 @@ class Person:
 
     def act(self, table: str, place: int = 0) -> Any:
         found = self.until_mine(table)
-        return self.post(f"{table}/act", action=found["actions"][place][0], decisions=found["decisions"])
+        return self.post(f"{table}/act", action=found["actions"][place][0], at=found["last"])
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_an_action_is_taken_back_when_all_people_agree(client: TestClient) -> No
     one.post(f"{table}/undo", agree=True)
     other.post(f"{table}/undo", agree=True)
     after = one.until_mine(table)
-    assert (after["decisions"], after["words"]) == (before["decisions"], before["words"])
+    assert (after["at"], after["words"]) == (before["at"], before["words"])
 
 
 def test_a_game_outlives_its_server(folder: Path) -> None:
@@ -189,11 +189,11 @@ def test_a_game_outlives_its_server(folder: Path) -> None:
     with serving(folder) as client:
         one._client = client
         after = one.until_mine(table)
-        assert {**after, "version": 0} == {**before, "version": 0}
+        assert after == before
         assert one.act(table).status_code == 200
         assert one.post(f"{table}/delete").status_code == 200
         assert one.get(table).status_code == 404
-    assert [path.name for path in folder.iterdir()] == ["torn.json"], "what cannot be read is left alone"
+    assert [path.name for path in folder.glob("*.json")] == ["torn.json"], "what cannot be read is left alone"
 
 
 def test_an_agent_that_fails_leaves_a_table_that_can_be_looked_at(
@@ -209,12 +209,119 @@ def test_an_agent_that_fails_leaves_a_table_that_can_be_looked_at(
     assert found["trouble"].startswith("bot could not decide")
 
 
+def chemin_at_the_banker(client: TestClient, five: bool) -> tuple[Person, str]:
+    """A table of chemin de fer where the Banker is to act after the Player has stood: on five by choice, or by the rule
+    on six or seven. The rest of the cards is the same."""
+    one, other = Person(client), Person(client)
+    for seed in range(1000):
+        house_module.secrets.randbelow = lambda most, seed=seed: seed  # type: ignore[assignment]
+        table = one.deal("baccarat", "link", "me", mode="chemin", decks="home")
+        links = [chair["link"] for chair in one.get(table).json()["chairs"]]
+        other.post("/api/join", link=links[0])
+        now = other.get(table).json()
+        asked = now["now"] == 0 and not now["over"]
+        if asked and five:
+            stand = next(action for action, name in now["actions"] if name == "stand")
+            other.post(f"{table}/act", action=stand, at=now["last"])
+        found = one.get(table).json()
+        if asked == five and not found["over"] and found["now"] == 1 and "Player stands" in str(found["events"]):
+            return one, table
+        one.post(f"{table}/delete")
+    raise AssertionError("no such table")
+
+
+def test_a_banker_is_not_told_whether_the_player_was_asked(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(house_module, "secrets", house_module.secrets)
+    kept = house_module.secrets.randbelow
+    try:
+        sent = []
+        for five in (True, False):
+            one, table = chemin_at_the_banker(client, five)
+            found = one.get(table).json()
+            sent.append({name: found[name] for name in ("at", "last", "ends", "now", "acting", "turn", "over", "free")})
+            assert one.get(table, at=found["last"] + 1).status_code == 400
+        assert sent[0] == sent[1]
+    finally:
+        house_module.secrets.randbelow = kept
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+HOSTILE: list[tuple[str, Any]] = [
+    ("game", "canary:game"), ("game", "os"), ("game", "/tmp/evil.py:game"), ("game", None), ("version", True),
+    ("version", "1"), ("options", []), ("options", {"mode": {"a": 1}}), ("owner", 3), ("chairs", {}),
+    ("chairs", [{"agent": "bot"}]), ("chairs", [{}, {}]), ("undo", {"seat": 99, "agree": []}), ("undo", {"seat": 0}),
+    ("opening", {"seed": "x"}), ("opening", {"seed": 1, "decks": []}), ("opening", {}), ("actions", [True]),
+    ("actions", ["0"]), ("actions", [-1]), ("actions", {}), ("over", 1), ("format", "backalley table 2"),
+    ("more", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), HOSTILE, ids=lambda value: str(value)[:20])
+def test_a_forged_table_is_left_alone_and_disturbs_nobody(
+    folder: Path, name: str, value: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(folder) as client:
+        one = Person(client)
+        sound, forged = one.deal("bezique", "me", "bot"), one.deal("bezique", "me", "bot")
+    path = folder / f"{forged.rpartition('/')[2]}.json"
+    kept = json.loads(path.read_bytes())
+    kept.pop("check")
+    path.write_text(json.dumps({**kept, name: value}))
+    with serving(folder) as client:
+        one._client = client
+        assert [f"/api/tables/{row['id']}" for row in one.get("/api/tables").json()["mine"]] == [sound]
+        assert one.get(forged).status_code == 404
+        assert one.get(sound).status_code == 200
+    assert f"{path.name} is left alone: " in capsys.readouterr().err
+
+
+def test_a_changed_file_is_noticed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(folder) as client:
+        Person(client).deal("bezique", "me", "bot")
+    (path,) = folder.glob("*.json")
+    path.write_text(path.read_text().replace('"over": false', '"over": true'))
+    with serving(folder):
+        assert "its checksum is another" in capsys.readouterr().err
+
+
+def test_an_agent_that_is_not_offered_is_never_made(folder: Path, tmp_path: Path) -> None:
+    """A file names a program and a Python file as agents: its table stands still, and neither runs."""
+    mark, evil = tmp_path / "mark", tmp_path / "evil.py"
+    evil.write_text(f"open({str(mark)!r}, 'w')\nclass Player:\n    pass\n")
+    for agent in (f"{evil}:Player", f"cmd:touch {mark}", "evil:Player"):
+        with serving(folder) as client:
+            one = Person(client)
+            table = one.deal("bezique", "bot", "me")
+        path = folder / f"{table.rpartition('/')[2]}.json"
+        kept = json.loads(path.read_bytes())
+        kept.pop("check")
+        kept |= {"actions": [], "chairs": [{**kept["chairs"][0], "agent": agent}, kept["chairs"][1]]}
+        path.write_text(json.dumps(kept))
+        with serving(folder) as client:
+            assert Person(client).get(table).status_code == 404, "a stranger sets nothing up"
+            assert not mark.exists()
+            one._client = client
+            found = one.get(table).json()
+            while found["now"] == 0 and not found["trouble"]:
+                found = one.get(table, after=found["version"]).json()
+            assert not mark.exists()
+            one.post(f"{table}/delete")
+
+
+def test_a_folder_has_one_server(folder: Path) -> None:
+    with serving(folder), pytest.raises(ValueError, match=r"Another server has the tables of .*; end it, or name"):
+        House(folder)
+    House(folder).close()
+
+
 # Requests -------------------------------------------------------------------------------------------------------------
 
 REFUSED = [
     ("GET", "/api/games", {"host": "evil.example"}, b"", 421, "does not answer by that name"),
     ("POST", "/api/session", {"origin": "http://evil.example"}, b"{}", 403, "another site"),
     ("POST", "/api/session", {"origin": "null"}, b"{}", 403, "another site"),
+    ("POST", "/api/session", {"origin": "http://["}, b"{}", 403, "another site"),
     ("POST", "/api/session", {}, b"{", 400, "it is not JSON"),
     ("POST", "/api/session", {}, b"[" * 60_000, 400, "nested more than 64 deep"),
     ("POST", "/api/session", {}, b"\xff", 400, "not UTF-8"),
@@ -258,20 +365,20 @@ def test_bad_input_at_a_table_changes_nothing(client: TestClient) -> None:
     assert Person(client).post("/api/join", link=link).json()["error"].startswith("Somebody sits in this chair")
     before = one.get(table).json()
     mine, theirs = (one, other) if before["now"] == 0 else (other, one)
-    legal, made = mine.get(table).json()["actions"][0][0], before["decisions"]
+    legal, made = mine.get(table).json()["actions"][0][0], before["last"]
     for person, entries, status in (
-        (theirs, {"action": legal, "decisions": made}, 409),
-        (mine, {"action": legal, "decisions": made + 1}, 409),
-        (mine, {"action": 10**9, "decisions": made}, 400),
-        (mine, {"action": -1, "decisions": made}, 400),
-        (mine, {"action": True, "decisions": made}, 400),
-        (mine, {"action": "0", "decisions": made}, 400),
-        (mine, {"decisions": made}, 400),
+        (theirs, {"action": legal, "at": made}, 409),
+        (mine, {"action": legal, "at": made + 1}, 409),
+        (mine, {"action": 10**9, "at": made}, 400),
+        (mine, {"action": -1, "at": made}, 400),
+        (mine, {"action": True, "at": made}, 400),
+        (mine, {"action": "0", "at": made}, 400),
+        (mine, {"at": made}, 400),
     ):
         answer = person.post(f"{table}/act", **entries)
         assert answer.status_code == status, entries
         assert answer.json()["error"].endswith(".")
-    for query in ({"at": "1e9"}, {"at": 99999}, {"at": "x"}, {"after": "²"}, {"width": 10**8}):
+    for query in ({"at": "1e9"}, {"at": 99999}, {"at": "x"}, {"width": 10**8}):
         assert one.get(table, **query).status_code == 400, query
     assert other.post(f"{table}/delete").status_code == 403
     assert one.get(table).json() == before
@@ -290,6 +397,23 @@ def test_there_are_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch) -
     assert client.post("/api/session", json={}).status_code == 503
     monkeypatch.setattr(app_module, "FILE", 100)
     assert one.post("/api/recordings", moves=["x"] * 100).status_code == 413
+
+
+def test_an_address_takes_only_its_share(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = Person(client)
+    monkeypatch.setitem(house_module.MOST_OF_ADDRESS, "sessions", 5)
+    monkeypatch.setitem(house_module.MOST_OF_ADDRESS, "tables", 2)
+    house = client.app._app.state.house if hasattr(client.app, "_app") else None  # type: ignore[attr-defined]
+    assert house is not None
+    for session in list(house._addresses):
+        house._addresses[session] = "10.0.0.1"
+    flood = [Person(client) for _ in range(20)]
+    assert honest.get("/api/games").status_code == 200, "a flood from elsewhere forgets its own sessions"
+    assert flood[0].get("/api/games").status_code == 401
+    for one in flood[-2:]:
+        one.deal("backhand", "me")
+    assert flood[-3].post("/api/tables", game="backhand", options={}, seats=["me"]).status_code == 429
+    assert honest.post("/api/tables", game="backhand", options={}, seats=["me"]).status_code == 200
 
 
 def test_hosts_that_are_known(client: TestClient) -> None:

@@ -81,11 +81,10 @@ def tell_step(options: Options, before: State, state: State, action: int, log: L
     seat = int(before.seat)
     if action == STAND or (before.phase == PUNTERS and state.status[seat] == STOOD):
         tell(log, EVERYBODY, STANDS, seat, 0)
-    if before.phase == PUNTERS:
-        if hand_goes_on(before, state):
-            if state.drawn != before.drawn:
-                tell(log, seat, DRAWS, seat, int(state.cards[seat, int(state.count[seat]) - 1]))
-            return
+    if before.phase == PUNTERS and hand_goes_on(before, state):
+        if state.drawn != before.drawn:
+            tell(log, seat, DRAWS, seat, int(state.cards[seat, int(state.count[seat]) - 1]))
+        return
     if state.bank == before.bank or state.result != ENDED_BY_KING:
         for who in range(options.num_players):
             staked = before.own[who] > 0 or (who == seat and BET_MIN <= action <= BET_POT)

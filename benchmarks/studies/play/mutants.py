@@ -73,6 +73,8 @@ def _lines(files: Files) -> Iterator[Line]:
 class Mutants(Kept, kind="mutants", heading="Planted leaks", tables={"mutants": _lines}):
     """How many planted leaks the checks find."""
 
+    in_title = frozenset({"options"})
+
     @property
     def title(self) -> str:
         """What was planted."""

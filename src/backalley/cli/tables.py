@@ -131,8 +131,12 @@ def watch(game: str, agents: tuple[str, ...], seat: int | None, pause: float, se
 
 @click.command()
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="The address to listen at; 0.0.0.0 is everybody's."
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen at; 0.0.0.0 is every one of this machine.",
 )
+@click.option("--network", is_flag=True, help="Let others in, too: needed for an address beyond this machine.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8017, show_default=True, help="0 takes a free one.")
 @click.option(
     "--name",
@@ -151,9 +155,21 @@ def watch(game: str, agents: tuple[str, ...], seat: int | None, pause: float, se
     "--pace", type=Amount(0, 60), default=0.7, show_default=True, help="Seconds before each action of an agent."
 )
 def serve(
-    host: str, port: int, names: tuple[str, ...], folder: Path | None, own: tuple[str, ...], adviser: str, pace: float
+    host: str,
+    network: bool,
+    port: int,
+    names: tuple[str, ...],
+    folder: Path | None,
+    own: tuple[str, ...],
+    adviser: str,
+    pace: float,
 ) -> None:
     """Serve tables to browsers, for people and agents. Tables outlive the server; Ctrl-C ends it."""
-    from backalley.web.server import run
+    from backalley.web.server import is_of_this_machine, run
 
+    if not is_of_this_machine(host) and not network:
+        raise click.UsageError(
+            f"{host} can be reached by others, who may set up tables and let this machine think. There are no "
+            "passwords: add --network if you mean that."
+        )
     run(folder or Path(click.get_app_dir("backalley")) / "tables", host, port, names, own, adviser, pace)

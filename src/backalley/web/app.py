@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import hashlib
 import ipaddress
+import json
 import re
 import sys
 import traceback
@@ -31,7 +33,7 @@ from .table import Table
 try:
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
-    from starlette.requests import Request
+    from starlette.requests import ClientDisconnect, Request
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -82,7 +84,7 @@ class RequestChecks:
         if not self._known(host):
             return Refused(421, "This server does not answer by that name; start it with --name NAME to allow one.")
         origin = request.headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and not _is_of(origin, host):
             return Refused(403, "This request comes from a page of another site, and is refused.")
         return None
 
@@ -93,6 +95,14 @@ class RequestChecks:
             return name in self._names or bool(ipaddress.ip_address(name))
         except ValueError:
             return False
+
+
+def _is_of(origin: str, host: str) -> bool:
+    """Whether a page of this origin is ours."""
+    try:
+        return urlsplit(origin).netloc == host
+    except ValueError:
+        return False
 
 
 def said(error: Refused) -> JSONResponse:
@@ -210,14 +220,22 @@ async def join(house: House, session: str, request: Request) -> Any:
 async def look(house: House, session: str, request: Request) -> Any:
     """A table as it is now, or as it was, for who may see it; with `after` when it is another than that version."""
     table = await _table(house, session, request)
-    await house.news(table, number(request, "after", 2**31, -1), NEWS_SECONDS)
-    last = len(table.frames) - 1
+    after = request.query_params.get("after", "")
+    if after:
+        await house.news(table, lambda: _seen(table, session, request)["version"] != after, NEWS_SECONDS)
+    return _seen(table, session, request)
+
+
+def _seen(table: Table, session: str, request: Request) -> dict[str, Any]:
+    """What a session is sent of a table. Its `version` follows from the rest, so that nobody learns from it, or from
+    when it changes, of what they cannot see."""
+    seat, mine = _eyes(table, session, request.query_params.get("seat", "")), table.seat_of(session)
+    frames = table.frames_of(None if table.is_free else seat)
+    last = len(frames) - 1
     at = number(request, "at", last, -1)
-    seat = _eyes(table, session, request.query_params.get("seat", ""))
     theme = "dark" if request.query_params.get("theme") == "dark" else "light"
     width = max(320, number(request, "width", 960, 960))
-    shown = table.seen(last if at < 0 else at, seat, theme, width)
-    mine = table.seat_of(session)
+    shown = table.seen(frames[at], seat, theme, width)
     links = [chair.link for chair in table.chairs] if table.owner == session else []
     chairs = [
         {
@@ -227,32 +245,28 @@ async def look(house: House, session: str, request: Request) -> Any:
         }
         for seat, chair in enumerate(table.chairs)
     ]
-    return shown | {
+    found = shown | {
         "id": table.id,
-        "version": table.version,
+        "at": last if at < 0 else at,
         "last": last,
-        "ends": [place for place, frame in enumerate(table.frames) if frame.ended is not None],
+        "ends": [place for place, frame in enumerate(frames) if table.frames[frame].ended is not None],
         "over": table.over,
         "title": table.game.title,
         "mine": mine,
         "now": table.acting,
         "chairs": chairs,
-        "free": _free(table),
+        "free": table.is_free,
         "undo": table.undo,
         "trouble": table.trouble,
         "recorded": "seed" not in table.opening,
     }
-
-
-def _free(table: Table) -> bool:
-    """Whether everything may be looked at: the game is over, or no person plays."""
-    return table.over or not any(chair.link for chair in table.chairs)
+    return found | {"version": hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]}
 
 
 def _eyes(table: Table, session: str, wanted: str) -> int | None:
     """The seat whose view a session gets; None for all cards. Raises Refused."""
     mine = table.seat_of(session)
-    if not _free(table):
+    if not table.is_free:
         if mine is None or wanted not in ("", str(mine)):
             raise Refused(403, "Others' cards can be looked at when the game is over; until then one sees one's own.")
         return mine
@@ -264,17 +278,17 @@ def _eyes(table: Table, session: str, wanted: str) -> int | None:
 async def values(house: House, session: str, request: Request) -> Any:
     """What a search finds for every action there."""
     table = await _table(house, session, request)
-    last = len(table.frames) - 1
-    at = number(request, "at", last, last)
-    return await house.values(table, session, at)
+    frames = table.frames_of(None if table.is_free else table.seat_of(session))
+    at = number(request, "at", len(frames) - 1, -1)
+    return await house.values(table, session, frames[at])
 
 
 async def act(house: House, session: str, request: Request) -> Any:
     """An action of one's own seat."""
     table = await _table(house, session, request)
-    action, decisions = await fields(request, action=int, decisions=int)
-    await house.act(table, session, action, decisions)
-    return {"version": table.version}
+    action, at = await fields(request, action=int, at=int)
+    await house.act(table, session, action, at)
+    return {}
 
 
 async def undo(house: House, session: str, request: Request) -> Any:
@@ -282,7 +296,7 @@ async def undo(house: House, session: str, request: Request) -> Any:
     table = await _table(house, session, request)
     (agree,) = await fields(request, agree=bool)
     await house.take_back(table, session, agree)
-    return {"version": table.version}
+    return {}
 
 
 async def delete(house: House, session: str, request: Request) -> Any:
@@ -332,7 +346,7 @@ def application(house: House, names: Sequence[str] = ()) -> ASGIApp:
 
     async def begin(request: Request) -> Response:
         await fields(request)
-        return JSONResponse({"token": house.new_session()})
+        return JSONResponse({"token": house.new_session(request.client.host if request.client else "")})
 
     def page(path: str) -> Callable[[Request], Awaitable[Response]]:
         file = Path(__file__).with_name(PAGE[path])
@@ -352,12 +366,18 @@ def application(house: House, names: Sequence[str] = ()) -> ASGIApp:
     routes = [Route(path, page(path), methods=["GET"]) for path in PAGE]
     routes.append(Route("/api/session", begin, methods=["POST"]))
     routes += [Route(path, answering(how), methods=[method]) for method, path, how in ROUTES]
-    handlers = {BackAlleyError: _ours, HTTPException: _http, Exception: _bug}
-    return RequestChecks(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), names)
+    handlers = {BackAlleyError: _ours, HTTPException: _http, ClientDisconnect: _left, Exception: _bug}
+    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    app.state.house = house
+    return RequestChecks(app, names)
 
 
 async def _ours(request: Request, error: Exception) -> Response:
     return said(error if isinstance(error, Refused) else Refused(400, str(error)))
+
+
+async def _left(request: Request, error: Exception) -> Response:
+    return Response(status_code=499)  # nobody reads it
 
 
 async def _http(request: Request, error: Exception) -> Response:

@@ -12,24 +12,27 @@ import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 from backalley.agents.base.agent import Agent, answer
 from backalley.agents.policies import pretrained
 from backalley.agents.registry import agent as agent_of
 from backalley.agents.registry import named
-from backalley.console.errors import BackAlleyError
+from backalley.console.errors import BackAlleyError, InvalidValue
+from backalley.console.printable import one_line
 from backalley.envs.core.engine.workers import cores
 from backalley.envs.core.files import playthrough, reading
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.catalogue import game_names
 from backalley.envs.core.game.game import Game
 
-from .table import Chair, Table, restored
+from .table import Chair, Table, contents, restored
 
 Result = TypeVar("Result")
 
 MOST_SESSIONS, MOST_TABLES, MOST_OWNED = 1000, 500, 50
+MOST_OF_ADDRESS = {"sessions": 100, "tables": 150}
+"""The most of each that come from one address; those of sessions from before the server began are not counted."""
 THINKING = 60.0
 """Seconds after which an agent is no longer waited for."""
 SEARCHES = ("search:48:500", "search:192:2000")
@@ -51,6 +54,54 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
+_NO_TABLE = "There is no such table, or you do not sit at it: it takes the link of a chair."
+
+
+class _Entry(NamedTuple):
+    """What is known of a table without setting it up."""
+
+    game: str
+    options: dict[str, Any]
+    over: bool
+    owner: str
+    chairs: list[Chair]
+
+    @classmethod
+    def of(cls, table: Table) -> _Entry:
+        """A table that is set up."""
+        return cls(table.game.name, table.game.changed_options, table.over, table.owner, table.chairs)
+
+    @property
+    def people(self) -> set[str]:
+        """The sessions of who made it and of who sits there."""
+        return {self.owner, *(chair.session for chair in self.chairs)} - {""}
+
+
+def _entry_of(kept: dict[str, Any]) -> _Entry:
+    """The same of a table's file."""
+    chairs = [Chair(**chair) for chair in kept["chairs"]]
+    return _Entry(kept["game"], kept["options"], kept["over"], kept["owner"], chairs)
+
+
+def _people(kept: dict[str, Any]) -> set[str]:
+    return _entry_of(kept).people
+
+
+def _held(folder: Path) -> IO[bytes]:
+    """Hold a folder for one server, until the file is closed. Raises InvalidValue where another server has it."""
+    lock = open(folder / ".lock", "wb")  # noqa: SIM115  # it stays open as long as the server serves
+    try:
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ModuleNotFoundError:  # not on Windows, where nothing is held
+        pass
+    except OSError:
+        lock.close()
+        raise InvalidValue(f"Another server has the tables of {folder}; end it, or name another --folder.") from None
+    return lock
+
+
 class House:
     """The tables of a folder. Its methods belong to one event loop; agents think in threads."""
 
@@ -58,10 +109,13 @@ class House:
         """`pace`: seconds before each action of an agent where people watch. `own`: agents beside those of the games.
         Raises OSError for a folder that cannot be made."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._held = _held(folder)
         self.folder, self.pace, self.adviser = folder, pace, adviser
         self.own = {f"own {number}: {Path(spec).name}": spec for number, spec in enumerate(own, 1)}
         self.sessions: dict[str, float] = {}
         """Digests, and when each was last seen."""
+        self._addresses: dict[str, str] = {}
+        """The address that each session came from."""
         self.tables: dict[str, Table] = {}
         self._resting: dict[str, Any] = {}
         """The files of tables that nobody has asked for since the server began."""
@@ -71,32 +125,37 @@ class House:
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._asking: set[str] = set()
         self._thinking = asyncio.Semaphore(max(2, cores()))
+        self._leaving = False
         for path in sorted(folder.glob("*.json")):
             self._read(path)
 
     def _read(self, path: Path) -> None:
         try:
-            found = reading.read_json(path)
-            self._resting[path.stem] = found
-            people = (found["owner"], *(chair["session"] for chair in found["chairs"]))
-            self.sessions.update(dict.fromkeys(filter(None, people), time.time()))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            self._resting.pop(path.stem, None)
-            print(f"{path} is left alone: {error}", file=sys.stderr)
+            found = contents(reading.read_json(path))
+        except (OSError, ValueError) as error:
+            print(f"{path} is left alone: {one_line(str(error))}.", file=sys.stderr)
+            return
+        self._resting[path.stem] = found
+        self.sessions.update(dict.fromkeys(_people(found), time.time()))
 
     # Sessions -------------------------------------------------------------------------------------------------------
 
-    def new_session(self) -> str:
-        """Return the secret of a new session. Raises Refused where there are too many."""
-        if len(self.sessions) >= MOST_SESSIONS:
-            busy = {kept["owner"] for kept in self._entries().values()}
-            busy |= {chair["session"] for kept in self._entries().values() for chair in kept["chairs"]}
-            idle = [session for session in self.sessions if session not in busy]
+    def new_session(self, address: str = "") -> str:
+        """Return the secret of a new session. Where there are too many, one that plays nowhere is forgotten: of this
+        address, if that has too many. Raises Refused where none can be."""
+        own = [session for session, its in self._addresses.items() if its == address and session in self.sessions]
+        crowded = own if len(own) >= MOST_OF_ADDRESS["sessions"] else self.sessions
+        if crowded is own or len(self.sessions) >= MOST_SESSIONS:
+            busy = {session for entry in self._entries().values() for session in entry.people}
+            idle = [session for session in crowded if session not in busy]
             if not idle:
-                raise Refused(503, f"There are {MOST_SESSIONS:,} people here already; come again later.")
-            del self.sessions[min(idle, key=self.sessions.__getitem__)]
+                raise Refused(503, f"There are {len(crowded):,} people here already; come again later.")
+            forgotten = min(idle, key=self.sessions.__getitem__)
+            del self.sessions[forgotten]
+            self._addresses.pop(forgotten, None)
         secret = secrets.token_urlsafe(32)
         self.sessions[digest(secret)] = time.time()
+        self._addresses[digest(secret)] = address
         return secret
 
     def session(self, secret: str) -> str:
@@ -109,14 +168,17 @@ class House:
 
     # Tables ---------------------------------------------------------------------------------------------------------
 
-    def _entries(self) -> dict[str, Any]:
-        """What the file of each table holds."""
-        return {**self._resting, **{name: table.kept() for name, table in self.tables.items()}}
+    def _entries(self) -> dict[str, _Entry]:
+        """What is known of each table without setting it up."""
+        resting = {name: _entry_of(kept) for name, kept in self._resting.items()}
+        return {**resting, **{name: _Entry.of(table) for name, table in self.tables.items()}}
 
     async def table(self, name: str, session: str) -> Table:
-        """Return a table at which a session sits, or which it made. Raises Refused."""
+        """Return a table at which a session sits, or which it made; for others none is set up. Raises Refused."""
         if name in self._resting:
             kept = self._resting[name]
+            if session not in _people(kept):
+                raise Refused(404, _NO_TABLE)
             try:
                 table = await self.think(lambda: restored(name, kept))
             except ValueError as error:
@@ -126,23 +188,18 @@ class House:
                 self.play_on(table)
         found = self.tables.get(name)
         if found is None or (found.owner != session and found.seat_of(session) is None):
-            raise Refused(404, "There is no such table, or you do not sit at it: it takes the link of a chair.")
+            raise Refused(404, _NO_TABLE)
         return found
 
     def listed(self, session: str) -> dict[str, Any]:
         """Return the tables of a session, and those with an open chair for it, the latest first."""
         mine, chairs = [], []
-        for name, kept in reversed(self._entries().items()):
-            about = {
-                "title": game_of(kept["game"]).title,
-                "options": kept["options"],
-                "decisions": len(kept["actions"]),
-            }
-            sits = [chair["session"] for chair in kept["chairs"]]
-            if session in (kept["owner"], *sits):
-                mine.append({**about, "id": name, "owned": kept["owner"] == session})
-            elif not kept["over"]:
-                free = [chair["link"] for chair in kept["chairs"] if chair["open"] and not chair["session"]]
+        for name, entry in reversed(self._entries().items()):
+            about = {"title": game_of(entry.game).title, "options": entry.options, "over": entry.over}
+            if session in entry.people:
+                mine.append({**about, "id": name, "owned": entry.owner == session})
+            elif not entry.over:
+                free = [chair.link for chair in entry.chairs if chair.open and not chair.session]
                 chairs += [{**about, "link": link} for link in free[:1]]
         return {"mine": mine, "open": chairs}
 
@@ -188,9 +245,19 @@ class House:
         return await self._set_up(session, game, playthrough.opening_of(kept), chairs, actions)
 
     def _check_room(self, session: str) -> None:
-        entries = self._entries().values()
-        if len(entries) >= MOST_TABLES or sum(kept["owner"] == session for kept in entries) >= MOST_OWNED:
-            raise Refused(429, f"There are {MOST_OWNED} tables of yours, or {MOST_TABLES} in all; delete some first.")
+        owners = [entry.owner for entry in self._entries().values()]
+        address = self._addresses.get(session)
+        near = address is not None and sum(self._addresses.get(owner) == address for owner in owners)
+        if (
+            len(owners) >= MOST_TABLES
+            or owners.count(session) >= MOST_OWNED
+            or near >= MOST_OF_ADDRESS["tables"]
+        ):  # fmt: skip
+            raise Refused(
+                429,
+                f"There are {MOST_OWNED} tables of yours, {MOST_OF_ADDRESS['tables']} of your address, or "
+                f"{MOST_TABLES} in all; delete some first.",
+            )
 
     async def _set_up(
         self, session: str, game: Game, opening: dict[str, Any], chairs: list[Chair], actions: Sequence[int] = ()
@@ -204,13 +271,13 @@ class House:
 
     def join(self, session: str, link: str) -> tuple[str, int]:
         """Seat a session by the link of a chair; return the table and the seat. Raises Refused."""
-        for name, kept in self._entries().items():
-            for seat, chair in enumerate(kept["chairs"]):
-                if not chair["link"] or not secrets.compare_digest(chair["link"].encode(), link.encode()):
+        for name, entry in self._entries().items():
+            for seat, chair in enumerate(entry.chairs):
+                if not chair.link or not secrets.compare_digest(chair.link.encode(), link.encode()):
                     continue
-                if chair["session"] not in ("", session):
+                if chair.session not in ("", session):
                     raise Refused(409, "Somebody sits in this chair already; a link is good for one person.")
-                if any(other["session"] == session for other in kept["chairs"] if other is not chair):
+                if any(other.session == session for other in entry.chairs if other is not chair):
                     raise Refused(409, "You sit at this table already, in another seat.")
                 return name, seat
         raise Refused(404, "This link leads nowhere: its table has been deleted, or it was not copied as a whole.")
@@ -218,7 +285,7 @@ class House:
     async def sit(self, session: str, link: str) -> tuple[str, int]:
         """Do what `join` says, and keep it."""
         name, seat = self.join(session, link)
-        owner = self._entries()[name]["owner"]
+        owner = self._entries()[name].owner
         table = await self.table(name, owner)
         async with self._lock(table):
             self.join(session, link)  # somebody may have been faster
@@ -239,13 +306,15 @@ class House:
 
     # Play -----------------------------------------------------------------------------------------------------------
 
-    async def act(self, table: Table, session: str, action: int, decisions: int) -> None:
-        """Play a person's action. Raises Refused out of turn, and ValueError for an illegal one."""
+    async def act(self, table: Table, session: str, action: int, at: int) -> None:
+        """Play a person's action at the frame that they see as number `at`. Raises Refused out of turn, and ValueError
+        for an illegal one."""
         async with self._lock(table):
-            if decisions != len(table.actions):
-                raise Refused(409, "The table has gone on since; look again.")
-            if table.over or table.acting != table.seat_of(session):
+            seat = table.seat_of(session)
+            if table.over or seat is None or table.acting != seat:
                 raise Refused(409, "It is not your turn.")
+            if at != len(table.frames_of(None if table.is_free else seat)) - 1:
+                raise Refused(409, "The table has gone on since; look again.")
             table.play(action)
             await self._keep(table)
         self.play_on(table)
@@ -309,7 +378,7 @@ class House:
     async def values(self, table: Table, session: str, at: int) -> dict[str, Any]:
         """Return what a search finds at a frame, for who may know. Raises Refused and ValueError."""
         seat = table.frames[at].state.seat
-        if not (table.over or seat == table.seat_of(session) or not any(chair.link for chair in table.chairs)):
+        if not (table.is_free or seat == table.seat_of(session)):
             raise Refused(403, "Values of others' decisions can be seen when the game is over.")
         if session in self._asking:
             raise Refused(429, "One question at a time: the one before is being worked on.")
@@ -323,7 +392,9 @@ class House:
             self._asking.discard(session)
 
     async def _agent(self, name: str, game: Game) -> Agent:
-        """An agent by its name here. Raises Refused where it does not play this game."""
+        """An agent by its name here. Raises Refused where it is not offered, or does not play this game."""
+        if name != self.adviser and name not in self.offered(game):
+            raise Refused(400, f"{one_line(name)[:60]} is no agent that this server offers for {game.title}.")
         try:
             return await self.think(lambda: agent_of(self.own.get(name, name), game, num_threads=1))
         except (BackAlleyError, OSError) as error:
@@ -341,12 +412,18 @@ class House:
         async with self._thinking:
             return await asyncio.wait_for(self.think(work), THINKING)
 
-    async def news(self, table: Table, after: int, seconds: float) -> None:
-        """Wait until a table's version is another than `after`."""
+    async def news(self, table: Table, is_news: Callable[[], bool], seconds: float) -> None:
+        """Wait until there `is_news` of a table, which is asked each time that it changes."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while table.version == after and table.id in self.tables:
+                while not is_news() and table.id in self.tables and not self._leaving:
                     await self._changed.setdefault(table.id, asyncio.Event()).wait()
+
+    def leave(self) -> None:
+        """Answer everybody who waits for news: the server ends."""
+        self._leaving = True
+        for changed in self._changed.values():
+            changed.set()
 
     def _tell(self, table: Table) -> None:
         if (changed := self._changed.pop(table.id, None)) is not None:
@@ -362,5 +439,6 @@ class House:
         self._tell(table)
 
     def close(self) -> None:
-        """Let no more agents think."""
+        """Let no more agents think, and leave the folder to other servers."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+        self._held.close()

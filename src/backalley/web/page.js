@@ -70,15 +70,14 @@ function show(where, ...inside) {
 
 async function start() {
   const [games, tables] = await Promise.all([ask("/api/games"), ask("/api/tables")]);
-  const title = (name) => games.find((game) => game.name === name)?.title ?? name;
-  const about = (one) => `${Object.entries(one.options).map((pair) => pair.join(" ")).join(", ")} · ${one.over ? "over, " : ""}${one.decisions} decisions`;
+  const about = (one) => [...Object.entries(one.options).map((pair) => pair.join(" ")), ...(one.over ? ["over"] : [])].join(", ");
   const line = (one, ...more) => make("li", {}, ...more, make("span", { className: "quiet" }, about(one)));
   const mine = tables.mine.map((one) => {
-    const made = line(one, make("a", { href: `#table=${one.id}` }, title(one.game)));
+    const made = line(one, make("a", { href: `#table=${one.id}` }, one.title));
     if (one.owned) made.append(button("Delete", () => attempt(async () => { await ask(`/api/tables/${one.id}/delete`, {}); await start(); })));
     return made;
   });
-  const open = tables.open.map((one) => line(one, make("a", { href: `#join=${one.link}` }, `Sit down: ${title(one.game)}`)));
+  const open = tables.open.map((one) => line(one, make("a", { href: `#join=${one.link}` }, `Sit down: ${one.title}`)));
   const file = make("input", { type: "file", accept: ".json", onchange: () => attempt(async () => {
     const answer = await ask("/api/recordings", JSON.parse(await file.files[0].text()));
     location.hash = `table=${answer.id}`;
@@ -165,12 +164,12 @@ function furniture(id) {
 async function table(id) {
   leaving = new AbortController();
   const { signal } = leaving, the = (shown = furniture(id));
-  let version = -1;
+  let version = "";
   while (!signal.aborted) {
     try {
       const found = await ask(`/api/tables/${id}?${looks(the, { after: version })}`, undefined, signal);
-      if (version < 0) the.told = found.last;
-      if (found.version !== version && (the.at < 0 || version < 0)) await news(the, found);
+      if (!version) the.told = found.last;
+      if (found.version !== version && (the.at < 0 || !version)) await news(the, found);
       else if (found.version !== version) the.now = { ...the.now, last: found.last };
       version = found.version;
       trouble.textContent = "";
@@ -179,7 +178,7 @@ async function table(id) {
       trouble.textContent = error instanceof TypeError ? "The server does not answer; trying again ..." : error.message;
       if (!(error instanceof TypeError)) return;
       await new Promise((done) => setTimeout(done, 2000));
-      version = -1;
+      version = "";
     }
   }
 }
@@ -218,7 +217,7 @@ function draw(the, found) {
   the.values.replaceChildren();
   if (the.valued && found.over && !the.hint.disabled) attempt(() => values(the)); else if (!found.over) the.valued = false;
   the.slider.max = found.last; the.slider.value = found.at;
-  the.place.textContent = live ? "now" : `after ${found.decisions} decisions`;
+  the.place.textContent = live ? "now" : `${found.at + 1} of ${found.last + 1}`;
   the.slider.setAttribute("aria-valuetext", the.place.textContent);
   the.eyes.hidden = !found.free;
   the.eyes.replaceChildren(make("option", { value: "all" }, "all cards shown"), ...names.map((name, seat) => make("option", { value: seat }, `seen by ${name}`)));
@@ -271,7 +270,7 @@ async function values(the) {
       make("td", {}, signs(one.name), one.taken ? " (played)" : ""), make("td", {}, amount(one.value)), make("td", {}, one.value === null ? "" : `± ${one.error.toFixed(3)}`)))));
 }
 
-const act = (the, action) => attempt(() => ask(`/api/tables/${the.id}/act`, { action, decisions: the.now.decisions }));
+const act = (the, action) => attempt(() => ask(`/api/tables/${the.id}/act`, { action, at: the.now.last }));
 const agree = (the, yes) => attempt(() => ask(`/api/tables/${the.id}/undo`, { agree: yes }));
 
 async function keep(the) {

@@ -7,6 +7,7 @@ back and looked back on. A seat is sent what it sees at a frame, and nothing els
 from __future__ import annotations
 
 import copy
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -26,13 +27,31 @@ from backalley.envs.core.api.game_state import GameState, state_of
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.drawing import scene as scenes
-from backalley.envs.core.files import durable, playthrough
+from backalley.envs.core.files import durable, gate, playthrough
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
 from backalley.envs.core.text import event_texts
 
 FORMAT = "backalley table 1"
+_SEATS, _SECRET = 64, gate.Text(128)
+_CHAIR = {"agent": gate.Text(200), "link": _SECRET, "open": bool, "session": _SECRET}
+_DECK = gate.ListOf(gate.Either((gate.Whole(0, 10_000), gate.Text(8))), 10_000)
+SHAPE = {
+    "format": gate.OneOf([FORMAT]),
+    "game": gate.GAME,
+    "version": gate.Whole(0, 10_000),
+    "options": gate.OPTIONS,
+    "over": bool,
+    "owner": _SECRET,
+    "chairs": gate.ListOf(_CHAIR, _SEATS),
+    "undo": gate.Either((None, {"seat": gate.Whole(0, _SEATS), "agree": gate.ListOf(gate.Whole(0, _SEATS), _SEATS)})),
+    "opening": gate.Either(
+        ({"seed": gate.Whole()}, {"decks": gate.ListOf(_DECK, 10_000), "start_outcome": gate.Whole(0, 10_000)})
+    ),
+    "actions": gate.ListOf(gate.Whole(0, 100_000)),
+}
+"""What the file of a table holds (`gate.py`), beside its checksum."""
 MOST_DRAWN = 32
 """How many pictures of a table are kept for others who ask for the same."""
 
@@ -127,6 +146,11 @@ class Table:
         """The seat to act."""
         return self.frames[-1].state.seat
 
+    @property
+    def is_free(self) -> bool:
+        """Whether everything may be looked at: the game is over, or no person plays."""
+        return self.over or not any(chair.link for chair in self.chairs)
+
     def people(self) -> list[int]:
         """The seats in which people sit."""
         return [seat for seat, chair in enumerate(self.chairs) if chair.session]
@@ -141,6 +165,23 @@ class Table:
         return view_of(copy.deepcopy(self.env).engine, np.zeros(1, np.int64), self._keys)
 
     # What a seat sees -----------------------------------------------------------------------------------------------
+
+    def frames_of(self, seat: int | None) -> list[int]:
+        """Return the frames that a seat looks back on, by their numbers: all of them for None. Where another seat has
+        done what the rules keep secret altogether (`Events.secret`), it is not shown that anything was decided."""
+        last, secret = len(self.frames) - 1, self._secret
+        return [
+            at
+            for at, frame in enumerate(self.frames)
+            if seat is None or at == last or frame.ended is not None or frame.state.seat in (seat, OVER)
+            or not secret[self.actions[frame.decisions]]
+        ]  # fmt: skip
+
+    @functools.cached_property
+    def _secret(self) -> list[bool]:
+        """Of each action, whether others learn nothing of it."""
+        events, game = self.game.type.events, self.game
+        return [events is not None and events.secret(game.options, action) for action in range(game.num_actions)]
 
     def seat_of(self, session: str) -> int | None:
         """The seat of a session; None where it has none."""
@@ -161,8 +202,6 @@ class Table:
 
         frame, scene = self.frames[at], self._scene(at, seat)
         return {
-            "at": at,
-            "decisions": frame.decisions,
             "seat": seat,
             "acting": scene.acting,
             "turn": scene.turn,
@@ -233,18 +272,30 @@ class Table:
 
     def save(self, folder: Path) -> None:
         """Write the table to its file in a folder, durably."""
-        durable.write_file(folder / f"{self.id}.json", json.dumps(self.kept()).encode())
+        kept = gate.with_checksum(self.kept())
+        durable.write_file(folder / f"{self.id}.json", json.dumps(kept).encode())
+
+
+def contents(found: Any) -> dict[str, Any]:
+    """Return what the JSON of a table's file holds, once it is known to be one. Raises ValueError in a clause."""
+    if not isinstance(found, dict):
+        raise InvalidValue(f"it is no table; its first entry would be {FORMAT!r}")
+    kept = gate.pass_checksum(found)
+    gate.pass_gate(kept, SHAPE)
+    if any(chair["agent"] and (chair["link"] or chair["session"]) for chair in kept["chairs"]):
+        raise InvalidValue("a person has a chair of it that is an agent's")
+    return kept
 
 
 def restored(name: str, found: Mapping[str, Any]) -> Table:
-    """Return the table of a file's contents. Raises ValueError."""
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InvalidValue(f"it is no table; its first entry would be {FORMAT!r}")
-    try:
-        game = game_of(found["game"]).bind(found["options"])
-        if found["version"] != game.version:
-            raise InvalidValue(f"it is of version {found['version']} of {game.name}; this is version {game.version}")
-        chairs = [Chair(**chair) for chair in found["chairs"]]
-        return Table(name, game, found["opening"], chairs, found["owner"], found["actions"], found["undo"])
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
-        raise InvalidValue(f"it is damaged: {error}") from None
+    """Return the table of a file's contents, which have passed the gate. Raises ValueError."""
+    game = game_of(found["game"]).bind(found["options"])
+    if found["version"] != game.version:
+        raise InvalidValue(f"it is of version {found['version']} of {game.name}; this is version {game.version}")
+    if len(found["chairs"]) != game.num_seats:
+        raise InvalidValue(f"it has {len(found['chairs'])} chairs; {game.name} has {game.num_seats} seats")
+    undo = found["undo"]
+    if undo is not None and max(undo["seat"], *undo["agree"], 0) >= game.num_seats:
+        raise InvalidValue(f"a seat that {game.name} has not asks to take an action back")
+    chairs = [Chair(**chair) for chair in found["chairs"]]
+    return Table(name, game, dict(found["opening"]), chairs, found["owner"], list(found["actions"]), undo)
