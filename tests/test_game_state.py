@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.envs.core.api.game_state import GameState
+from backalley.envs.core.api.game_state import GameState, _seal
 from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
@@ -300,12 +300,15 @@ def test_bad_input_is_refused_in_a_sentence_before_anything_changed(game: Game) 
 
 
 def test_a_state_of_another_version_is_refused() -> None:
-    restored, (game, version, events, kept) = KUHN.bind().new_state(seed=1).__reduce__()
-    assert restored(game, version, events, kept).seat == 0
+    restored, (game, version, events, kept, sealed) = KUHN.bind().new_state(seed=1).__reduce__()
+    assert restored(game, version, events, kept, sealed).seat == 0
     with pytest.raises(ValueError, match="kept by version 1 of kuhn, and this is version 0"):
-        restored(game, version + 1, events, kept)
+        restored(game, version + 1, events, kept, sealed)
+    other = {**kept, "_raw": kept["_raw"] + b"0"}
+    with pytest.raises(ValueError, match="was altered since it was kept"):
+        restored(game, version, events, other, sealed)
     with pytest.raises(ValueError, match="its State has other fields now"):
-        restored(game, version, events, {**kept, "_raw": kept["_raw"] + b"0"})
+        restored(game, version, events, other, _seal(other))
 
 
 def test_a_game_that_is_over_takes_no_action() -> None:

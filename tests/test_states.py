@@ -14,7 +14,7 @@ import pytest
 import backalley
 from backalley.agents.base.agent import View, view_of
 from backalley.agents.base.keys import agent_keys
-from backalley.envs.core.api.states import States
+from backalley.envs.core.api.states import States, seal
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.game import Game
@@ -277,10 +277,10 @@ def test_what_is_refused_is_refused_in_a_sentence_and_changes_nothing() -> None:
 
 def test_states_of_another_layout_are_refused_where_they_are_unpickled() -> None:
     states = dealt(KUHN.bind(), 1).states()
-    made, (game, *arrays) = states.__reduce__()
+    made, (_, game, *arrays) = states.__reduce__()
     arrays[0] = np.zeros(1, "i4")
     with pytest.raises(ValueError, match="These states were made by another version of"):
-        made(game, *arrays)
+        made(seal(arrays), game, *arrays)
 
 
 # The guide's search ---------------------------------------------------------------------------------------------------
@@ -423,7 +423,25 @@ def test_what_cannot_be_loaded_is_refused_before_anything_changed() -> None:
         with pytest.raises(kind, match=message):
             call()
         assert shown(batch) == before
-    game, version, *rest = saved.__reduce__()[1]
+    sealed, game, version, *rest = saved.__reduce__()[1]
     with pytest.raises(ValueError, match=r"saved by version 1 of kuhn and this is version 0"):
-        saved.__reduce__()[0](game, version + 1, *rest)
+        saved.__reduce__()[0](sealed, game, version + 1, *rest)
     assert shown(batch) == before
+
+
+@pytest.mark.parametrize("name", ["pitch", "bezique", "backhand", "poker_duel"])
+@pytest.mark.parametrize("what", ["saved", "states", "game state"])
+def test_what_was_altered_on_its_way_is_not_used(name: str, what: str) -> None:
+    """Any byte of the tables in a pickle, changed: a sentence, and never a table, since machine code trusts them."""
+    batch = backalley.make_vec(name, num_envs=2, seed=1)
+    batch.reset()
+    made = {"saved": batch.save, "states": batch.states, "game state": lambda: batch.game.new_state(1)}[what]()
+    whole, raw = pickle.dumps(made), batch.engine.batch.raw[0].tobytes()
+    if what == "game state":
+        raw = made.states().records.tobytes()
+    begin = whole.index(raw)
+    for place in np.random.default_rng(0).integers(len(raw), size=20).tolist():
+        cut = bytearray(whole)
+        cut[begin + place] ^= 0x40
+        with pytest.raises(ValueError, match="altered since"):
+            pickle.loads(bytes(cut))

@@ -82,7 +82,7 @@ class View:
         knows and on the key. Raises TypeError or ValueError for what is not a table of the view."""
         records, places = self.redrawn(which, keys), whole_numbers(which, "Tables of a view")
         rows, batch = self._rows[places], self._engine.batch
-        return redrawn(self.game, batch, rows, batch.seat[rows], records)
+        return redrawn(self.game, batch, rows, batch.seat[rows].astype(np.int64), records)
 
     def game_state(self, k: int, key: int) -> GameState:
         """Return the position of table k as a GameState with explicit chance, with all that its seat cannot see redrawn

@@ -4,10 +4,12 @@
 
 A program for Back Alley by the protocol of `docs/guides/programs.md`, with nothing but Python's standard library; copy
 it for a server that wants something else. The model's whole answer is handed on, and read on the other side: the last
-JSON object in it counts. A key for the server is taken from the environment, OPENAI_API_KEY.
+JSON object in it counts. A key for the server is taken from the environment, OPENAI_API_KEY; it is sent by https, or to
+this machine, and never to where a server would send on.
 """
 
 import concurrent.futures
+import http.client
 import json
 import os
 import sys
@@ -26,6 +28,8 @@ ASKS = (
     "You play a card game. Its rules:\n\n{rules}\n\nYou are told what you may know, and choose one legal action. "
     'Think if you like, then end your answer with one JSON object, {{"action": "the name of the action"}}.'
 )
+LONGEST = 1 << 22
+"""The bytes of an answer that are read."""
 TRIES = 3
 """How often a server that has answered before is asked when it is overloaded or out of reach."""
 
@@ -44,17 +48,30 @@ def prompt(request: Message) -> str:
     return f"{request['text']}\n\nLegal actions: {names}."
 
 
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Goes nowhere else: another server would get the key."""
+
+    def redirect_request(self, request: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:
+        """Say where it would go."""
+        raise urllib.error.HTTPError(request.full_url, code, f"it sends on to {newurl}; name that address", headers, fp)
+
+
 def complete(url: str, model: str, messages: list[Message], tries: int) -> str:
-    """Return the model's answer to a conversation. Raises OSError where the server cannot be reached."""
+    """Return the model's answer to a conversation. Raises OSError where the server cannot be reached, ValueError,
+    LookupError, TypeError, RecursionError or HTTPException for what is no answer."""
     body = json.dumps({"model": model, "messages": messages}).encode()
-    key = os.environ.get("OPENAI_API_KEY")
+    parts = urllib.parse.urlsplit(url)
+    here = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    key = os.environ.get("OPENAI_API_KEY") if here or parts.scheme == "https" else None
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
-    here = urllib.parse.urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")
-    opener = urllib.request.build_opener(*([urllib.request.ProxyHandler({})] if here else []))
+    opener = urllib.request.build_opener(NoRedirects, *([urllib.request.ProxyHandler({})] if here else []))
     for number in range(1, tries + 1):
         try:
             with opener.open(urllib.request.Request(f"{url}/chat/completions", body, headers)) as answer:
-                return str(json.load(answer)["choices"][0]["message"]["content"] or "")
+                data = answer.read(LONGEST + 1)
+                if len(data) > LONGEST:
+                    raise ValueError(f"its answer has more than {LONGEST:,} bytes")
+                return str(json.loads(data)["choices"][0]["message"]["content"] or "")
         except OSError as error:
             refused = isinstance(error, urllib.error.HTTPError) and error.code not in (429, 500, 502, 503, 504)
             if number == tries or refused:
@@ -71,21 +88,26 @@ class Player:
         self.said: dict[str, str] = {}
 
     def act(self, request: Message) -> None:
-        """Answer one request; end the program where the server does not answer."""
+        """Answer one request."""
         messages = [{"role": "system", "content": ASKS.format(rules=self.rules)}]
         messages.append({"role": "user", "content": prompt(request)})
         if "error" in request:
             again = f"{request['error']} Answer with one legal action, as a JSON object."
             messages.append({"role": "assistant", "content": self.said.get(request["table"], "")})
             messages.append({"role": "user", "content": again})
+        self.said[request["table"]] = answer = self.ask(messages)
+        say({"id": request["id"], "action": answer})
+
+    def ask(self, messages: list[Message]) -> str:
+        """Return the model's answer; end the program where the server gives none."""
         try:
             answer = complete(self.url, self.model, messages, self.tries)
-        except (OSError, ValueError, LookupError, TypeError) as error:
-            print(f"{self.url} does not answer as a server of chat completions: {error}", file=sys.stderr, flush=True)
+        except (OSError, ValueError, LookupError, TypeError, RecursionError, http.client.HTTPException) as error:
+            said = f"{self.url} does not answer as a server of chat completions: {error or type(error).__name__}"
+            print(said[:500], file=sys.stderr, flush=True)
             os._exit(1)
         self.tries = TRIES
-        self.said[request["table"]] = answer
-        say({"id": request["id"], "action": answer})
+        return answer
 
 
 def main() -> None:
@@ -96,6 +118,7 @@ def main() -> None:
             message = json.loads(line)
             if message["type"] == "hello":
                 player.rules = message["rules"]
+                player.ask([{"role": "user", "content": "Answer with the word yes."}])  # a wrong address shows now
                 say({"type": "hello", "protocol": 1, "name": player.model, "wants": ["text"], "at_once": AT_ONCE})
             elif message["type"] == "act":
                 threads.submit(player.act, message)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import re
+import select
 import shlex
 import signal
 import subprocess
@@ -16,10 +18,10 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO
 
-from backalley.console.errors import BackAlleyError
+from backalley.console.errors import BackAlleyError, InvalidValue
 from backalley.console.printable import one_line
 
 MOST_BYTES = 1 << 20
@@ -30,6 +32,10 @@ _SHOWN_LINES, _SHOWN_LETTERS = 200, 300
 """Lines of a program's standard error that are passed on, and how much of each."""
 _GRACE = 2.0
 """Seconds that a program has to end after the end of its input."""
+_LONGEST = 86_400
+"""The longest limit of a decision, in seconds."""
+_LOOK = 0.1
+"""Seconds after which a reader looks whether the program has ended."""
 _CHUNK = 1 << 16
 
 _Lines = queue.Queue["bytes | ProgramFailed | None"]
@@ -66,8 +72,8 @@ class Process:
         assert running.stderr is not None
         self._threads = [
             threading.Thread(target=_write, args=(running.stdin, self._in), daemon=True),
-            threading.Thread(target=_read, args=(running.stdout, self._out), daemon=True),
-            threading.Thread(target=_pass_on, args=(running.stderr, name, self._last_words), daemon=True),
+            threading.Thread(target=_read, args=(running, self._out), daemon=True),
+            threading.Thread(target=_pass_on, args=(running, name, self._last_words), daemon=True),
         ]
         for thread in self._threads:
             thread.start()
@@ -124,10 +130,26 @@ def _write(pipe: IO[bytes], lines: queue.Queue[bytes | None]) -> None:
                 sent += pipe.write(memoryview(line)[sent:])
 
 
-def _read(pipe: IO[bytes], lines: _Lines) -> None:
-    held = bytearray()
+def _chunks(running: subprocess.Popen[bytes], pipe: IO[bytes]) -> Iterator[bytes]:
+    """What comes from a pipe of a program, until it is closed, or the program has ended and no more comes: a process
+    that it left behind may hold the pipe open."""
     with pipe:
-        while chunk := pipe.read(_CHUNK):
+        while True:
+            ended = running.poll() is not None
+            if os.name == "posix" and not select.select([pipe], [], [], _LOOK)[0]:
+                if ended:
+                    return
+            elif chunk := pipe.read(_CHUNK):
+                yield chunk
+            else:
+                return
+
+
+def _read(running: subprocess.Popen[bytes], lines: _Lines) -> None:
+    held = bytearray()
+    assert running.stdout is not None
+    with contextlib.closing(_chunks(running, running.stdout)) as chunks:
+        for chunk in chunks:
             first, *rest = chunk.split(b"\n")
             held += first
             for line in rest:
@@ -139,11 +161,12 @@ def _read(pipe: IO[bytes], lines: _Lines) -> None:
     lines.put(None)
 
 
-def _pass_on(pipe: IO[bytes], name: str, last_words: list[str]) -> None:
+def _pass_on(running: subprocess.Popen[bytes], name: str, last_words: list[str]) -> None:
     """Show what a program writes to standard error, line by line; of much, the beginning."""
     shown, held = 0, b""
-    with pipe:
-        while chunk := pipe.read(_CHUNK):
+    assert running.stderr is not None
+    with contextlib.closing(_chunks(running, running.stderr)) as chunks:
+        for chunk in chunks:
             *whole, held = (held + chunk).split(b"\n")
             held = held[: 4 * _SHOWN_LETTERS]
             for line in whole:
@@ -178,8 +201,9 @@ def _end(
         running.wait(_GRACE)
     _kill(running)
     running.wait()
+    until = time.monotonic() + _GRACE
     for thread in threads:
-        while thread.is_alive():  # the reader may wait for room
+        while thread.is_alive() and time.monotonic() < until:  # the reader may wait for room
             with contextlib.suppress(queue.Empty):
                 while True:
                     lines.get_nowait()
@@ -187,9 +211,15 @@ def _end(
 
 
 def seconds_and_rest(text: str, default: float) -> tuple[float, str]:
-    """Return the time limit that a text begins with, as in `30s:REST`, or the default, and the rest."""
+    """Return the time limit that a text begins with, as in `30s:REST`, or the default, and the rest. Raises ValueError
+    for a limit that is none."""
     head, colon, rest = text.partition(":")
-    with contextlib.suppress(ValueError):
-        if colon and head.endswith("s") and 0 < (seconds := float(head[:-1])) <= 86_400:
-            return seconds, rest
-    return default, text
+    if not colon or not re.fullmatch(r"-?[0-9.]+(e[0-9]+)?s|-?(inf|nan)s", head):
+        return default, text
+    try:
+        seconds = float(head[:-1])
+    except ValueError:
+        return default, text
+    if not 0 < seconds <= _LONGEST:
+        raise InvalidValue(f"The limit of a decision is {head}; it takes more than 0s and at most {_LONGEST}s (a day).")
+    return seconds, rest

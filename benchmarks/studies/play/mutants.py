@@ -28,8 +28,10 @@ import numpy as np
 
 from backalley import testing
 from backalley.console.errors import InvalidCall
+from backalley.envs.core.compile.interfaces import Kernels
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules.events import Events
 from backalley.testing.seeds import digest
 
 from ...figures import results
@@ -235,9 +237,8 @@ class _Planted:
                 setattr(module, self._name, self._wrong)
                 self._changed.append(module)
         kind = self._plain.type
-        kernels = kind.kernels._make(self._instead(one) for one in kind.kernels)
         assert kind.events is not None
-        events = kind.events._make(self._instead(one) for one in kind.events)
+        kernels, events = Kernels(*map(self._instead, kind.kernels)), Events(*map(self._instead, kind.events))
         return dataclasses.replace(kind, kernels=kernels, events=events).bind(**self._plain.changed_options)
 
     def _instead(self, function: Any) -> Any:

@@ -396,7 +396,7 @@ class GameState:
 
     def __reduce__(self) -> tuple[Any, ...]:
         kept = {name: getattr(self, name) for name in GameState.__slots__ if name not in ("game", "_table")}
-        return _restored, (self.game, self.game.version, self._table.engine.history is not None, kept)
+        return _restored, (self.game, self.game.version, self._table.engine.history is not None, kept, _seal(kept))
 
     def __repr__(self) -> str:
         if self._seat == OVER:
@@ -491,8 +491,17 @@ def state_of(engine: Engine, row: int) -> GameState:
     return made
 
 
-def _restored(game: Game, version: int, events: bool, kept: dict[str, Any]) -> GameState:
-    """Return a pickled state. Raises ValueError for one of another version of the game."""
+def _seal(kept: dict[str, Any]) -> str:
+    """A digest of all that a state holds."""
+    return hashlib.sha256(repr(sorted(kept.items())).encode()).hexdigest()
+
+
+def _restored(game: Game, version: int, events: bool, kept: dict[str, Any], sealed: str) -> GameState:
+    """Return a pickled state. Raises ValueError for one of another version of the game, and for an altered one."""
+    if sealed != _seal(kept):
+        raise InvalidValue(
+            f"This state of {game!r} was altered since it was kept: its checksum is another. Keep it again."
+        )
     if version != game.version or len(kept["_raw"]) != game.state_dtype.itemsize:
         raise InvalidValue(
             f"This state was kept by version {version} of {game.name}, and this is version {game.version}, or its "

@@ -14,7 +14,7 @@ from ..engine.engine import one_thread
 from ..engine.time_step import TimeStep
 from ..game.game import Game
 from .row_checks import RowChecks
-from .states import read_only
+from .states import read_only, seal
 
 Packs = tuple[tuple[bytes, ...], ...]
 
@@ -55,7 +55,7 @@ class Saved:
         return f"<{len(self)} saved tables of {self._game!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return saved, (self._game, self._game.version, self._arrays, self._packs)
+        return _unsealed, (_seal(self._arrays, self._packs), self._game, self._game.version, self._arrays, self._packs)
 
 
 def saved(game: Game, version: int, arrays: Mapping[str, npt.NDArray[Any]], packs: Packs) -> Saved:
@@ -70,6 +70,24 @@ def saved(game: Game, version: int, arrays: Mapping[str, npt.NDArray[Any]], pack
     made._game, made._packs = game, packs
     made._arrays = {name: read_only(array) for name, array in arrays.items()}
     return made
+
+
+def _seal(arrays: Mapping[str, npt.NDArray[Any]], packs: Packs) -> bytes:
+    """The seal of arrays and packs."""
+    given = np.frombuffer(repr(packs).encode(), np.uint8)
+    return seal(
+        [*(arrays[name] for name in sorted(arrays)), np.frombuffer(repr(sorted(arrays)).encode(), np.uint8), given]
+    )
+
+
+def _unsealed(sealed: bytes, game: Game, version: int, arrays: Mapping[str, npt.NDArray[Any]], packs: Packs) -> Saved:
+    """Return tables that were pickled. Raises ValueError as `saved` does, and for altered ones."""
+    if sealed != _seal(arrays, packs):
+        raise InvalidValue(
+            f"These saved tables of {game!r} were altered since they were kept: their checksum is another. Save them "
+            "again."
+        )
+    return saved(game, version, arrays, packs)
 
 
 class RowCopies(RowChecks):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,7 +97,7 @@ class States:
         return f"<{len(self)} States of {self._game!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return frozen, (self._game, *self._kept)
+        return _unsealed, (seal(self._kept), self._game, *self._kept)
 
 
 def frozen(game: Game, *arrays: npt.NDArray[Any]) -> States:
@@ -107,6 +108,27 @@ def frozen(game: Game, *arrays: npt.NDArray[Any]) -> States:
     states = object.__new__(States)
     states._game, states._kept = game, Kept(*map(read_only, arrays))
     return states
+
+
+def seal(arrays: Iterable[npt.NDArray[Any]]) -> bytes:
+    """Return a digest of arrays: machine code trusts what they hold, so what was altered on its way is not used."""
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(f"{array.dtype} {array.shape} ".encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.digest()
+
+
+def check_seal(sealed: Any, arrays: Iterable[npt.NDArray[Any]], what: str) -> None:
+    """Raise ValueError for arrays that are not those of this seal."""
+    if sealed != seal(arrays):
+        raise InvalidValue(f"{what} were altered since they were kept: their checksum is another. Keep them again.")
+
+
+def _unsealed(sealed: bytes, game: Game, *arrays: npt.NDArray[Any]) -> States:
+    """Return States that were pickled. Raises ValueError as `frozen` does, and for altered ones."""
+    check_seal(sealed, arrays, f"These states of {game!r}")
+    return frozen(game, *arrays)
 
 
 def states_of(game: Game, batch: Batch, rows: npt.NDArray[np.int64]) -> States:

@@ -89,8 +89,8 @@ def pass_gate(found: Any, shape: Any, what: str = "it") -> None:
             whole = isinstance(found, int) and not isinstance(found, bool)
             _hold(whole and low <= found <= high, found, what, f"a whole number of {low} to {high}")
         case Number(low, high):
-            number = isinstance(found, (int, float)) and not isinstance(found, bool) and math.isfinite(found)
-            _hold(number and low <= found <= high, found, what, "a number")
+            finite = isinstance(found, (int, float)) and not isinstance(found, bool) and math.isfinite(found)
+            _hold(finite and low <= found <= high, found, what, "a number")
         case Text(most):
             _hold(isinstance(found, str) and len(found) <= most, found, what, f"text of at most {most} characters")
         case OneOf(values):
@@ -101,8 +101,8 @@ def pass_gate(found: Any, shape: Any, what: str = "it") -> None:
             _hold(kept, found, what, f"one of {', '.join(map(str, known))}")
         case ListOf(inner, most):
             _hold(isinstance(found, list) and len(found) <= most, found, what, f"a list of at most {most:,} values")
-            for number, one in enumerate(found):
-                pass_gate(one, inner, f"entry {number} of {what}")
+            for place, one in enumerate(found):
+                pass_gate(one, inner, f"entry {place} of {what}")
         case Entries(inner, most):
             _hold(isinstance(found, dict) and len(found) <= most, found, what, f"an object of at most {most} entries")
             for name, one in found.items():
