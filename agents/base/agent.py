@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from backalley.console.errors import InvalidType, InvalidValue, MissingMethod
 from backalley.console.printable import NAME, is_name
+from backalley.envs.core.api import histories
 from backalley.envs.core.api.game_state import GameState, state_of
 from backalley.envs.core.api.states import States, redrawn
 from backalley.envs.core.compile.kernel import Bound
@@ -114,6 +115,16 @@ class View:
         states = self._engine.batch.state[rows]
         self._engine.determinize(states, seats, keys)
         return states
+
+    def events(self, k: int) -> list[list[int]] | None:
+        """Return what the seat to act at table k has been told since the episode began: the kind, who (0 for itself)
+        and the number of each event; None where the tables keep no events, or do not know the table's past."""
+        kept, row = self._engine.history, self._rows[k : k + 1]
+        if kept is None or kept.filled[row[0]] < 0:
+            return None
+        told = histories.read_events(self._engine, row, self._engine.batch.seat[row].astype(np.int64))
+        found: list[list[int]] = told.events[0].tolist()
+        return found
 
     def table_text(self, k: int) -> str:
         """Return table k as text, as the seat to act there may see it: the same as render mode "ansi"."""

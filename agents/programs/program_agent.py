@@ -23,7 +23,7 @@ from backalley.envs.core.text import UnreadableAnswer
 from ..base.agent import Agent, View
 from ..base.rule_based import random_rows
 from .process import Process, ProgramFailed, seconds_and_rest
-from .protocol import Question, Terms, end, hello, read_hello, read_line
+from .protocol import NEW, Question, Terms, end, hello, read_hello, read_line
 
 SECONDS = 60.0
 """How long a program may take for a decision, unless its name says otherwise."""
@@ -61,6 +61,8 @@ class ProgramAgent(Agent):
         self.words, self.game, self.seconds, self.name = list(words), game, seconds, name
         self.forfeits = 0
         self._lost: OrderedDict[Seat, None] = OrderedDict()
+        self._heard: OrderedDict[Seat, int] = OrderedDict()
+        """How many events each of its seats has been told of, where it wants the new ones alone."""
         self._failures, self._number = 0, 0
         self._process: Process | None = None
         self._one_thread = threading.Lock()
@@ -76,6 +78,7 @@ class ProgramAgent(Agent):
     def _start(self) -> Terms:
         """Start the program anew. Raises ProgramFailed."""
         self.close()
+        self._heard.clear()
         self._process = Process(self.words, self.name)
         self._process.send(hello(self.game))
         try:
@@ -139,7 +142,8 @@ class ProgramAgent(Agent):
         """Ask as much as the program wants to be asked at once, and read one answer. Raises ProgramFailed."""
         process = self._running()
         while waiting and len(asked) < self._terms.at_once:
-            self._ask(process, Question(view, waiting.popleft()), asked)
+            k = waiting.popleft()
+            self._ask(process, Question(view, k, heard=self._heard.get(_seat(view, k), 0)), asked)
         answer = read_line(process.receive(self.seconds))
         number = next(iter(asked)) if answer.request is None and len(asked) == 1 else answer.request
         if number is None or number not in asked:
@@ -151,13 +155,17 @@ class ProgramAgent(Agent):
             if one.error:
                 self._forfeit(view, [one.k], f"it was told why, and its second answer is not legal either: {error}")
             else:
-                self._ask(process, Question(view, one.k, str(error)), asked)
+                self._ask(process, Question(view, one.k, str(error), len(one.events or ())), asked)
         self._failures = 0
 
     def _ask(self, process: Process, one: Question, asked: dict[int, Question]) -> None:
         self._number += 1
         asked[self._number] = one
         process.send(one.line(self._number, self._terms.wants))
+        if self._terms.wants & {*NEW} and one.events:
+            self._heard[one.table, one.seat] = len(one.events)
+            while len(self._heard) > _REMEMBERED:
+                self._heard.popitem(last=False)
 
     # Forfeits -------------------------------------------------------------------------------------------------------
 
@@ -187,6 +195,7 @@ class ProgramAgent(Agent):
         """Tell the program which of its tables have ended."""
         with self._one_thread:
             for table, seat, value in zip(tables.tolist(), seats.tolist(), gained.tolist(), strict=True):
+                self._heard.pop((table, seat), None)
                 if (table, seat) in self._lost:
                     del self._lost[table, seat]
                 elif self._process is not None and self._process.is_ours:

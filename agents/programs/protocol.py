@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backalley.console.errors import InvalidCall, InvalidValue
+from backalley.console.errors import InvalidValue
 from backalley.console.printable import is_name, one_line
 from backalley.envs.core.api.game_state import GameState
-from backalley.envs.core.api.histories import kinds_of
+from backalley.envs.core.api.histories import events_str, kinds_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import (
     UnreadableAnswer,
@@ -33,7 +33,9 @@ from .process import ProgramFailed
 
 VERSION = 1
 PARTS = ("observation", "events", "text")
-"""What a program may want, or not, in its requests."""
+"""What a program may want, or not, in its requests; it gets them all by default."""
+NEW = ("new_events", "new_text")
+"""What a program that remembers may want in place of `events` and `text`: what has come since its last request."""
 MOST_AT_ONCE = 4096
 _KEY = 0
 """The key of the states from which texts are made; any number does, since texts do not depend on what is redrawn."""
@@ -102,10 +104,11 @@ def _rules(game: Game) -> str | None:
 
 
 class Question:
-    """A decision that a program is asked for: table k of a view. `error` says what was wrong with its first answer."""
+    """A decision that a program is asked for: table k of a view. `error` says what was wrong with its first answer, and
+    `heard` is how many events of the table the program knows from requests before."""
 
-    def __init__(self, view: View, k: int, error: str = "") -> None:
-        self.view, self.k, self.error = view, k, error
+    def __init__(self, view: View, k: int, error: str = "", heard: int = 0) -> None:
+        self.view, self.k, self.error, self.heard = view, k, error, heard
         self.seat, self.table = int(view.seat[k]), int(view.table[k])
         self.legal: list[int] = np.flatnonzero(view.action_mask[k]).tolist()
 
@@ -113,6 +116,11 @@ class Question:
     def state(self) -> GameState:
         """The position, with all that the seat cannot see redrawn."""
         return self.view.game_state(self.k, _KEY)
+
+    @functools.cached_property
+    def events(self) -> list[list[int]] | None:
+        """What the seat has been told since the episode began; None at tables that keep no events."""
+        return self.view.events(self.k)
 
     def line(self, number: int, wants: frozenset[str]) -> bytes:
         """Return the request of this number."""
@@ -126,12 +134,23 @@ class Question:
                 for name, place in game.observation_fields.items()
             }
         if "events" in wants:
-            message["events"] = _events(self.state, self.seat)
+            message["events"] = self.events
+        if "new_events" in wants:
+            message["new_events"] = self.events and self.events[self.heard :]
         if "text" in wants:
-            since = None if _events(self.state, self.seat) is None else "episode"
+            since = None if self.events is None else "episode"
             message["text"] = observation_text(self.state, self.seat, since=since)
+        if "new_text" in wants:
+            message["new_text"] = self._new_text()
         message["legal"] = [{"action": action, "name": game.action_str(action)} for action in self.legal]
         return line_of(message | ({"error": self.error} if self.error else {}))
+
+    def _new_text(self) -> str:
+        """What has happened since the last request about this table, and the table, in words."""
+        new = self.events and events_str(self.view.game, self.events[self.heard :], self.seat)
+        told = "" if new is None else f"What happened since you were asked, as you saw it:\n{new or 'nothing'}\n\n"
+        record = self.view.redrawn([self.k], [_KEY])[0]
+        return f"{told}The table as you see it:\n{self.view.game.table_str(record, self.seat)}\n\nIt is your turn."
 
     def answered(self, given: int | str) -> int:
         """Return the legal action that an answer gives, by its number or in words. Raises UnreadableAnswer, which says
@@ -143,15 +162,6 @@ class Question:
                 f"The action {_shortly(given)} is not legal. {legal_sentence(self.view.game, self.legal)}"
             )
         return given
-
-
-def _events(state: GameState, seat: int) -> list[list[int]] | None:
-    """What a seat has been told; None at tables that keep no events."""
-    try:
-        found: list[list[int]] = state.events(seat).tolist()
-    except InvalidCall:
-        return None
-    return found
 
 
 def end(table: int, seat: int, gained: float) -> bytes:
@@ -184,8 +194,8 @@ def read_hello(line: bytes) -> Terms:
     name, wants, at_once = found.get("name", ""), found.get("wants", list(PARTS)), found.get("at_once", 1)
     if name != "" and not is_name(name):
         raise ProgramFailed(f"its hello has the name {_shortly(name)}; a name is a line of text")
-    if not isinstance(wants, list) or not all(isinstance(part, str) and part in PARTS for part in wants):
-        raise ProgramFailed(f"its hello wants {_shortly(wants)}; it takes a list of {', '.join(PARTS)}")
+    if not isinstance(wants, list) or not all(isinstance(part, str) and part in PARTS + NEW for part in wants):
+        raise ProgramFailed(f"its hello wants {_shortly(wants)}; it takes a list of {', '.join(PARTS + NEW)}")
     if type(at_once) is not int or not 1 <= at_once <= MOST_AT_ONCE:
         raise ProgramFailed(f"its hello has at_once {_shortly(at_once)}; it takes 1 to {MOST_AT_ONCE:,}")
     return Terms(name, frozenset(wants), at_once)
