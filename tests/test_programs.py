@@ -397,16 +397,19 @@ class Stub(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         assert self.path == "/v1/chat/completions"
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.seen.append(asked)
-        legal = asked["messages"][1]["content"].split("Legal actions: ")[1].rstrip(".").split(", ")
-        again = len(asked["messages"]) > 2
-        action = legal[0] if not self.stubborn and (again or len(self.seen) % 2) else "fold everything"
-        answer = f"I could play {legal[-1]}.\n\n{json.dumps({'action': action})}"
+        answer = "ready" if len(asked["messages"]) == 1 else self.move(asked)
         body = json.dumps({"choices": [{"message": {"content": answer}}]}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def move(self, asked: dict[str, Any]) -> str:
+        self.seen.append(asked)
+        legal = asked["messages"][1]["content"].split("Legal actions: ")[1].rstrip(".").split(", ")
+        again = len(asked["messages"]) > 2
+        action = legal[0] if not self.stubborn and (again or len(self.seen) % 2) else "fold everything"
+        return f"I could play {legal[-1]}.\n\n{json.dumps({'action': action})}"
 
     def log_message(self, *words: object) -> None:
         """Say nothing."""
@@ -442,9 +445,9 @@ def test_a_model_that_insists_forfeits(server: tuple[type[Stub], str]) -> None:
     assert len(kind.seen) == 8
 
 
-def test_a_server_that_is_not_there_is_named(capfd: pytest.CaptureFixture[str]) -> None:
-    assert played("llm:http://127.0.0.1:9/v1#none", 2).agents[0].forfeits == 4
-    assert "http://127.0.0.1:9/v1 does not answer" in capfd.readouterr().err
+def test_a_server_that_is_not_there_is_an_error_before_play() -> None:
+    with pytest.raises(InvalidValue, match=r"http://127\.0\.0\.1:9/v1 does not answer .*refused"):
+        agent("llm:http://127.0.0.1:9/v1#none", KUHN)
 
 
 def test_results_of_the_command_name_forfeits(tmp_path: Path) -> None:
