@@ -40,12 +40,12 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import observation_text
 from backalley.examples import kuhn
+from backalley.testing.faults.run import PROGRAM as FAULTY
 from tests.cases import GAMES
 from tests.commands import ROOT, run
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 KUHN = kuhn.GAME.bind()
-FAULTY = Path(__file__).with_name("faulty_program.py")
 EXAMPLES = ROOT / "docs" / "guides" / "programs"
 PYTHON = f"{sys.executable} -I -S"
 

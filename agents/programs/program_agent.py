@@ -31,6 +31,8 @@ CHAT_SECONDS = 600.0
 """The same for a language model."""
 MOST_FAILURES = 5
 """How often in a row a program may fail before it is not started again."""
+_STARTS = 3.0
+"""Seconds that a program has for its hello, beside the limit of a decision."""
 _SAID = 20
 """Forfeits that are said one by one."""
 _REMEMBERED = 1 << 16
@@ -55,11 +57,13 @@ class ProgramAgent(Agent):
     reads_events = True
     hears_ends = True
     forfeits: int
+    said: list[str]
+    """The sentences that told of its first forfeits."""
 
     def __init__(self, words: list[str], game: Game, *, seconds: float, name: str) -> None:
         """`words` are the command and its arguments."""
         self.words, self.game, self.seconds, self.name = list(words), game, seconds, name
-        self.forfeits = 0
+        self.forfeits, self.said = 0, []
         self._lost: OrderedDict[Seat, None] = OrderedDict()
         self._failures, self._number = 0, 0
         self._process: Process | None = None
@@ -79,7 +83,7 @@ class ProgramAgent(Agent):
         self._process = Process(self.words, self.name)
         self._process.send(hello(self.game))
         try:
-            return read_hello(self._process.receive(self.seconds))
+            return read_hello(self._process.receive(self.seconds + _STARTS))
         except ProgramFailed:
             self._stop()
             raise
@@ -125,8 +129,11 @@ class ProgramAgent(Agent):
                     self._exchange(view, waiting, asked, actions)
                 except ProgramFailed as failure:
                     self._stop()
-                    lost = [one.k for one in asked.values()] or [waiting.popleft()]
+                    lost = [one.k for one in asked.values()]
                     asked.clear()
+                    if not lost:  # it cannot be started again
+                        lost = list(waiting)
+                        waiting.clear()
                     self._failed(view, lost, str(failure), waiting)
                 except BaseException:  # Ctrl-C: what is still answered would be nobody's
                     self._stop()
@@ -179,7 +186,8 @@ class ProgramAgent(Agent):
         if before < _SAID:
             games = "a game" if len(lost) == 1 else f"{len(lost):,} games"
             rest = " Further forfeits are only counted." if self.forfeits >= _SAID else ""
-            print(f"{self.name} forfeits {games}: {why.rstrip('.')}.{rest}", file=sys.stderr)
+            self.said.append(f"{self.name} forfeits {games}: {why.rstrip('.')}.{rest}")
+            print(self.said[-1], file=sys.stderr)
 
     def tables_ended(
         self, tables: npt.NDArray[np.uint64], seats: npt.NDArray[np.int64], gained: npt.NDArray[np.float64]

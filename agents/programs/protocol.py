@@ -204,7 +204,7 @@ def read_line(line: bytes) -> Answer:
 
 def _object(line: bytes, what: str) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        found = json.loads(line.decode("utf-8-sig"))  # some systems' programs begin with a mark
     except (ValueError, RecursionError):
         raise ProgramFailed(f"{what} is no JSON: {_shortly(line.decode('utf-8', 'replace'))}") from None
     if not isinstance(found, dict):
