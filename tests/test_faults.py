@@ -98,10 +98,11 @@ def test_nobody_waits_for_a_daemon(tmp_path: Path) -> None:
     os.kill(int(file.read_text()), signal.SIGKILL)
 
 
+@pytest.mark.slow
 @posix
 def test_a_match_ends_though_a_daemon_is_left(tmp_path: Path) -> None:
-    report = evaluate(KUHN, [f"cmd:{sys.executable} -I -S {PROGRAM} 'leaves a daemon and ends' 1 8", "random"], deals=1)
-    assert report.agents[0].forfeits == 2
+    report = evaluate(KUHN, [f"cmd:{sys.executable} -I -S {PROGRAM} 'leaves a daemon and ends' 1 8", "random"], deals=2)
+    assert report.agents[0].forfeits == 4
 
 
 @posix

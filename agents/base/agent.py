@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from backalley.console.errors import InvalidType, InvalidValue, MissingMethod
 from backalley.console.printable import NAME, is_name
+from backalley.envs.core.api import histories
 from backalley.envs.core.api.game_state import GameState, state_of
 from backalley.envs.core.api.states import States, redrawn
 from backalley.envs.core.compile.kernel import Bound
@@ -87,6 +88,15 @@ class View:
         if self._engine.batch.seat[row] < 0:
             raise InvalidValue("This table is over: nobody is to act there, and no determinization can be drawn.")
         return state_of(self._engine, row).determinize(seat, key)
+
+    def events(self, k: int) -> npt.NDArray[np.int16] | None:
+        """Return what the seat to act at table k has been told since the episode began, int16 [T, 3], as
+        `BatchEnv.events` does; None where the tables keep no events, or do not know theirs."""
+        history, row = self._engine.history, self._rows[k : k + 1]
+        if history is None or history.filled[row[0]] < 0:
+            return None
+        told: npt.NDArray[np.int16] = histories.read_events(self._engine, row, self.seat[k : k + 1]).events[0]
+        return told
 
     def redrawn(self, which: npt.ArrayLike, keys: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the same as State records [n], which kernels may write to."""

@@ -69,6 +69,8 @@ class Process:
         assert running.stdin is not None
         assert running.stdout is not None
         assert running.stderr is not None
+        if os.name == "posix":
+            os.set_blocking(running.stdin.fileno(), False)
         self._halt = halt = _Halt()
         self._threads = [
             threading.Thread(target=_write, args=(running.stdin, halt, self._in), daemon=True),
@@ -88,21 +90,28 @@ class Process:
 
     def send(self, line: bytes) -> None:
         """Hand over a line, without its end. Never waits."""
-        self._in.put(line + b"\n")
+        rest = line + b"\n"
+        if os.name == "posix" and self._in.unfinished_tasks == 0:  # the thread sleeps: what fits is written without it
+            assert self._popen.stdin is not None
+            with contextlib.suppress(OSError, ValueError):  # a closed pipe shows in what is read, too
+                rest = rest[self._popen.stdin.write(rest) or 0 :]
+        if rest:
+            self._in.put(rest)
 
     def receive(self, seconds: float) -> bytes:
         """Return the next line that is not empty, without its end. Raises ProgramFailed if none comes in time, if the
         program has ended, and for a line of more than MOST_BYTES."""
-        until = time.monotonic() + seconds
+        until, ended = time.monotonic() + seconds, False
         while True:
-            ended = self._popen.poll() is not None
+            left = until - time.monotonic()
             try:
-                line = self._out.get(timeout=min(_SOON, max(0.0, until - time.monotonic())))
+                line = self._out.get(timeout=max(0.0, min(_SOON, left)))
             except queue.Empty:
                 if ended:  # what holds its output now is not the program
                     raise ProgramFailed(self._how_it_ended()) from None
-                if time.monotonic() >= until:
+                if left <= 0:
                     raise ProgramFailed(f"it gave no answer for {seconds:g} s") from None
+                ended = self._popen.poll() is not None
                 continue
             if line is None:
                 raise ProgramFailed(self._how_it_ended())
@@ -164,8 +173,6 @@ def _chunks(pipe: IO[bytes], halt: _Halt) -> Iterator[bytes]:
 
 
 def _write(pipe: IO[bytes], halt: _Halt, lines: queue.Queue[bytes | None]) -> None:
-    if os.name == "posix":
-        os.set_blocking(pipe.fileno(), False)
     with contextlib.suppress(OSError), pipe:  # a closed pipe shows in what is read, too
         while (line := lines.get()) is not None:
             sent = 0
@@ -173,6 +180,7 @@ def _write(pipe: IO[bytes], halt: _Halt, lines: queue.Queue[bytes | None]) -> No
                 if not halt.ready(pipe, _OUT):
                     return
                 sent += pipe.write(memoryview(line)[sent:]) or 0
+            lines.task_done()
 
 
 def _read(pipe: IO[bytes], halt: _Halt, lines: _Lines) -> None:

@@ -23,7 +23,7 @@ from backalley.envs.core.text import UnreadableAnswer
 from ..base.agent import Agent, View
 from ..base.rule_based import random_rows
 from .process import Process, ProgramFailed, seconds_and_rest
-from .protocol import Question, Terms, end, hello, read_hello, read_line
+from .protocol import Heard, Question, Terms, end, hello, read_hello, read_line
 
 SECONDS = 60.0
 """How long a program may take for a decision, unless its name says otherwise."""
@@ -37,6 +37,8 @@ _SAID = 20
 """Forfeits that are said one by one."""
 _REMEMBERED = 1 << 16
 """Forfeited tables that are remembered where nobody says that a table has ended."""
+_FOLLOWED = 1 << 13
+"""Tables whose histories are followed from decision to decision; of others, a decision begins again with all of it."""
 _LARGEST = 1 << 26
 """The bytes of a file up to which it is told from another of its name."""
 
@@ -54,7 +56,6 @@ class ProgramAgent(Agent):
     have had by play, and nobody else's return is touched. `forfeits` counts them.
     """
 
-    reads_events = True
     hears_ends = True
     forfeits: int
     said: list[str]
@@ -65,6 +66,7 @@ class ProgramAgent(Agent):
         self.words, self.game, self.seconds, self.name = list(words), game, seconds, name
         self.forfeits, self.said = 0, []
         self._lost: OrderedDict[Seat, None] = OrderedDict()
+        self._heard: OrderedDict[Seat, Heard] = OrderedDict()
         self._failures, self._number = 0, 0
         self._process: Process | None = None
         self._one_thread = threading.Lock()
@@ -72,6 +74,7 @@ class ProgramAgent(Agent):
             self._terms = self._start()
         except ProgramFailed as failure:
             raise InvalidValue(f"{self.name} made no agent of {game.name}: {failure}.") from None
+        self.reads_events = bool(self._terms.wants - {"observation"})
         self.identity = {"program": _digests(self.words), "seconds": seconds, "says": self._terms.name}
         self.note = f"calls itself {self._terms.name}" if self._terms.name else ""
 
@@ -80,6 +83,7 @@ class ProgramAgent(Agent):
     def _start(self) -> Terms:
         """Start the program anew. Raises ProgramFailed."""
         self.close()
+        self._heard.clear()  # it has been sent nothing yet
         self._process = Process(self.words, self.name)
         self._process.send(hello(self.game))
         try:
@@ -146,7 +150,8 @@ class ProgramAgent(Agent):
         """Ask as much as the program wants to be asked at once, and read one answer. Raises ProgramFailed."""
         process = self._running()
         while waiting and len(asked) < self._terms.at_once:
-            self._ask(process, Question(view, waiting.popleft()), asked)
+            k = waiting.popleft()
+            self._ask(process, Question(view, k, self._heard_at(_seat(view, k))), asked)
         answer = read_line(process.receive(self.seconds))
         number = next(iter(asked)) if answer.request is None and len(asked) == 1 else answer.request
         if number is None or number not in asked:
@@ -158,13 +163,21 @@ class ProgramAgent(Agent):
             if one.error:
                 self._forfeit(view, [one.k], f"it was told why, and its second answer is not legal either: {error}")
             else:
-                self._ask(process, Question(view, one.k, str(error)), asked)
+                self._ask(process, Question(view, one.k, one.heard, str(error)), asked)
         self._failures = 0
 
     def _ask(self, process: Process, one: Question, asked: dict[int, Question]) -> None:
         self._number += 1
         asked[self._number] = one
         process.send(one.line(self._number, self._terms.wants))
+
+    def _heard_at(self, seat: Seat) -> Heard:
+        """What a seat has heard; of many that nobody says have ended, the latest are kept."""
+        heard = self._heard.setdefault(seat, Heard())
+        self._heard.move_to_end(seat)
+        while len(self._heard) > _FOLLOWED:
+            self._heard.popitem(last=False)
+        return heard
 
     # Forfeits -------------------------------------------------------------------------------------------------------
 
@@ -195,6 +208,7 @@ class ProgramAgent(Agent):
         """Tell the program which of its tables have ended."""
         with self._one_thread:
             for table, seat, value in zip(tables.tolist(), seats.tolist(), gained.tolist(), strict=True):
+                self._heard.pop((table, seat), None)
                 if (table, seat) in self._lost:
                     del self._lost[table, seat]
                 elif self._process is not None and self._process.is_ours:
