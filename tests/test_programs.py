@@ -193,6 +193,17 @@ for line in sys.stdin:
 """
 
 
+def test_no_history_is_kept_for_who_wants_none(tmp_path: Path) -> None:
+    program = tmp_path / "blind.py"
+    for wants, reads in (("observation", False), ("new_text", True)):
+        program.write_text(
+            f"""print('{{"type": "hello", "protocol": 1, "wants": ["{wants}"]}}', flush=True); input()"""
+        )
+        player = agent(f"cmd:{PYTHON} {program}", KUHN)
+        assert read_events([player], KUHN) is reads
+        player.close()
+
+
 def test_a_program_that_is_started_again_is_told_all(tmp_path: Path) -> None:
     (tmp_path / "news.py").write_text(NEWS)
     game = backalley.game("missouri_city")
