@@ -10,13 +10,11 @@ import os
 import pickle
 import shutil
 import signal
-import socketserver
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +28,7 @@ from backalley.agents.people.watching import turns
 from backalley.agents.programs import program_agent
 from backalley.agents.programs.process import Process, ProgramFailed
 from backalley.agents.programs.program_agent import ProgramAgent
-from backalley.agents.programs.protocol import PARTS, Question, hello, read_hello, read_line
+from backalley.agents.programs.protocol import NEW_PARTS, PARTS, Question, hello, read_hello, read_line
 from backalley.agents.registry import agent
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.report import Report
@@ -42,12 +40,12 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import observation_text
 from backalley.examples import kuhn
+from backalley.testing.faults.run import PROGRAM as FAULTY
 from tests.cases import GAMES
 from tests.commands import ROOT, run
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 KUHN = kuhn.GAME.bind()
-FAULTY = Path(__file__).with_name("faulty_program.py")
 EXAMPLES = ROOT / "docs" / "guides" / "programs"
 PYTHON = f"{sys.executable} -I -S"
 
@@ -90,7 +88,7 @@ def some_way_in(game: Game, tables: int) -> BatchEnv:
 def all_lines(batch: BatchEnv) -> list[bytes]:
     rows = np.arange(batch.num_envs)
     view = view_of(batch.engine, rows, rows.astype(np.uint64))
-    return [Question(view, int(row)).line(1, frozenset(PARTS)) for row in rows]
+    return [Question(view, int(row)).line(1, frozenset(PARTS + NEW_PARTS)) for row in rows]
 
 
 @BY_NAME
@@ -122,6 +120,7 @@ def test_a_request_is_the_seats_observation_and_mask(game: Game) -> None:
         assert [one["action"] for one in found["legal"]] == np.flatnonzero(batch.time_step.action_mask[row]).tolist()
         assert found["text"] == observation_text(state_of(batch.engine, row), found["seat"])
         assert found["events"] == batch.events(rows=[row]).events[0].tolist()
+        assert (found["events_before"], found["new_events"], found["new_text"]) == (0, found["events"], found["text"])
     about = json.loads(hello(game))
     assert len(about["actions"]) == game.num_actions
     assert list(about["observation"]) == list(found["observation"])
@@ -399,20 +398,19 @@ class Stub(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         assert self.path == "/v1/chat/completions"
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if len(asked["messages"]) == 1:  # whether there is a server at all
-            return self.answer("yes")
-        self.seen.append(asked)
-        legal = asked["messages"][1]["content"].split("Legal actions: ")[1].rstrip(".").split(", ")
-        again = len(asked["messages"]) > 2
-        action = legal[0] if not self.stubborn and (again or len(self.seen) % 2) else "fold everything"
-        return self.answer(f"I could play {legal[-1]}.\n\n{json.dumps({'action': action})}")
-
-    def answer(self, answer: str) -> None:
+        answer = "ready" if len(asked["messages"]) == 1 else self.move(asked)
         body = json.dumps({"choices": [{"message": {"content": answer}}]}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def move(self, asked: dict[str, Any]) -> str:
+        self.seen.append(asked)
+        legal = asked["messages"][1]["content"].split("Legal actions: ")[1].rstrip(".").split(", ")
+        again = len(asked["messages"]) > 2
+        action = legal[0] if not self.stubborn and (again or len(self.seen) % 2) else "fold everything"
+        return f"I could play {legal[-1]}.\n\n{json.dumps({'action': action})}"
 
     def log_message(self, *words: object) -> None:
         """Say nothing."""
@@ -449,105 +447,8 @@ def test_a_model_that_insists_forfeits(server: tuple[type[Stub], str]) -> None:
 
 
 def test_a_server_that_is_not_there_is_an_error_before_play() -> None:
-    with pytest.raises(ValueError, match=r"made no agent of kuhn: .*http://127.0.0.1:9/v1 does not answer"):
-        played("llm:http://127.0.0.1:9/v1#none", 2)
-
-
-FAULTS = {
-    "cut off": b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"choices": [',
-    "no head": b"",
-    "garbage": b"\x00\xff\x17" * 100,
-    "no JSON": b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
-    "too deep": b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + b"[" * 200_000,
-    "a long line": b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000,
-    "many heads": b"HTTP/1.1 200 OK\r\n" + b"".join(b"X%d: 1\r\n" % number for number in range(300)),
-    "too much": b"HTTP/1.1 200 OK\r\n\r\n" + b" " * (1 << 23),
-    "other JSON": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]",
-    "no right": b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n",
-    "nothing there": b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
-}
-
-
-@contextmanager
-def answering(answer: Callable[[int], bytes]) -> Iterator[tuple[int, list[bytes]]]:
-    """A server that answers whatever it is asked with these bytes, and closes; what it was asked."""
-    heard: list[bytes] = []
-
-    class Handler(socketserver.StreamRequestHandler):
-        def handle(self) -> None:
-            heard.append(self.request.recv(1 << 16))
-            with suppress(OSError):
-                self.wfile.write(answer(port))
-
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as served:
-        port = served.server_address[1]
-        thread = threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        yield port, heard
-        served.shutdown()
-        thread.join()
-
-
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_faulty_server_is_an_error_at_once(name: str) -> None:
-    with answering(lambda port: FAULTS[name]) as (port, _):
-        began = time.monotonic()
-        with pytest.raises(ValueError, match=r"does not answer as a server of chat completions: ."):
-            agent(f"llm:60s:http://127.0.0.1:{port}/v1#model", KUHN)
-    assert time.monotonic() - began < 20, "long before the limit of a decision"
-
-
-def test_an_address_with_a_space_is_an_error_at_once() -> None:
-    with pytest.raises(ValueError, match="made no agent of kuhn"):
-        agent("llm:60s:http://127.0.0.1:9/v 1#model", KUHN)
-
-
-def test_a_key_is_not_sent_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither to where a server sends on, nor over a line that others can read."""
-    monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
-    with answering(lambda port: b"") as (other, stolen):
-        there = f"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{other}/v1\r\nContent-Length: 0\r\n\r\n"
-        with answering(lambda port: there.encode()) as (port, heard):
-            with pytest.raises(ValueError, match=f"it sends on to http://127.0.0.1:{other}/v1; name that address"):
-                agent(f"llm:http://127.0.0.1:{port}/v1#model", KUHN)
-            assert any(b"secret-key" in one for one in heard)
-        assert stolen == []
-
-
-DAEMON = """
-import json, os, sys, time
-
-if os.fork() == 0:
-    os.setsid()
-    time.sleep(60)
-    os._exit(0)
-for line in sys.stdin:
-    asked = json.loads(line)
-    if asked["type"] == "hello":
-        print(json.dumps({{"type": "hello", "protocol": 1, "wants": []}}), flush=True)
-    elif asked["type"] == "act":
-        {does}
-        print(json.dumps({{"id": asked["id"], "action": asked["legal"][0]["action"]}}), flush=True)
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no daemons here")
-@pytest.mark.parametrize(("does", "forfeits"), [("pass", 0), ("sys.exit(3)", 4)])
-def test_a_daemon_that_holds_the_pipes_holds_nobody_up(does: str, forfeits: int, tmp_path: Path) -> None:
-    program = tmp_path / "daemon.py"
-    program.write_text(DAEMON.format(does=does))
-    began = time.monotonic()
-    report = played(f"cmd:30s:{sys.executable} {program}", 2)
-    assert report.agents[0].forfeits == forfeits
-    assert time.monotonic() - began < 25, "the pipes stay open for 60 s"
-
-
-@pytest.mark.parametrize("limit", ["0s", "-1s", "nans", "infs", "86401s"])
-def test_a_limit_that_is_none(limit: str) -> None:
-    with pytest.raises(
-        ValueError, match=f"The limit of a decision is {limit}; it takes more than 0s and at most 86400s"
-    ):
-        agent(f"cmd:{limit}:true", KUHN)
+    with pytest.raises(InvalidValue, match=r"http://127\.0\.0\.1:9/v1 does not answer .*refused"):
+        agent("llm:http://127.0.0.1:9/v1#none", KUHN)
 
 
 def test_results_of_the_command_name_forfeits(tmp_path: Path) -> None:
@@ -556,3 +457,9 @@ def test_results_of_the_command_name_forfeits(tmp_path: Path) -> None:
     assert shown.exit_code == 0
     assert json.loads(file.read_text())["agents"][0]["forfeits"] == 0
     assert program_agent.SECONDS == 60  # as the guide says
+
+
+@pytest.mark.parametrize("limit", ["0s", "-1s", "nans", "infs", "86401s"])
+def test_a_limit_that_is_none(limit: str) -> None:
+    with pytest.raises(ValueError, match=f"The limit of a decision is {limit}; it takes more than 0s and at most"):
+        agent(f"cmd:{limit}:true", KUHN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import backalley
 from backalley.envs.core.api.game_state import GameState
+from backalley.envs.core.rules.table import COLUMNS, broken
 from backalley.envs.core.text import (
     UnreadableAnswer,
     event_texts,
@@ -182,3 +184,15 @@ def test_nothing_is_read_where_nobody_is_to_act() -> None:
     state.apply(0)
     with pytest.raises(UnreadableAnswer, match="The game is over"):
         read_answer(state, "pass")
+
+
+def test_lines_are_broken_as_textwrap_breaks_them() -> None:
+    """Also those that are short enough, which it never sees."""
+    chance, alphabet = random.Random(4), "ab-, .  \u00a0\u2660\t\n"
+    for _ in range(3000):
+        line = "".join(chance.choices(alphabet, k=chance.randrange(2 * COLUMNS))) + "ab" * chance.randrange(2)
+        wrapped = textwrap.wrap(
+            line, COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False,
+            replace_whitespace=False,
+        )  # fmt: skip
+        assert broken(line, "  ") == wrapped, repr(line)

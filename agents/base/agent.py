@@ -94,6 +94,15 @@ class View:
             raise InvalidValue("This table is over: nobody is to act there, and no determinization can be drawn.")
         return state_of(self._engine, row).determinize(seat, key)
 
+    def events(self, k: int) -> npt.NDArray[np.int16] | None:
+        """Return what the seat to act at table k has been told since the episode began, int16 [T, 3], as
+        `BatchEnv.events` does; None where the tables keep no events, or do not know theirs."""
+        history, row = self._engine.history, self._rows[k : k + 1]
+        if history is None or history.filled[row[0]] < 0:
+            return None
+        told: npt.NDArray[np.int16] = histories.read_events(self._engine, row, self.seat[k : k + 1]).events[0]
+        return told
+
     def redrawn(self, which: npt.ArrayLike, keys: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the same as State records [n], which kernels may write to."""
         places = whole_numbers(which, "Tables of a view")
@@ -115,16 +124,6 @@ class View:
         states = self._engine.batch.state[rows]
         self._engine.determinize(states, seats, keys)
         return states
-
-    def events(self, k: int) -> list[list[int]] | None:
-        """Return what the seat to act at table k has been told since the episode began: the kind, who (0 for itself)
-        and the number of each event; None where the tables keep no events, or do not know the table's past."""
-        kept, row = self._engine.history, self._rows[k : k + 1]
-        if kept is None or kept.filled[row[0]] < 0:
-            return None
-        told = histories.read_events(self._engine, row, self._engine.batch.seat[row].astype(np.int64))
-        found: list[list[int]] = told.events[0].tolist()
-        return found
 
     def table_text(self, k: int) -> str:
         """Return table k as text, as the seat to act there may see it: the same as render mode "ansi"."""

@@ -4,14 +4,19 @@
 
 A program for Back Alley by the protocol of `docs/guides/programs.md`, with nothing but Python's standard library; copy
 it for a server that wants something else. The model's whole answer is handed on, and read on the other side: the last
-JSON object in it counts. A key for the server is taken from the environment, OPENAI_API_KEY; it is sent by https, or to
-this machine, and never to where a server would send on.
+JSON object in it counts. A key for the server is taken from the environment, OPENAI_API_KEY; it goes over https or to
+this machine alone, and to no other address: redirects are not followed.
+
+The server is asked a first question before the program says hello. It may think as long as it likes; once an answer has
+begun it has to end within SECONDS and MOST_BYTES. A server that does anything else ends the program, with a sentence.
 """
 
 import concurrent.futures
 import http.client
+import io
 import json
 import os
+import socket
 import sys
 import threading
 import time
@@ -28,10 +33,17 @@ ASKS = (
     "You play a card game. Its rules:\n\n{rules}\n\nYou are told what you may know, and choose one legal action. "
     'Think if you like, then end your answer with one JSON object, {{"action": "the name of the action"}}.'
 )
-LONGEST = 1 << 22
-"""The bytes of an answer that are read."""
 TRIES = 3
-"""How often a server that has answered before is asked when it is overloaded or out of reach."""
+"""How often a server is asked that is overloaded; and out of reach, if it has answered before."""
+OVERLOADED = (429, 500, 502, 503, 504)
+SECONDS = 4.0
+"""What a connection may take, and the head and the body of an answer each, from its first byte to its last."""
+MOST_BYTES = 1 << 22
+"""The greatest body of an answer."""
+MOST_LETTERS = 80_000
+"""The longest answer of a model that is handed on."""
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+FIRST = [{"role": "user", "content": "You will be asked to play a card game. Answer with one word: ready."}]
 
 speaking = threading.Lock()
 
@@ -48,35 +60,134 @@ def prompt(request: Message) -> str:
     return f"{request['text']}\n\nLegal actions: {names}."
 
 
-class NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Goes nowhere else: another server would get the key."""
+class Reader(io.RawIOBase):
+    """What a server sends; `until` is the time until which it may take, set by the next byte that comes if None."""
 
-    def redirect_request(self, request: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:
-        """Say where it would go."""
-        raise urllib.error.HTTPError(request.full_url, code, f"it sends on to {newurl}; name that address", headers, fp)
+    def __init__(self, connected: socket.socket) -> None:
+        self.connected, self.raw = connected, connected.makefile("rb", buffering=0)
+        self.until: float | None = None
 
+    def readable(self) -> bool:
+        return True
 
-def complete(url: str, model: str, messages: list[Message], tries: int) -> str:
-    """Return the model's answer to a conversation. Raises OSError where the server cannot be reached, ValueError,
-    LookupError, TypeError, RecursionError or HTTPException for what is no answer."""
-    body = json.dumps({"model": model, "messages": messages}).encode()
-    parts = urllib.parse.urlsplit(url)
-    here = parts.hostname in ("localhost", "127.0.0.1", "::1")
-    key = os.environ.get("OPENAI_API_KEY") if here or parts.scheme == "https" else None
-    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
-    opener = urllib.request.build_opener(NoRedirects, *([urllib.request.ProxyHandler({})] if here else []))
-    for number in range(1, tries + 1):
+    def readinto(self, buffer: Any) -> int | None:
+        left = None if self.until is None else self.until - time.monotonic()
+        if left is not None and left <= 0:
+            raise TimeoutError(LATE)
+        self.connected.settimeout(left)
         try:
-            with opener.open(urllib.request.Request(f"{url}/chat/completions", body, headers)) as answer:
-                data = answer.read(LONGEST + 1)
-                if len(data) > LONGEST:
-                    raise ValueError(f"its answer has more than {LONGEST:,} bytes")
-                return str(json.loads(data)["choices"][0]["message"]["content"] or "")
+            count = self.raw.readinto(buffer)
+        except TimeoutError:
+            raise TimeoutError(LATE) from None
+        self.until = self.until or time.monotonic() + SECONDS
+        return count
+
+    def close(self) -> None:
+        self.raw.close()
+        super().close()
+
+
+LATE = f"its answer began and did not end within {SECONDS:g} s"
+
+
+class Answer(http.client.HTTPResponse):
+    """An answer that has to end once it has begun."""
+
+    def __init__(self, sock: socket.socket, *words: Any, **named: Any) -> None:
+        super().__init__(sock, *words, **named)
+        self.fp.close()
+        self.reader = Reader(sock)
+        self.fp = io.BufferedReader(self.reader)
+
+    def text(self) -> bytes:
+        """Return the body. A server that is not ready may send blanks first."""
+        body, begun = bytearray(), False
+        self.reader.until = None
+        while chunk := self.read1(1 << 16):
+            body += chunk
+            begun = begun or bool(chunk.strip())
+            if len(body) > MOST_BYTES:
+                raise ValueError(f"its answer has more than {MOST_BYTES:,} bytes")
+            if not begun:
+                self.reader.until = None
+        if self.length:
+            raise http.client.IncompleteRead(bytes(body), self.length)
+        return bytes(body)
+
+
+class Plain(http.client.HTTPConnection):
+    response_class = Answer
+
+
+class Secure(http.client.HTTPSConnection):
+    response_class = Answer
+
+
+class OverPlain(urllib.request.HTTPHandler):
+    def http_open(self, request: urllib.request.Request) -> Any:
+        return self.do_open(Plain, request)
+
+
+class OverSecure(urllib.request.HTTPSHandler):
+    def https_open(self, request: urllib.request.Request) -> Any:
+        return self.do_open(Secure, request)
+
+
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, request: Any, body: Any, code: int, words: str, headers: Any, url: str) -> None:
+        where = urllib.parse.urlsplit(url)
+        raise ValueError(
+            f"it answers {code} and points to {where.scheme}://{where.netloc}; redirects are not followed, since a key "
+            "would go along: name the address itself"
+        )
+
+
+def complete(url: str, model: str, messages: list[Message], reached: bool) -> str:
+    """Return the model's answer to a conversation. `reached` says whether the server has answered before. Raises
+    OSError, ValueError or HTTPException where the server gives none."""
+    body = json.dumps({"model": model, "messages": messages}).encode()
+    key = os.environ.get("OPENAI_API_KEY")
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    here = urllib.parse.urlsplit(url).hostname in LOOPBACK
+    no_proxy = [urllib.request.ProxyHandler({})] if here else []
+    opener = urllib.request.build_opener(NoRedirects, OverPlain, OverSecure, *no_proxy)
+    for number in range(TRIES):
+        try:
+            request = urllib.request.Request(f"{url}/chat/completions", body, headers)
+            with opener.open(request, timeout=SECONDS) as answer:
+                return content(answer.text())
         except OSError as error:
-            refused = isinstance(error, urllib.error.HTTPError) and error.code not in (429, 500, 502, 503, 504)
-            if number == tries or refused:
+            code = error.code if isinstance(error, urllib.error.HTTPError) else None
+            again = code in OVERLOADED if code else reached and not isinstance(error, TimeoutError)
+            if number + 1 == TRIES or not again:
                 raise
             time.sleep(2**number)
+    return ""
+
+
+def content(body: bytes) -> str:
+    """Return what a model says in a server's answer. Raises ValueError."""
+    try:
+        said = json.loads(body)["choices"][0]["message"]["content"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        raise ValueError(f"its answer is no chat completion: {body[:80]!r}") from None
+    if said is not None and not isinstance(said, str):
+        raise ValueError(f"the content of its answer is no text, but of type {type(said).__name__}")
+    if said and len(said) > MOST_LETTERS:
+        return f"an answer of {len(said):,} characters, of which at most {MOST_LETTERS:,} are read"
+    return said or ""
+
+
+def wrong_key(url: str) -> str:
+    """Return what is wrong with sending the key to that address, without the key; nothing where all is well."""
+    key, where = os.environ.get("OPENAI_API_KEY", ""), urllib.parse.urlsplit(url)
+    if not all("!" <= letter <= "~" for letter in key):
+        return "OPENAI_API_KEY holds a character that no key has: a blank, an end of line, or a sign that is not ASCII"
+    if key and where.scheme != "https" and where.hostname not in LOOPBACK:
+        return (
+            f"OPENAI_API_KEY would go to {where.hostname} over http, where others can read it: a key is sent over "
+            "https, or to this machine; take an https address, or unset OPENAI_API_KEY"
+        )
     return ""
 
 
@@ -84,8 +195,21 @@ class Player:
     """A model, and what it last said at each table, for the case that it is asked again."""
 
     def __init__(self, url: str, model: str) -> None:
-        self.url, self.model, self.rules, self.tries = url.rstrip("/"), model, "", 1
+        self.url, self.model, self.rules, self.reached = url.rstrip("/"), model, "", False
         self.said: dict[str, str] = {}
+
+    def ask(self, messages: list[Message]) -> str:
+        """Return the model's answer; end the program with a sentence where the server gives none."""
+        try:
+            if said := wrong_key(self.url):
+                raise ValueError(said)
+            answer = complete(self.url, self.model, messages, self.reached)
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            said = str(error) or type(error).__name__
+            print(f"{self.url} does not answer as a server of chat completions: {said}", file=sys.stderr, flush=True)
+            os._exit(1)
+        self.reached = True
+        return answer
 
     def act(self, request: Message) -> None:
         """Answer one request."""
@@ -95,19 +219,8 @@ class Player:
             again = f"{request['error']} Answer with one legal action, as a JSON object."
             messages.append({"role": "assistant", "content": self.said.get(request["table"], "")})
             messages.append({"role": "user", "content": again})
-        self.said[request["table"]] = answer = self.ask(messages)
+        answer = self.said[request["table"]] = self.ask(messages)
         say({"id": request["id"], "action": answer})
-
-    def ask(self, messages: list[Message]) -> str:
-        """Return the model's answer; end the program where the server gives none."""
-        try:
-            answer = complete(self.url, self.model, messages, self.tries)
-        except (OSError, ValueError, LookupError, TypeError, RecursionError, http.client.HTTPException) as error:
-            said = f"{self.url} does not answer as a server of chat completions: {error or type(error).__name__}"
-            print(said[:500], file=sys.stderr, flush=True)
-            os._exit(1)
-        self.tries = TRIES
-        return answer
 
 
 def main() -> None:
@@ -118,7 +231,7 @@ def main() -> None:
             message = json.loads(line)
             if message["type"] == "hello":
                 player.rules = message["rules"]
-                player.ask([{"role": "user", "content": "Answer with the word yes."}])  # a wrong address shows now
+                player.ask(FIRST)
                 say({"type": "hello", "protocol": 1, "name": player.model, "wants": ["text"], "at_once": AT_ONCE})
             elif message["type"] == "act":
                 threads.submit(player.act, message)

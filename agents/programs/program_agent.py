@@ -23,7 +23,7 @@ from backalley.envs.core.text import UnreadableAnswer
 from ..base.agent import Agent, View
 from ..base.rule_based import random_rows
 from .process import Process, ProgramFailed, seconds_and_rest
-from .protocol import NEW, Question, Terms, end, hello, read_hello, read_line
+from .protocol import Heard, Question, Terms, end, hello, read_hello, read_line
 
 SECONDS = 60.0
 """How long a program may take for a decision, unless its name says otherwise."""
@@ -31,10 +31,14 @@ CHAT_SECONDS = 600.0
 """The same for a language model."""
 MOST_FAILURES = 5
 """How often in a row a program may fail before it is not started again."""
+_STARTS = 3.0
+"""Seconds that a program has for its hello, beside the limit of a decision."""
 _SAID = 20
 """Forfeits that are said one by one."""
 _REMEMBERED = 1 << 16
 """Forfeited tables that are remembered where nobody says that a table has ended."""
+_FOLLOWED = 1 << 13
+"""Tables whose histories are followed from decision to decision; of others, a decision begins again with all of it."""
 _LARGEST = 1 << 26
 """The bytes of a file up to which it is told from another of its name."""
 
@@ -52,17 +56,17 @@ class ProgramAgent(Agent):
     have had by play, and nobody else's return is touched. `forfeits` counts them.
     """
 
-    reads_events = True
     hears_ends = True
     forfeits: int
+    said: list[str]
+    """The sentences that told of its first forfeits."""
 
     def __init__(self, words: list[str], game: Game, *, seconds: float, name: str) -> None:
         """`words` are the command and its arguments."""
         self.words, self.game, self.seconds, self.name = list(words), game, seconds, name
-        self.forfeits = 0
+        self.forfeits, self.said = 0, []
         self._lost: OrderedDict[Seat, None] = OrderedDict()
-        self._heard: OrderedDict[Seat, int] = OrderedDict()
-        """How many events each of its seats has been told of, where it wants the new ones alone."""
+        self._heard: OrderedDict[Seat, Heard] = OrderedDict()
         self._failures, self._number = 0, 0
         self._process: Process | None = None
         self._one_thread = threading.Lock()
@@ -70,6 +74,7 @@ class ProgramAgent(Agent):
             self._terms = self._start()
         except ProgramFailed as failure:
             raise InvalidValue(f"{self.name} made no agent of {game.name}: {failure}.") from None
+        self.reads_events = bool(self._terms.wants - {"observation"})
         self.identity = {"program": _digests(self.words), "seconds": seconds, "says": self._terms.name}
         self.note = f"calls itself {self._terms.name}" if self._terms.name else ""
 
@@ -78,11 +83,11 @@ class ProgramAgent(Agent):
     def _start(self) -> Terms:
         """Start the program anew. Raises ProgramFailed."""
         self.close()
-        self._heard.clear()
+        self._heard.clear()  # it has been sent nothing yet
         self._process = Process(self.words, self.name)
         self._process.send(hello(self.game))
         try:
-            return read_hello(self._process.receive(self.seconds))
+            return read_hello(self._process.receive(self.seconds + _STARTS))
         except ProgramFailed:
             self._stop()
             raise
@@ -128,8 +133,11 @@ class ProgramAgent(Agent):
                     self._exchange(view, waiting, asked, actions)
                 except ProgramFailed as failure:
                     self._stop()
-                    lost = [one.k for one in asked.values()] or [waiting.popleft()]
+                    lost = [one.k for one in asked.values()]
                     asked.clear()
+                    if not lost:  # it cannot be started again
+                        lost = list(waiting)
+                        waiting.clear()
                     self._failed(view, lost, str(failure), waiting)
                 except BaseException:  # Ctrl-C: what is still answered would be nobody's
                     self._stop()
@@ -143,7 +151,7 @@ class ProgramAgent(Agent):
         process = self._running()
         while waiting and len(asked) < self._terms.at_once:
             k = waiting.popleft()
-            self._ask(process, Question(view, k, heard=self._heard.get(_seat(view, k), 0)), asked)
+            self._ask(process, Question(view, k, self._heard_at(_seat(view, k))), asked)
         answer = read_line(process.receive(self.seconds))
         number = next(iter(asked)) if answer.request is None and len(asked) == 1 else answer.request
         if number is None or number not in asked:
@@ -155,17 +163,21 @@ class ProgramAgent(Agent):
             if one.error:
                 self._forfeit(view, [one.k], f"it was told why, and its second answer is not legal either: {error}")
             else:
-                self._ask(process, Question(view, one.k, str(error), len(one.events or ())), asked)
+                self._ask(process, Question(view, one.k, one.heard, str(error)), asked)
         self._failures = 0
 
     def _ask(self, process: Process, one: Question, asked: dict[int, Question]) -> None:
         self._number += 1
         asked[self._number] = one
         process.send(one.line(self._number, self._terms.wants))
-        if self._terms.wants & {*NEW} and one.events:
-            self._heard[one.table, one.seat] = len(one.events)
-            while len(self._heard) > _REMEMBERED:
-                self._heard.popitem(last=False)
+
+    def _heard_at(self, seat: Seat) -> Heard:
+        """What a seat has heard; of many that nobody says have ended, the latest are kept."""
+        heard = self._heard.setdefault(seat, Heard())
+        self._heard.move_to_end(seat)
+        while len(self._heard) > _FOLLOWED:
+            self._heard.popitem(last=False)
+        return heard
 
     # Forfeits -------------------------------------------------------------------------------------------------------
 
@@ -187,7 +199,8 @@ class ProgramAgent(Agent):
         if before < _SAID:
             games = "a game" if len(lost) == 1 else f"{len(lost):,} games"
             rest = " Further forfeits are only counted." if self.forfeits >= _SAID else ""
-            print(f"{self.name} forfeits {games}: {why.rstrip('.')}.{rest}", file=sys.stderr)
+            self.said.append(f"{self.name} forfeits {games}: {why.rstrip('.')}.{rest}")
+            print(self.said[-1], file=sys.stderr)
 
     def tables_ended(
         self, tables: npt.NDArray[np.uint64], seats: npt.NDArray[np.int64], gained: npt.NDArray[np.float64]

@@ -14,18 +14,20 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
 from backalley.console.printable import is_name, one_line
-from backalley.envs.core.api.game_state import GameState
-from backalley.envs.core.api.histories import events_str, kinds_of
+from backalley.envs.core.api.histories import EventLines, events_str, kinds_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import (
+    SO_FAR,
     UnreadableAnswer,
+    head_text,
     legal_sentence,
-    observation_text,
-    read_answer,
+    read_among,
     rules_text,
+    words_for,
 )
 
 from ..base.agent import View
@@ -33,14 +35,15 @@ from .process import ProgramFailed
 
 VERSION = 1
 PARTS = ("observation", "events", "text")
-"""What a program may want, or not, in its requests; it gets them all by default."""
-NEW = ("new_events", "new_text")
-"""What a program that remembers may want in place of `events` and `text`: what has come since its last request."""
+"""What requests have unless a program says what it wants."""
+NEW_PARTS = ("new_events", "new_text")
+"""What it may want besides: of the history what it has not been sent before."""
 MOST_AT_ONCE = 4096
 _KEY = 0
 """The key of the states from which texts are made; any number does, since texts do not depend on what is redrawn."""
 _LONGEST = 100
 """Letters of an answer that a sentence repeats."""
+_SINCE = "since you were asked before"
 
 
 class Terms(NamedTuple):
@@ -103,24 +106,41 @@ def _rules(game: Game) -> str | None:
         return None
 
 
-class Question:
-    """A decision that a program is asked for: table k of a view. `error` says what was wrong with its first answer, and
-    `heard` is how many events of the table the program knows from requests before."""
+class Heard:
+    """What a seat at one table has been told, in words, and how much of it the program has been sent: so that no
+    decision begins again with the history."""
 
-    def __init__(self, view: View, k: int, error: str = "", heard: int = 0) -> None:
-        self.view, self.k, self.error, self.heard = view, k, error, heard
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self.sent, self._raw, self._in_words = 0, b"", 0
+        self._words: EventLines | None = None
+
+    def follow(self, events: npt.NDArray[np.int16]) -> None:
+        """Go on to these events [T, 3]; begin again where they do not go on from those before, as where a table of the
+        same number was started anew."""
+        raw = events.tobytes()
+        if not raw.startswith(self._raw):
+            self._begin()
+        self._raw = raw
+
+    def lines(self, game: Game, seat: int, events: npt.NDArray[np.int16]) -> list[str]:
+        """Return all events in words."""
+        self._words = self._words or EventLines(game, seat)
+        self._words.add(events[self._in_words :])
+        self._in_words = len(events)
+        return self._words.lines
+
+
+class Question:
+    """A decision that a program is asked for: table k of a view. `heard` is what its seat has heard there before;
+    `error` says what was wrong with its first answer."""
+
+    def __init__(self, view: View, k: int, heard: Heard | None = None, error: str = "") -> None:
+        self.view, self.k, self.heard, self.error = view, k, heard or Heard(), error
         self.seat, self.table = int(view.seat[k]), int(view.table[k])
         self.legal: list[int] = np.flatnonzero(view.action_mask[k]).tolist()
-
-    @functools.cached_property
-    def state(self) -> GameState:
-        """The position, with all that the seat cannot see redrawn."""
-        return self.view.game_state(self.k, _KEY)
-
-    @functools.cached_property
-    def events(self) -> list[list[int]] | None:
-        """What the seat has been told since the episode began; None at tables that keep no events."""
-        return self.view.events(self.k)
 
     def line(self, number: int, wants: frozenset[str]) -> bytes:
         """Return the request of this number."""
@@ -133,30 +153,46 @@ class Question:
                 name: flat[place.start : place.stop].reshape(place.shape).tolist()
                 for name, place in game.observation_fields.items()
             }
-        if "events" in wants:
-            message["events"] = self.events
-        if "new_events" in wants:
-            message["new_events"] = self.events and self.events[self.heard :]
-        if "text" in wants:
-            since = None if self.events is None else "episode"
-            message["text"] = observation_text(self.state, self.seat, since=since)
-        if "new_text" in wants:
-            message["new_text"] = self._new_text()
+        if wants - {"observation"}:
+            message |= self._history(wants)
         message["legal"] = [{"action": action, "name": game.action_str(action)} for action in self.legal]
         return line_of(message | ({"error": self.error} if self.error else {}))
 
-    def _new_text(self) -> str:
-        """What has happened since the last request about this table, and the table, in words."""
-        new = self.events and events_str(self.view.game, self.events[self.heard :], self.seat)
-        told = "" if new is None else f"What happened since you were asked, as you saw it:\n{new or 'nothing'}\n\n"
-        record = self.view.redrawn([self.k], [_KEY])[0]
-        return f"{told}The table as you see it:\n{self.view.game.table_str(record, self.seat)}\n\nIt is your turn."
+    def _history(self, wants: frozenset[str]) -> dict[str, Any]:
+        """The parts that say what has happened, with the table in words."""
+        game, seat, heard, events = self.view.game, self.seat, self.heard, self.view.events(self.k)
+        fresh: npt.NDArray[np.int16] | None = None
+        if events is not None:
+            heard.follow(events)
+            fresh = events[heard.sent :]
+        found: dict[str, Any] = {}
+        if "events" in wants:
+            found["events"] = None if events is None else events.tolist()
+        if wants & frozenset(NEW_PARTS):
+            found["events_before"] = heard.sent
+        if "new_events" in wants:
+            found["new_events"] = None if fresh is None else fresh.tolist()
+        if "text" in wants:
+            told = None if events is None else heard.lines(game, seat, events)
+            found["text"] = words_for(head_text(game, seat), told, SO_FAR, self._table)
+        if "new_text" in wants:
+            new = None if fresh is None else events_str(game, fresh, seat).splitlines()
+            head, when = ("", _SINCE) if heard.sent else (head_text(game, seat), SO_FAR)
+            found["new_text"] = words_for(head, new, when, self._table)
+        heard.sent = 0 if events is None else len(events)
+        return found
+
+    @functools.cached_property
+    def _table(self) -> str:
+        """The table in words, with all that the seat cannot see redrawn."""
+        state = self.view.redrawn([self.k], np.array([_KEY], np.uint64))[0]
+        return self.view.game.table_str(state, self.seat)
 
     def answered(self, given: int | str) -> int:
         """Return the legal action that an answer gives, by its number or in words. Raises UnreadableAnswer, which says
         what is legal."""
         if isinstance(given, str):
-            return read_answer(self.state, given)
+            return read_among(self.view.game, self.legal, given)
         if given not in self.legal:
             raise UnreadableAnswer(
                 f"The action {_shortly(given)} is not legal. {legal_sentence(self.view.game, self.legal)}"
@@ -194,8 +230,9 @@ def read_hello(line: bytes) -> Terms:
     name, wants, at_once = found.get("name", ""), found.get("wants", list(PARTS)), found.get("at_once", 1)
     if name != "" and not is_name(name):
         raise ProgramFailed(f"its hello has the name {_shortly(name)}; a name is a line of text")
-    if not isinstance(wants, list) or not all(isinstance(part, str) and part in PARTS + NEW for part in wants):
-        raise ProgramFailed(f"its hello wants {_shortly(wants)}; it takes a list of {', '.join(PARTS + NEW)}")
+    if not isinstance(wants, list) or not all(isinstance(part, str) and part in PARTS + NEW_PARTS for part in wants):
+        known = ", ".join(PARTS + NEW_PARTS)
+        raise ProgramFailed(f"its hello wants {_shortly(wants)}; it takes a list of {known}")
     if type(at_once) is not int or not 1 <= at_once <= MOST_AT_ONCE:
         raise ProgramFailed(f"its hello has at_once {_shortly(at_once)}; it takes 1 to {MOST_AT_ONCE:,}")
     return Terms(name, frozenset(wants), at_once)
@@ -214,7 +251,7 @@ def read_line(line: bytes) -> Answer:
 
 def _object(line: bytes, what: str) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        found = json.loads(line.decode("utf-8-sig"))  # some systems' programs begin with a mark
     except (ValueError, RecursionError):
         raise ProgramFailed(f"{what} is no JSON: {_shortly(line.decode('utf-8', 'replace'))}") from None
     if not isinstance(found, dict):

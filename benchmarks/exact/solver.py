@@ -107,7 +107,7 @@ class Solver:
             sets = slice(low, min(len(self.seat), low + engine.size))
             rows = np.arange(sets.stop - low)
             engine.batch.state[: len(rows)] = self._sets.state[sets]
-            engine.batch.decisions[: len(rows)] = self._sets.decisions[sets]
+            engine.batch.own_decisions[rows, self._sets.seat[sets]] = self._sets.decisions[sets]
             over = np.zeros(len(rows), np.bool_)
             engine.call("show_rows", engine.options, engine.batch, over, rows, of=search_kernels)
             yield sets, View(engine, rows, np.arange(low, sets.stop, dtype=np.uint64))

@@ -62,7 +62,7 @@ class Sets(NamedTuple):
     state: npt.NDArray[Any]
     """[C] one of the states in which the seat knows this."""
     decisions: npt.NDArray[np.int32]
-    """[C] decisions made before."""
+    """[C] decisions that the seat made before."""
 
 
 class Space(NamedTuple):
@@ -140,7 +140,6 @@ class Walk:
             space.knows[0] = [rng.fork(np.uint64(1), seat) for seat in range(self.game.num_seats)]
         space.following[0] = space.found[DEPTH] = 0
         space.chance[0], space.gained[0], space.path[0] = 1 / self.game.num_start_outcomes, 0.0, 0
-        self.engine.batch.decisions[0] = 0
         if self.engine.batch.state["seat"][0] == CHANCE:
             bind(self._made["begin_deals"], *self._arguments(), 0)(*self._arguments(), 0)
             check_deals(self.game, math.prod(self.deals.rank[0].tolist()), MOST_DEALS)
@@ -289,6 +288,7 @@ def leave(batch: Batch, history: History, depth: int) -> None:
     """Copy a position to the next depth."""
     batch.state[depth + 1] = batch.state[depth]
     batch.decisions[depth + 1] = batch.decisions[depth]
+    batch.own_decisions[depth + 1] = batch.own_decisions[depth]
     history.filled[depth + 1] = 0
 
 
@@ -329,7 +329,7 @@ def set_of(batch: Batch, space: Space, depth: int, width: int, keep: bool) -> in
             sets.first[number] = space.sequences[seat]
             sets.width[number] = width
             sets.state[number] = batch.state[depth]
-            sets.decisions[number] = batch.decisions[depth]
+            sets.decisions[number] = batch.own_decisions[depth, seat]
             space.sequences[seat] += width
     return int(space.numbers[slot])
 

@@ -15,9 +15,10 @@ import numpy.typing as npt
 from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 
 from ..compile.interfaces import CHANCE, OVER
+from ..compile.kernel import Bound
 from ..engine import validation
 from ..engine.engine import Engine, streams_of
-from ..engine.event_log import as_told, visible
+from ..engine.event_log import keep_visible
 from ..game.game import Game
 from ..rules import rng
 from .histories import Told, information_tensors, information_words, read_events
@@ -438,12 +439,11 @@ class GameState:
 
 def _known(told: npt.NDArray[np.int16], entries: bytes, seat: int) -> bytes:
     """The entries of a history that a seat knows, as it was told of them."""
-    every = np.frombuffer(entries, np.int16).reshape(-1, 4)
-    mine = every[np.isin(every[:, 0], [to for to in np.unique(every[:, 0]).tolist() if visible(to, seat)])]
-    alike, which = np.unique(mine, axis=0, return_inverse=True)  # a history has few kinds of entries
-    for entry in alike:
-        entry[1], entry[3] = as_told(told, int(entry[1]), int(entry[2]), int(entry[3]), seat)
-    return alike[which.reshape(-1)].tobytes()
+    mine = np.frombuffer(bytearray(entries), np.int16).reshape(-1, 4)
+    return mine[: _KEEP(told, mine, seat)].tobytes()
+
+
+_KEEP = Bound[int](lambda: keep_visible, at_once=False)
 
 
 def new_state(game: Game, seed: int | None, explicit_chance: bool, events: bool) -> GameState:

@@ -62,18 +62,31 @@ def events_str(game: Game, events: npt.ArrayLike, reader: int | None = None) -> 
     """Return the events of one seat [T, 3] in words, one line each, as `event_str` names the seats; events that follow
     each other and differ in the number alone share a line. Padding is left out. Raises ValueError for numbers that are
     no event of the game."""
-    lines: list[str] = []
-    latest: tuple[int, int] | None = None
-    for event in np.asarray(events).reshape(-1, COLUMNS).tolist():
-        if event[0] == NOTHING:
-            continue
-        kind, who, what = _checked(game, event)
-        if (kind, who) == latest and kind >= OWN:
-            lines[-1] += f" {_number(game, kind, what)}"
-        else:
-            lines.append(_line(game, kind, who, what, reader))
-        latest = kind, who
-    return "\n".join(lines)
+    words = EventLines(game, reader)
+    words.add(events)
+    return "\n".join(words.lines)
+
+
+class EventLines:
+    """The events of one seat in words, which grow with its history: `lines` are those of `events_str`."""
+
+    def __init__(self, game: Game, reader: int | None = None) -> None:
+        self.lines: list[str] = []
+        self._game, self._reader = game, reader
+        self._latest: tuple[int, int] | None = None
+
+    def add(self, events: npt.ArrayLike) -> None:
+        """Go on with events [T, 3]. Raises ValueError for numbers that are no event of the game."""
+        game = self._game
+        for event in np.asarray(events).reshape(-1, COLUMNS).tolist():
+            if event[0] == NOTHING:
+                continue
+            kind, who, what = _checked(game, event)
+            if (kind, who) == self._latest and kind >= OWN:
+                self.lines[-1] += f" {_number(game, kind, what)}"
+            else:
+                self.lines.append(_line(game, kind, who, what, self._reader))
+            self._latest = kind, who
 
 
 def _line(game: Game, kind: int, who: int, what: int, reader: int | None) -> str:

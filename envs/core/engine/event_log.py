@@ -213,6 +213,21 @@ def as_told(told: npt.NDArray[np.int16], kind: int, who: int, what: int, seat: i
 
 
 @kernel
+def keep_visible(told: npt.NDArray[np.int16], entries: npt.NDArray[np.int16], seat: int) -> int:
+    """Leave at the front of `entries` [T, 4] those that are told to a seat, as the seat may know them; return how
+    many."""
+    kept = 0
+    for number in range(entries.shape[0]):
+        entry = entries[number]
+        if visible(int(entry[0]), seat):
+            to, who = entry[0], int(entry[2])
+            kind, what = as_told(told, int(entry[1]), who, int(entry[3]), seat)
+            entries[kept, 0], entries[kept, 1], entries[kept, 2], entries[kept, 3] = to, kind, who, what
+            kept += 1
+    return kept
+
+
+@kernel
 def count_visible(
     entries: npt.NDArray[np.int16],
     filled: npt.NDArray[np.int32],

@@ -117,6 +117,8 @@ def _row(start: str, cards: str, words: Sequence[str]) -> list[str]:
 
 def broken(line: str, indent: str = "") -> list[str]:
     """Return a line wrapped to at most 80 columns unless one word is longer; later lines are indented."""
+    if len(line) <= COLUMNS and line.isprintable():  # what wrapping would give, which takes far longer
+        return [short] if (short := line.rstrip(" ")) else []
     return textwrap.wrap(
         line, COLUMNS, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True,
         replace_whitespace=False,

@@ -5,12 +5,14 @@ before it: console, compile, rules, game, engine, drawing and api.
 """
 
 from .page import paragraphs, rules_text
-from .position import event_texts, legal_texts, observation_text
+from .position import SO_FAR, event_texts, head_text, legal_texts, observation_text, words_for
 from .reader import UnreadableAnswer, legal_sentence, read_among, read_answer, read_phrase
 
 __all__ = [
+    "SO_FAR",
     "UnreadableAnswer",
     "event_texts",
+    "head_text",
     "legal_sentence",
     "legal_texts",
     "observation_text",
@@ -19,4 +21,5 @@ __all__ = [
     "read_answer",
     "read_phrase",
     "rules_text",
+    "words_for",
 ]

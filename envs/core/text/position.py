@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
+
 from ..api.game_state import GameState
 from ..api.histories import events_str
 from ..game.game import Game
 from ..rules.options import choices, declared, typed
+
+SO_FAR, YOUR_TURN = "so far", "It is your turn."
 
 
 def observation_text(state: GameState, seat: int, *, since: str | None = "episode") -> str:
@@ -13,16 +18,18 @@ def observation_text(state: GameState, seat: int, *, since: str | None = "episod
     the episode or the latest deal began (`since="deal"`; None leaves it out), the table, and whose turn it is. The
     legal actions are `legal_texts`. Two positions that the seat cannot tell apart have the same text. Raises TypeError
     or ValueError for an invalid seat or `since`, RuntimeError for a state made without `events=True`."""
-    game = state.game
     table = state.table_str(seat)
-    parts = [_head(game, seat)]
-    if since is not None:
-        told = event_texts(state, seat, since)
-        when = "since the latest deal" if since == "deal" else "so far"
-        parts.append("\n".join([f"What happened {when}, as you saw it:", *(told or ["nothing"])]))
-    if table:
-        parts.append(f"The table as you see it:\n{table}")
-    return "\n\n".join([*parts, _turn(state, seat)])
+    told = None if since is None else event_texts(state, seat, since)
+    when = "since the latest deal" if since == "deal" else SO_FAR
+    return words_for(head_text(state.game, seat), told, when, table, _turn(state, seat))
+
+
+def words_for(head: str, told: Sequence[str] | None, when: str, table: str, turn: str = YOUR_TURN) -> str:
+    """Return what `observation_text` does, by its parts: the head (empty leaves it out), the lines of what has happened
+    (None leaves that out) and since when, the table, and whose turn it is."""
+    happened = "" if told is None else "\n".join([f"What happened {when}, as you saw it:", *(told or ["nothing"])])
+    shown = table and f"The table as you see it:\n{table}"
+    return "\n\n".join(filter(None, [head, happened, shown, turn]))
 
 
 def legal_texts(state: GameState) -> list[str]:
@@ -38,8 +45,9 @@ def event_texts(state: GameState, seat: int, since: str = "episode") -> list[str
     return events_str(state.game, state.events(seat, since=since), int(seat)).splitlines()
 
 
-def _head(game: Game, seat: int) -> str:
-    """The game, the options that differ from the defaults with what they mean, and who the reader is."""
+@functools.lru_cache(maxsize=256)
+def head_text(game: Game, seat: int) -> str:
+    """Return the game, the options that differ from the defaults with what they mean, and who the reader is."""
     kind: type = game.type.Options
     notes = declared(kind)
     options = [
@@ -61,4 +69,4 @@ def _turn(state: GameState, seat: int) -> str:
         return "The game is over."
     if state.is_chance:
         return "Chance decides next."
-    return "It is your turn." if state.seat == seat else f"It is the turn of {state.game.seat_name(state.seat)}."
+    return YOUR_TURN if state.seat == seat else f"It is the turn of {state.game.seat_name(state.seat)}."

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from backalley.agents.base.agent import View, view_of
-from backalley.agents.programs.protocol import NEW, PARTS, Question
+from backalley.agents.programs.protocol import NEW_PARTS, PARTS, Question
 from backalley.benchmarks.speed.soak import BrokenPromise
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.game_state import state_of
@@ -206,7 +206,7 @@ def handed_out(env: AECEnv) -> dict[str, Any]:
         "observation_text": observation_text(state, seat),
         "legal_texts": legal_texts(state),
         "picture": table_svg(env.engine, 0, seat),
-        "request to a program": json.loads(Question(_view(env), 0).line(0, frozenset(PARTS + NEW))),
+        "request to a program": json.loads(Question(_view(env), 0).line(0, frozenset(PARTS + NEW_PARTS))),
     }
     return shown
 
