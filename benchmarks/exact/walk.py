@@ -288,7 +288,8 @@ def leave(batch: Batch, history: History, depth: int) -> None:
     """Copy a position to the next depth."""
     batch.state[depth + 1] = batch.state[depth]
     batch.decisions[depth + 1] = batch.decisions[depth]
-    batch.own_decisions[depth + 1] = batch.own_decisions[depth]
+    for seat in range(batch.own_decisions.shape[1]):
+        batch.own_decisions[depth + 1, seat] = batch.own_decisions[depth, seat]
     history.filled[depth + 1] = 0
 
 
