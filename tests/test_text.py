@@ -144,7 +144,15 @@ def test_no_right_answer_is_refused_and_no_wrong_one_accepted(position: str) -> 
 def test_the_corpus_has_right_and_wrong_answers_of_every_game() -> None:
     assert {game.name for game, _, _ in CORPUS.values()} == set(backalley.game_names())
     meant = [entry["action"] for _, _, answers in CORPUS.values() for entry in answers]
-    assert min(meant.count(None), len(meant) - meant.count(None)) > 400
+    assert len(meant) >= 3000
+    assert min(meant.count(None), len(meant) - meant.count(None)) > 1000
+
+
+def test_envelopes_in_envelopes_end() -> None:
+    game = backalley.game("pitch")
+    for deep in ("```\n" * 5000 + "pass" + "\n```" * 5000, "\\text{" * 20_000 + "}" * 20_000, "<answer>" * 20_000):
+        with pytest.raises(UnreadableAnswer):
+            read_among(game, [game.action_number("pass")], deep)
 
 
 HOSTILE: list[tuple[Any, str]] = [

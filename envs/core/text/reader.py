@@ -1,8 +1,9 @@
 """The reader of answers: which legal action a person, a program or a language model means.
 
 The last JSON object of an answer counts, `{"action": "play JC"}`. Without one the answer has to be one line that is an
-action and nothing else. Nothing is guessed from prose: "I could play JC or 9D" is refused, and so is what could be two
-actions. A refusal is a sentence with what was given and what is legal.
+action and nothing else, or end with an envelope that holds one: `<answer>J♣</answer>`, `\\boxed{play JC}`, a line
+`**Answer:** play JC`, a fence, `I play the jack of clubs`. Nothing is guessed from prose: "I could play JC or 9D" is
+refused, and so is what could be two actions. A refusal is a sentence with what was given and what is legal.
 """
 
 from __future__ import annotations
@@ -24,12 +25,31 @@ LONGEST = 200_000
 _LONGEST_PHRASE = 200
 _DEEPEST = 100
 """Objects that begin inside each other and cannot be read, before the rest is left unread."""
-_MOST_NAMED = 16
+_MOST_NAMED, _MOST_ENVELOPES = 16, 4
 _WRAPPED = re.compile(r"(?s)\s*(?:(\*{1,2}|[\"'`])(.*)\1|\[([^\[\]]*)\]|(.*?))[.!]?\s*")
 """An answer in quotes, in brackets or in bold, with or without a full stop."""
 _COUNTED = re.compile(r"([a-z]+) [0-9]+")
 """A name that is a word and a number, such as `bid 3`."""
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
+_WITH_NUMBER = re.compile(r"(.+?) \((0|[1-9][0-9]{0,5})\)")
+_ENVELOPES = tuple(
+    re.compile(pattern, re.DOTALL | re.IGNORECASE)
+    for pattern in (
+        r"```[\w-]*[ \t]*\n(.*?)\n?[ \t]*```",
+        r"(?:(?!<(?:answer|action|move)>).)*<(answer|action|move)>((?:(?!<(?:answer|action|move)>).)*)</\1>",
+        r"(?:(?!\\boxed).)*?(?:\$\$?|\\\(|\\\[)?\s*\\boxed\{((?:(?!\\boxed).)*)\}\s*(?:\$\$?|\\\)|\\\])?[.!]?",
+        r"\\(?:text|textbf|mathrm|mathbf)\{([^{}]*)\}",
+        r"\{\s*['\"]?action['\"]?\s*:\s*'([^'\"\\{}]*)'\s*,?\s*\}",
+        r"I(?: will|'ll|\u2019ll| choose to| am going to|'m going to)? ((?!choose\b|will\b)[^\n]+)",
+    )
+)
+"""What may hold an answer, each with its inside as the last group: a fence, a tag or a box at the end of prose, LaTeX's
+words, a dictionary of Python's, a sentence that says what is done."""
+_LABEL = re.compile(
+    r"[#>*_\s]*(?:the |my |final )*(?:answer|action|move|choice|decision)(?: is)?[*_]*\s*:[*_]*[ \t]*(\S.*)",
+    re.IGNORECASE,
+)
+"""A last line that is announced, such as `**Final answer:** pass`."""
 
 
 class UnreadableAnswer(InvalidValue):
@@ -50,6 +70,11 @@ def read_answer(state: GameState, answer: str | int) -> int:
 
 def read_among(game: Game, legal: Sequence[int], answer: str | int) -> int:
     """Return what `read_answer` does, where these actions of a game are legal."""
+    return _read(game, legal, answer, _MOST_ENVELOPES)
+
+
+def _read(game: Game, legal: Sequence[int], answer: str | int, envelopes: int) -> int:
+    """The same, with at most so many envelopes one in another."""
     if isinstance(answer, bool) or not isinstance(answer, (str, int)):
         raise _refusal(game, legal, f"The answer is of type {type(answer).__name__}; it takes text")
     if isinstance(answer, int):
@@ -59,6 +84,8 @@ def read_among(game: Game, legal: Sequence[int], answer: str | int) -> int:
     try:
         given = _last_action(answer)
     except _NoObject as trouble:
+        if envelopes and (inside := _inside(answer)) is not None:
+            return _read(game, legal, inside, envelopes - 1)
         if str(trouble):
             raise _refusal(game, legal, f"{trouble}, in {_shortly(answer)}") from None
         return read_phrase(game, legal, answer)
@@ -78,6 +105,8 @@ def read_phrase(game: Game, legal: Sequence[int], text: str, *, begun: bool = Fa
     wrapped = _WRAPPED.fullmatch(stripped)
     inner = next((part for part in wrapped.groups()[1:] if part is not None), "") if wrapped else stripped
     bare = inner.strip()
+    if beside := _WITH_NUMBER.fullmatch(bare):
+        return _with_number(game, legal, beside[1], int(beside[2]))
     if _NUMBER.fullmatch(bare):
         return _numbered(game, legal, int(bare))
     words = phrase(bare)
@@ -113,6 +142,19 @@ def _phrases(game: Game) -> dict[Phrase, list[int]]:
         for form in dict.fromkeys(forms):
             found.setdefault(form, []).append(action)
     return found
+
+
+def _with_number(game: Game, legal: Sequence[int], name: str, number: int) -> int:
+    """The action that a hint names with its number, `play 7Da (16)`."""
+    action = read_phrase(game, legal, name)
+    if action != number:
+        why = f"{_shortly(name)} is action {action}, and {number} is {_number_str(game, number)}"
+        raise _refusal(game, legal, why)
+    return action
+
+
+def _number_str(game: Game, number: int) -> str:
+    return game.action_str(number) if number < game.num_actions else "none"
 
 
 def _named(game: Game, words: Phrase) -> list[int]:
@@ -162,6 +204,18 @@ def _shortly(given: Any) -> str:
     except (RecursionError, ValueError):  # nested too deeply; more digits than Python writes
         return f"a {type(given).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _inside(answer: str) -> str | None:
+    """What an envelope holds that an answer is, or ends with; None where there is none, or more than one."""
+    bare = answer.strip()
+    for envelope in _ENVELOPES:
+        if (found := envelope.fullmatch(bare)) and (inside := found[found.lastindex or 0].strip()) != bare:
+            return inside
+    *_, last = bare.splitlines() or [""]
+    labelled = [line for line in bare.splitlines() if _LABEL.fullmatch(line.strip())]
+    found = _LABEL.fullmatch(last.strip())
+    return found[1].strip() if found and len(labelled) == 1 else None
 
 
 # JSON ----------------------------------------------------------------------------------------------------------------
