@@ -150,7 +150,8 @@ def plain_errors(node: ast.AST) -> Iterator[ast.Call]:
 
 
 def test_whatever_is_refused_is_refused_with_an_error_of_ours() -> None:
-    for path in files().values():
+    alone = ROOT / "agents" / "programs" / "chat.py"  # a program of its own, which imports nothing of ours
+    for path in (path for path in files().values() if path != alone):
         found = [call.lineno for call in plain_errors(ast.parse(path.read_text("utf-8")))]
         assert not found, f"{path.relative_to(ROOT)} raises a plain error in the lines {found}"
 

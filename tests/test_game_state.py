@@ -20,7 +20,7 @@ from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
 from backalley.examples.kuhn import BET
 from backalley.examples.kuhn import GAME as KUHN
-from tests.cases import GAMES
+from tests.cases import CASES, GAMES
 from tests.high_card import GAME as HIGH_CARD
 
 WITH_EVENTS = [KUHN.bind(), *(game for game in GAMES if game.type.events is not None)]
@@ -319,3 +319,36 @@ def test_a_game_that_is_over_takes_no_action() -> None:
     with pytest.raises(backalley.IllegalAction, match=r"The game is over, so 0 cannot be played"):
         state.apply(0)
     assert repr(state) == f"<GameState of {KUHN.bind()!r}: over after 2 decisions>"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", CASES)
+def test_chance_is_explicit_where_the_rules_ask_for_it_and_nowhere_else(game: Game) -> None:
+    """Under every option: the rules may ask for no pack before the first decision. Played for a while."""
+    state, random = game.new_state(explicit_chance=True), np.random.default_rng(3)
+    for _ in range(40):
+        if state.is_over:
+            break
+        if state.is_chance:
+            for _ in range(2):
+                state.apply(int(random.choice(state.legal_actions())))
+                if not state.is_chance:
+                    break
+            else:
+                state.draw_chance(int(random.integers(2**63)))
+        else:
+            assert state.action_mask().sum() == len(state.legal_actions()) > 0
+            assert state.observation(state.seat).any()
+            state.apply(int(random.choice(state.legal_actions())))
+
+
+def test_a_banker_who_chooses_the_deposit_decides_before_any_chance() -> None:
+    state = backalley.game("twenty_one", deposit="chosen").new_state(explicit_chance=True)
+    plain = backalley.game("twenty_one", deposit="chosen").new_state(seed=1)
+    while plain.seat >= 0 and state.seat == plain.seat and not state.is_chance:
+        assert state.legal_actions() == plain.legal_actions()
+        assert state.observation(state.seat).tolist() == plain.observation(plain.seat).tolist()
+        state.apply(state.legal_actions()[0])
+        plain.apply(plain.legal_actions()[0])
+    assert state.is_chance
+    assert state.decisions == 1

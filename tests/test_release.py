@@ -36,8 +36,9 @@ def test_every_promised_name_is_there() -> None:
 
 def test_the_citation_and_the_changelog_name_this_version() -> None:
     assert str(yaml_of("CITATION.cff")["version"]) == backalley.__version__
-    first = next(line for line in (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines() if line.startswith("## "))
-    assert first.split()[1] == backalley.__version__
+    lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
+    heads = [line.split()[1] for line in lines if line.startswith("## ")]
+    assert heads[heads[0] == "Unreleased"] == backalley.__version__
 
 
 def test_the_recipe_has_the_dependencies_of_the_package() -> None:

@@ -23,6 +23,7 @@ import torch
 from safetensors.numpy import save
 
 from backalley.agents.base.agent import Agent, view_of
+from backalley.agents.base.keys import decision_key
 from backalley.agents.base.rule_based import BotAgent, RandomAgent
 from backalley.agents.match import Match
 from backalley.agents.policies import inference
@@ -44,7 +45,6 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import uncompiled
 from backalley.envs.core.files import durable
 from backalley.envs.core.game import catalogue
-from backalley.envs.core.rules import rng
 from backalley.envs.core.rules.record import field
 from backalley.examples import kuhn
 
@@ -206,7 +206,7 @@ def test_a_policy_plays_without_a_view(folder: Path) -> None:
     tables, keys = views(4, 50)
     step = tables.time_step
     expected = agent.act(view_of(tables.engine, np.arange(50), keys))
-    own = np.array([rng.fork(key, 1) for key in keys], np.uint64)  # as a View keys a table's second decision
+    own = np.array([decision_key(key, 1, 0) for key in keys], np.uint64)  # as a View keys seat 1's first decision
     np.testing.assert_array_equal(agent.act(step.observation, step.action_mask, key=own), expected)
     alone = agent.act(step.observation[0], step.action_mask[0], key=5)
     assert type(alone) is int

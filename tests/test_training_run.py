@@ -66,7 +66,7 @@ def test_it_ends_with_the_policy_against_every_bot(tmp_path: Path) -> None:
     assert result.reports[0].agents[0].mean_return == again.agents[0].mean_return
     text = result.table()
     assert re.search(r"^opponent +mean return +win share$", text, re.MULTILINE)
-    line = re.search(r"^random +([+-][0-9.]+) ± ([0-9.]+) +([0-9.]+) ±", text, re.MULTILINE)
+    line = re.search(r"^random +([+-][0-9.]+) ± ([0-9.]+) +([0-9.]+) (?:±|\()", text, re.MULTILINE)
     assert line
     assert float(line[1]) == pytest.approx(again.agents[0].mean_return.mean, abs=1e-4)
     assert f"Strength: backalley evaluate backalley.examples.kuhn {result.folder} bot" in text

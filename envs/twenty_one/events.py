@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..core.compile.interfaces import OVER
 from ..core.compile.kernel import kernel
-from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, tell, telling
+from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, all_but, tell, telling
 from ..core.rules.tricks import lowest_card
 from .state import (
     BANKER,
@@ -80,7 +80,7 @@ def tell_step(options: Options, before: State, state: State, action: int, log: L
         return
     seat = int(before.seat)
     if action == STAND or (before.phase == PUNTERS and state.status[seat] == STOOD):
-        tell(log, EVERYBODY, STANDS, seat, 0)
+        tell(log, all_but(seat) if action == STAND else EVERYBODY, STANDS, seat, 0)  # a seat knows its own action
     if before.phase == PUNTERS and hand_goes_on(before, state):
         if state.drawn != before.drawn:
             tell(log, seat, DRAWS, seat, int(state.cards[seat, int(state.count[seat]) - 1]))

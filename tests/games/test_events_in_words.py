@@ -96,7 +96,7 @@ you: stands
 you: draws AC
 seat +1: hit
 seat +1: shows 8C
-seat +1: stand
+seat +1: stands
 you: wins
 seat +1: shows 9D""",
     ],

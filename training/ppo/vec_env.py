@@ -102,6 +102,10 @@ def count_results(
             points[member + 1] += 0.5 if abs(lead) < _TIED else 1.0 if lead > 0.0 else 0.0
 
 
+_KEPT = ("raw", "stream", "flat", "mask", "seat", "decisions", "own_decisions")
+"""What a checkpoint keeps of the tables."""
+
+
 class SeatsVecEnv(VecEnv):
     """B tables of a game. Besides the `VecEnv` interface it has the latest step per seat, for a buffer that learns
     along seats.
@@ -329,7 +333,7 @@ class SeatsVecEnv(VecEnv):
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays that the next step depends on."""
         batch = self.tables.engine.batch
-        kept = {name: getattr(batch, name) for name in ("raw", "stream", "flat", "mask", "seat", "decisions")}
+        kept = {name: getattr(batch, name) for name in _KEPT}
         return kept | self._own_arrays()
 
     def _own_arrays(self) -> dict[str, npt.NDArray[Any]]:

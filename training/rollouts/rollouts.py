@@ -379,7 +379,7 @@ class Rollouts(Phase):
     def table_arrays(self) -> Arrays:
         """Return the arrays that say where every table stands, by name; row i of each belongs to table i."""
         batch = self.engine.batch
-        kept = {f"batch.{name}": getattr(batch, name) for name in ("raw", "stream", "decisions")}
+        kept = {f"batch.{name}": getattr(batch, name) for name in ("raw", "stream", "decisions", "own_decisions")}
         return kept | {
             f"tables.{name}": getattr(self.tables, name) for name in ("key", "who", "own", "episode", "returns")
         }

@@ -473,6 +473,9 @@ def new_state(game: Game, seed: int | None, explicit_chance: bool, events: bool)
         made._put_events()
         if made._started:
             table.engine.start_one(0)
+            if table.engine.acting[0] != CHANCE:  # somebody decides before the first deal
+                made._finish()
+                return made
         made._wait()
     return made
 

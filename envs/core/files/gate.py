@@ -115,7 +115,7 @@ def pass_gate(found: Any, shape: Any, what: str = "it") -> None:
         case type():
             _hold(type(found) is shape, found, what, {bool: "true or false", str: "text"}.get(shape, shape.__name__))
         case _:
-            raise TypeError(f"{shape!r} is no shape")
+            raise AssertionError(f"{shape!r} is no shape")
 
 
 def _pass_object(found: Any, shape: Mapping[str, Any], what: str) -> None:
