@@ -20,9 +20,9 @@ from backalley.console import errors
 from backalley.console.command import Command, whole_numbers
 from tests.test_layout import ROOT, files
 
-EVERY: dict[str, click.Command] = {**dev.commands, "docs": studies.docs, "speed": studies.speed}
+EVERY: dict[str, click.Command] = {**dev.commands, "chaos": studies.chaos, "docs": studies.docs, "speed": studies.speed}
 EVERY |= {f"study {name}": command for name, command in studies.study.commands.items()}
-GAMELESS = {"beliefs", "mutants", "docs", "types", "cluster-check", "library", "openspiel"}
+GAMELESS = {"beliefs", "chaos", "mutants", "docs", "types", "cluster-check", "library", "openspiel"}
 BEFORE, AFTER = {"publish": ("runs/none", "standard", "--game")}, {"tune": ("chances",), "enter": ("mine", "random")}
 """Words that stand before and after the game's name."""
 WRITING = [name for name, one in EVERY.items() if any("--json" in option.opts for option in one.params)]

@@ -22,6 +22,7 @@ from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
 from backalley.training.config.phases import KINDS, Phases
+from backalley.training.config.yaml_files import load_yaml
 from backalley.training.run.budget import Budget, TrainingError
 from backalley.training.run.logs import CsvLog
 from backalley.training.run.loop import kind
@@ -278,3 +279,20 @@ def test_throughput_of_phases_on_one_thread_and_two(monkeypatch: pytest.MonkeyPa
     assert re.search(r"rollouts +2 ", made.table())
     with pytest.raises(ValueError, match=r"guesses is no kind of phase; there are: .*, sb3"):
         measure(["ppo", "guesses"])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("ppo:\n  tables: 1\nppo:\n  tables: 2\n", "it names ppo twice"),
+        ("run:\n  log_every: 1\n  log_every: 2\n", "it names log_every twice"),
+        ("run:\n  seconds: 1:30\n", "1:30 is a number to the base of 60 in YAML"),
+    ],
+)
+def test_what_yaml_would_read_otherwise_than_it_is_written_is_refused(text: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "settings.yaml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=says):
+        load_yaml(path)
+    path.write_text("run:\n  name: '1:30'\n")
+    assert load_yaml(path) == {"run": {"name": "1:30"}}

@@ -403,3 +403,25 @@ def docs(check: bool) -> None:
     from .pages import docs as pages
 
     write_pages({**pages.pages(), **typed.files()}, "docs", check=check)
+
+
+@click.command()
+@click.option("--mutations", type=click.IntRange(0), default=20_000, show_default=True, help="Damaged files, in all.")
+@click.option("--kills", type=click.IntRange(0), default=200, show_default=True, help="Kills of a process that writes.")
+@click.option(
+    "--faults", type=click.IntRange(0), default=79, show_default=True, help="Of programs and servers of models."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@json_option
+def chaos(mutations: int, kills: int, faults: int, seed: int, path: Path | None) -> None:
+    """Damage files, kill processes, and play with faulty programs: nothing may be lost, run or disturbed."""
+    from .play.chaos import chaos as run
+
+    check_place(path)
+    settings = {"mutations": mutations, "kills": kills, "faults": faults, "seed": seed}
+    line = command_line("dev", "chaos", **settings, json=path.as_posix() if path else None)
+    with progress_bar("chaos") as progress:
+        found = run(**settings, progress=progress, command=line)
+    end(found, path, line)
+    if not found.kept:
+        raise click.exceptions.Exit(1)

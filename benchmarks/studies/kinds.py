@@ -2,5 +2,5 @@
 
 from .learning import comparison, training_speed  # noqa: F401
 from .peers import peers  # noqa: F401
-from .play import against, cluster_tables, events_cost, mutants, openspiel_tables, sequential_checks  # noqa: F401
+from .play import against, chaos, cluster_tables, events_cost, mutants, openspiel_tables, sequential_checks  # noqa: F401
 from .strength import cross, ladder, searches  # noqa: F401

@@ -11,6 +11,8 @@ from typing import Any
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.reading import DEPTH, YAML_BYTES, file_text
 
+_NUMBERS = {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
+
 
 def load_yaml(path: Path) -> Any:
     """Return what a YAML file holds. Raises OSError, or ValueError with the reason in one line."""
@@ -57,5 +59,16 @@ def _plain_yaml() -> type[Any]:
             node = super().compose_node(parent, index)
             self.depth -= 1
             return node
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            names = [one.value for one, _ in node.value if isinstance(one, yaml.ScalarNode)]
+            if twice := [name for number, name in enumerate(names) if name in names[:number]]:
+                raise yaml.YAMLError(f"it names {twice[0]} twice, and only the second would count; write it once")
+            return super().construct_mapping(node, deep)
+
+        def construct_scalar(self, node: Any) -> Any:
+            if node.tag in _NUMBERS and ":" in node.value:
+                raise yaml.YAMLError(f"{node.value} is a number to the base of 60 in YAML; write it as one number")
+            return super().construct_scalar(node)
 
     return Plain

@@ -28,8 +28,12 @@ class Whole(NamedTuple):
     high: int = 2**63 - 1
 
 
+_LARGEST = 2**63
+"""Beyond every number of our files; arrays of greater ones would hold objects."""
+
+
 class Number(NamedTuple):
-    """A finite number, whole or not; true and false are none."""
+    """A number below 2^63, whole or not; true and false are none."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -89,7 +93,7 @@ def pass_gate(found: Any, shape: Any, what: str = "it") -> None:
             whole = isinstance(found, int) and not isinstance(found, bool)
             _hold(whole and low <= found <= high, found, what, f"a whole number of {low} to {high}")
         case Number(low, high):
-            finite = isinstance(found, (int, float)) and not isinstance(found, bool) and math.isfinite(found)
+            finite = isinstance(found, (int, float)) and not isinstance(found, bool) and abs(found) < _LARGEST
             _hold(finite and low <= found <= high, found, what, "a number")
         case Text(most):
             _hold(isinstance(found, str) and len(found) <= most, found, what, f"text of at most {most} characters")

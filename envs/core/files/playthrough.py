@@ -27,22 +27,23 @@ from ..game.catalogue import game as game_of
 from ..game.catalogue import game_names, register_game
 from ..game.game import Game
 from ..rules import rng
-from . import durable, reading
+from . import durable, gate, reading
 
 FORMAT = "backalley playthrough 1"
 
 
-_KINDS: tuple[tuple[str, Any, Any], ...] = (
-    ("game", str, None),
-    ("version", int, None),
-    ("options", dict, None),
-    ("start_outcome", int, None),
-    ("decks", list, str),
-    ("moves", list, str),
-    ("shown", list, str),
-    ("returns", list, (int, float)),
-)
-"""The type of each entry of a file, and the type of its items."""
+SHAPE = {
+    "format": gate.OneOf([FORMAT]),
+    "game": gate.Text(200),
+    "version": gate.Whole(0, 10_000),
+    "options": gate.OPTIONS,
+    "start_outcome": gate.Whole(0, 10_000),
+    "decks": gate.ListOf(gate.Text(10_000)),
+    "moves": gate.ListOf(gate.Text(1000)),
+    "shown": gate.ListOf(gate.Text(100)),
+    "returns": gate.ListOf(gate.Number(), 1000),
+}
+"""What a file holds (`gate.py`)."""
 
 
 class PlaythroughError(InvalidValue):
@@ -160,13 +161,10 @@ def checked(name: str, found: Any) -> dict[str, Any]:
     PlaythroughError."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise PlaythroughError(f"{name} is no playthrough; its first entry would be {FORMAT!r}.")
-    missing = [entry for entry, *_ in _KINDS if entry not in found]
-    if missing:
-        raise PlaythroughError(f"{name} is a playthrough without {', '.join(missing)}; record it again.")
-    for entry, kind, item in _KINDS:
-        value = found[entry]
-        if not isinstance(value, kind) or (item and not all(isinstance(one, item) for one in value)):
-            raise PlaythroughError(f"{name} is damaged: its {entry} are {str(value)[:60]!r}; record it again.")
+    try:
+        gate.pass_gate(found, SHAPE)
+    except InvalidValue as error:
+        raise PlaythroughError(f"{name} is damaged: {error}. Record it again.") from None
     if len(found["shown"]) != len(found["moves"]) + 1:
         moves, shown = len(found["moves"]), len(found["shown"])
         raise PlaythroughError(f"{name} is damaged: {moves} moves show {moves + 1} tables, and it has {shown}.")

@@ -18,7 +18,7 @@ from ..shared import check_place, command_line, end, finish, game_of, games_of, 
 
 _GAMES = click.argument("games", nargs=-1)
 _GAME = click.argument("game")
-_OF_A_CHECKOUT = ("docs", "speed", "study")
+_OF_A_CHECKOUT = ("chaos", "docs", "speed", "study")
 """Commands of `benchmarks/studies`, which the wheel leaves out."""
 
 
