@@ -11,7 +11,8 @@ from backalley.envs.core.files import gate
 
 RIGHT: list[tuple[Any, Any]] = [
     (3, gate.Whole(0, 3)), (0.5, gate.Number()), (2, gate.Number()), ("pitch", gate.GAME), ("", gate.Text()),
-    (None, None), (True, bool), ([1, 2], gate.ListOf(gate.Whole())), ({"a": 1}, {"a": gate.Whole(), "b": gate.Optional(bool)}),
+    (None, None), (True, bool),
+    ([1, 2], gate.ListOf(gate.Whole())), ({"a": 1}, {"a": gate.Whole(), "b": gate.Optional(bool)}),
     ({"x": [1, "2"], "y": None}, gate.OPTIONS), (None, gate.Either((None, bool))),
 ]  # fmt: skip
 WRONG: list[tuple[Any, Any, str]] = [

@@ -418,7 +418,7 @@ def chaos(mutations: int, kills: int, faults: int, seed: int, path: Path | None)
     from .play.chaos import chaos as run
 
     check_place(path)
-    settings = {"mutations": mutations, "kills": kills, "faults": faults, "seed": seed}
+    settings: dict[str, Any] = {"mutations": mutations, "kills": kills, "faults": faults, "seed": seed}
     line = command_line("dev", "chaos", **settings, json=path.as_posix() if path else None)
     with progress_bar("chaos") as progress:
         found = run(**settings, progress=progress, command=line)

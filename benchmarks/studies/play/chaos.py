@@ -28,7 +28,7 @@ from backalley.agents.policies.policy_file import JSON_FILE
 from backalley.agents.policies.pretrained import pretrained
 from backalley.agents.registry import agent as agent_of
 from backalley.console.errors import BackAlleyError
-from backalley.envs.core.files import durable, playthrough
+from backalley.envs.core.files import durable, playthrough, reading
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.records.reading import read_record
 from backalley.records.writing import record_games
@@ -139,7 +139,7 @@ def kinds(folder: Path) -> list[Kind]:
         from backalley.web.table import Chair, Table, contents, restored
 
         def table(path: Path) -> Any:
-            return restored("t", contents(playthrough.reading.read_json(path)))
+            return restored("t", contents(reading.read_json(path)))
 
         chairs = [Chair(agent="bot"), Chair(link="secret", session="me")]
         sound = Table("t", city, {"seed": 1}, chairs, "me", _actions(city)[:2]).kept()
