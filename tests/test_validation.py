@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gc
+import inspect
 import os
 import subprocess
 import sys
@@ -14,7 +16,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+import backalley
 from backalley.agents.base.agent import View
+from backalley.console.errors import BackAlleyError
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.engine import validation
 from backalley.envs.core.engine.engine import IllegalAction
@@ -263,3 +267,59 @@ def test_whole_numbers_are_those_of_python_and_of_arrays_of_one() -> None:
 def test_an_illegal_action_is_a_value_error_and_nothing_else() -> None:
     assert issubclass(IllegalAction, ValueError)
     assert not issubclass(IllegalAction, TypeError)
+
+
+ODD: list[Any] = [["book"], {}, {1}, object(), b"book", 3.5, True, ("book",), np.zeros(2), lambda: 0, float("nan")]
+
+
+def test_odd_arguments_of_every_method_are_refused_in_our_own_words() -> None:
+    """Each argument of each public method, one at a time: never Python's own words, such as "unhashable type"."""
+    batch = backalley.make_vec("backhand", num_envs=2, seed=1, events=True)
+    batch.reset()
+    tried = 0
+    for name, _ in inspect.getmembers(type(batch), inspect.isfunction):
+        if name.startswith("_") or name == "close":
+            continue
+        method = getattr(batch, name)
+        parameters = inspect.signature(method).parameters.values()
+        needed = [one for one in parameters if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD]
+        given: dict[str, Any] = {"steps": 1, "keys": [1, 2], "actions": [0, 0], "streams": None}
+        fill = {one.name: given.get(one.name, 0) for one in needed}
+        for one in parameters:
+            for odd in ODD if one.kind is not one.VAR_KEYWORD else ():
+                tried += 1
+                try:
+                    method(**{**fill, one.name: odd})
+                except BackAlleyError:
+                    pass
+                except Exception as error:
+                    raise AssertionError(f"{name}({one.name}={odd!r}): {type(error).__name__}: {error}") from error
+    assert tried > 200
+
+
+def test_a_search_asks_for_its_table() -> None:
+    env = backalley.make("missouri_city")
+    env.reset(seed=1)
+    shown = env.observe(env.agent_selection)
+    for agent in ("search:2", "mc:2"):
+        with pytest.raises(TypeError, match="redraws what is hidden, so it needs the table and not an observation"):
+            backalley.agent(agent, "missouri_city").act(shown["observation"], shown["action_mask"])
+
+
+def test_an_unknown_option_is_told_in_our_words() -> None:
+    with pytest.raises(TypeError, match="pitch has no option 'history'; it has: ") as refused:
+        backalley.make_vec("pitch-v0", history=True)
+    assert "__init__" not in str(refused.value)
+
+
+def test_a_buffer_belongs_to_one_batch() -> None:
+    like = backalley.make_vec("backhand", num_envs=2)
+    mine = {"observation": np.zeros_like(like.time_step.observation)}
+    first = backalley.make_vec("backhand", num_envs=2, buffers=mine)
+    with pytest.raises(ValueError, match="'observation' is memory of another batch that is still in use"):
+        backalley.make_vec("backhand", num_envs=2, buffers=mine)
+    first.close()
+    second = backalley.make_vec("backhand", num_envs=2, buffers=mine)
+    del second
+    gc.collect()
+    backalley.make_vec("backhand", num_envs=2, buffers=mine)

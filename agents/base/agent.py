@@ -439,6 +439,15 @@ def name_of(agent: Any) -> str:
     return name if isinstance(name, str) and name else type(agent).__name__
 
 
+def check_view(agent: Agent, view: Any, more: Any) -> None:
+    """Raise TypeError for an agent that redraws what is hidden and was given an observation in place of a View."""
+    if more or not isinstance(view, View):
+        raise InvalidType(
+            f"{name_of(agent)} redraws what is hidden, so it needs the table and not an observation: "
+            "backalley.analyse(env, agent) asks it at a table, and evaluate() lets it play."
+        )
+
+
 def answer(agent: Agent, view: View) -> npt.NDArray[np.int64]:
     """Return an agent's actions for a view, validated: one legal whole number for each table, as a new int64 [n].
 

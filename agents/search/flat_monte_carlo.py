@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 import time
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from backalley.envs.core.game.game import Game
 
-from ..base.agent import Agent, View
+from ..base.agent import Agent, View, check_view
 from ..base.rule_based import BotAgent, RandomAgent
 from .determinizations import AT_ONCE, Determinizations, check_budget
 
@@ -56,8 +57,10 @@ class SearchAgent(Agent):
         """Rollouts since the agent was made."""
         return self._table.rollouts
 
-    def act(self, view: View) -> npt.NDArray[np.int64]:
-        """Return the action that leads most surely for each table [n]."""
+    def act(self, view: View, *more: Any) -> npt.NDArray[np.int64]:
+        """Return the action that leads most surely for each table [n]. Raises TypeError for an observation: a search
+        needs the table."""
+        check_view(self, view, more)
         chosen: npt.NDArray[np.int64] = self._best_bot.act(view)
         open_rows = np.flatnonzero(view.action_mask.sum(1) > 1)
         at_once = max(1, AT_ONCE // self.determinizations)

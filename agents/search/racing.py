@@ -22,7 +22,7 @@ import numpy.typing as npt
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 
-from ..base.agent import Agent, View, name_of
+from ..base.agent import Agent, View, check_view, name_of
 from ..base.rule_based import BotAgent, RandomAgent
 from ..policies.planner import PlannerAgent
 from .determinizations import AT_ONCE, Determinizations, check_budget
@@ -118,8 +118,9 @@ class RacingAgent(Agent):
         """Determinizations since the agent was made."""
         return self._determinizations
 
-    def act(self, view: View) -> npt.NDArray[np.int64]:
-        """Return the winner of each table's race [n]."""
+    def act(self, view: View, *more: Any) -> npt.NDArray[np.int64]:
+        """Return the winner of each table's race [n]. Raises TypeError for an observation: a search needs the table."""
+        check_view(self, view, more)
         return self.analyse(view).action
 
     def analyse(self, view: View) -> Analysis:

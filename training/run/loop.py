@@ -114,6 +114,8 @@ class TrainingLoop:
         wandb_of(run.config)
         for name in run.config.run.phases.names:
             kind(name).check(run.game, run.config)
+        for name in run.config.run.third_party.names or ():  # a wrong name shows now, and not at the last gate
+            agent_of(name, run.game).close()
 
     def enter(self) -> None:
         """Set up the phase after the finished ones."""

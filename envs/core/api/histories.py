@@ -138,7 +138,7 @@ def read_events(
     history = engine.history
     if history is None:
         raise InvalidCall("No events are kept here; make the batch, environment or state with events=True.")
-    if since not in SINCE:
+    if not isinstance(since, str) or since not in SINCE:
         raise InvalidValue(f"since is {since!r}; it takes {' or '.join(map(repr, SINCE))}.")
     unknown = rows[history.filled[rows] < 0]
     if len(unknown):
@@ -380,9 +380,12 @@ class Histories(RowChecks):
         last. It is written to `out`, an array of the same shape and type, where that is given. Raises TypeError or
         ValueError for invalid rows or `out`, RuntimeError for a table that has not been dealt.
         """
+        for name, given in (("public", public), ("with_deck", with_deck)):
+            if not isinstance(given, (bool, np.bool_)):
+                raise InvalidType(f"{name} is {given!r}; it takes True or False.")
         mine = self._all if rows is None else self._rows(rows)
         self._check_dealt(mine)
-        found = state_tensors(self.engine, mine, bool(public), bool(with_deck))
+        found = state_tensors(self.engine, mine, public, with_deck)
         if out is None:
             return found
         if not isinstance(out, np.ndarray) or out.dtype != found.dtype:

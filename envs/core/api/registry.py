@@ -81,8 +81,7 @@ def make_vec(
     >>> step.observation.shape, step.reward.shape
     ((4096, 72), (4096, 2))
     """
-    with as_keywords():
-        found = game(id, **options)
+    found = game(id, **options)
     settings: dict[str, Any] = {"autoreset": autoreset, "delayed_rewards": delayed_rewards, "events": events}
     return BatchEnv(found, num_envs, seed=seed, num_threads=num_threads, buffers=buffers, **settings)
 

@@ -441,8 +441,9 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
 
     @one_thread
     def close(self) -> None:
-        """End the worker threads."""
+        """End the worker threads, and leave the caller's buffers to other batches."""
         self._workers.close()
+        self.engine.memory.release()
 
     def __getstate__(self) -> dict[str, Any]:
         return {

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.console.errors import InvalidValue
+from backalley.console.errors import InvalidType, InvalidValue
 
 from ..compile.interfaces import Bot
 from ..compile.kernel import kernel, passing, wrapping
@@ -133,8 +133,11 @@ def play_kernels(game: GameType, act: Callable[..., int]) -> dict[str, Callable[
 
 
 def bot_of(game: Game, name: str | None) -> Bot:
-    """Return a bot of a game by its name, by default the last, which is the game's best. Raises ValueError."""
+    """Return a bot of a game by its name, by default the last, which is the game's best. Raises TypeError or
+    ValueError."""
     bots = game.bots
+    if name is not None and not isinstance(name, str):
+        raise InvalidType(f"The bot is {name!r}; it takes the name of one: {', '.join(bots) or 'there are none'}.")
     if not bots:
         raise InvalidValue(f"{game.name} has no bots; other agents play it.")
     if name is not None and name not in bots:

@@ -123,7 +123,7 @@ class Engine:
         self, game: Game, size: int, buffers: Mapping[str, Any] | None = None, *, history: bool = False
     ) -> None:
         """`buffers`: see `Memory`, which raises TypeError or ValueError."""
-        memory = Memory(game, size, buffers)
+        self.memory = memory = Memory(game, size, buffers)
         self.shown: TimeStep = memory.shown
         """What callers see. Mask and seat are copies of the batch's, for whoever hands them out."""
         self.lock = memory.lock

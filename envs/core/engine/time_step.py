@@ -6,6 +6,7 @@ import itertools
 import math
 import sys
 import threading
+import weakref
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -87,6 +88,11 @@ class Memory:
         for name, array in given.items():
             _check(name, array, *layout[name])
         _check_apart(given)
+        _check_free(given)
+        self._given = list(given.values())
+        """The caller's arrays, which no other batch may write to while these tables are in use."""
+        if given:
+            _in_use.add(self)
         # Callers get views of an owner that is used nowhere here: reshaping it, or its base, reshapes nothing that
         # compiled code uses.
         arrays = {name: given[name][:] if name in given else _zeros(*like) for name, like in layout.items()}
@@ -96,6 +102,14 @@ class Memory:
         self.shown.seat[...] = OVER
         self.lock: Any = _LockOfTensors(tensors) if tensors else threading.RLock()
         """Held by the thread that is in a method of these tables' environment; see `engine.one_thread`."""
+
+    def release(self) -> None:
+        """Leave the caller's arrays to others."""
+        _in_use.discard(self)
+
+
+_in_use: weakref.WeakSet[Memory] = weakref.WeakSet()
+"""The memories of callers that batches write to now."""
 
 
 class _LockOfTensors:
@@ -164,6 +178,16 @@ def _check_apart(given: Mapping[str, npt.NDArray[Any]]) -> None:
     for (begins, size, name), (after, _, other) in itertools.pairwise(placed):
         if begins + size > after:
             raise InvalidValue(f"The buffers {name!r} and {other!r} share memory; each takes memory of its own.")
+
+
+def _check_free(given: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Raise ValueError for a buffer to which another batch writes."""
+    for name, array in given.items():
+        if any(np.may_share_memory(array, other) for memory in _in_use for other in memory._given):
+            raise InvalidValue(
+                f"The buffer {name!r} is memory of another batch that is still in use; each batch takes buffers of its "
+                "own. Delete the other one, or close it, before its buffers are used again."
+            )
 
 
 def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
