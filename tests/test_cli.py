@@ -352,10 +352,10 @@ def test_replay(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"moves": 5}, "its moves are '5'"),
+        ({"moves": 5}, "moves is 5; it takes a list"),
         ({"moves": []}, "0 moves show 1 tables"),
         ({"moves": ["fly"]}, "a move reads SEAT: ACTION"),
-        ({"decks": [5]}, "its decks are"),
+        ({"decks": [5]}, "entry 0 of decks is 5; it takes text"),
         ({"decks": ["ZZ"]}, "There is no card 'ZZ'"),
         ({"options": {"nosuch": 1}}, "nosuch"),
         ({"returns": [0, 0, 0]}, "3 returns"),

@@ -37,7 +37,7 @@ WRONG: list[tuple[Any, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("found", "shape"), RIGHT, ids=repr)
+@pytest.mark.parametrize(("found", "shape"), RIGHT)
 def test_what_has_a_shape_passes(found: Any, shape: Any) -> None:
     gate.pass_gate(found, shape)
 

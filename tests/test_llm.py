@@ -32,12 +32,12 @@ def test_an_unreadable_answer_is_asked_for_once_more_with_what_was_wrong() -> No
 
     def model(prompt: str) -> str:
         asked.append(prompt)
-        return "I will bid 2" if len(asked) == 1 else '{"action": "bid 2"}'
+        return "Perhaps bid 2" if len(asked) == 1 else '{"action": "bid 2"}'
 
     assert decide(state, model) == state.game.action_number("bid 2")
     assert "not read" not in asked[0]
     assert asked[1].endswith(
-        "Your last answer was not read: 'I will bid 2' is no action of Pitch. Legal: pass, bid 2, bid 3, bid 4."
+        "Your last answer was not read: 'Perhaps bid 2' is no action of Pitch. Legal: pass, bid 2, bid 3, bid 4."
     )
 
 

@@ -12,9 +12,10 @@ import pytest
 
 from backalley.benchmarks.figures.result_kinds import figures
 from backalley.benchmarks.publish.sources import all_sources
+from backalley.benchmarks.rules_to_code import programs
 from backalley.benchmarks.rules_to_code.programs import MOST_LATE, Limits, OfGame, Player, candidate
 from backalley.benchmarks.rules_to_code.score import score_rules
-from backalley.benchmarks.rules_to_code.scripts import first_difference, playable_cases
+from backalley.benchmarks.rules_to_code.scripts import first_difference, playable_cases, variants, where
 from backalley.benchmarks.rules_to_code.suspects import suspects
 from backalley.benchmarks.rules_to_code.task import INTERFACE, task
 from backalley.envs.core.game.catalogue import game, games
@@ -122,6 +123,64 @@ def test_what_a_candidate_does_wrong_costs_its_case_alone(wrong: dict[str, str],
     player.close()
 
 
+CHEATS = {
+    "our package": f"import sys; sys.path[:0] = {sys.path!r}; import backalley",
+    "our package's files": f"open({str(ROOT / 'envs' / 'backhand' / 'vectors.toml')!r})",
+    "by number": f"import os; os.open({str(ROOT / 'README.md')!r}, os.O_RDONLY)",
+    "a folder": f"import os; os.listdir({str(ROOT)!r})",
+    "a loader": "import importlib.util as u; s = u.spec_from_file_location('x', "
+    f"{str(ROOT / 'envs' / '__init__.py')!r}); s.loader.exec_module(u.module_from_spec(s))",
+    "another Python": "import subprocess, sys; subprocess.run([sys.executable, '-c', 'pass'])",
+    "a shell": "import os; os.system('true')",
+    "a fork": "import os; os.fork()",
+    "the network": "import socket; socket.create_connection(('127.0.0.1', 9))",
+    "C": "import ctypes; ctypes.CDLL(None)",
+}
+
+
+@pytest.mark.parametrize("bubblewrap", [False, True])
+@pytest.mark.parametrize("cheat", CHEATS.values(), ids=CHEATS)
+def test_a_candidate_reads_and_starts_nothing_of_ours(
+    cheat: str, bubblewrap: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if bubblewrap and not programs.has_bubblewrap():
+        pytest.skip("bubblewrap is not installed, or may not be used")
+    if bubblewrap:  # what is around the process does without what is in it
+        monkeypatch.setattr(programs.worker, "__file__", str(_worker_without_guard(tmp_path)))
+    else:
+        monkeypatch.setattr(programs, "has_bubblewrap", lambda: False)
+    turn = f"\n        try: {cheat}\n        except OSError as e: raise ValueError('refused') from e\n        return 0"
+    player = candidate_of(GAME.format(init="pass", turn=turn, state="{}"), tmp_path)
+    error = str(player.play(SCRIPT)["error"])
+    player.close()
+    harmless = bubblewrap and cheat in (CHEATS["another Python"], CHEATS["a shell"], CHEATS["a fork"], CHEATS["C"])
+    assert harmless or "refused" in error or "ModuleNotFoundError" in error, error
+
+
+def _worker_without_guard(folder: Path) -> Path:
+    text, file = Path(programs.worker.__file__).read_text("utf-8"), folder / "plain_worker.py"
+    assert "    guard(" in text
+    file.write_text(text.replace("    guard(", "    print("), "utf-8")
+    return file
+
+
+def test_texts_that_steer_a_terminal_arrive_as_escapes(tmp_path: Path) -> None:
+    state = "{'\\x1b[2J': '\\ud800', 'total': ['\\x1b]0;title\\x07']}"
+    player = candidate_of(GAME.format(init="pass", turn="return 0", state=state), tmp_path)
+    answer = player.play(SCRIPT)
+    player.close()
+    assert answer["steps"][0]["state"] == {"\\x1b[2J": "\\ud800", "total": ["\\x1b]0;title\\x07"]}
+    found = score_rules(tmp_path, [BACKHAND, BACKHAND], hidden=1)
+    assert [one["game"] for one in found.found["games"]] == ["backhand"]  # named twice, counted once
+    assert str(found).isprintable() or "\x1b" not in str(found)
+    assert len(found.found["sha256"]) == 64
+
+
+def test_limits_end_hidden_games() -> None:
+    for name, limit in (("pitch", "max_hands"), ("twenty_one", "max_rounds"), ("poker_duel", "max_sudden_death")):
+        assert {limit: 1} in variants(game(name))
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits of memory there")
 def test_memory_is_limited(tmp_path: Path) -> None:
     player = candidate_of(GAME.format(init="b'x' * 2**31", turn="return 0", state="{}"), tmp_path, mib=256)
@@ -155,6 +214,22 @@ for _ in range(2000):
 def test_whatever_is_answered_is_compared(steps: Any) -> None:
     wanted = {"seat": 0, "legal": ["hit"], "reward": [0], "over": False, "state": {"total": [12]}}
     assert first_difference(steps, None, iter([(0, wanted)])) is not None
+
+
+def test_a_difference_says_whose_value_it_is_and_where() -> None:
+    wanted = {"seat": 0, "legal": ["hit", "stand"], "state": {"total": [12]}}
+    given = {"turn": 1, "legal": ["hit", "split"], "rewards": [], "state": {"total": [13]}}
+    for fixed, said in (
+        ({}, "turn: the candidate has 1, and the rules have 0"),
+        ({"turn": 0}, "legal actions: only the candidate has split; only the rules have stand"),
+        ({"turn": 0, "legal": ["hit", "stand"]}, "total: the candidate has [13], and the rules have [12]"),
+    ):
+        assert first_difference([{**given, **fixed}], None, iter([(0, wanted)])) == (0, said)
+    script = {"options": {"to": 11, "teams": "solo"}, "actions": ["a", "b", "c", "d", "e"]}
+    assert (
+        where(script, 4, {"to": 11, "teams": "partners"}) == "after 4 actions, the last b / c / d (options teams=solo)"
+    )
+    assert where(script, 0, script["options"]) == "after 0 actions"
 
 
 def test_right_answers_may_be_written_in_several_ways() -> None:

@@ -76,7 +76,11 @@ def test_the_guides_learner_is_stopped_and_resumed_in_another_process_with_the_s
     monkeypatch.setattr(TrainingLoop, "step", interrupted)
     with pytest.raises(Stopped):
         train(GAME, out="cut", decisions=DECISIONS, config_overrides=SHORT)
-    resumed = process("train", "--resume", "cut", "--quiet", cwd=tmp_path)
+    refused = process("train", "--resume", "cut", "--quiet", cwd=tmp_path)
+    assert refused.returncode == 2
+    line = "backalley train backalley.examples.kuhn --phase-module nfsp --resume cut"
+    assert f"If you trust it, name it: {line}" in refused.stderr
+    resumed = process(*line.split()[1:], "--quiet", cwd=tmp_path)
     assert resumed.returncode == 0, resumed.stderr
     assert weights(tmp_path / "cut") == weights(tmp_path / "whole")
 
@@ -179,7 +183,7 @@ def test_a_resumed_run_whose_module_is_another_by_now(nfsp: PhaseKind, tmp_path:
     (tmp_path / "nfsp.py").rename(tmp_path / "elsewhere.txt")
     del KINDS["nfsp"], sys.modules["nfsp"]
     importlib.invalidate_caches()
-    with pytest.raises(ValueError, match="There is no kind of phase in 'nfsp': no module 'nfsp' can be imported"):
+    with pytest.raises(ValueError, match="has a kind of phase of 'nfsp', code from outside this package"):
         train(resume="run")
     assert load_policy("run", GAME).name.startswith("nfsp-s0"), "a policy needs no module of the learner"
 

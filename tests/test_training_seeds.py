@@ -88,7 +88,7 @@ def test_they_go_on_together(tmp_path: Path, how: str, monkeypatch: pytest.Monke
         with pytest.raises((Stopped, Killed)) as caught:
             train_seeds(GAME, "0-2", out=folder, decisions=2 * ROLLOUT, config_overrides=TINY)
     if how == "ctrl-c":
-        line = f"Go on with: backalley train --resume {folder}"
+        line = f"Go on with: backalley train {GAME.spec} --resume {folder}"
         assert str(caught.value) == f"Stopped with seed 1, 2 of 3; all is saved. {line}"
     with pytest.raises(TrainingError, match="holds runs of several seeds; name one of them, or go on with all"):
         train.train(resume=folder)

@@ -214,8 +214,10 @@ def train_seeds(
 
 
 def _line(folder: Path, cluster: str | None = None) -> str:
-    more = [] if cluster is None else ["--cluster", cluster]
-    return shlex.join(["backalley", "train", "--resume", str(folder), *more])
+    facts = read_json(folder / f"seed-{_seeds_in(folder)[0]}" / RUN_FILE)
+    more = [word for module in facts.get("phase_modules", []) for word in ("--phase-module", module)]
+    more += [] if cluster is None else ["--cluster", cluster]
+    return shlex.join(["backalley", "train", facts["found_by"], "--resume", str(folder), *more])
 
 
 class Runs:

@@ -48,7 +48,7 @@ def title(found: Found) -> str:
 
 def given_options(found: Found) -> list[str]:
     """Return the game's options as they were typed."""
-    return [given for option, given in pairwise(shlex.split(found["command"])) if option == "--option"]
+    return [given for option, given in pairwise(shlex.split(str(found["command"]))) if option == "--option"]
 
 
 def options(found: Found) -> str:

@@ -9,6 +9,7 @@ a difference. The score of all is the mean over the games of this package that w
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import random
 from collections import Counter
@@ -24,14 +25,21 @@ from backalley.envs.core.game.game import Game
 from ..figures import results
 from ..figures.formatting import Line
 from ..figures.result_kinds import Files, Kept
-from .programs import Limits, OfGame, Player, candidate, reference
-from .scripts import first_difference, playable_cases, variants, whole_step
+from .programs import Limits, OfGame, Player, candidate, has_bubblewrap, reference
+from .scripts import first_difference, playable_cases, variants, where, whole_step
 from .suspects import suspects
 
 HIDDEN, MOST_DECISIONS = 40, 200
 """Hidden games of each game, and the most decisions of one."""
 _EXAMPLES = 3
 """Differences that a result holds in words, for each paragraph."""
+
+HELD = {
+    "bubblewrap": "The candidates ran under bubblewrap: this package, other files and a network were not there.",
+    "python": "No bubblewrap was found, so the candidates were held by checks inside their own Python, which a program "
+    "that means to can get around. Read them before you believe this score.",
+}
+"""What held the candidates, for readers of a result."""
 
 Progress = Callable[[int, int, str], None]
 Told = Callable[[], None]
@@ -91,6 +99,7 @@ class RulesToCode(
         """Say which games were not scored, and what went wrong first."""
         notes = []
         for found in files:
+            notes += [HELD[found["isolation"]]] if found.get("isolation") in HELD else []
             if found["missing"]:
                 notes.append(f"Not written, and not counted: {', '.join(found['missing'])}.")
             for game in found["games"]:
@@ -118,7 +127,8 @@ def score_rules(
     """
     limits = limits or Limits()
     place = None if folder is None else check_path(folder)
-    chosen = list(games) if games else [game for game in all_games() if place is None or _file(place, game).is_file()]
+    named = list({game.name: game for game in games or ()}.values())
+    chosen = named or [game for game in all_games() if place is None or _file(place, game).is_file()]
     if place is not None:
         _check_folder(place, chosen)
     rules = reference()
@@ -143,6 +153,8 @@ def score_rules(
             "command": command,
             "candidate": "the reference" if place is None else place.resolve().name,
             "seed": seed,
+            "isolation": "ours" if place is None or player else "bubblewrap" if has_bubblewrap() else "python",
+            "sha256": None if place is None else _digest(place),
             "score": sum(one["score"] for one in found) / len(found),
             "games": found,
             "missing": [game.name for game in all_games() if game.name not in {one["game"] for one in found}],
@@ -153,6 +165,15 @@ def score_rules(
 
 def _file(folder: Path, game: Game) -> Path:
     return folder / f"{game.name}.py"
+
+
+def _digest(folder: Path) -> str:
+    """The SHA-256 of the folder's programs, with their names."""
+    found = hashlib.sha256()
+    for file in sorted(folder.glob("*.py")):
+        text = file.read_bytes()
+        found.update(f"{file.name} {len(text)} ".encode("utf-8", "surrogateescape") + text)
+    return found.hexdigest()
 
 
 def _check_folder(folder: Path, games: Sequence[Game]) -> None:
@@ -214,7 +235,8 @@ def _play_vectors(game: Game, player: Player, told: Told) -> tuple[Counter[str],
         if differs is None:
             right[case.rule] += 1
         else:
-            wrong.setdefault(case.rule, []).append(f"{case.says} After {differs[0]} actions: {differs[1]}.")
+            place = where(case.script, differs[0], game.type.bind().option_values)
+            wrong.setdefault(case.rule, []).append(f"{case.says} {place[0].upper()}{place[1:]}: {differs[1]}.")
     return vectors, right, wrong
 
 
@@ -224,6 +246,7 @@ def _play_hidden(
     """For each hidden game: the paragraphs that a difference speaks against, and how it differs, or None."""
     draw, played, said = random.Random(f"{game.name} {seed}"), [], list[str | None]()
     others, bots = variants(game), [None, *(bot.name for bot in game.type.bots)]
+    defaults = game.type.bind().option_values
     for number in range(hidden):
         told()
         options = draw.choice(others) if number % 2 else {}
@@ -235,7 +258,8 @@ def _play_hidden(
         checks = ((after, whole_step(step)) for after, step in enumerate(made["steps"]))
         differs = first_difference(answer.get("steps"), answer.get("error"), checks)
         played.append((made["rules"], None if differs is None else differs[0]))
-        said.append(None if differs is None else f"after {differs[0]} actions: {differs[1]}")
+        place = where(made["script"], differs[0], defaults) if differs else ""
+        said.append(f"{place}: {differs[1]}" if differs else None)
     found = iter(suspects(played))
     for how in said:
         yield (next(found), how) if how else ([], None)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from backalley.envs.core.engine.reset_options import stacked_deck
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules.options import declared
 
 from .fields import PUBLIC
 
@@ -78,10 +79,12 @@ def _named(game: Game, deck: list[Any]) -> list[str]:
 
 
 def variants(game: Game) -> list[dict[str, Any]]:
-    """Return the options that rule vectors name, none twice, the defaults first."""
+    """Return the options that rule vectors name, none twice, the defaults first; and of each limit (`max_hands`) the
+    lowest, since games that a limit ends are rare under the others."""
     found: dict[Game, dict[str, Any]] = {game.type.bind(): {}}
-    for case in vector_cases(game):
-        given = case.get("options", {})
+    options = declared(game.type.Options).items()
+    lowest = [{name: note.low} for name, (_, note) in options if name.startswith("max_") and note.low]
+    for given in [*(case.get("options", {}) for case in vector_cases(game)), *lowest]:
         found.setdefault(game.type.bind(given), given)
     return list(found.values())
 
@@ -91,7 +94,7 @@ def variants(game: Game) -> list[dict[str, Any]]:
 
 def first_difference(steps: Any, error: Any, checks: Iterator[tuple[int, Shown]]) -> tuple[int, str] | None:
     """Return the first step at which an answer is not what is checked, and how it differs; None where it never does.
-    Whatever a candidate answered, this raises nothing."""
+    Whatever a candidate answered, this raises nothing. Of every two values the candidate's is named first."""
     given = steps if isinstance(steps, list) else []
     for after, wanted in checks:
         if after >= len(given):
@@ -108,29 +111,45 @@ def _difference(name: str, expected: Any, found: Shown) -> str:
     """How one entry differs, or an empty text."""
     turn, rewards = found.get("turn"), found.get("rewards")
     if name == "seat":
-        return "" if _same(turn, expected) else f"the turn is {_shortly(turn)}, and it is {expected}"
+        return "" if _same(turn, expected) else _two("turn", turn, expected)
     if name == "over":
-        return "" if (turn == "over") == expected else f"the turn is {_shortly(turn)}, and over is {expected}"
+        return "" if (turn == "over") == expected else _two("turn", turn, "over" if expected else "not over")
     if name == "legal":
         return _other_actions(found.get("legal"), expected)
     if name == "reward":
-        return "" if _same(rewards, expected) else f"rewards are {_shortly(rewards)}, and they are {expected}"
+        return "" if _same(rewards, expected) else _two("rewards", rewards, expected)
     state = found.get("state")
     shown = state if isinstance(state, dict) else {}
     wrong = [field for field, value in expected.items() if not _begins_with(shown.get(field), value)]
-    return f"{wrong[0]} is {_shortly(shown.get(wrong[0]))}, and it is {expected[wrong[0]]}" if wrong else ""
+    return _two(wrong[0], shown.get(wrong[0]), expected[wrong[0]]) if wrong else ""
+
+
+def _two(name: str, given: Any, expected: Any) -> str:
+    return f"{name}: the candidate has {_shortly(given)}, and the rules have {_shortly(expected)}"
+
+
+def where(script: dict[str, Any], after: int, defaults: dict[str, Any]) -> str:
+    """Say after which actions of a script something is, and under which options that are not the defaults."""
+    names, given = script["actions"][:after], script["options"]
+    options = ", ".join(f"{name}={value}" for name, value in given.items() if defaults.get(name) != value)
+    last = f", the last {' / '.join(names[-_LAST:])}" if names else ""
+    return f"after {after} actions{last}{f' (options {options})' if options else ''}"
+
+
+_LAST = 3
+"""Actions that a difference names."""
 
 
 def _other_actions(given: Any, expected: list[str]) -> str:
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
-        return f"the legal actions are {_shortly(given)}, which is no list of names"
+        return f"legal actions: the candidate has {_shortly(given)}, which is no list of names"
     found, wanted = sorted(_plain(name) for name in given), sorted(_plain(name) for name in expected)
     if found == wanted:
         return ""
     more, fewer = sorted({*found} - {*wanted}), sorted({*wanted} - {*found})
-    listed = [f"{', '.join(names[:4])}{' ...' * (len(names) > 4)} {said}" for names, said in
-              ((more, "not legal"), (fewer, "legal, too")) if names]  # fmt: skip
-    return f"the legal actions differ: {'; '.join(listed) or 'one is listed twice'}"
+    listed = [f"only {whose} {', '.join(names[:4])}{' ...' * (len(names) > 4)}" for names, whose in
+              ((more, "the candidate has"), (fewer, "the rules have")) if names]  # fmt: skip
+    return f"legal actions: {'; '.join(listed) or 'the candidate lists one twice'}"
 
 
 def _plain(name: str) -> str:

@@ -1,7 +1,9 @@
 """Play scripts with a candidate's `Game`, in a process of its own: one JSON object a line in, one out.
 
 This file is run by itself, without the package and with the standard library alone. What a candidate prints goes to
-standard error, and what it raises is part of the answer.
+standard error, and what it raises is part of the answer. It may read the standard library and the files beside it; it
+starts nothing and reaches no network (`guard`). That stops what is written to cheat in plain Python. What stops more is
+around the process: see `programs.candidate`.
 """
 
 from __future__ import annotations
@@ -97,6 +99,32 @@ def answer_lines(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         out.flush()
 
 
+_CLOSED = ("ctypes.", "gc.get_", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.startfile", "os.system",
+           "pty.", "signal.", "socket.", "subprocess.", "winreg.")  # fmt: skip
+"""What audit events of refused calls begin with."""
+_READ = {"open", "os.listdir", "os.scandir", "os.walk", "import", "sqlite3.connect", "dbm.open"}
+_PACKAGES = {"site-packages", "dist-packages"}
+
+
+def guard(folder: str) -> None:
+    """Refuse, from now on, every file outside the standard library and a folder, other programs, and the network."""
+    real, decode, inside = os.path.realpath, os.fsdecode, str.startswith
+    places = tuple(real(place) + os.sep for place in (os.path.dirname(os.__file__), folder))
+
+    def see(event: str, given: tuple[Any, ...]) -> None:
+        if event in _READ:
+            path = given[1] if event == "import" else "." if given[0] is None else given[0]
+            if path is not None and not isinstance(path, int):
+                place = real(decode(path)) + os.sep
+                if not inside(place, places) or _PACKAGES & {*place.split(os.sep)}:
+                    raise PermissionError(f"A candidate may not read {place[:-1]}.")
+        elif inside(event, _CLOSED):
+            raise PermissionError(f"A candidate may not do this: {event}.")
+
+    os.environ.clear()
+    sys.addaudithook(see)
+
+
 def limit_memory(mib: int) -> None:
     """Let this process have that much memory, and write no files, where the system can hold it to that."""
     try:
@@ -111,6 +139,7 @@ def main() -> None:
     """Load the candidate in the file named first, with the MiB of memory named second."""
     path, mib = sys.argv[1], int(sys.argv[2])
     limit_memory(mib)
+    guard(os.path.dirname(path))
     try:
         new_game = load(path)
     except BaseException as raised:  # SystemExit, too

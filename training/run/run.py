@@ -10,6 +10,7 @@ import os
 import secrets
 import shlex
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -23,10 +24,11 @@ from backalley.agents.policies.policy_file import CURVE_JSON
 from backalley.benchmarks.figures import results
 from backalley.benchmarks.publish.curves import CURVE_FILE, EVALUATION_FILE, RUN_FILE
 from backalley.console.errors import InvalidType
+from backalley.console.printable import one_line
 from backalley.envs.core.engine.validation import whole
 from backalley.envs.core.files import durable
 from backalley.envs.core.files.reading import check_path, read_json
-from backalley.envs.core.game.catalogue import game_type
+from backalley.envs.core.game.catalogue import game_names, game_type
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.rules.options import OptionError, typed
 
@@ -148,7 +150,8 @@ class Run:
 
     def resume_command(self) -> str:
         """Return the command that resumes this run."""
-        return shlex.join(["backalley", "train", self.game.spec, "--resume", str(self.folder)])
+        modules = _each("--phase-module", self.phase_modules)
+        return shlex.join(["backalley", "train", self.game.spec, *modules, "--resume", str(self.folder)])
 
     def evaluation_command(self) -> str:
         """Return the command that plays the final policy against the game's best bot."""
@@ -271,6 +274,8 @@ def reopen(
     """
     facts = _read(folder)
     game = _game_of(folder, facts, named)
+    for module in facts.get("phase_modules", []):
+        _hold_known(folder, facts, "a kind of phase", module)
     register_missing(facts.get("phase_modules", []))
     if budget == Budget():
         budget = _budget(facts)
@@ -392,10 +397,26 @@ def _budget(facts: Mapping[str, Any]) -> Budget:
     return Budget(facts["seconds"], facts["decisions"], facts.get("processor_seconds"))
 
 
+def _hold_known(folder: Path, facts: Mapping[str, Any], what: str, name: Any) -> None:
+    """Raise TrainingError for code from outside this package that the caller has neither named nor imported: opening a
+    folder imports nothing that only its files name."""
+    module = str(name).partition(":")[0]
+    if module in sys.modules or module in game_names() or module.startswith("backalley."):
+        return
+    modules = [str(module) for module in facts.get("phase_modules", [])]
+    words = ["backalley", "train", str(facts["found_by"]), *_each("--phase-module", modules), "--resume", str(folder)]
+    line = one_line(shlex.join(words))
+    raise TrainingError(
+        f"The run in {folder} has {what} of {one_line(repr(name))[:80]}, code from outside this package that was not "
+        f"named here. If you trust it, name it: {line}"
+    )
+
+
 def _game_of(folder: Path, facts: Mapping[str, Any], named: str | Game | GameType | None) -> Game:
     """The game that a run learns, under its options; `named` may name it, too. Raises TrainingError."""
     name, version = facts["game"], facts["game_version"]
     if named is None or named in (name, f"{name}-v{version}"):
+        _hold_known(folder, facts, "a game", facts["found_by"])
         found = game_type(facts["found_by"])
     elif isinstance(named, (Game, GameType)):
         found = named.type if isinstance(named, Game) else named

@@ -27,18 +27,20 @@ from backalley.agents.policies.learned import load_policy
 from backalley.agents.policies.policy_file import JSON_FILE
 from backalley.agents.policies.pretrained import pretrained
 from backalley.agents.registry import agent as agent_of
-from backalley.console.errors import BackAlleyError
+from backalley.console.errors import BackAlleyError, NotInstalled
 from backalley.envs.core.files import durable, playthrough, reading
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.records.reading import read_record
 from backalley.records.writing import record_games
 from backalley.testing.faults import run_faults
 from backalley.training.config.yaml_files import load_yaml
+from backalley.training.run.budget import Budget
+from backalley.training.run.run import RUN_FILE, begin, reopen
 
 from ...figures import results
 from ...figures.formatting import Line
-from ...figures.result_kinds import Files, Kept
-from ...publish.sources import all_sources
+from ...figures.result_kinds import KINDS, Files, Kept, figures
+from ...publish.sources import all_sources, whole
 
 HOSTILE: tuple[Any, ...] = (
     "canary:game", "canary", "/tmp/canary.py:Player", "cmd:touch canary", "llm:http://127.0.0.1:9/v1#canary", "NaN",
@@ -126,15 +128,21 @@ def kinds(folder: Path) -> list[Kind]:
     record, recorded = folder / "record.jsonl", json.dumps(playthrough.recorded(city, 1, _actions(city))).encode()
     record_games(city, [agent_of("bot", city)] * 2, record, games=3, seed=0)
     policy = pretrained(city)[0].folder
-    published = Path(__file__).resolve().parents[2] / "results" / "exact_backhand.json"
+    published = Path(__file__).resolve().parents[2] / "results"
     found = [
         Kind("recorded game", "game.json", recorded, lambda path: list(playthrough.replay(path))),
-        Kind("record of games", "record.jsonl", record.read_bytes(), lambda path: list(read_record(path))),
-        Kind("results", "results.json", published.read_bytes(), lambda path: all_sources([path])),
+        Kind("record of games", "record.jsonl", record.read_bytes(), _rows),
+        Kind("results", "results.json", (published / "exact_backhand.json").read_bytes(), _report),
+        Kind("scores", "scores.json", (published / "rules_to_code_reference.json").read_bytes(), _report),
+        Kind("training run", RUN_FILE, _run(folder), lambda path: reopen(path.parent, None, Budget(), restart=True)),
         Kind("settings of training", "settings.yaml", b"ppo:\n  tables: 32\nrun:\n  log_every: 2\n", load_yaml),
         Kind("policy", JSON_FILE, (policy / JSON_FILE).read_bytes(), lambda path: _policy(path, policy)),
         Kind("saved tables", "saved", _saved(kuhn), _load_saved),
     ]
+    with suppress(NotInstalled):
+        rows = folder / "record.parquet"
+        record_games(city, [agent_of("bot", city)] * 2, rows, games=3, seed=0)
+        found.append(Kind("record of games in Parquet", rows.name, rows.read_bytes(), _rows))
     with suppress(ModuleNotFoundError, BackAlleyError):
         from backalley.web.table import Chair, Table, contents, restored
 
@@ -153,6 +161,32 @@ def _actions(game: Any) -> list[int]:
         actions.append(state.legal_actions()[0])
         state.apply(actions[-1])
     return actions
+
+
+def _rows(path: Path) -> Any:
+    return list(read_record(path))
+
+
+def _report(path: Path) -> Any:
+    found = all_sources([path])
+    with whole(found):
+        return [figures(name, [one.found]) for one in found for name in KINDS[one.found["kind"]].tables]
+
+
+def _run(folder: Path) -> bytes:
+    """The file of a run that has not begun."""
+    run = begin(
+        game_of("missouri_city"),
+        out=folder / "run",
+        config=None,
+        overrides=None,
+        seed=0,
+        budget=Budget(1.0),
+        device="cpu",
+    )
+    run.folder.mkdir()
+    run.write()
+    return (run.folder / RUN_FILE).read_bytes()
 
 
 def _policy(path: Path, sound: Path) -> Any:
@@ -218,8 +252,8 @@ def _read(kind: Kind, path: Path) -> tuple[str, str]:
 def _changed(kind: Kind, chance: random.Random) -> bytes:
     if kind.file == "saved":
         return _of_saved(kind.data, chance)
-    text = kind.data.decode()
     if kind.file.endswith((".json", ".jsonl")) and chance.random() < 0.6:
+        text = kind.data.decode()
         lines = text.splitlines() if kind.file.endswith(".jsonl") else [text]
         place = chance.randrange(len(lines))
         lines[place] = json.dumps(_hostile(json.loads(lines[place]), chance))

@@ -10,7 +10,7 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from backalley.console.errors import InvalidType, InvalidValue
 from backalley.console.printable import one_line, steers
@@ -37,19 +37,26 @@ def check_path(path: Any) -> Path:
     return Path(path)
 
 
-def file_bytes(path: Path, most: int) -> bytes:
-    """Return the contents of a regular file. Raises OSError, with the path, where there is none, where it holds more
-    than `most` bytes, and for a folder, a pipe or a device, which may never end, or block."""
+def open_file(path: Path) -> IO[bytes]:
+    """Open a regular file to read. Raises OSError, with the path, where there is none, and for a folder, a pipe or a
+    device, which may never end, or block."""
     check_path(path)
     # Without O_NONBLOCK the opening of a pipe waits for somebody to write to it.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with open(handle, "rb") as file:
-        found = os.fstat(handle)
-        if stat.S_ISDIR(found.st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "It is no regular file but a pipe or a device", str(path))
-        room = min(max(found.st_size, MIB), most)  # files of /proc say that they are empty
+    kind = os.fstat(handle).st_mode
+    if stat.S_ISREG(kind):
+        return open(handle, "rb")
+    os.close(handle)
+    if stat.S_ISDIR(kind):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise OSError(errno.EINVAL, "It is no regular file but a pipe or a device", str(path))
+
+
+def file_bytes(path: Path, most: int) -> bytes:
+    """Return the contents of a regular file. Raises OSError as `open_file` does, and where it holds more than `most`
+    bytes."""
+    with open_file(path) as file:
+        room = min(max(os.fstat(file.fileno()).st_size, MIB), most)  # files of /proc say that they are empty
         data = file.read(room + 1)
     if len(data) > room:
         raise OSError(
@@ -82,7 +89,7 @@ def json_of(text: str | bytes) -> Any:
         raise InvalidValue(f"it is not JSON: {error}") from None
     except UnicodeDecodeError:
         raise InvalidValue("it is not UTF-8") from None
-    _check(found)
+    check_values(found)
     return found
 
 
@@ -95,7 +102,7 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-def _check(found: Any) -> None:
+def check_values(found: Any) -> None:
     """Raise ValueError in a clause for values that nest too deep, and for text with control characters."""
     level = [found]
     for _ in range(DEPTH + 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -260,7 +261,7 @@ def exploit(game: str, agents: tuple[str, ...], given: dict[str, str], path: Pat
 @click.option(
     "--hidden", type=click.IntRange(0, 10**5), default=40, show_default=True, help="Hidden games of each game."
 )
-@seed_option(0, "Decides the hidden games.")
+@seed_option(None, "Decides the hidden games. By default it is drawn now, when the candidates are written.")
 @click.option("--seconds", type=Amount(0.1, 3600), default=10.0, show_default=True, help="For each case and game.")
 @click.option("--memory", type=click.IntRange(64), default=1024, show_default=True, help="MiB for a candidate.")
 @json_option
@@ -270,7 +271,7 @@ def score_rules(
     reference: bool,
     task: str | None,
     hidden: int,
-    seed: int,
+    seed: int | None,
     seconds: float,
     memory: int,
     path: Path | None,
@@ -287,6 +288,7 @@ def score_rules(
         click.echo(task_of(game_of(task, {})))
         return
     check_place(path)
+    seed = secrets.randbelow(2**31) if seed is None else seed
     words = [*([] if folder is None else [str(folder)]), *(word for name in games for word in ("--game", name))]
     line = command_line(
         "score-rules", *words, reference=reference, hidden=hidden, seed=seed, seconds=seconds, memory=memory, json=path

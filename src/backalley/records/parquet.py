@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from backalley.console.errors import InvalidValue, NotInstalled
+from backalley.console.printable import one_line
+from backalley.envs.core.files.reading import check_values, json_of, open_file
 
 from .columns import COLUMNS, Head, Row
 
@@ -36,7 +38,7 @@ def write_parquet(file: IO[bytes], head: Head, rows: Iterator[Row]) -> int:
     fields = [(name, _kind(arrow, kinds, COLUMNS[name].kind)) for name in head.columns]
     schema = arrow.schema(fields, metadata={_HEAD: json.dumps(head.to_json()).encode()})
     number = 0
-    with arrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+    with arrow.parquet.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True) as writer:
         while group := list(itertools.islice(rows, ROWS)):
             writer.write_table(arrow.Table.from_pylist(group, schema=schema))
             number += len(group)
@@ -52,16 +54,20 @@ def read_parquet(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield what the file's metadata says first, and then each row; each with its place in words. Raises ValueError in
     a clause for what is no Parquet file of a record, NotInstalled, OSError."""
     arrow = _pyarrow()
+    opened = open_file(path)
     try:
-        with arrow.parquet.ParquetFile(path) as file:
+        with opened, arrow.parquet.ParquetFile(opened, page_checksum_verification=True) as file:
             said = (file.schema_arrow.metadata or {}).get(_HEAD)
             if said is None:
                 raise InvalidValue("its metadata has no record of this package")
-            yield "the head", json.loads(said)
+            yield "the head", json_of(said)
             number = 0
             for batch in file.iter_batches(ROWS):
+                batch.validate(full=True)  # offsets beyond the data would be read
                 for row in batch.to_pylist():
                     number += 1
+                    check_values(row)
                     yield f"row {number:,}", row
-    except (arrow.ArrowException, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InvalidValue(f"it is no whole Parquet file: {' '.join(str(error).split())[:200]}") from None
+    except (arrow.ArrowException, OSError, MemoryError, OverflowError, UnicodeDecodeError) as error:
+        said = one_line(" ".join(str(error).split()))[:200]
+        raise InvalidValue(f"it is no whole Parquet file: {said or type(error).__name__}") from None

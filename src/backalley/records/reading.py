@@ -12,7 +12,7 @@ import numpy as np
 from backalley.console.errors import BackAlleyError, InvalidValue
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER
-from backalley.envs.core.files.reading import MIB, check_path, json_of
+from backalley.envs.core.files.reading import MIB, check_path, json_of, open_file
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.catalogue import game_names
 from backalley.envs.core.game.game import Game
@@ -59,7 +59,7 @@ def read_record(path: Path | str) -> Iterator[Row]:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Any]]:
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         for number, line in enumerate(iter(lambda: file.readline(LINE_BYTES + 1), b""), 1):
             where = f"line {number:,}"
             yield where, _value(line, where)
