@@ -60,7 +60,8 @@ class Player:
             self._process.send(json.dumps(request).encode())
             found = json.loads(self._process.receive(self._seconds))
             if isinstance(found, dict):
-                return _plain(found)
+                plain: dict[str, Any] = _plain(found)
+                return plain
             raise ProgramFailed("it wrote a line that is no JSON object")
         except ProgramFailed as error:
             why = str(error)

@@ -82,7 +82,8 @@ def variants(game: Game) -> list[dict[str, Any]]:
     """Return the options that rule vectors name, none twice, the defaults first; and of each limit (`max_hands`) the
     lowest, since games that a limit ends are rare under the others."""
     found: dict[Game, dict[str, Any]] = {game.type.bind(): {}}
-    options = declared(game.type.Options).items()
+    kinds: type = game.type.Options
+    options = declared(kinds).items()
     lowest = [{name: note.low} for name, (_, note) in options if name.startswith("max_") and note.low]
     for given in [*(case.get("options", {}) for case in vector_cases(game)), *lowest]:
         found.setdefault(game.type.bind(given), given)

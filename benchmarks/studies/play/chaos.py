@@ -35,11 +35,12 @@ from backalley.records.writing import record_games
 from backalley.testing.faults import run_faults
 from backalley.training.config.yaml_files import load_yaml
 from backalley.training.run.budget import Budget
-from backalley.training.run.run import RUN_FILE, begin, reopen
+from backalley.training.run.run import begin, reopen
 
 from ...figures import results
 from ...figures.formatting import Line
 from ...figures.result_kinds import KINDS, Files, Kept, figures
+from ...publish.curves import RUN_FILE
 from ...publish.sources import all_sources, whole
 
 HOSTILE: tuple[Any, ...] = (
