@@ -14,7 +14,7 @@ from tests.commands import run
 
 @pytest.mark.slow
 def test_nothing_is_lost_run_or_disturbed() -> None:
-    done = run("dev", "chaos", "--mutations", 1000, "--kills", 10, "--faults", 4, "--seed", 7)
+    done = run("dev", "chaos", "--mutations", 1000, "--kills", 10, "--faults", 4, "--clicks", 10, "--seed", 7)
     assert done.exit_code == 0, done.output
 
 

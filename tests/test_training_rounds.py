@@ -25,6 +25,7 @@ from backalley.training.train import train
 from tests.test_training_phases import save_fixed
 from tests.test_training_rollouts import GAME, TINY, bytes_of
 from tests.test_training_rollouts import phase as rollouts
+from tests.tiny_runs import weights
 
 RUN = {"run.evaluation_deals": 16, "run.checkpoint_seconds": 0, "run.gate_deals": 200, "run.curve_every": 0}
 SMALL = {name: value for name, value in TINY.items() if name.startswith("rollouts.")} | {"network.width": 16} | RUN
@@ -260,6 +261,10 @@ def test_a_generation_replaces_the_policy_that_was_attacked(tmp_path: Path, monk
     refused = rounds(tmp_path / "refused", monkeypatch, pays=True, worse=True)
     assert refused.phases[2].policy == "phases/1-rollouts/policy", "a policy that fares worse with others is not kept"
     assert "worse, or may be" in refused.table()
+    said = "No later phase changed the policy: it has the weights of phase"
+    assert f"{said} 1, rollouts." in refused.table()
+    assert f"{said} 3, generation." in result.table(), "an attacker replaces nobody"
+    assert weights(tmp_path / "refused") == weights(tmp_path / "refused/phases/1-rollouts")
 
 
 def test_rounds_may_begin_with_an_attack_on_what_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,6 +276,8 @@ def test_rounds_may_begin_with_an_attack_on_what_stands(tmp_path: Path, monkeypa
     assert result.phases[0].policy == "phases/1-attack/start"
     assert PolicyAgent(tmp_path / "run/phases/1-attack/start", GAME).player.margin is None  # type: ignore[union-attr]
     assert result.phases[1].gate.against == "random+"  # type: ignore[union-attr]
+    kept = result.phases[1].policy == "phases/1-attack/start"
+    assert ("No gate changed the policy: it has the weights that the run began with." in result.table()) == kept
 
 
 def test_two_policies_against_a_third_agent(fixed: dict[int, Path]) -> None:

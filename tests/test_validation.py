@@ -312,6 +312,17 @@ def test_an_unknown_option_is_told_in_our_words() -> None:
     assert "__init__" not in str(refused.value)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits of memory there")
+@pytest.mark.parametrize("words", [["-c", "import backalley"], ["-m", "backalley", "games"]])
+def test_a_limit_that_compiled_code_does_not_fit_in_is_a_sentence(words: list[str]) -> None:
+    limited = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20)); "
+    limited += "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    ended = subprocess.run([sys.executable, "-c", limited, *words], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "This process may use 300 MiB of address space, and Back Alley takes 1,024 MiB." in ended.stderr
+    assert ("Traceback" in ended.stderr) == (words[0] == "-c")
+
+
 def test_a_buffer_belongs_to_one_batch() -> None:
     like = backalley.make_vec("backhand", num_envs=2)
     mine = {"observation": np.zeros_like(like.time_step.observation)}

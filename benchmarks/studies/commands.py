@@ -406,19 +406,33 @@ def docs(check: bool) -> None:
 
 
 @click.command()
-@click.option("--mutations", type=click.IntRange(0), default=20_000, show_default=True, help="Damaged files, in all.")
+@click.option("--mutations", type=click.IntRange(0), default=50_000, show_default=True, help="Damaged files, in all.")
 @click.option("--kills", type=click.IntRange(0), default=200, show_default=True, help="Kills of a process that writes.")
 @click.option(
     "--faults", type=click.IntRange(0), default=79, show_default=True, help="Of programs and servers of models."
 )
+@click.option(
+    "--clicks",
+    type=click.IntRange(0),
+    default=200,
+    show_default=True,
+    help="Of a player at a server that others flood.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @json_option
-def chaos(mutations: int, kills: int, faults: int, seed: int, path: Path | None) -> None:
-    """Damage files, kill processes, and play with faulty programs: nothing may be lost, run or disturbed."""
+def chaos(mutations: int, kills: int, faults: int, clicks: int, seed: int, path: Path | None) -> None:
+    """Damage files, kill processes, fill disks, play with faulty programs, and flood a server of tables: nothing may be
+    lost, run or disturbed."""
     from .play.chaos import chaos as run
 
     check_place(path)
-    settings: dict[str, Any] = {"mutations": mutations, "kills": kills, "faults": faults, "seed": seed}
+    settings: dict[str, Any] = {
+        "mutations": mutations,
+        "kills": kills,
+        "faults": faults,
+        "clicks": clicks,
+        "seed": seed,
+    }
     line = command_line("dev", "chaos", **settings, json=path.as_posix() if path else None)
     with progress_bar("chaos") as progress:
         found = run(**settings, progress=progress, command=line)

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import backalley.console.address_space as _address_space  # noqa: F401  # before all that takes memory
 import backalley.console.interrupts as _interrupts  # noqa: F401  # before all that takes long
 
 # isort: split

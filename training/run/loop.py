@@ -37,7 +37,8 @@ Log = Callable[[str], None]
 DealsProgress = Callable[[int, int], None]
 """Called with the deals played and the deals planned; what it raises ends the play."""
 GATE_FILE, ATTACK_FILE = "gate.json", "attack.json"
-_START = "start"
+START = "start"
+"""The folder, in that of a phase, of the policy that stood before any phase."""
 
 
 class Outcome(NamedTuple):
@@ -265,7 +266,7 @@ class TrainingLoop:
             kept = gate is None or (gate.passed and all(one.passed for one in comparisons))
         if not kept:
             words = []  # they describe a policy that does not stand
-            stands = self.before or phase.folder / _START
+            stands = self.before or phase.folder / START
             if self.before is None:
                 phase.save_before(stands, self.made())
         durable.write_folder(run.folder / POLICY_FOLDER, {file.name: file.read_bytes() for file in stands.iterdir()})

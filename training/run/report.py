@@ -12,7 +12,7 @@ from backalley.benchmarks.figures.tabular import Figures, Tabular
 from backalley.benchmarks.matches.report import Report
 from backalley.envs.core.game.game import Game
 
-from .loop import Outcome
+from .loop import START, Outcome
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,18 @@ class TrainingResult(Tabular):
                 said.insert(0, f"Phase {number}, {one.kind}: {one.decisions:,} decisions in {one.seconds:.0f} s.")
             found += [" ".join(said)] if said else []
             found += one.words
-        return found
+        return [*found, *self._whose()]
+
+    def _whose(self) -> list[str]:
+        """Which phase's weights the final policy has, where they are not the last one's."""
+        folder = Path(self.phases[-1].policy)
+        if folder.name == START:
+            return ["No gate changed the policy: it has the weights that the run began with."]
+        number = int(folder.parent.name.partition("-")[0])
+        if number == len(self.phases):
+            return []
+        kind = self.phases[number - 1].kind
+        return [f"No later phase changed the policy: it has the weights of phase {number}, {kind}."]
 
 
 def _alone(report: Report) -> list[list[str]]:

@@ -1,5 +1,6 @@
 """What happens to programs and files, all at once: damaged and hostile files of every kind, processes that are killed
-while they write, and faulty programs and servers of models. `backalley dev chaos` runs it.
+while they write or find their disk full, faulty programs and servers of models, and a flood of a server of tables.
+`backalley dev chaos` runs it.
 
 Every mutation of a file has to be read as something valid, or refused in a sentence of ours; while it is read, no
 module that it names is imported, no process is started and no file is written (a hook of Python's audit events
@@ -8,6 +9,7 @@ watches). After every kill the file is whole, and no older than the last one tha
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import pickle
@@ -42,6 +44,7 @@ from ...figures.formatting import Line
 from ...figures.result_kinds import KINDS, Files, Kept, figures
 from ...publish.curves import RUN_FILE
 from ...publish.sources import all_sources, whole
+from .flood import flood
 
 HOSTILE: tuple[Any, ...] = (
     "canary:game", "canary", "/tmp/canary.py:Player", "cmd:touch canary", "llm:http://127.0.0.1:9/v1#canary", "NaN",
@@ -93,9 +96,10 @@ class Chaos(Kept, kind="chaos", heading="Kills, faults and forged files", tables
 def chaos(
     *,
     seed: int = 0,
-    mutations: int = 20_000,
+    mutations: int = 50_000,
     kills: int = 200,
     faults: int = 79,
+    clicks: int = 200,
     progress: Callable[[int, int, str], None] | None = None,
     command: str = "",
 ) -> Chaos:
@@ -112,9 +116,12 @@ def chaos(
         if progress:
             progress(len(every), len(every) + 2, "kills")
         rows.append(kill(folder / "killed.json", kills, chance))
+        rows.append(fill_disk(folder / "filled.json", kills))
     if progress:
         progress(len(every) + 1, len(every) + 2, "faults")
     rows.append(_faults(seed, faults))
+    if clicks and importlib.util.find_spec("httpx") and importlib.util.find_spec("uvicorn"):
+        rows.append(flood(clicks))
     stamp = results.stamp(__file__)
     return Chaos({"kind": Chaos.kind, "command": command, "seed": seed, "rows": rows, **stamp})
 
@@ -348,6 +355,32 @@ def kill(path: Path, times: int, chance: random.Random) -> dict[str, Any]:
         except (ValueError, KeyError) as error:
             trouble.append(str(error))
     return {"did": "kills of a process that writes", "times": times, "held": held, "trouble": trouble}
+
+
+def fill_disk(path: Path, times: int) -> dict[str, Any]:
+    """Let processes that may write so many bytes and no more replace a file: it is replaced, or as it was, with nothing
+    beside it."""
+    held, trouble = 0, list[str]()
+    for number in range(times if hasattr(os, "fork") else 0):
+        durable.write_file(path, b"before")
+        child = os.fork()
+        if child == 0:
+            import resource
+
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # as where a disk is full, it is an error of writing
+            room = number * 40_000 // times
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+            try:
+                durable.write_file(path, b"after" + b"x" * 20_000)
+            except OSError:
+                os._exit(3)
+            os._exit(0)
+        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        sound = path.read_bytes()[:6] == b"before" if ended == 3 else path.stat().st_size == 20_005
+        beside = [other.name for other in path.parent.glob(f"{path.name}?*")]
+        held += sound and not beside and ended in (0, 3)
+        trouble += [f"exit status {ended}, beside it {beside}"] if not sound or beside else []
+    return {"did": "writing to full disks", "times": times, "held": held, "trouble": trouble[:3]}
 
 
 def _write_for_ever(path: Path, pipe: int) -> None:

@@ -11,7 +11,7 @@ def _leave(number: int, frame: FrameType | None) -> None:
     os._exit(130)
 
 
-def _is_program() -> bool:
+def is_program() -> bool:
     """Whether this process runs the program, by `python -m backalley` or by its script; other programs handle Ctrl-C
     themselves."""
     began = sys.argv[0] if sys.argv else ""
@@ -26,5 +26,5 @@ def allow() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-if _is_program() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+if is_program() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, _leave)

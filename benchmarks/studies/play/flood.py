@@ -1,0 +1,139 @@
+"""A server of tables that some try to use up, beside one player who plays: see `chaos`.
+
+The flood comes from several addresses of this machine (127.0.0.2 and so on). Each has a session that sets up tables
+until the server refuses more, asks for sessions and lists without pause, and holds heads of requests half sent.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import re
+import selectors
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from typing import Any, cast
+
+ADDRESSES, HALF_OPEN, TABLES = 10, 1000, 500
+SLOWEST = 0.3
+"""Seconds within which every click of the player has to be answered."""
+
+
+def flood(clicks: int) -> dict[str, Any]:
+    """Let one player click so often while the flood goes on."""
+    import httpx
+
+    times, trouble = list[float](), list[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["serve", "--port", "0", "--folder", folder, "--pace", "0"]
+        server = subprocess.Popen([sys.executable, "-m", "backalley", *words], stdout=subprocess.PIPE, text=True)
+        assert server.stdout is not None
+        address = re.search(r"http://(\S+?):(\d+)", server.stdout.readline())
+        assert address is not None
+        host, port = address[1], int(address[2])
+        spawn = multiprocessing.get_context("spawn")
+        full, made = spawn.Event(), cast(Any, spawn.Array("i", ADDRESSES))
+        others = spawn.Process(target=_use_up, args=(host, port, full, made), daemon=True)
+        with httpx.Client(base_url=f"http://{host}:{port}", timeout=60) as player:
+            table = _table(player)  # an honest player who was there before
+            others.start()
+            full.wait(120)
+            while len(times) < clicks:
+                table, waited, wrong = _click(player, table)
+                times.append(waited)
+                trouble += [wrong] if wrong else []
+        others.kill()
+        others.join()
+        server.kill()
+        server.communicate()
+    held = sum(waited < SLOWEST for waited in times) - len(trouble)
+    return {
+        "did": f"clicks of a player beside {sum(made)} tables and lists without end by {ADDRESSES} sessions, and "
+        f"{HALF_OPEN:,} heads half sent; answered within {SLOWEST} s",
+        "times": len(times),
+        "held": held,
+        "slowest_s": round(max(times, default=0.0), 4),
+        "median_s": round(sorted(times)[len(times) // 2], 4) if times else None,
+        "trouble": sorted(set(trouble)),
+    }
+
+
+def _table(player: Any) -> str:
+    token = player.post("/api/session", json={}).json()["token"]
+    player.headers["authorization"] = f"Bearer {token}"
+    return _dealt(player)
+
+
+def _dealt(player: Any) -> str:
+    given = {"game": "pitch", "options": {}, "seats": ["me", "bot", "bot", "bot"]}
+    return f"/api/tables/{player.post('/api/tables', json=given).json()['id']}"
+
+
+def _click(player: Any, table: str) -> tuple[str, float, str]:
+    """Play the first legal action, and time the answer; a table that is over is replaced."""
+    found = player.get(table).json()
+    while found["now"] != found["mine"] and not found["over"]:
+        found = player.get(table, params={"after": found["version"]}).json()
+    if found["over"]:
+        began = time.monotonic()
+        player.request("DELETE", table)
+        table = _dealt(player)
+        return table, time.monotonic() - began, ""
+    began = time.monotonic()
+    answer = player.post(f"{table}/act", json={"action": found["actions"][0][0], "at": found["last"]})
+    waited = time.monotonic() - began
+    return table, waited, "" if answer.status_code == 200 else f"{answer.status_code}: {answer.text[:80]}"
+
+
+# The flood ------------------------------------------------------------------------------------------------------------
+
+
+def _use_up(host: str, port: int, full: Any, made: Any) -> None:
+    """Everything at once, until this process is killed."""
+    threading.Thread(target=_hold_heads, args=(host, port), daemon=True).start()
+    for number in range(ADDRESSES):
+        threading.Thread(target=_fill, args=(host, port, number, made), daemon=True).start()
+    began = time.monotonic()
+    while sum(made) < TABLES - 2 and time.monotonic() - began < 60:
+        time.sleep(0.2)
+    full.set()
+    threading.Event().wait()
+
+
+def _fill(host: str, port: int, number: int, made: Any) -> None:
+    """The session of one address: tables as long as there is room, then sessions and lists without end."""
+    import httpx
+
+    transport = httpx.HTTPTransport(local_address=f"127.0.0.{number + 2}")
+    with httpx.Client(base_url=f"http://{host}:{port}", timeout=60, transport=transport) as one:
+        while True:
+            with suppress(httpx.HTTPError, KeyError):
+                one.headers["authorization"] = f"Bearer {one.post('/api/session', json={}).json()['token']}"
+                given = {"game": "pitch", "options": {}, "seats": ["me", "bot", "bot", "open"]}
+                while one.post("/api/tables", json=given).status_code == 200:
+                    made[number] += 1
+                one.get("/api/tables")
+            time.sleep(0.05)
+
+
+def _hold_heads(host: str, port: int) -> None:
+    """So many heads of requests half sent; the ones that the server closes are begun again."""
+    waiting = selectors.DefaultSelector()
+    held = 0
+    while True:
+        with suppress(OSError):
+            while held < HALF_OPEN:
+                source = (f"127.0.1.{held % 250 + 1}", 0)
+                opened = socket.create_connection((host, port), timeout=5, source_address=source)
+                opened.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1")
+                waiting.register(opened, selectors.EVENT_READ)
+                held += 1
+        for key, _ in waiting.select(1):
+            waiting.unregister(key.fileobj)
+            with suppress(OSError):
+                key.fileobj.close()  # type: ignore[union-attr]
+            held -= 1
