@@ -23,14 +23,9 @@ from backalley.envs.core.game.game import Game, GameType
 
 from .base.agent import Agent, as_agent
 from .base.rule_based import BotAgent, RandomAgent
-from .custom import custom_agent, guest
 from .factory import Factory
-from .people.human import HumanAgent
-from .policies import pretrained
-from .policies.planner import PlannerAgent
-from .programs.program_agent import ProgramAgent, language_model, program_agent
-from .search.flat_monte_carlo import SearchAgent
-from .search.racing import RacingAgent
+
+# What makes the other agents is imported where one is named: most matches seat few kinds.
 
 _NUMBER = re.compile(r"[0-9.]+")
 FORMS = "the folder of a trained policy, module:Class, file.py:Class, cmd:PROGRAM, llm:URL#MODEL or sb3:model.zip"
@@ -56,6 +51,8 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
     if Path(spec).is_dir():
         return _policy(Path(spec), game)
     if ":" in spec:
+        from .custom import custom_agent
+
         return custom_agent(spec, game, num_threads, did_you_mean(prefix, _makers()))
     names = named(game)
     meant = did_you_mean(
@@ -107,7 +104,7 @@ def _by_prefix(prefix: str, rest: str, game: Game, num_threads: int) -> Agent:
         words, parts = rest[1:].split(":"), []
         while len(words) > 1 and _NUMBER.fullmatch(words[-1]):
             parts.insert(0, words.pop())
-        if words[0] == pretrained.FOLDER:  # that of the game: results do not tell another one's name
+        if words[0] == _POLICY:  # that of the game: results do not tell another one's name
             words, parts = words[:1], words[1:] + parts
         name = ":".join(words)
         if not name or name.startswith(f"{prefix}+"):
@@ -117,17 +114,19 @@ def _by_prefix(prefix: str, rest: str, game: Game, num_threads: int) -> Agent:
         factory = _factory(prefix, f"{prefix}+{name}")
         player = agent(name, game, num_threads=num_threads)
     if prefix in _registered:
+        from .custom import guest
+
         return guest(factory, parts, game, num_threads, player)
     made: Agent = factory.make(parts, game, num_threads, player)
     return made
 
 
-def _makers() -> dict[str, Callable[..., Any]]:
-    return {**_OWN, **_registered}
+def _makers() -> list[str]:
+    return [*_OWN, *_registered]
 
 
 def _factory(prefix: str, name: str = "") -> Factory:
-    return Factory(name or prefix, _makers()[prefix])
+    return Factory(name or prefix, _registered[prefix] if prefix in _registered else _OWN[prefix]())
 
 
 def _forms(prefix: str) -> list[str]:
@@ -139,18 +138,22 @@ def _forms(prefix: str) -> list[str]:
 def named(game: Game) -> list[str]:
     """Return the agents of a game that have a plain name, including its bots, its planner and its policies."""
     bots = [*(["bot"] if game.bots else []), *(f"bot:{name}" for name in game.bots)]
+    from .policies import pretrained
+
     policies = pretrained.names(game)
     plans = ["plans"] if game.type.plans is not None else []
-    named_policies = [*([pretrained.FOLDER] if policies else []), *(f"policy:{name}" for name in policies)]
+    named_policies = [*([_POLICY] if policies else []), *(f"policy:{name}" for name in policies)]
     return ["random", "human", *bots, *plans, *named_policies]
 
 
 def _pretrained(game: Game, name: str | None) -> Path:
     """The folder of a pretrained policy of the game. Raises ValueError."""
+    from .policies import pretrained
+
     try:
         return pretrained.policy_for(game, name).folder
     except pretrained.NoPolicy as error:
-        here = Path(pretrained.FOLDER)
+        here = Path(_POLICY)
         hint = f" (The folder of that name here is ./{here}.)" if name is None and here.is_dir() else ""
         raise pretrained.NoPolicy(f"{error}{hint}") from None
 
@@ -166,11 +169,27 @@ def _policy_of(game: Game, name: str | None = None) -> Agent:
 
 
 def _plans(game: Game) -> Agent:
+    from .policies.planner import PlannerAgent
+
     return PlannerAgent(game)
 
 
 def _person() -> Agent:
+    from .people.human import HumanAgent
+
     return HumanAgent()
+
+
+def _search() -> Callable[..., Any]:
+    from .search.racing import RacingAgent
+
+    return RacingAgent
+
+
+def _monte_carlo() -> Callable[..., Any]:
+    from .search.flat_monte_carlo import SearchAgent
+
+    return SearchAgent
 
 
 def _sb3(game: Game, file: str, *more: str) -> Agent:
@@ -179,25 +198,30 @@ def _sb3(game: Game, file: str, *more: str) -> Agent:
     return SB3Agent(Path(":".join([file, *more])), game)
 
 
-def _program(game: Game, program: str, *more: str) -> ProgramAgent:
+def _program(game: Game, program: str, *more: str) -> Agent:
+    from .programs.program_agent import program_agent
+
     return program_agent(game, ":".join([program, *more]))
 
 
-def _language_model(game: Game, server: str, *more: str) -> ProgramAgent:
+def _language_model(game: Game, server: str, *more: str) -> Agent:
+    from .programs.program_agent import language_model
+
     return language_model(game, ":".join([server, *more]))
 
 
-_OWN: dict[str, Callable[..., Any]] = {
-    "random": RandomAgent,
-    "human": _person,
-    "bot": BotAgent,
-    pretrained.FOLDER: _policy_of,
-    "plans": _plans,
-    "search": RacingAgent,
-    "mc": SearchAgent,
-    "sb3": _sb3,
-    "cmd": _program,
-    "llm": _language_model,
+_POLICY = "policy"
+_OWN: dict[str, Callable[[], Callable[..., Any]]] = {
+    "random": lambda: RandomAgent,
+    "human": lambda: _person,
+    "bot": lambda: BotAgent,
+    _POLICY: lambda: _policy_of,
+    "plans": lambda: _plans,
+    "search": _search,
+    "mc": _monte_carlo,
+    "sb3": lambda: _sb3,
+    "cmd": lambda: _program,
+    "llm": lambda: _language_model,
 }
-"""The factories of our own prefixes."""
+"""What gives the factories of our own prefixes."""
 _registered: dict[str, Callable[..., Any]] = {}

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -209,3 +212,18 @@ def test_the_version_is_declared_once_in_a_file_that_imports_nothing(game: Game)
     assert [node.targets[0].id for node in tree.body if isinstance(node, ast.Assign)] == ["VERSION"]  # type: ignore[attr-defined]
     declared = (game.type.folder / "game.py").read_text("utf-8")
     assert "version=VERSION" in declared
+
+
+def test_a_match_of_bots_imports_no_more_than_it_takes() -> None:
+    """Neither people, programs, policies and searches, nor drawings, texts, charts and the cluster."""
+    code = "import sys, backalley; backalley.evaluate('missouri_city', ['bot', 'random'], deals=2)\n"
+    code += "print(*(name for name in sys.modules if name.startswith('backalley.')))"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    used = {name.removeprefix("backalley.") for name in ended.stdout.split()}
+    apart = ("agents.people", "agents.programs", "agents.policies", "agents.search", "training", "web", "records")
+    apart += ("envs.core.drawing", "envs.core.text", "benchmarks.figures.charts", "benchmarks.sequential")
+    apart += ("cluster.ray_cluster", "cluster.travel", "agents.gymnasium", "envs.core.api.aec")
+    assert not [name for name in sorted(used) if name.startswith(apart)]
+    outside = [name for name in used if not name.startswith(("envs.missouri_city", "envs.backhand_series"))]
+    assert len(outside) < 90, f"{len(outside)} modules, packages included, beside those of the game"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,17 +18,18 @@ import numpy.typing as npt
 from backalley.console.errors import InvalidType, InvalidValue, MissingMethod
 from backalley.console.printable import NAME, is_name
 from backalley.envs.core.api import histories
-from backalley.envs.core.api.game_state import GameState, state_of
 from backalley.envs.core.api.states import States, redrawn
 from backalley.envs.core.compile.kernel import Bound
 from backalley.envs.core.compile.templates import specialise, template, unbound
-from backalley.envs.core.drawing.render import table_text
 from backalley.envs.core.engine.engine import Engine, IllegalAction
 from backalley.envs.core.engine.validation import first_outside, given_number, whole_numbers
 from backalley.envs.core.game.game import Game
 
 from .action_probabilities import DRAWS, Probabilities, certain, checked, shares, untold
 from .keys import decision_keys, keys_given, table_names
+
+if TYPE_CHECKING:
+    from backalley.envs.core.api.game_state import GameState
 
 Answer = TypeVar("Answer")
 
@@ -92,6 +93,8 @@ class View:
         row, seat = int(self._rows[k]), int(self.seat[k])
         if self._engine.batch.seat[row] < 0:
             raise InvalidValue("This table is over: nobody is to act there, and no determinization can be drawn.")
+        from backalley.envs.core.api.game_state import state_of
+
         return state_of(self._engine, row).determinize(seat, key)
 
     def events(self, k: int) -> npt.NDArray[np.int16] | None:
@@ -127,6 +130,8 @@ class View:
 
     def table_text(self, k: int) -> str:
         """Return table k as text, as the seat to act there may see it: the same as render mode "ansi"."""
+        from backalley.envs.core.drawing.render import table_text
+
         return table_text(self._engine, int(self._rows[k]), None)
 
     def first_illegal(self, actions: npt.NDArray[np.int64]) -> int:

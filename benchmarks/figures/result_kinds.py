@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from backalley.envs.core.game.game import Game
 
 from . import results
-from .charts import Chart
 from .formatting import Found, Line, options_text
 from .tabular import Figures, Tabular, markdown
+
+if TYPE_CHECKING:
+    from .charts import Chart
 
 Files = Sequence[Found]
 Lines = Callable[[Files], Iterable[Line] | str]

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.registry import agent as agent_of
@@ -28,14 +28,17 @@ from .report import PILOT, Report, report
 from .sample import Deals, LineUp, Sample, play
 from .seating import seatings
 from .seeding import Space, roots
-from .until import MOST as MOST_UNTIL
-from .until import Until, checked, ends_until
+
+if TYPE_CHECKING:
+    from .until import Until
 
 Progress = Callable[[int, int], None]
 """Called with the deals played and the deals planned."""
 
 DEALS = 4096
 MOST_DEALS = 10_000_000
+MOST_UNTIL = 1_000_000
+"""Deals after which an evaluation `until` something ends in any case, where nothing else is given."""
 
 
 def evaluate(
@@ -77,7 +80,10 @@ def evaluate(
     check_seed(seed)
     num_threads = threads_of(num_threads) if cluster is None else 1
     players = line_up(game, agents, num_threads)
-    until = until if until is None else checked(until, len(players))
+    if until is not None:
+        from .until import checked, ends_until
+
+        until = checked(until, len(players))
     seated = seatings(game, len(players))
     about = of_game(game, __file__)
     task = {"evaluation of": game.id, "options": game.option_values, "agents": identities(players), "seed": seed}
@@ -118,7 +124,8 @@ def evaluate(
 def _most(deals: int | None, precision: float | None, until: object) -> int:
     """The deals after which an evaluation ends in any case."""
     if precision is None:
-        deals = (DEALS if until is None else MOST_UNTIL) if deals is None else deals
+        if deals is None:
+            deals = DEALS if until is None else MOST_UNTIL
         check_deals(deals)
         return deals
     if deals is not None:

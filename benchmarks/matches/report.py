@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from backalley.agents.base.agent import Agent
 from backalley.envs.core.game.game import Game
 
 from ..figures import stats
-from ..figures.charts import EVEN, Dots, chance, dots
 from ..figures.formatting import (
     Found,
     Line,
@@ -30,9 +29,11 @@ from ..figures.formatting import (
 from ..figures.result_kinds import Files, OfGame
 from ..figures.stats import Estimate
 from ..figures.tabular import Figures
-from ..sequential.confidence_sequence import anytime_interval
 from .sample import Sample
-from .until import Until
+
+if TYPE_CHECKING:
+    from ..figures.charts import Dots
+    from .until import Until
 
 PILOT = 256
 """The number of deals from which `precision` estimates how many will be needed."""
@@ -218,6 +219,8 @@ class Report(OfGame, kind="evaluation", heading="Matches", tables={"strength": _
     def charts(cls, files: Files) -> Iterator[Dots]:
         """Return charts of mean returns, and of wins where there is an opponent. Of two agents the first is shown
         against the second; of more, and where seats play alone, each for itself."""
+        from ..figures.charts import EVEN, chance, dots
+
         first, pairs, rows = files[0], all(map(_in_pairs, files)), list[tuple[str, Found]]()
         for found in files:
             one, *others = found["agents"]
@@ -289,7 +292,11 @@ def report(
     until: Until | None = None,
 ) -> Report:
     """The report of a sample of two or more deals; `about` as `of_game` gives it."""
-    interval_of = stats.mean_interval if until is None else anytime_interval
+    interval_of: Callable[..., Estimate] = stats.mean_interval
+    if until is not None:
+        from ..sequential.confidence_sequence import anytime_interval
+
+        interval_of = anytime_interval
     shares = stats.win_shares(sample.returns, game.sides)
     by_seating = [sample.of_agent(number, sample.returns) for number in range(len(agents))]
     means = [x.mean(1) for x in by_seating]

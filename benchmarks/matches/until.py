@@ -17,8 +17,6 @@ Until = float | Literal["decided"]
 """The half-width wanted for the widest interval of a mean return, or `decided`: every difference of mean returns has an
 interval without 0."""
 
-MOST = 1_000_000
-"""Deals after which an evaluation ends in any case, where nothing else is given."""
 _FIRST, _GROWTH = 16, 1.2
 """The deals played when it is first asked, and how many times more each next time."""
 

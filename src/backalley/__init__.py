@@ -26,7 +26,6 @@ if not (_Path(__file__).parent / "envs").is_dir():
     __path__.append(str(_Path(__file__).resolve().parents[2]))
 
 from backalley.console.errors import BackAlleyError
-from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.api.histories import Told, event_str, events_str, state_fields
 from backalley.envs.core.api.registry import register_game, register_gymnasium, register_pettingzoo
 from backalley.envs.core.api.row_copies import Saved
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from backalley.agents.registry import agent, register_agent
     from backalley.benchmarks.matches.evaluate import evaluate
     from backalley.benchmarks.matches.tournament import tournament
+    from backalley.envs.core.api.game_state import GameState
     from backalley.records.reading import read_record
     from backalley.records.writing import record_games
     from backalley.training.attack.attack import attack
@@ -99,6 +99,7 @@ __all__ = [
 ]
 
 _ON_FIRST_USE = {
+    "GameState": "envs.core.api.game_state",
     "agent": "agents.registry",
     "attack": "training.attack.attack",
     "evaluate": "benchmarks.matches.evaluate",

@@ -19,6 +19,8 @@ from contextlib import suppress
 from typing import Any, cast
 
 ADDRESSES, HALF_OPEN, TABLES = 10, 1000, 500
+CLICKS = 12
+"""Clicks that a game of Pitch has at least."""
 SLOWEST = 0.3
 """Seconds within which every click of the player has to be answered."""
 
@@ -39,13 +41,21 @@ def flood(clicks: int) -> dict[str, Any]:
         full, made = spawn.Event(), cast(Any, spawn.Array("i", ADDRESSES))
         others = spawn.Process(target=_use_up, args=(host, port, full, made), daemon=True)
         with httpx.Client(base_url=f"http://{host}:{port}", timeout=60) as player:
-            table = _table(player)  # an honest player who was there before
+            token = player.post("/api/session", json={}).json()["token"]
+            player.headers["authorization"] = f"Bearer {token}"
+            tables = [_dealt(player) for _ in range(2 + clicks // CLICKS)]  # before there is no room any more
             others.start()
             full.wait(120)
             while len(times) < clicks:
-                table, waited, wrong = _click(player, table)
-                times.append(waited)
-                trouble += [wrong] if wrong else []
+                found = _my_turn(player, tables[0])
+                if found["over"]:
+                    tables.pop(0)
+                    continue
+                began = time.monotonic()
+                action = {"action": found["actions"][0][0], "at": found["last"]}
+                answer = player.post(f"{tables[0]}/act", json=action)
+                times.append(time.monotonic() - began)
+                trouble += [] if answer.status_code == 200 else [f"{answer.status_code}: {answer.text[:80]}"]
         others.kill()
         others.join()
         server.kill()
@@ -62,31 +72,17 @@ def flood(clicks: int) -> dict[str, Any]:
     }
 
 
-def _table(player: Any) -> str:
-    token = player.post("/api/session", json={}).json()["token"]
-    player.headers["authorization"] = f"Bearer {token}"
-    return _dealt(player)
-
-
 def _dealt(player: Any) -> str:
     given = {"game": "pitch", "options": {}, "seats": ["me", "bot", "bot", "bot"]}
     return f"/api/tables/{player.post('/api/tables', json=given).json()['id']}"
 
 
-def _click(player: Any, table: str) -> tuple[str, float, str]:
-    """Play the first legal action, and time the answer; a table that is over is replaced."""
+def _my_turn(player: Any, table: str) -> Any:
+    """What the player sees of a table once it is their turn there, or it is over."""
     found = player.get(table).json()
     while found["now"] != found["mine"] and not found["over"]:
         found = player.get(table, params={"after": found["version"]}).json()
-    if found["over"]:
-        began = time.monotonic()
-        player.request("DELETE", table)
-        table = _dealt(player)
-        return table, time.monotonic() - began, ""
-    began = time.monotonic()
-    answer = player.post(f"{table}/act", json={"action": found["actions"][0][0], "at": found["last"]})
-    waited = time.monotonic() - began
-    return table, waited, "" if answer.status_code == 200 else f"{answer.status_code}: {answer.text[:80]}"
+    return found
 
 
 # The flood ------------------------------------------------------------------------------------------------------------

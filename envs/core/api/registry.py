@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import gymnasium
 
@@ -12,10 +12,12 @@ from ..game import catalogue
 from ..game.catalogue import game, own_games, version_of
 from ..game.game import Game, GameType, gymnasium_id
 from ..rules.options import as_keywords
-from .aec import AECEnv
 from .vector import BatchEnv
 
-_Makes = TypeVar("_Makes", bound=Callable[..., AECEnv])
+if TYPE_CHECKING:
+    from .aec import AECEnv
+
+_Makes = TypeVar("_Makes", bound="Callable[..., AECEnv]")
 
 
 class EnvSettings(TypedDict, total=False):
@@ -50,6 +52,8 @@ def make(
     >>> observation["observation"].shape, observation["action_mask"].tolist()
     ((72,), [1, 1, 0, 0])
     """
+    from .aec import AECEnv  # with PettingZoo and all that draws a table
+
     with as_keywords():
         found = game(id, **options)
     shown: dict[str, Any] = {"render_mode": render_mode, "render_seat": render_seat, "observation": observation}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .ray_cluster import Cluster
 from .work import HERE, Spread
 
 
@@ -16,6 +15,8 @@ def machines(cluster: str | None) -> Iterator[Spread]:
     if cluster is None:
         yield HERE
         return
+    from .ray_cluster import Cluster
+
     found = Cluster(cluster)
     try:
         yield found
