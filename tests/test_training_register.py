@@ -129,7 +129,6 @@ def test_settings_are_checked_and_named(nfsp: PhaseKind) -> None:
     assert (found.nfsp.anticipation, found.nfsp.tables, found.ppo.tables) == (0.5, 1024, 512)
     assert config.parse(found.as_dict(), "again") == found
     assert "nfsp" not in config.load(GAME).as_dict(), "a run that does not go through it says nothing of it"
-    assert config.differences(config.load(GAME), found)[-1][0] == "nfsp.learning_rate"
     for name, value, sentence in (
         ("nfsp.anticipation", 2, "nfsp option anticipation is 2; it takes 0..1"),
         ("nfsp.anticipatoin", 1, r"There is no setting 'nfsp.anticipatoin'. Did you mean nfsp.anticipation\?"),

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from click.testing import CliRunner
 
-from backalley.cli import main
 from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
 from backalley.training.run.budget import TrainingError
 from backalley.training.shared.checkpoint import CheckpointError
 from backalley.training.train import train
-from tests.tiny_runs import GAME, ROLLOUT, TINY, die, files, stopped_after, tiny, weights
+from tests.tiny_runs import GAME, ROLLOUT, TINY, files, stopped_after, tiny, weights
 
 
 def test_settings_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +140,8 @@ def test_a_gpu_that_is_not_there(tmp_path: Path) -> None:
 def test_what_cannot_be_resumed(whole: Path, tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match=r"There is no run in .*nowhere: it has no run\.json"):
         train(GAME, resume=tmp_path / "nowhere")
-    for kept in ({"config": "any.yaml"}, {"seed": 7}, {"out": tmp_path}, {"device": "cpu"}):
+    other = {"config_overrides": {"ppo.epochs": 2}}
+    for kept in ({"config": "any.yaml"}, other, {"seed": 7}, {"out": tmp_path}, {"device": "cpu"}):
         with pytest.raises(TrainingError, match="A resumed run keeps its seed, options, settings, folder and device"):
             train(GAME, resume=whole, **kept)
     with pytest.raises(TrainingError, match=r"keeps its options .*; leave the options out, or begin a new run\."):
@@ -169,118 +167,25 @@ def test_what_cannot_be_resumed(whole: Path, tmp_path: Path) -> None:
             train(GAME, resume=run)
 
 
-def test_changed_settings_do_not_take_an_old_checkpoint(tmp_path: Path) -> None:
+def test_what_a_checkpoint_does_not_fit(tmp_path: Path) -> None:
     run = stopped_after(2, tmp_path / "run")
-    before = files(run)
-    for change in ({"network.width": 32}, {"run.phases": "rollouts"}):
+    facts = json.loads((run / "run.json").read_bytes())
+    for section, changed in (("network", {"width": 32}), ("run", {"phases": ["rollouts"]})):
+        settings = {**facts["config"], section: {**facts["config"][section], **changed}}
+        (run / "run.json").write_text(json.dumps({**facts, "config": settings}))
+        before = files(run)
         with pytest.raises(CheckpointError, match="does not fit this run"):
-            train(GAME, resume=run, config_overrides=change)
+            train(GAME, resume=run)
         assert files(run) == before
-    (run / "config.yaml").write_text("ppo: [")
-    with pytest.raises(ConfigError, match="cannot be read as YAML"):
-        train(GAME, resume=run)
 
 
-# Settings that are changed on the way ---------------------------------------------------------------------------------
-
-
-def edited(run: Path, *pairs: tuple[str, str], name: str = "config.yaml") -> None:
-    text = (run / name).read_text()
-    for old, new in pairs:
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    (run / name).write_text(text)
-
-
-@pytest.mark.parametrize("restart", [False, True])
-def test_an_edited_config_is_told_of_and_not_taken(whole: Path, tmp_path: Path, restart: bool) -> None:
-    """Its line for the same weights would be false."""
+def test_copies_of_settings_are_to_read(whole: Path, tmp_path: Path) -> None:
+    """What counts is in run.json: copies that were edited, or are gone, are written again."""
     run = stopped_after(3, tmp_path / "run")
-    edited(run, ("batch_size: 64", "batch_size: 32"), ("gate_deals: 64", "gate_deals: 128"), ("clip: 0.2", "clip: .2"))
-    before = files(run)
-    with pytest.raises(TrainingError) as caught:
-        train(GAME, resume=run, restart=restart)
-    assert str(caught.value) == (
-        f"{run / 'config.yaml'} was changed since the run began, which would give other weights than its log and its "
-        "line say: ppo.batch_size is 32, and the run has 64; run.gate_deals is 128, and the run has 64. Put it back, "
-        "or delete it, and it is written anew; or go on with what it says: backalley train backalley.examples.kuhn "
-        "--resume "
-        f"{run}{' --restart' * restart} --set ppo.batch_size=32 --set run.gate_deals=128"
-    )
-    assert files(run) == before
-    with pytest.raises(TrainingError, match=r"line say: run\.gate_deals is 128, and the run has 64\. Put"):
-        train(GAME, resume=run, restart=restart, config_overrides={"ppo.batch_size": 32})
-    assert files(run) == before
-    (run / "config.yaml").unlink()
-    train(GAME, resume=run, restart=restart)
+    (run / "config.yaml").write_text("ppo: [")
+    train(GAME, resume=run)
     assert weights(run) == weights(whole)
     assert (run / "config.yaml").read_bytes() == (whole / "config.yaml").read_bytes()
-
-
-def test_what_config_gave_is_not_edited_either(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text("ppo:\n  epochs: 2\n")
-    tiny(tmp_path / "run", ROLLOUT, config=tmp_path / "mine.yaml")
-    edited(tmp_path / "run", ("epochs: 2", "epochs: 3"), name="given.yaml")
-    with pytest.raises(TrainingError, match=r"given\.yaml was changed since the run began, and is a copy of what"):
-        train(resume=tmp_path / "run")
-
-
-def test_settings_changed_on_the_way_are_told_and_noted(tmp_path: Path) -> None:
-    """The line for the same weights has a part for each change, and is true."""
-    run = stopped_after(3, tmp_path / "run")
-    edited(run, ("learning_rate: 0.002\n  entropy", "learning_rate: 0.02\n  entropy"))
-    said: list[str] = []
-    change = {"ppo.learning_rate": 0.02, "run.log_every": 1, "run.phases": "ppo,rollouts"}
-    train(resume=run, config_overrides=change, decisions=[5 * ROLLOUT, ROLLOUT], log=said.append)
-    assert (
-        "From here on ppo.learning_rate is 0.02 instead of 0.002; run.phases is ppo,rollouts instead of ppo; "
-        "run.log_every is 1 instead of 2."
-    ) in said
-    result = train(resume=run, config_overrides={"rollouts.batch_size": 32}, decisions=[5 * ROLLOUT, 40 * ROLLOUT])
-    first, second, third = result.command.split(" && ")
-    assert first.endswith(f"--set run.phases=ppo --seed 7 --decisions {3 * ROLLOUT} --out {run}-again")
-    learned = f"--decisions {5 * ROLLOUT},"
-    resumed = f"backalley train backalley.examples.kuhn --resume {run}-again --set"
-    assert second.startswith(f"{resumed} ppo.learning_rate=0.02 --set run.phases=ppo,rollouts {learned}")
-    assert third.startswith(f"{resumed} rollouts.batch_size=32 {learned}")
-    for line in (first, second, third):
-        done = CliRunner().invoke(main, shlex.split(line)[1:], catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-    again = Path(f"{run}-again")
-    for phase in ("1-ppo", "2-rollouts"):
-        assert weights(again / "phases" / phase) == weights(run / "phases" / phase)
-    assert config.read(again / "config.yaml") == config.read(run / "config.yaml")
-
-
-def test_settings_changed_before_the_first_step_are_as_if_given(tmp_path: Path) -> None:
-    run = stopped_after(1, tmp_path / "run", die)
-    changed = train(resume=run, config_overrides={"ppo.symmetry": False, "league.share": 0.5}, decisions=3 * ROLLOUT)
-    again = train(
-        GAME, out=tmp_path / "again", seed=7, decisions=3 * ROLLOUT, config_overrides={**TINY, "league.share": 0.5}
-    )
-    assert weights(changed.folder) == weights(again.folder)
-
-
-def test_a_restart_with_other_settings_has_them_from_its_beginning(tmp_path: Path) -> None:
-    run = stopped_after(3, tmp_path / "run")
-    train(resume=run, config_overrides={"ppo.epochs": 2}, decisions=4 * ROLLOUT)
-    result = train(resume=run, restart=True, config_overrides={"ppo.learning_rate": 0.01}, decisions=2 * ROLLOUT)
-    assert "&&" not in result.command
-    assert "--set ppo.epochs=2 --set ppo.learning_rate=0.01" in result.command
-    changed = {**TINY, "ppo.epochs": 2, "ppo.learning_rate": 0.01}
-    again = train(GAME, out=tmp_path / "again", decisions=2 * ROLLOUT, seed=7, config_overrides=changed)
-    assert weights(again.folder) == weights(run)
-
-
-def test_a_run_of_a_former_version_has_its_settings_in_the_copy_alone(whole: Path, tmp_path: Path) -> None:
-    run = stopped_after(3, tmp_path / "run")
-    facts = json.loads((run / "run.json").read_bytes())
-    for name in ("config", "given", "changes", "begun"):
-        del facts[name]
-    (run / "run.json").write_text(json.dumps(facts))
-    train(resume=run)
-    assert weights(run) == weights(whole)
-    assert json.loads((run / "run.json").read_bytes())["config"] == config.read(run / "config.yaml")
 
 
 def test_two_trainers_keep_out_of_each_others_way(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def train_seeds(
     """Train a policy with each of several seeds (`"0-4"`, or a list), with the other arguments of `train` the same for
     all, in folders seed-0, seed-1, ... of `out`, by default a new one under runs/.
 
-    With `resume`, the folder of such runs, all of them continue: a new budget, settings or `restart` apply to each, and
+    With `resume`, the folder of such runs, all of them continue: a new budget or `restart` applies to each, and
     finished ones only play their matches again. With a `cluster`, the address of a Ray cluster, its machines make the
     runs, in folders on a disk that all of them share; the run of a machine that dies goes on elsewhere from its last
     checkpoint. Raises what `train` raises; Stopped says how to continue all.
@@ -185,10 +185,10 @@ def train_seeds(
         folder = _begin(game_of(game), read_seeds(seeds), out, about)
         rest: dict[str, Any] = {}
     else:
-        if seeds is not None or config is not None or out is not None or device != "auto":
+        if seeds is not None or config is not None or config_overrides or out is not None or device != "auto":
             raise TrainingError("Resumed runs keep their seeds, options, settings, folder and device; leave them out.")
         folder = path_of("resume", resume)
-        rest = {"game": game, "config_overrides": config_overrides, "restart": restart, **spent}
+        rest = {"game": game, "restart": restart, **spent}
     wanted = _seeds_in(folder)
     if cluster is not None:
         if restart:  # a node that takes over from a dead one would begin again

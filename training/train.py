@@ -88,10 +88,9 @@ def train(
     `rollouts.begins`).
 
     With `resume`, the folder of a run, all of that comes from there. A new budget may be given: it counts from the
-    run's beginning and extends the phase that the run is in. Settings in `config_overrides` hold from then on and are
-    recorded: the command for the same weights then has a part for each change. `restart` begins the run of that folder
-    again, in the same folder: its policy and log are lost. The same seed and `decisions` give the same weights, bit for
-    bit on one machine, however often the run was interrupted.
+    run's beginning and extends the phase that the run is in. `restart` begins the run of that folder again, in the same
+    folder: its policy and log are lost. The same seed and `decisions` give the same weights, bit for bit on one
+    machine, however often the run was interrupted.
 
     `cluster` is the address of a Ray cluster that makes the targets of phases of rollouts (`auto`, or that of its
     head), while this machine learns; the weights are the same. It is for targets that take much longer to make than to
@@ -105,13 +104,13 @@ def train(
     """
     budget = Budget(seconds, decisions, processor_seconds)  # type: ignore[arg-type]  # it checks what it is given
     if resume is not None:
-        new = (config, seed, out, against, begins)
+        new = (config, config_overrides or None, seed, out, against, begins)
         if any(given is not None for given in new) or device != "auto":
             raise TrainingError(
-                "A resumed run keeps its seed, options, settings, folder and device; leave them out. (Change single "
-                "settings from here on by --set NAME=VALUE.)"
+                "A resumed run keeps its seed, options, settings, folder and device; leave them out. (A new run goes "
+                "on from its policy under other settings: --from FOLDER --set NAME=VALUE.)"
             )
-        run = reopen(path_of("resume", resume), game, budget, restart=restart, overrides=config_overrides)
+        run = reopen(path_of("resume", resume), game, budget, restart=restart)
     elif restart:
         raise TrainingError("A restart needs the folder of a run: --resume FOLDER --restart.")
     elif game is None:
@@ -178,10 +177,7 @@ def _loop(run: Run, spread: Spread, log: Log, *, anew: bool) -> TrainingLoop:
         _begin(run, loop)
     else:
         loop.restore(log)
-        run.reached(loop.each)
         run.write()
-        if run.changes and run.changes[-1].after == loop.each:
-            loop.begin_anew()
     loop.open_logs()
     start = f"from {loop.decisions:,} decisions on " if loop.decisions else ""
     log(
@@ -189,8 +185,6 @@ def _loop(run: Run, spread: Spread, log: Log, *, anew: bool) -> TrainingLoop:
         "Ctrl-C stops and keeps everything."
     )
     log(f"The same run again: {run.command()}")
-    if run.words:
-        log(f"From here on {run.words}.")
     return loop
 
 

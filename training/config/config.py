@@ -330,21 +330,6 @@ def _from_nothing(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return raw.get(FROM_NOTHING) or {}
 
 
-def changed(game: Game, config: Config, overrides: Mapping[str, Any]) -> Config:
-    """Return the same hyperparameters with `overrides` by dotted names. Raises ConfigError."""
-    found = parse(functools.reduce(_set, overrides.items(), config.as_dict()), "--set")
-    return found._replace(options=_practice_options(game, found))
-
-
-def differences(before: Config, now: Config) -> list[tuple[str, Any, Any]]:
-    """Return the settings in which two configs differ, by dotted names, with the value in each; None where an option of
-    the game is not given."""
-    old, new = before.as_dict(), now.as_dict()
-    both = [(section, old.get(section, {}), new.get(section, {})) for section in dict.fromkeys([*old, *new])]
-    pairs = [(f"{at}.{name}", one.get(name), two.get(name)) for at, one, two in both for name in {**one, **two}]
-    return [one for one in pairs if one[1] != one[2]]
-
-
 def read(path: Path) -> dict[str, Any]:
     """Return a YAML file's mapping. Raises ConfigError."""
     try:

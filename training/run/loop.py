@@ -199,15 +199,6 @@ class TrainingLoop:
         self.phase.begin()
         self.save()
 
-    def begin_anew(self) -> None:
-        """Begin the present phase again under changed settings if it has made no step yet; otherwise it continues.
-        Raises OSError."""
-        if self.phase.decisions == 0:
-            shutil.rmtree(self.phase.folder, ignore_errors=True)
-            self.phase.close()
-            self.enter()
-            self.begin()
-
     def step(self) -> None:
         """Make a step of the phase; then write a log entry and a checkpoint where they are due. Raises OSError."""
         started, used = time.perf_counter(), time.process_time()
@@ -384,7 +375,7 @@ class TrainingLoop:
         """Continue from the latest checkpoint. Raises TrainingError or CheckpointError."""
         found = checkpoint.latest(self.run.folder)
         if found is None:
-            raise TrainingError(f"The run in {self.run.folder} has no checkpoint any more; --restart begins it anew.")
+            raise TrainingError(f"The run in {self.run.folder} has no checkpoint any more; --restart begins it again.")
         arrays, facts, complaints = found
         for sentence in complaints:
             log(f"{sentence} Going on from the one before.")
@@ -406,7 +397,7 @@ class TrainingLoop:
                 raise InvalidValue(f"the policy in {self.done[-1].policy} is not the one from which the phase began")
         self.enter()
         self._steps, self.phase.seconds = int(facts["steps"]), float(facts["seconds"])
-        self.phase.processor_seconds = float(facts.get("processor_seconds", 0))
+        self.phase.processor_seconds = float(facts["processor_seconds"])
         self._saved = self.phase.seconds
         self.phase.restore(arrays, facts["phase"])
 

@@ -47,28 +47,6 @@ POLICY_FOLDER, PHASES_FOLDER, TENSORBOARD_FOLDER = "policy", "phases", "tensorbo
 _FORMAT = 3
 _LEFT_OVER = RUN_FILE + durable.PARTIAL
 """The only files that a kill during a run's first write leaves."""
-_NO_MATTER = {"run.phases", "run.seconds", "run.checkpoint_seconds", "run.log_every", "run.evaluation_deals"}
-_NO_MATTER |= {"run.curve_every", "run.curve_deals", "run.wandb"}
-"""Settings that weights do not depend on: a change during the run is recorded as if given at the beginning. Of the
-phases, the finished ones and the present one cannot change."""
-
-
-@dataclass
-class Change:
-    """Settings that were changed during the run, by `--resume FOLDER --set NAME=VALUE`."""
-
-    after: list[int]
-    """The decisions of each phase until then."""
-    settings: dict[str, Any]
-    """The new values, by dotted names."""
-
-    @classmethod
-    def from_json(cls, kept: Any) -> Change:
-        """From the values of `vars`. Raises TypeError."""
-        found = cls(**kept)
-        if not isinstance(found.settings, dict) or not found.after or not all(type(n) is int for n in found.after):
-            raise InvalidType(f"changes has {kept!r}")
-        return found
 
 
 @dataclass
@@ -91,13 +69,8 @@ class Run:
     stamp: dict[str, Any] = field(default_factory=dict)
     begun: bool = False
     """Whether there is, or was, a checkpoint on disk."""
-    changes: list[Change] = field(default_factory=list)
-    asked: dict[str, Any] = field(default_factory=dict)
-    """Settings that weights depend on, changed from here on."""
     wandb_id: str = field(default_factory=lambda: secrets.token_hex(8))
     """The run's id at Weights & Biases."""
-    words: str = ""
-    """What is changed, in words."""
 
     def phase_folder(self, number: int) -> Path:
         """The folder of a phase, by its number from 0."""
@@ -111,24 +84,8 @@ class Run:
 
     def command(self, decisions: Sequence[int] = ()) -> str:
         """Return the command that does this run again; with the `decisions` of its phases, or of its first ones, the
-        command that ends at exactly the same weights on the same machine. If settings were changed during the run it
-        has a part for each change, in a second folder."""
-        done = [count for count in decisions if count]
-        if not self.changes:
-            return self._begin_line(done)
-        folder = f"{self.folder}-again"
-        ends = [*(change.after for change in self.changes), done]
-        parts = [f"{self._begin_line([count for count in ends[0] if count])} {shlex.join(['--out', folder])}"]
-        names, modules = self.config.run.phases.names, _each("--phase-module", self.phase_modules)
-        for change, before, end in zip(self.changes, ends, ends[1:], strict=False):
-            settings = dict(change.settings)
-            if len(before) != (len(end) or len(names)):
-                settings["run.phases"] = names[: len(end) or len(names)]
-            words = ["backalley", "train", self.game.spec, "--resume", folder, *modules, *_sets(settings)]
-            parts.append(shlex.join([*words, *(Budget(decisions=tuple(end)) if end else self.budget).words()]))
-        return " && ".join(parts)
-
-    def _begin_line(self, decisions: Sequence[int]) -> str:
+        command that ends at exactly the same weights on the same machine."""
+        decisions = [count for count in decisions if count]
         words = ["backalley", "train", self.game.spec, *self.game.option_words]
         words += _each("--phase-module", self.phase_modules)
         words += ["--config", self._config_file()] if self.given else []
@@ -158,15 +115,6 @@ class Run:
         words = ["backalley", "evaluate", self.game.spec, str(self.folder), "bot"]
         return shlex.join([*words, *self.game.option_words])
 
-    def reached(self, each: Sequence[int]) -> None:
-        """Record the requested settings as a change after the present decisions of `each` phase. Later changes, before
-        a checkpoint that is lost by now, hold from here on."""
-        self.changes += [Change(list(each), self.asked)] if self.asked else []
-        self.asked = {}
-        for change in self.changes:
-            if sum(change.after) >= sum(each):
-                change.after = list(each)
-
     def write(self) -> None:
         """Write the run. Raises OSError."""
         facts = {
@@ -182,7 +130,6 @@ class Run:
             "phase_modules": self.phase_modules,
             "config": self.config.as_dict(),
             "wandb_id": self.wandb_id,
-            "changes": [vars(change) for change in self.changes],
             "seed": self.seed,
             "seconds": self.budget.seconds,
             "decisions": self.budget.decisions,
@@ -192,7 +139,7 @@ class Run:
             "command": self.command(),
             **self.stamp,
         }
-        head = f"Hyperparameters of this run, to read; {RUN_FILE} is what counts, and --resume --set changes it."
+        head = f"Hyperparameters of this run, to read; {RUN_FILE} is what counts."
         copies = {CONFIG_FILE: as_yaml(self.config.as_dict(), head)}
         if self.given:
             copies[GIVEN_FILE] = as_yaml(self.given, f"What --config gave; {CONFIG_FILE} has all settings.")
@@ -259,92 +206,34 @@ def begin(
     return Run(folder, game, settings, given, given_file, dict(overrides or {}), seed, budget, _device(device))
 
 
-def reopen(
-    folder: Path,
-    named: str | Game | GameType | None,
-    budget: Budget,
-    *,
-    restart: bool,
-    overrides: Mapping[str, Any] | None = None,
-) -> Run:
-    """Return the run in `folder`, with another budget if one is given and other settings by `overrides`; with
-    `restart`, without what it produced. A run interrupted before it began is not `begun`.
+def reopen(folder: Path, named: str | Game | GameType | None, budget: Budget, *, restart: bool) -> Run:
+    """Return the run in `folder`, with another budget if one is given; with `restart`, without what it produced. A run
+    interrupted before it began is not `begun`.
 
     Raises TrainingError or ConfigError.
     """
     facts = _read(folder)
     game = _game_of(folder, facts, named)
-    for module in facts.get("phase_modules", []):
+    for module in facts["phase_modules"]:
         _hold_known(folder, facts, "a kind of phase", module)
-    register_missing(facts.get("phase_modules", []))
+    register_missing(facts["phase_modules"])
     if budget == Budget():
         budget = _budget(facts)
-    begun = facts.get("begun", True)
-    if begun and not restart and not checkpoint.found(folder):
+    if facts["begun"] and not restart and not checkpoint.found(folder):
         raise TrainingError(
             f"The run in {folder} has no {checkpoint.FOLDER} any more, so it cannot be resumed. --restart "
-            "begins it anew in that folder, and its policy and log are lost."
+            "begins it again in that folder, and its policy and log are lost."
         )
-    kept = facts.get("config") or config_rules.read(folder / CONFIG_FILE)  # runs of former versions have it there alone
-    former = config_rules.parse(kept, str(folder / (RUN_FILE if "config" in facts else CONFIG_FILE)))
-    settings = config_rules.changed(game, former, overrides) if overrides else former
+    settings = config_rules.parse(facts["config"], str(folder / RUN_FILE))
     budget.check(settings.run.phases)
-    given = _given(folder, facts)
-    run = Run(
-        folder, game, settings, given, facts["config_file"], facts["overrides"], facts["seed"], budget, facts["device"]
-    )
-    run.begun, run.wandb_id = begun, facts.get("wandb_id", run.wandb_id)
-    run.changes = [Change.from_json(kept) for kept in facts.get("changes", [])]
-    _refuse_edited(run, former, restart)
-    differing = config_rules.differences(former, settings)
-    run.words = "; ".join(f"{name} is {_said(now)} instead of {_said(before)}" for name, before, now in differing)
-    anew = restart or not begun
-    if anew:  # what was changed on the way is so from the beginning
-        for change in run.changes:
-            run.overrides |= change.settings
-        run.changes = []
-    else:
+    given, overrides = facts["given"], facts["overrides"]
+    run = Run(folder, game, settings, given, facts["config_file"], overrides, facts["seed"], budget, facts["device"])
+    run.begun, run.wandb_id = facts["begun"], facts["wandb_id"]
+    if run.begun and not restart:
         stamped = ("version", "commit", "sources", "date", "machine", "torch")
         run.stamp = {name: facts[name] for name in stamped if name in facts}
         run.precision = facts["precision"]
-    for name, _, now in differing:
-        (run.overrides if anew or name in _NO_MATTER else run.asked)[name] = now
     return run
-
-
-def _given(folder: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The contents of `--config` when the run began. Raises TrainingError where its copy was edited."""
-    path = folder / GIVEN_FILE
-    copied = config_rules.read(path) if path.is_file() else {}
-    given: dict[str, Any] = facts.get("given", copied)
-    if copied and copied != given:
-        raise TrainingError(
-            f"{path} was changed since the run began, and is a copy of what --config gave then; put it back, or delete "
-            "it, and it is written anew. A setting is changed by --set NAME=VALUE."
-        )
-    return given
-
-
-def _refuse_edited(run: Run, former: Config, restart: bool) -> None:
-    """Raise TrainingError where `config.yaml` has neither the run's settings nor the requested ones."""
-    path = run.folder / CONFIG_FILE
-    if not path.is_file():
-        return
-    says = config_rules.parse(config_rules.read(path), str(path))
-    wanted = {name for name, _, _ in config_rules.differences(run.config, says)}
-    edited = [(name, before, now) for name, before, now in config_rules.differences(former, says) if name in wanted]
-    if edited:
-        told = "; ".join(f"{name} is {_said(now)}, and the run has {_said(before)}" for name, before, now in edited)
-        line = f"{run.resume_command()}{' --restart' * restart} "
-        line += shlex.join(_sets({name: now for name, _, now in edited if now is not None}))
-        raise TrainingError(
-            f"{path} was changed since the run began, which would give other weights than its log and its line say: "
-            f"{told}. Put it back, or delete it, and it is written anew; or go on with what it says: {line}"
-        )
-
-
-def _said(value: Any) -> str:
-    return "nothing" if value is None else typed(value)
 
 
 def _read(folder: Path) -> dict[str, Any]:
@@ -360,14 +249,7 @@ def _read(folder: Path) -> dict[str, Any]:
         )
     kinds = {"game": str, "game_version": int, "found_by": str, "options": dict, "config_file": str}
     kinds |= {"overrides": dict, "seed": int, "device": str, "precision": str}
-    lately: dict[str, type] = {
-        "phase_modules": list,
-        "begun": bool,
-        "config": dict,
-        "given": dict,
-        "changes": list,
-        "wandb_id": str,
-    }
+    kinds |= {"phase_modules": list, "begun": bool, "config": dict, "given": dict, "wandb_id": str}
     try:
         facts = read_json(path)
         if facts["format"] != _FORMAT:
@@ -375,13 +257,10 @@ def _read(folder: Path) -> dict[str, Any]:
                 f"{path} is of format {facts['format']!r}; this version of Back Alley reads format {_FORMAT}."
             )
         wrong = [name for name, kind in kinds.items() if not isinstance(facts[name], kind)]
-        wrong += [name for name, kind in lately.items() if name in facts and not isinstance(facts[name], kind)]
         if wrong:
             raise InvalidType(f"{wrong[0]} is {facts[wrong[0]]!r}")
         _seed(facts["seed"])
         _budget(facts).progress(0, 0)
-        for kept in facts.get("changes", []):
-            Change.from_json(kept)
     except OSError as error:
         raise TrainingError(f"{path} cannot be read: {error.strerror or error}.") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -394,7 +273,7 @@ def _read(folder: Path) -> dict[str, Any]:
 
 def _budget(facts: Mapping[str, Any]) -> Budget:
     """The budget in `run.json`."""
-    return Budget(facts["seconds"], facts["decisions"], facts.get("processor_seconds"))
+    return Budget(facts["seconds"], facts["decisions"], facts["processor_seconds"])
 
 
 def _hold_known(folder: Path, facts: Mapping[str, Any], what: str, name: Any) -> None:
@@ -403,7 +282,7 @@ def _hold_known(folder: Path, facts: Mapping[str, Any], what: str, name: Any) ->
     module = str(name).partition(":")[0]
     if module in sys.modules or module in game_names() or module.startswith("backalley."):
         return
-    modules = [str(module) for module in facts.get("phase_modules", [])]
+    modules = [str(module) for module in facts["phase_modules"]]
     words = ["backalley", "train", str(facts["found_by"]), *_each("--phase-module", modules), "--resume", str(folder)]
     line = one_line(shlex.join(words))
     raise TrainingError(
