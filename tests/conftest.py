@@ -10,6 +10,7 @@ import pytest
 # Tests of compiled code compile at once, in the processes that they start, too; tests/test_tiering.py does not.
 os.environ.setdefault("BACKALLEY_COMPILE", "now")
 
+from backalley.benchmarks.speed import alone
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game import catalogue
 from tests.uncompiled import Beside
@@ -21,6 +22,12 @@ BESIDE = pytest.StashKey[Beside]()
 def _own_registrations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Games that a test registers are gone after it."""
     monkeypatch.setattr(catalogue, "_registered", dict(catalogue._registered))
+
+
+@pytest.fixture(autouse=True)
+def _others_use_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests run beside each other, and what they time is not kept."""
+    monkeypatch.setattr(alone, "MOST", 1000.0)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ import pytest
 import backalley
 from backalley.benchmarks.figures import results
 from backalley.benchmarks.figures.stats import Estimate
-from backalley.benchmarks.speed import soak
+from backalley.benchmarks.speed import alone, soak
 from backalley.benchmarks.speed import speed as speeds
 from backalley.benchmarks.speed.option_sets import allowed, alternatives, mixtures
 from backalley.benchmarks.speed.random_play import RandomPlay, draw, episode_length
@@ -218,6 +221,29 @@ def test_interruption_keeps_the_games_that_are_done(monkeypatch: pytest.MonkeyPa
     assert [game["aec"]["median"] for game in resumed.games] == [1, 3]
     results.write(path, resumed.to_json())
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not alone._STAT.exists(), reason="the system does not tell")
+def test_rates_by_the_clock_are_refused_where_others_use_the_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(alone, "MOST", 0.15)
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+
+    def measured(game: Any, **rest: Any) -> dict[str, Any]:
+        time.sleep(1)
+        return fake(1)
+
+    monkeypatch.setattr(speeds, "measure", measured)
+    try:
+        with pytest.raises(alone.NotAlone, match=r"Others used [12]\.\d\d cores while this was measured by the clock"):
+            speed([KUHN], keep=tmp_path / "speed.json")
+        assert not list(tmp_path.iterdir())
+        assert speed([KUHN]).complete, "to look at, not to keep"
+    finally:
+        for one in others:
+            one.kill()
+            one.wait()
 
 
 @pytest.mark.slow

@@ -109,7 +109,9 @@ def test_without_checkpoints_a_run_is_not_begun_anew_unasked(whole: Path, tmp_pa
         stopped_after(3, run)
     shutil.rmtree(run / checkpoint.FOLDER)
     before = files(run)
-    with pytest.raises(TrainingError, match=r"has no checkpoints any more, .* --restart begins it again in that folder"):
+    with pytest.raises(
+        TrainingError, match=r"has no checkpoints any more, .* --restart begins it again in that folder"
+    ):
         train(GAME, resume=run)
     assert files(run) == before
     again = train(resume=run, restart=True, decisions=DECISIONS)

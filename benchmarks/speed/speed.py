@@ -42,6 +42,7 @@ from ..figures.charts import Dots, Mark, dots
 from ..figures.formatting import Found, Line, bound, changed, given_options, options, title
 from ..figures.result_kinds import Files, Kept, Result
 from ..figures.stats import Estimate
+from .alone import Alone
 from .processor_time import Timed, cost
 from .random_play import RandomPlay, episode_length
 
@@ -422,7 +423,8 @@ def speed(
 
     Ctrl-C ends the measurement and returns what is finished; with `keep`, the file of the results (`results.write`),
     that is saved beside it until it is written, and the same call continues from there (on the same machine only).
-    Raises ValueError if unfinished work of another task is beside `keep`.
+    Raises ValueError if unfinished work of another task is beside `keep`, and NotAlone where results are to be written
+    and others used the machine.
     """
     chosen = [game_of(game) for game in games]
     stamp, load = results.stamp(__file__, *chosen), os.getloadavg()[0] if hasattr(os, "getloadavg") else None
@@ -442,7 +444,11 @@ def speed(
                 continue
             if progress:
                 progress(number, len(chosen))
-            done.append(measure(game, tables=tables, seconds=seconds, repeats=repeats, agents=agents))
+            alone = Alone()
+            measured = measure(game, tables=tables, seconds=seconds, repeats=repeats, agents=agents)
+            if keep is not None:
+                alone.check()
+            done.append(measured)
             unfinished.save({"games": np.array(json.dumps(done))})
     except KeyboardInterrupt:
         if not done:

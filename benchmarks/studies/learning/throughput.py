@@ -42,6 +42,7 @@ from backalley.training.shared.phase import Phase
 from backalley.training.shared.practice import practice_of
 
 from ...figures import results
+from ...speed.alone import Alone
 from .training_speed import Throughput
 
 SB3 = "sb3"
@@ -80,7 +81,8 @@ def throughput(
     """Measure the rates of kinds of phases, including `sb3`.
 
     This takes about `seconds`, with at least one step in each turn. A sample is a decision that an update learns from:
-    decisions of a league's opponents do not count. Raises ValueError, OptionError or ConfigError.
+    decisions of a league's opponents do not count. Raises ValueError, OptionError or ConfigError, and NotAlone where
+    others used the machine: rates are by the clock.
     """
     found = game_of(game)
     known = (*KINDS, SB3)
@@ -105,7 +107,9 @@ def throughput(
         for step in steps.values():
             step()  # compiles, and does not count
         learned = {name: _digest(phase) for name, phase in owners.items()}
+        alone = Alone()
         turns = _alternate(steps, seconds, progress)
+        alone.check()
     rates = {
         "kind": Throughput.kind,
         "command": command,
