@@ -76,6 +76,7 @@ def exact(game: Game) -> float:
     return exploitability(game, [RandomAgent()]).agents[0].mean_loss
 
 
+@pytest.mark.slow
 def test_uniform_play_in_kuhn_poker_gives_nearly_all_that_it_gives_to_best_responses(tmp_path: Path) -> None:
     found = attack(KUHN, "random", decisions=600_000, deals=4000, out=tmp_path / "attack", config_overrides=SMALL)
     assert exact(KUHN) == pytest.approx(11 / 24)

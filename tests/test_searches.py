@@ -70,6 +70,7 @@ def test_the_figures_are_those_of_evaluations_on_the_same_decks(game: Game) -> N
     assert 0 < rows["search:6", best]["determinizations"] <= 6
 
 
+@pytest.mark.slow
 def test_where_one_plays_alone_all_are_held_against_the_best_bot_too(game: Game) -> None:
     """Mean returns there are mostly the cards' luck: a difference on the same decks says who is better."""
     made = searches.searches("backhand", (2, 6), 32)

@@ -191,6 +191,7 @@ def test_what_failed_can_be_played_again_from_its_seed() -> None:
 # A game of one's own, and the command --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("template", ["small", "trick"])
 def test_a_new_game_passes_every_check_and_its_page_runs(

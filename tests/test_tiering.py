@@ -69,6 +69,7 @@ def as_python(tmp_path_factory: pytest.TempPathFactory) -> str:
     return digest
 
 
+@pytest.mark.slow
 def test_play_goes_on_to_the_byte_when_the_compiler_takes_over(tmp_path: Path, as_python: str) -> None:
     code = "tiering._left = {budget}; print(played(), compiled())\n"
     (digest, count), said = run(code.format(budget=60), tmp_path)

@@ -253,6 +253,7 @@ def test_throughput_beside_sb3_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> N
     assert samples["ppo"] > 10 * samples["sb3"]
 
 
+@pytest.mark.slow
 def test_throughput_of_phases_on_one_thread_and_two(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("backalley.benchmarks.studies.learning.throughput._TURNS", 2)
     small = {**TINY, "rollouts.tables": 32, "rollouts.targets": 4, "rollouts.held_out": 4, "rollouts.batch_size": 32}

@@ -80,6 +80,7 @@ def test_who_gains_most_points_need_not_win_most_games(tmp_path: Path, kind: str
         assert chances[:, wanted].min() > 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", list(Objective))
 def test_a_target_of_games_is_a_share_of_the_win(tmp_path: Path, objective: Objective) -> None:
     """Of the whole episode: what the seats had gained before counts."""

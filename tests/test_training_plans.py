@@ -55,6 +55,7 @@ def state(made: PlanLearner) -> tuple[bytes, str]:
     return b"".join(arrays[name].tobytes() for name in sorted(arrays)), json.dumps(made.facts(), sort_keys=True)
 
 
+@pytest.mark.slow
 @BY_NAME
 def test_a_phase_goes_on_from_its_state_to_the_same_bits(game: Any, tmp_path: Path) -> None:
     first = learner(game, tmp_path)
@@ -129,6 +130,7 @@ def test_what_too_short_a_run_leaves_is_the_planner_as_it_began(game: Any, tmp_p
     assert policy.name.endswith("untrained")
 
 
+@pytest.mark.slow
 @BY_NAME
 def test_a_policy_plays_what_was_learned(game: Any, tmp_path: Path) -> None:
     made = learner(game, tmp_path)

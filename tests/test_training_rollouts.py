@@ -153,6 +153,7 @@ def test_nothing_is_learned_from_tables_held_out(tmp_path: Path, monkeypatch: py
     assert (honest.tables.own[honest.tables.held]).all(), "there the policy plays, in one seat"
 
 
+@pytest.mark.slow
 def test_minibatches_rename_suits_and_mean_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is learned from is a target under other names: the observation permuted back, its gains and advice with
     it."""
@@ -375,6 +376,7 @@ def test_a_game_without_bots_is_refused(tmp_path: Path) -> None:
         phase(tmp_path, game)
 
 
+@pytest.mark.slow
 def test_from_nothing_a_policy_betters_itself(tmp_path: Path) -> None:
     """In Kuhn poker a seat that is bet at has one right answer with the best card, and one with the worst."""
     alone = {

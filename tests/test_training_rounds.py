@@ -148,6 +148,7 @@ def test_a_slow_bot_that_solves_the_end_is_met_as_its_fast_substitute() -> None:
 # Beginning from a policy ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_learning_goes_on_from_a_policy(learned: Path, tmp_path: Path) -> None:
     policy = PolicyAgent(learned, GAME)
     made = phase(Attack, tmp_path, against=str(learned))

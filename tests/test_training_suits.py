@@ -129,6 +129,7 @@ def test_tables_taken_up_from_a_checkpoint_keep_their_names() -> None:
         np.testing.assert_array_equal(shown, mine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symmetry", [True, False])
 def test_a_run_goes_on_to_the_same_weights(tmp_path: Path, symmetry: bool) -> None:
     settings = TINY | {"ppo.symmetry": symmetry, "run.evaluation_deals": 2}

@@ -140,6 +140,7 @@ def test_values_of_ones_own_decision_are_a_hint_and_others_are_not_told(client: 
 # Play -----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_game_is_played_saved_and_looked_back_on(client: TestClient) -> None:
     one = Person(client)
     table = one.deal("baccarat", "me", num_coups=3)

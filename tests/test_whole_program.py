@@ -112,6 +112,7 @@ def run(path: Path, cache: Path, *, whole: bool = True, order: str = "forwards")
     return sorted(done.stdout.replace("\n", ";").split("; "))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not POSSIBLE, reason="this Numba compiles kernels by itself")
 def test_whole_programs_do_what_numba_does(tmp_path: Path) -> None:
     """Called in any order, compiled or read from disk, kernels give what they give where Numba's own compiler, the way

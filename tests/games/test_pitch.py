@@ -316,6 +316,7 @@ def test_a_small_pack_has_no_joker_and_cards_for_all(given: dict[str, Any], says
         GAME.bind(given)
 
 
+@pytest.mark.slow
 @pytest.mark.uncompiled
 def test_a_card_each_of_two_suits_is_known_by_7540_information_sets() -> None:
     """The first player passes or makes one of 3 bids; the dealer, who is not asked after a smudge, may pass, bid more,

@@ -267,6 +267,7 @@ def test_the_best_five_are_the_best_of_all_five(ace_low_straight: bool) -> None:
             assert strengths(np.array([found]), ace_low_straight)[0] == all_strengths.max()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="thousands of matches")
 @pytest.mark.parametrize(
     ("better", "worse", "given"),

@@ -81,6 +81,7 @@ def test_observations_that_differ_have_their_own_numbers() -> None:
     assert len({int(digest_of(one)) for one in shown}) == len(shown)
 
 
+@pytest.mark.slow
 def test_a_split_that_was_begun_otherwise_is_gone_on_with() -> None:
     tables = BatchEnv(GAME, 4, seed=9)
     dice = np.random.default_rng(9)
