@@ -30,7 +30,7 @@ def analyse(table: Any, agent: Any = "search", *, row: int = 0, key: int | None 
     best to worst.
 
     `table` is an environment (AEC, Gymnasium, or a batch, with the table number `row`), or table `row` of a View.
-    `agent` is a search, by name or as an object, which saves making it anew at each call. Its random draws follow from
+    `agent` is a search, by name or as an object, which saves making it again at each call. Its random draws follow from
     `key`; without one from what the seat is shown, so that the same position gets the same answer, or in a View from
     its own key. Raises TypeError or ValueError for an agent that computes no values, such as a bot, and for an invalid
     table, row or key; RuntimeError where nobody is to act.

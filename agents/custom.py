@@ -51,10 +51,12 @@ def custom_agent(spec: str, game: Game, num_threads: int = 0, meant: str = "") -
         raise InvalidType(f"{shown} is a class without a method act(view), so what it makes is no agent.")
     if not isinstance(made, type) and not inspect.isfunction(made):
         raise InvalidType(f"{shown} makes no agent: it is neither a class nor a function written in Python.")
-    return guest(Factory(shown, made), parts, game, num_threads)
+    return third_party(Factory(shown, made), parts, game, num_threads)
 
 
-def guest(factory: Factory, parts: Sequence[str], game: Game, num_threads: int, player: Agent | None = None) -> Agent:
+def third_party(
+    factory: Factory, parts: Sequence[str], game: Game, num_threads: int, player: Agent | None = None
+) -> Agent:
     """Return what a user's factory makes, under a name with its budget. Raises ValueError or TypeError."""
     budget = "".join(f":{part}" for part in parts)
     with sentences(f"{factory.name}{budget} made no agent of {game.name}"):

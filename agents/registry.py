@@ -114,9 +114,9 @@ def _by_prefix(prefix: str, rest: str, game: Game, num_threads: int) -> Agent:
         factory = _factory(prefix, f"{prefix}+{name}")
         player = agent(name, game, num_threads=num_threads)
     if prefix in _registered:
-        from .custom import guest
+        from .custom import third_party
 
-        return guest(factory, parts, game, num_threads, player)
+        return third_party(factory, parts, game, num_threads, player)
     made: Agent = factory.make(parts, game, num_threads, player)
     return made
 

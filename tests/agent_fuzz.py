@@ -61,7 +61,7 @@ def any_mask(game: Game, random: np.random.Generator) -> npt.NDArray[np.int8]:
 
 
 def changed(game: Game, shown: npt.NDArray[Any], count: int, random: np.random.Generator) -> npt.NDArray[Any]:
-    """An observation with `count` numbers drawn anew within their bounds."""
+    """An observation with `count` numbers drawn again within their bounds."""
     low, high = game.observation_bounds
     found = shown.copy()
     for place in random.integers(len(found), size=count):

@@ -29,7 +29,7 @@ GAMES = [game(name) for name in (ONLY.split(",") if ONLY else game_names())]
 
 def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:
     """The defaults, the presets, every alternative alone, and some random mixtures that the game allows, none twice; of
-    numbers that change the shape of a record, each of which compiles the game anew, the ends."""
+    numbers that change the shape of a record, each of which compiles the game again, the ends."""
     sets: list[dict[str, Any]] = [{}]
     names = list(option_rules.declared(game.type.Options))
     presets = (dict(preset.options) for preset in game.type.presets.values())
@@ -62,7 +62,7 @@ def label(given: dict[str, Any]) -> str:
 
 
 def own_shape(game: Game, given: Mapping[str, Any]) -> bool:
-    """Whether options change the shape of a record, for which all the game's kernels are compiled anew."""
+    """Whether options change the shape of a record, for which all the game's kernels are compiled again."""
     one, default = game.type.bind(given), game.type.bind()
     return (one.state_dtype, one.observation_dtype) != (default.state_dtype, default.observation_dtype)
 

@@ -1,6 +1,6 @@
 """Runs notebooks, and says where what they show is not what stands in them.
 
-    python -m tests.notebooks [NAME ...]      writes all outputs, or those of the notebooks named so, anew
+    python -m tests.notebooks [NAME ...]      writes all outputs, or those of the notebooks named so, again
 
 Cells tagged `exact` show what follows from rules, bots and solutions alone: their text must come out as it stands.
 """
@@ -69,7 +69,7 @@ def complaints(committed: Any, fresh: Any) -> list[str]:
         if cell.execution_count != number:
             found.append(f"{where} was run as number {cell.execution_count}: the notebook was not run in order.")
         if bool(shown(cell)) != bool(shown(other)):
-            found.append(f"{where} {'shows' if shown(other) else 'no longer shows'} something: write outputs anew.")
+            found.append(f"{where} {'shows' if shown(other) else 'no longer shows'} something: write outputs again.")
         elif "exact" in cell.metadata.get("tags", []) and text_of(cell) != text_of(other):
             found.append(f"{where} is exact, and stands as\n\n{text_of(cell)}\n\nbut came out as\n\n{text_of(other)}")
         if warned(other):

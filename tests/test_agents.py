@@ -399,7 +399,7 @@ def test_kernels_too() -> None:
 
 
 def test_bots_see_the_table_and_not_what_a_caller_wrote() -> None:
-    """A batch's observations may be written to; who plays on from there is shown them anew."""
+    """A batch's observations may be written to; who plays on from there is shown them again."""
     bot, returns = BotAgent(GAME), []
     for scribble in (False, True):
         tables = BatchEnv(GAME, 64, seed=3, autoreset=False)

@@ -156,7 +156,7 @@ def test_responses_are_chosen_on_other_deals_than_tell_the_gain() -> None:
 
 
 def test_a_search_that_knows_the_agent_does_not_see_what_its_seat_cannot() -> None:
-    """What is hidden is dealt anew, and the answer is the same."""
+    """What is hidden is dealt again, and the answer is the same."""
     task = attackers.Task(
         LEDUC, RandomAgent(), 0, Path(), attackers.Budget(decisions=1), 1, {}, {}, lambda done, total, words: None
     )

@@ -24,7 +24,7 @@ from backalley.agents.custom import custom_agent
 from backalley.benchmarks.exact.exact import grouped_openings, solve
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.tournament import tournament
-from backalley.cluster import ray_cluster, same_code, travel
+from backalley.cluster import ray_cluster, same_code, sent_modules
 from backalley.cluster.ray_cluster import Cluster, ClusterError, Ranges
 from backalley.cluster.work import Sizes
 from backalley.console.errors import InvalidValue, NotInstalled
@@ -281,13 +281,13 @@ def test_a_users_modules_travel_with_what_they_import(tmp_path: Path, monkeypatc
     monkeypatch.syspath_prepend(tmp_path)
     agent = custom_agent(f"{tmp_path / 'mine.py'}:Mine", KUHN)
     pickled = pickle.dumps(agent)
-    files = travel.files_of(travel.own_modules(pickled))
+    files = sent_modules.files_of(sent_modules.own_modules(pickled))
     (own,) = [place for place in files if place.startswith("mine_")]
     assert {*files} == {own, "beside.py"}
     code = (
         "import pickle, sys, tempfile\n"
-        "from backalley.cluster import travel\n"
-        f"kept = travel.arrive({files!r})\n"
+        "from backalley.cluster import sent_modules\n"
+        f"kept = sent_modules.arrive({files!r})\n"
         f"print(pickle.loads({pickled!r}).act(None), sys.modules['beside'].__file__)"
     )
     said, file = subprocess.run(
@@ -295,15 +295,15 @@ def test_a_users_modules_travel_with_what_they_import(tmp_path: Path, monkeypatc
     ).stdout.split()
     assert said == "1"
     assert not file.startswith(str(tmp_path))
-    monkeypatch.setattr(travel, "MOST_BYTES", 10)
+    monkeypatch.setattr(sent_modules, "MOST_BYTES", 10)
     with pytest.raises(InvalidValue, match="too many to send"):
-        travel.files_of(travel.own_modules(pickled))
+        sent_modules.files_of(sent_modules.own_modules(pickled))
 
 
 def test_games_and_installed_modules() -> None:
-    assert travel.own_modules(pickle.dumps([np.zeros(1), high_card.GAME])) == ["tests.high_card"]
-    assert {*travel.files_of(["tests.high_card"])} >= {"tests/__init__.py", "tests/high_card.py"}
-    assert travel.own_modules(pickle.dumps(KUHN.type)) == []  # installed with the package
+    assert sent_modules.own_modules(pickle.dumps([np.zeros(1), high_card.GAME])) == ["tests.high_card"]
+    assert {*sent_modules.files_of(["tests.high_card"])} >= {"tests/__init__.py", "tests/high_card.py"}
+    assert sent_modules.own_modules(pickle.dumps(KUHN.type)) == []  # installed with the package
 
 
 @pytest.mark.parametrize(

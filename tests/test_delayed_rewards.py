@@ -94,7 +94,7 @@ def agree(batch: BatchEnv, tables: list[Reference]) -> int:
 @BY_NAME
 @pytest.mark.parametrize(("autoreset", "limit"), [(True, 100), (False, 100), (True, 5)])
 def test_it_is_what_the_aec_environment_gathers(game: Game, autoreset: bool, limit: int) -> None:
-    """At random, some tables at a time; where tables do not start anew by themselves, they are started later."""
+    """At random, some tables at a time; where tables do not start again by themselves, they are started later."""
     game = limited(game, limit)
     batch, random = batch_of(game, 5, autoreset=autoreset), np.random.default_rng(3)
     tables = [Reference(game, 7 + row) for row in range(5)]

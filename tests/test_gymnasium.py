@@ -225,7 +225,7 @@ def test_drawn_actions_are_legal_in_environments_that_gymnasium_puts_side_by_sid
 
 @BY_NAME
 def test_tables_that_do_not_reset_themselves(game: Game) -> None:
-    """Gymnasium's AutoresetMode.DISABLED: the tables of `reset_mask` begin anew, the others stay as they ended."""
+    """Gymnasium's AutoresetMode.DISABLED: the tables of `reset_mask` begin again, the others stay as they ended."""
     given = {"num_envs": 3, "opponent": "random"}
     envs = gymnasium.make_vec(game.type.gymnasium_id, autoreset=False, **given)
     usual = gymnasium.make_vec(game.type.gymnasium_id, **given)

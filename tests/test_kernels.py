@@ -359,7 +359,7 @@ def test_machine_code_of_functions_and_types_that_look_alike_is_told_apart(tmp_p
 
 
 def compiled_in(folder: Path, **environment: str) -> tuple[bool, str]:
-    """Whether a process compiled the kernel of `folder/one.py` anew, and what it said on standard error."""
+    """Whether a process compiled the kernel of `folder/one.py` again, and what it said on standard error."""
     code = "import one; assert one.double(2) == 4; print(sum(one.double.stats.cache_misses.values()))"
     found = subprocess.run(
         [sys.executable, "-c", code],
@@ -375,7 +375,7 @@ def compiled_in(folder: Path, **environment: str) -> tuple[bool, str]:
 @pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="counts compilations")
 def test_two_folders_with_the_same_text_share_what_one_compiled_and_others_never(tmp_path: Path) -> None:
-    """Each virtual environment, image and worker used to compile everything anew."""
+    """Each virtual environment, image and worker used to compile everything again."""
     cache = str(tmp_path / "cache")
     for name in ("one_place", "another"):
         (tmp_path / name).mkdir()

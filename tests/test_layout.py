@@ -223,7 +223,7 @@ def test_a_match_of_bots_imports_no_more_than_it_takes() -> None:
     used = {name.removeprefix("backalley.") for name in ended.stdout.split()}
     apart = ("agents.people", "agents.programs", "agents.policies", "agents.search", "training", "web", "records")
     apart += ("envs.core.drawing", "envs.core.text", "benchmarks.figures.charts", "benchmarks.sequential")
-    apart += ("cluster.ray_cluster", "cluster.travel", "agents.gymnasium", "envs.core.api.aec")
+    apart += ("cluster.ray_cluster", "cluster.sent_modules", "agents.gymnasium", "envs.core.api.aec")
     assert not [name for name in sorted(used) if name.startswith(apart)]
     outside = [name for name in used if not name.startswith(("envs.missouri_city", "envs.backhand_series"))]
     assert len(outside) < 90, f"{len(outside)} modules, packages included, beside those of the game"

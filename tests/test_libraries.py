@@ -78,7 +78,7 @@ def test_torchrls_own_check_passes(masked: Any, name: str) -> None:
 
 
 def test_a_rollout_is_what_the_batch_plays(masked: Any) -> None:
-    """Finished tables begin anew, on their own streams: as those that reset themselves do."""
+    """Finished tables begin again, on their own streams: as those that reset themselves do."""
     env = masked("missouri_city", 5, seed=3)
     steps = env.rollout(40, break_when_any_done=False)
     batch = backalley.make_vec("missouri_city", 5, seed=3)

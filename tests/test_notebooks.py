@@ -53,7 +53,7 @@ def test_what_was_trained_may_differ_but_must_be_there() -> None:
     stands, came = cell("x", words="0.71", tag="trained"), cell("x", words="0.69", tag="trained")
     assert complaints(sheet(stands), sheet(came)) == []
     (found,) = complaints(sheet(cell("x", tag="trained")), sheet(came))
-    assert "shows something: write outputs anew" in found
+    assert "shows something: write outputs again" in found
     (found,) = complaints(sheet(stands), sheet(cell("x", tag="trained")))
     assert "no longer shows something" in found
 

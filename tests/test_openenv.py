@@ -43,7 +43,7 @@ def test_the_second_unreadable_answer_in_a_row_forfeits() -> None:
     assert "is no action of Pitch. Legal: pass" in refused.refusal
     assert refused.text in first.text, "nothing was played"
     assert not env.step(AnswerAction(answer="pass")).refusal
-    assert not env.step(AnswerAction(answer="no")).done, "the count begins anew"
+    assert not env.step(AnswerAction(answer="no")).done, "the count begins again"
     ended = env.step(AnswerAction(answer="no"))
     assert ended.done
     assert ended.reward == env.state.gained == -1

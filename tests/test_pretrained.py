@@ -83,7 +83,7 @@ def test_the_agent_policy_is_there_right_away(game: Game) -> None:
 @pytest.mark.skipif(not COMPILED, reason="thousands of positions take minutes uncompiled")
 @pytest.mark.parametrize("game", WITH_POLICIES, ids=lambda game: game.name)
 def test_they_play_as_they_did_where_torch_cannot_be_imported(game: Game) -> None:
-    """Whoever changed on purpose how they play, or what they see, writes the digests anew:
+    """Whoever changed on purpose how they play, or what they see, writes the digests again:
     `backalley dev digests`."""
     code = (
         "import json, sys\nsys.modules['torch'] = sys.modules['stable_baselines3'] = None\n"

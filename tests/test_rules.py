@@ -1,4 +1,4 @@
-"""Every game keeps the house's promises, under every option, its rules as cases and its frozen games:
+"""Every game keeps what every game promises, under every option, its rules as cases and its frozen games:
 `backalley.testing` over whatever games are found."""
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from torch.nn import functional as F
 from backalley.agents.policies.network import BFLOAT16, FLOAT32, PolicyNetwork, masked
 from backalley.training.ppo.loss import LOGGED, ppo_loss
 from backalley.training.rollouts.fitting import imitation, squared
-from backalley.training.shared.crew import Crew
 from backalley.training.shared.gradients import Gradients, Outputs, Part
+from backalley.training.shared.thread_pool import ThreadPool
 
 INPUTS, ACTIONS, ROWS = 23, 7, 500
 CLIP, ENTROPY, VALUE = 0.2, 0.03, 0.4
@@ -88,7 +88,7 @@ def parts_of(name: str) -> Callable[[int, int], Part]:
 @pytest.mark.parametrize("name", ["squared", "imitation", "ppo"])
 def test_gradients_are_those_of_autograd(name: str) -> None:
     mine, theirs, (inputs, *given) = network(), network(), samples(name)
-    sums = Gradients(mine, Crew(1)).write(ROWS, parts_of(name))
+    sums = Gradients(mine, ThreadPool(1)).write(ROWS, parts_of(name))
     loss = by_torch(name, theirs(torch.from_numpy(inputs)), [torch.from_numpy(array) for array in given])
     loss.backward()
     for parameter, expected in zip(mine.parameters(), theirs.parameters(), strict=True):
@@ -109,9 +109,9 @@ def test_gradients_are_those_of_autograd(name: str) -> None:
 def test_gradients_are_the_same_on_any_number_of_threads(precision: str) -> None:
     found = []
     for threads in (1, 2, 5):
-        made, crew = network(precision), Crew(threads)
-        Gradients(made, crew).write(ROWS, parts_of("ppo"))
-        crew.close()
+        made, pool = network(precision), ThreadPool(threads)
+        Gradients(made, pool).write(ROWS, parts_of("ppo"))
+        pool.close()
         found.append(
             [
                 (parameter.grad if parameter.grad is not None else parameter).detach().numpy()
@@ -129,7 +129,7 @@ def test_gradients_are_the_same_on_any_number_of_threads(precision: str) -> None
 @pytest.mark.parametrize("threads", [1, 3])
 def test_no_more_threads_run_than_there_are(threads: int) -> None:
     """The caller's is one of them, and prepared tasks leave what is shared its turn."""
-    crew, lock = Crew(threads), threading.Lock()
+    pool, lock = ThreadPool(threads), threading.Lock()
     running, most, seen, done = set[int](), 0, set[int](), list[str]()
 
     def task(name: str) -> Callable[[int], None]:
@@ -147,33 +147,33 @@ def test_no_more_threads_run_than_there_are(threads: int) -> None:
 
         return work
 
-    crew.prepare([task("prepared")] * 20)
+    pool.prepare([task("prepared")] * 20)
     for _ in range(3):
-        crew.share([task("shared")] * 7)
-    crew.finish()
+        pool.share([task("shared")] * 7)
+    pool.finish()
     assert sorted(done) == ["prepared"] * 20 + ["shared"] * 21
     assert most <= threads
     assert seen <= set(range(threads))
     assert 0 in seen
     if threads == 1:
         assert done[:21] == ["shared"] * 21, "what is prepared waits until it is asked for"
-    crew.close()
-    crew.share([task("again")])
+    pool.close()
+    pool.share([task("again")])
     assert done[-1] == "again"
-    crew.close()
+    pool.close()
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_what_a_task_raises_reaches_the_caller(threads: int) -> None:
-    crew = Crew(threads)
+    pool = ThreadPool(threads)
 
     def fail(thread: int) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        crew.share([fail] * 3)
-    crew.prepare([fail])
+        pool.share([fail] * 3)
+    pool.prepare([fail])
     with pytest.raises(ZeroDivisionError):
-        crew.finish()
-    crew.share([lambda thread: None] * 3)
-    crew.close()
+        pool.finish()
+    pool.share([lambda thread: None] * 3)
+    pool.close()

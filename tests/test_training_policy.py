@@ -212,7 +212,7 @@ def test_a_policy_plays_without_a_view(folder: Path) -> None:
     assert type(alone) is int
     assert alone == agent.act({"observation": step.observation[0], "action_mask": step.action_mask[0]}, key=5)
     many = {agent.act(step.observation[0], step.action_mask[0]) for _ in range(200)}
-    assert many == {0, 1}, "without a key each call draws anew"
+    assert many == {0, 1}, "without a key each call draws again"
     assert agent.act(step.observation[0].astype(np.float32), np.array([1, 0])) == 0
     with pytest.raises(ValueError, match="tester was given an observation of shape"):
         agent.act(np.zeros(4, np.uint8), step.action_mask[0])
@@ -304,7 +304,7 @@ def test_every_flipped_byte_is_noticed(folder: Path) -> None:
 
 
 def edit(folder: Path, **changes: Any) -> None:
-    """Change the JSON and sign it anew, as someone would who knows how."""
+    """Change the JSON and sign it again, as someone would who knows how."""
     from backalley.agents.policies.policy_file import _metadata_digest
 
     metadata = json.loads((folder / JSON_FILE).read_bytes()) | changes

@@ -188,7 +188,7 @@ def test_the_cut_end_of_a_rollout_is_valued_by_each_seats_own_observation() -> N
     env = SeatsVecEnv(GAME, TABLES, seed=1)
     model = model_of(env, seed=1)
     model.iterate()
-    last = model.rollout_buffer.last_values(Playing(model.policy.network, model.crew))
+    last = model.rollout_buffer.last_values(Playing(model.policy.network, model.pool))
     for seat in range(2):
         shown = env.tables.observe(np.full(TABLES, seat))
         assert not np.array_equal(shown, env.tables.time_step.observation)

@@ -53,7 +53,7 @@ def test_settings_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         ("pp:\n  epochs: 2", "mine.yaml has no section 'pp'; it has: .* Did you mean ppo?"),
         ("ppo:\n  epochs: 0", "--config: ppo option epochs is 0; it takes 1..100"),
         ("ppo:\n- epochs", r"mine.yaml: the section ppo is \['epochs'\]; it must name its settings"),
-        ("options:\n  second: 1", "practice options of kuhn are wrong: kuhn has no option 'second'; it has: first"),
+        ("options:\n  second: 1", "training options of kuhn are wrong: kuhn has no option 'second'; it has: first"),
     ],
 )
 def test_wrong_files_end_in_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
@@ -114,7 +114,7 @@ def test_a_folder_with_something_in_it_is_refused(whole: Path, tmp_path: Path) -
         ({"config_overrides": {"ppo.learning_rate": "fast"}}, ConfigError, "learning_rate is 'fast'; it takes 0..1"),
         ({"config_overrides": {"ppo.epochs": 0}}, ConfigError, "epochs is 0; it takes 1..100"),
         ({"config_overrides": {"speed": 11}}, ConfigError, "There is no setting 'speed'. Settings are ppo.tables"),
-        ({"config_overrides": {"options.second": 11}}, ConfigError, "The practice options of kuhn are wrong"),
+        ({"config_overrides": {"options.second": 11}}, ConfigError, "The training options of kuhn are wrong"),
         ({"device": 5}, TrainingError, "device is 5; it takes auto, cpu, cuda or cuda:N"),
         ({"device": "mps"}, TrainingError, "device is 'mps'; it takes auto, cpu, cuda or cuda:N"),
         ({"restart": True}, TrainingError, "A restart needs the folder of a run"),

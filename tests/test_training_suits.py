@@ -93,7 +93,7 @@ def test_the_critic_is_asked_in_the_names_that_each_seat_has() -> None:
             return np.zeros(len(shown), np.float32)
 
     model.iterate()
-    model.rollout_buffer.last_values(Critic(model.policy.network, model.crew))
+    model.rollout_buffer.last_values(Critic(model.policy.network, model.pool))
     rows, seats = np.nonzero(np.ones((TABLES, env.num_seats)))
     np.testing.assert_array_equal(
         asked[0], permuted(env, env.tables.observe(seats, rows), env.names.number[rows, seats])

@@ -27,7 +27,7 @@ def test_good(tmp_path):
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_same(number):
-    assert len(set(met)) == 1, "another process, or the module anew"
+    assert len(set(met)) == 1, "another process, or the module again"
 
 def test_bad():
     found = ["deuce", "trey"]

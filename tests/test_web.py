@@ -21,10 +21,10 @@ pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
 from starlette.testclient import TestClient
 
 from backalley.web import app as app_module
-from backalley.web import house as house_module
+from backalley.web import table_server as table_server_module
 from backalley.web.app import application
-from backalley.web.house import House
 from backalley.web.table import Chair, Table
+from backalley.web.table_server import TableServer
 
 
 class Person:
@@ -71,8 +71,8 @@ def client(folder: Path) -> Iterator[TestClient]:
 
 
 def serving(folder: Path) -> TestClient:
-    house = House(folder, pace=0.0, adviser="search:8")
-    return TestClient(application(house, ["table.example"]), base_url="http://127.0.0.1:8017")
+    table_server = TableServer(folder, pace=0.0, adviser="search:8")
+    return TestClient(application(table_server, ["table.example"]), base_url="http://127.0.0.1:8017")
 
 
 # What a seat is sent --------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def test_a_game_outlives_its_server(folder: Path) -> None:
 def test_an_agent_that_fails_leaves_a_table_that_can_be_looked_at(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(house_module, "answer", lambda agent, view: 1 // 0)
+    monkeypatch.setattr(table_server_module, "answer", lambda agent, view: 1 // 0)
     one = Person(client)
     table = one.deal("pitch", "me", "bot", "bot", "bot", mode="hand", first_dealer=3)
     one.act(table)
@@ -215,7 +215,7 @@ def chemin_at_the_banker(client: TestClient, five: bool) -> tuple[Person, str]:
     on six or seven. The rest of the cards is the same."""
     one, other = Person(client), Person(client)
     for seed in range(1000):
-        house_module.secrets.randbelow = lambda most, seed=seed: seed  # type: ignore[assignment]
+        table_server_module.secrets.randbelow = lambda most, seed=seed: seed  # type: ignore[assignment]
         table = one.deal("baccarat", "link", "me", mode="chemin", decks="home")
         links = [chair["link"] for chair in one.get(table).json()["chairs"]]
         other.post("/api/join", link=links[0])
@@ -232,8 +232,8 @@ def chemin_at_the_banker(client: TestClient, five: bool) -> tuple[Person, str]:
 
 
 def test_a_banker_is_not_told_whether_the_player_was_asked(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(house_module, "secrets", house_module.secrets)
-    kept = house_module.secrets.randbelow
+    monkeypatch.setattr(table_server_module, "secrets", table_server_module.secrets)
+    kept = table_server_module.secrets.randbelow
     try:
         sent = []
         for five in (True, False):
@@ -243,7 +243,7 @@ def test_a_banker_is_not_told_whether_the_player_was_asked(client: TestClient, m
             assert one.get(table, at=found["last"] + 1).status_code == 400
         assert sent[0] == sent[1]
     finally:
-        house_module.secrets.randbelow = kept
+        table_server_module.secrets.randbelow = kept
 
 
 # Files ----------------------------------------------------------------------------------------------------------------
@@ -312,8 +312,8 @@ def test_an_agent_that_is_not_offered_is_never_made(folder: Path, tmp_path: Path
 
 def test_a_folder_has_one_server(folder: Path) -> None:
     with serving(folder), pytest.raises(ValueError, match=r"Another server has the tables of .*; end it, or name"):
-        House(folder)
-    House(folder).close()
+        TableServer(folder)
+    TableServer(folder).close()
 
 
 # Requests -------------------------------------------------------------------------------------------------------------
@@ -387,10 +387,10 @@ def test_bad_input_at_a_table_changes_nothing(client: TestClient) -> None:
 
 def test_there_are_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     one, idle = Person(client), Person(client)
-    monkeypatch.setattr(house_module, "MOST_OWNED", 1)
+    monkeypatch.setattr(table_server_module, "MOST_OWNED", 1)
     one.deal("backhand", "me")
     assert one.post("/api/tables", game="backhand", options={}, seats=["me"]).status_code == 429
-    monkeypatch.setattr(house_module, "MOST_SESSIONS", 2)
+    monkeypatch.setattr(table_server_module, "MOST_SESSIONS", 2)
     newest = Person(client)
     assert idle.get("/api/games").status_code == 401, "who plays nowhere makes room"
     assert one.get("/api/games").status_code == 200
@@ -402,12 +402,12 @@ def test_there_are_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch) -
 
 def test_an_address_takes_only_its_share(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = Person(client)
-    monkeypatch.setitem(house_module.MOST_OF_ADDRESS, "sessions", 5)
-    monkeypatch.setitem(house_module.MOST_OF_ADDRESS, "tables", 2)
-    house = client.app._app.state.house if hasattr(client.app, "_app") else None  # type: ignore[attr-defined]
-    assert house is not None
-    for session in list(house._addresses):
-        house._addresses[session] = "10.0.0.1"
+    monkeypatch.setitem(table_server_module.MOST_OF_ADDRESS, "sessions", 5)
+    monkeypatch.setitem(table_server_module.MOST_OF_ADDRESS, "tables", 2)
+    table_server = client.app._app.state.table_server if hasattr(client.app, "_app") else None  # type: ignore[attr-defined]
+    assert table_server is not None
+    for session in list(table_server._addresses):
+        table_server._addresses[session] = "10.0.0.1"
     flood = [Person(client) for _ in range(20)]
     assert honest.get("/api/games").status_code == 200, "a flood from elsewhere forgets its own sessions"
     assert flood[0].get("/api/games").status_code == 401

@@ -1,6 +1,6 @@
 """Tests marked `uncompiled` are played without the compiler, in a process beside the one that asks for them.
 
-A record of another shape means that a whole game is compiled anew: 13 to 50 seconds, for tests that play a few games.
+A record of another shape means that a whole game is compiled again: 13 to 50 seconds, for tests that play a few games.
 Line by line in Python such a test takes a second or two. The process beside is pytest as well, with
 `NUMBA_DISABLE_JIT=1`, so that fixtures, warnings and failures are what they always are. The first such test starts it,
 later ones are sent to it by name; where one kills it or hangs, that test fails and the next has a new process.

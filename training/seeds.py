@@ -256,7 +256,7 @@ def _hand_out(runs: Runs, cluster: str, progress: Progress, log: Log) -> None:
     count = len(runs.seeds)
     log(f"{count} runs on the cluster, each on a machine; {runs.folder} is on a disk that all of them share.")
     try:
-        with machines(cluster) as spread, closing(spread.in_order(runs, [(0, count)])) as ranges:
+        with machines(cluster) as executor, closing(executor.in_order(runs, [(0, count)])) as ranges:
             progress(0, count, f"0 of {count} seeds")
             for done in ranges:
                 log(f"Seed {runs.seeds[done.low]} has made {int(done.found[0][0]):,} decisions.")

@@ -27,7 +27,7 @@ from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
 from backalley.benchmarks.publish.curves import EVALUATION_FILE
 from backalley.cluster.machines import machines
-from backalley.cluster.work import Spread
+from backalley.cluster.work import Executor
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 
@@ -125,8 +125,8 @@ def train(
             budget=budget,
             device=device,
         )
-    with machines(cluster) as spread, sentences(run), locked(run.folder), one_thread():
-        loop = _loop(run, spread, log, anew=not run.begun or restart)
+    with machines(cluster) as executor, sentences(run), locked(run.folder), one_thread():
+        loop = _loop(run, executor, log, from_beginning=not run.begun or restart)
         try:
             outcome = _learn(loop, progress, log)
             return _finish(loop, outcome, progress)
@@ -165,14 +165,14 @@ def naming(
     return found
 
 
-def _loop(run: Run, spread: Spread, log: Log, *, anew: bool) -> TrainingLoop:
+def _loop(run: Run, executor: Executor, log: Log, *, from_beginning: bool) -> TrainingLoop:
     """Return the training loop of a run, at its beginning or at its latest checkpoint.
 
     A run has a checkpoint from its beginning on: one without any has lost it.
     """
-    loop = TrainingLoop(run, spread)
+    loop = TrainingLoop(run, executor)
     run.stamp = run.stamp or results.stamp(__file__, run.game) | {"torch": torch.__version__}
-    if anew:
+    if from_beginning:
         loop.enter()
         _begin(run, loop)
     else:

@@ -162,7 +162,7 @@ class KernelAgent(DirectAgent):
         return out
 
     def __getstate__(self) -> dict[str, Any]:
-        # Machine code stays in its process; it is bound anew where the agent arrives.
+        # Machine code stays in its process; it is bound again where the agent arrives.
         return {name: value for name, value in self.__dict__.items() if name not in ("_rows", "_told")}
 
 
@@ -197,4 +197,4 @@ class BotAgent(KernelAgent):
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return BotAgent, (self.game, self.bot.name)  # by name: a kernel pickled whole would be compiled anew
+        return BotAgent, (self.game, self.bot.name)  # by name: a kernel pickled whole would be compiled again

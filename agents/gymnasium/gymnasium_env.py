@@ -253,7 +253,7 @@ class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
                 f"reset_mask is {given!r}; it takes an array of {self.num_envs} booleans, one for each table."
             )
         if not given.any():
-            raise InvalidValue("reset_mask is False everywhere; it takes at least one table to begin anew.")
+            raise InvalidValue("reset_mask is False everywhere; it takes at least one table to begin again.")
         if not (self._begun or given.all()):
             raise InvalidCall("reset(): the tables have not been dealt; reset all of them first, without reset_mask.")
         return np.flatnonzero(given)

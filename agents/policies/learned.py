@@ -138,11 +138,11 @@ def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
 def check_bot(who: str, player: Residual, trained: Game) -> None:
     """Raise PolicyFileError if the corrected bot is missing, or plays differently now."""
     if player.bot not in trained.bots:
-        raise PolicyFileError(f"{who} corrects bot:{player.bot}, and {trained.name} has no such bot; train it anew.")
+        raise PolicyFileError(f"{who} corrects bot:{player.bot}, and {trained.name} has no such bot; train it again.")
     if behaviour_digest(trained, player.bot) != player.behaviour_digest:
         raise PolicyFileError(
             f"{who} corrects bot:{player.bot} as it played when the policy was trained, and it plays otherwise now; "
-            "train it anew."
+            "train it again."
         )
 
 
@@ -156,7 +156,7 @@ def check_plans(who: str, player: PlansPlayer, trained: Mapping[str, Any], game:
         raise PolicyFileError(f"{who} plays by plans, and {error}") from None
     if (player.classes, player.digest) != (classes, digest):
         raise PolicyFileError(
-            f"{who} holds the values of other classes than the plans of {game.name} have now; train it anew."
+            f"{who} holds the values of other classes than the plans of {game.name} have now; train it again."
         )
 
 

@@ -169,11 +169,11 @@ def read_policy(folder: Path, game: Game) -> tuple[dict[str, npt.NDArray[np.floa
         name: (shape, np.dtype(np.float16)) for name, shape in expected.items()
     }:
         raise PolicyFileError(
-            f"The weights in {folder} are of another shape than its {JSON_FILE} says; get the policy anew."
+            f"The weights in {folder} are of another shape than its {JSON_FILE} says; get the policy again."
         )
     if not all(np.isfinite(array).all() for array in weights.values()):
         raise PolicyFileError(
-            f"The weights in {folder} hold numbers that are not finite, so they play nothing; get the policy anew."
+            f"The weights in {folder} hold numbers that are not finite, so they play nothing; get the policy again."
         )
     return {name: array.astype(np.float32) for name, array in weights.items()}, metadata
 
@@ -223,7 +223,7 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise PolicyFileError(f"{path} cannot be read: {error.strerror}.") from None
     except ValueError as error:
-        raise PolicyFileError(f"{path} describes no policy: {error}; get the policy anew.") from None
+        raise PolicyFileError(f"{path} describes no policy: {error}; get the policy again.") from None
     if not isinstance(metadata, dict) or "format" not in metadata:
         raise PolicyFileError(f"{path} is JSON, but does not describe a policy of Back Alley.")
     if metadata["format"] not in (3, FORMAT):
@@ -232,22 +232,22 @@ def read_metadata(folder: Path) -> dict[str, Any]:
         )
     if metadata.get("sha256") != _metadata_digest(metadata):
         raise PolicyFileError(
-            f"{path} was changed after it was written: its digest does not match its contents; get the policy anew."
+            f"{path} was changed after it was written: its digest does not match its contents; get the policy again."
         )
     for name, kind in _KINDS.items():
         if not isinstance(metadata.get(name), kind):
-            raise PolicyFileError(f"{path} lacks a proper {name!r}; get the policy anew.")
+            raise PolicyFileError(f"{path} lacks a proper {name!r}; get the policy again.")
     if not is_name(metadata["name"]):
         raise PolicyFileError(f"{path} lacks a proper 'name': it is a line of up to {NAME} characters.")
     if metadata["format"] == 3:
         metadata["player"] = policy_kinds.from_format_3(metadata["player"])
     serves = metadata.setdefault("serves", {})  # pretrained policies may have some
     if not isinstance(serves, dict) or not all(isinstance(values, list) for values in serves.values()):
-        raise PolicyFileError(f"{path} lacks a proper 'serves'; get the policy anew.")
+        raise PolicyFileError(f"{path} lacks a proper 'serves'; get the policy again.")
     try:
         policy_kinds.from_json(metadata["player"])
     except ValueError as error:
-        raise PolicyFileError(f"{path} {error}; get the policy anew.") from None
+        raise PolicyFileError(f"{path} {error}; get the policy again.") from None
     return metadata
 
 
@@ -262,13 +262,13 @@ def _check_game(folder: Path, metadata: dict[str, Any], game: Game) -> None:
         which = f" They differ in {', '.join(odd)}." if odd else ""
         raise PolicyFileError(
             f"The policy in {folder} reads another observation layout of {game.id} than these options give; "
-            f"use the options it was trained with ({metadata['options']}), or train it anew.{which}"
+            f"use the options it was trained with ({metadata['options']}), or train it again.{which}"
         )
     trained = trained_game(folder, metadata, game.type)
     if metadata["observation"] != observation_layout(trained) or metadata["actions"] != trained.num_actions:
         raise PolicyFileError(
             f"{folder / JSON_FILE} contradicts itself: {game.id} shows something else under the options that it says "
-            "the policy was trained with; get the policy anew."
+            "the policy was trained with; get the policy again."
         )
 
 
@@ -276,7 +276,7 @@ def _check_version(folder: Path, metadata: dict[str, Any], game: Game | GameType
     if metadata["version"] != game.version:
         made, now = f"{game.name}-v{metadata['version']}", game.id
         raise PolicyFileError(
-            f"The policy in {folder} was trained on {made}, and the rules here are {now}; train it anew."
+            f"The policy in {folder} was trained on {made}, and the rules here are {now}; train it again."
         )
 
 
@@ -295,10 +295,10 @@ def _read_weights(folder: Path, metadata: dict[str, Any]) -> dict[str, npt.NDArr
     stated = metadata["weights"]
     if len(data) != stated.get("bytes"):
         size = f"{path} has {len(data)} bytes and should have {stated.get('bytes')}"
-        raise PolicyFileError(f"{size}: it is truncated or foreign; get the policy anew.")
+        raise PolicyFileError(f"{size}: it is truncated or foreign; get the policy again.")
     if hashlib.sha256(data).hexdigest() != stated.get("sha256"):
         raise PolicyFileError(
-            f"{path} is not what {JSON_FILE} beside it was written for: the digests differ; get the policy anew."
+            f"{path} is not what {JSON_FILE} beside it was written for: the digests differ; get the policy again."
         )
     try:
         weights: dict[str, npt.NDArray[Any]] = load_tensors(data)

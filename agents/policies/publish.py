@@ -64,7 +64,7 @@ def _check_made(source: Path, made: Mapping[str, Any]) -> None:
     if commit.endswith("+changes"):
         raise PolicyFileError(
             f"The policy in {source} was made from files that no commit holds ({commit}), so nobody could make it "
-            "again; commit them and train it anew."
+            "again; commit them and train it again."
         )
 
 

@@ -81,7 +81,7 @@ class ProgramAgent(Agent):
     # Its process ----------------------------------------------------------------------------------------------------
 
     def _start(self) -> Terms:
-        """Start the program anew. Raises ProgramFailed."""
+        """Start the program again. Raises ProgramFailed."""
         self.close()
         self._heard.clear()  # it has been sent nothing yet
         self._process = Process(self.words, self.name)
@@ -93,7 +93,7 @@ class ProgramAgent(Agent):
             raise
 
     def _running(self) -> Process:
-        """The program, started anew if it has failed. Raises ProgramFailed."""
+        """The program, started again if it has failed. Raises ProgramFailed."""
         if self._process is None or not self._process.is_ours:
             self._terms = self._start()
         assert self._process is not None

@@ -119,7 +119,7 @@ class Heard:
 
     def follow(self, events: npt.NDArray[np.int16]) -> None:
         """Go on to these events [T, 3]; begin again where they do not go on from those before, as where a table of the
-        same number was started anew."""
+        same number was started again."""
         raw = events.tobytes()
         if not raw.startswith(self._raw):
             self._begin()

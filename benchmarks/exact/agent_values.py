@@ -19,7 +19,7 @@ import numpy.typing as npt
 from backalley.agents.base.action_probabilities import NoProbabilities
 from backalley.agents.base.agent import Agent, DirectAgent, name_of
 from backalley.cluster.machines import machines
-from backalley.cluster.work import HERE, Found, Sizes, Spread
+from backalley.cluster.work import LOCAL, Executor, Found, Sizes
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.engine.workers import threads_of
 from backalley.envs.core.files.reading import read_json
@@ -157,11 +157,11 @@ def agent_values(
     every = _every_opening(game)
     total = len(every) * len(agents)
     found = []
-    with machines(cluster) as spread:
+    with machines(cluster) as executor:
         for number, one in enumerate(agents):
             before = number * len(every)
             tell = None if progress is None else lambda done, before=before: progress(before + done, total)
-            found.append(_Following(game, one, every, least, tell).worth(num_threads, spread))
+            found.append(_Following(game, one, every, least, tell).worth(num_threads, executor))
     return AgentValues(
         **of_game(game, __file__),
         best_return=solution.best_return,
@@ -206,13 +206,13 @@ class _Following:
         self._left, self._lock = iter(range(len(every))), threading.Lock()
         self._stopped = threading.Event()
 
-    def worth(self, num_threads: int, spread: Spread) -> Worth:
+    def worth(self, num_threads: int, executor: Executor) -> Worth:
         """Return the agent's value. Raises Unsolvable."""
         began = time.perf_counter()
-        if spread is HERE:
+        if executor is LOCAL:
             self._share_out(num_threads)
         else:
-            self._hand_out(spread)
+            self._hand_out(executor)
         chances = [chance for chance, _, _ in self.every]
         rows = [self._found[number] for number in range(len(self.every))]
         low, high = self.game.reward_range
@@ -230,8 +230,8 @@ class _Following:
             seconds=time.perf_counter() - began,
         )
 
-    def _hand_out(self, spread: Spread) -> None:
-        with closing(spread.in_order(Openings(self.game, self.agent, self.least), [(0, len(self.every))])) as ranges:
+    def _hand_out(self, executor: Executor) -> None:
+        with closing(executor.in_order(Openings(self.game, self.agent, self.least), [(0, len(self.every))])) as ranges:
             for done in ranges:
                 self._found |= zip(range(done.low, done.high), done.found[0], strict=True)
                 if self.tell is not None:

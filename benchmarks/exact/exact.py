@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.cluster.machines import machines
-from backalley.cluster.work import Found, Sizes, Spread
+from backalley.cluster.work import Executor, Found, Sizes
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.engine.workers import threads_of
 from backalley.envs.core.files.durable import Unfinished
@@ -139,8 +139,8 @@ def solve(
         if cluster is None:
             work.share_out(num_threads)
         else:
-            with machines(cluster) as spread:
-                work.hand_out(spread)
+            with machines(cluster) as executor:
+                work.hand_out(executor)
     except BaseException:
         unfinished.save(work.to_arrays())
         raise
@@ -257,10 +257,10 @@ class _Work:
             finally:
                 self._stopped.set()  # Ctrl-C ends the others after their present group
 
-    def hand_out(self, spread: Spread) -> None:
+    def hand_out(self, executor: Executor) -> None:
         """Let the machines of a cluster solve the rest. Raises what one of them raised."""
         names = [name for name in self.groups if name not in self.solved]
-        with closing(spread.in_order(Groups(self.game, self.objective, names), [(0, len(names))])) as ranges:
+        with closing(executor.in_order(Groups(self.game, self.objective, names), [(0, len(names))])) as ranges:
             for done in ranges:
                 for name, (best, drifting, used) in zip(names[done.low : done.high], done.found[0], strict=True):
                     self._note(name, (float(best), float(drifting), int(used)))

@@ -105,13 +105,13 @@ def evaluate(
     else:
         ends = iter([(most, most)])
     try:
-        with machines(cluster) as spread:
+        with machines(cluster) as executor:
             for planned, ahead in ends:
                 expected = ahead
-                play(work, [sample], [planned], on_batch, spread)
+                play(work, [sample], [planned], on_batch, executor)
             if sample.deals > planned:  # unfinished work of a call that was to play more
                 sample = Sample(seated)
-                play(work, [sample], [planned], on_batch, spread)
+                play(work, [sample], [planned], on_batch, executor)
     except KeyboardInterrupt:
         unfinished.save(sample.to_arrays())
         if sample.deals < 2:

@@ -71,9 +71,9 @@ def play_pairings(
         for pairing, sample in zip(pairings, samples, strict=True)
     ]
     try:
-        with machines(cluster) as spread:
+        with machines(cluster) as executor:
             ends = [pairing.deals for pairing in pairings]
-            play(Deals(line_ups, threads_of(num_threads)), samples, ends, on_batch, spread)
+            play(Deals(line_ups, threads_of(num_threads)), samples, ends, on_batch, executor)
     except KeyboardInterrupt:
         unfinished.save(arrays())
         raise

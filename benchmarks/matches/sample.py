@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent, name_of
 from backalley.agents.match import Match
-from backalley.cluster.work import HERE, Found, Sizes, Spread
+from backalley.cluster.work import LOCAL, Executor, Found, Sizes
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.game.game import Game
@@ -188,7 +188,11 @@ class Deals:
 
 
 def play(
-    deals: Deals, samples: Sequence[Sample], ends: Sequence[int], on_batch: Callable[[int], None], spread: Spread = HERE
+    deals: Deals,
+    samples: Sequence[Sample],
+    ends: Sequence[int],
+    on_batch: Callable[[int], None],
+    executor: Executor = LOCAL,
 ) -> None:
     """Play until the samples of the line-ups hold as many deals as `ends` says; `on_batch` is called with the number of
     a line-up after each batch of it.
@@ -197,7 +201,7 @@ def play(
     """
     spans = [(sample.deals, end) for sample, end in zip(samples, ends, strict=True)]
     try:
-        with closing(spread.in_order(deals, spans)) as batches:
+        with closing(executor.in_order(deals, spans)) as batches:
             for done in batches:
                 returns, decisions, forfeits = done.found
                 samples[done.part].add(returns, int(decisions.sum()), done.seconds, forfeits)

@@ -211,7 +211,7 @@ def name_alike(options: Options, state: State, seen: int) -> None:
 
 @kernel
 def redraw(options: Options, unseen: npt.NDArray[np.uint16], size: int, count: int, key: np.uint64) -> np.uint64:
-    """The first `count` of `size` unseen cards become a random sample; with `decks` inf, cards drawn anew from a whole
+    """The first `count` of `size` unseen cards become a random sample; with `decks` inf, cards drawn again from a whole
     pack each."""
     if options.decks == 0:
         for index in range(count):

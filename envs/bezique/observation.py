@@ -29,7 +29,7 @@ from .state import (
     State,
 )
 
-# Where a seat sees a card, in the order by which copies are numbered anew; at last, that a redrawn determinization has
+# Where a seat sees a card, in the order by which copies are numbered again; at last, that a redrawn determinization has
 # placed it, or that the pack lacks it
 _MINE, _LED, _TAKEN, _PILES, _TURN_UP, _TOP, _LAID, _HIDDEN, _DRAWN, _ABSENT = 0, 1, 2, 4, 6, 7, 8, 9, 10, 11
 _MOST_TRIES = 1 << 24
@@ -183,7 +183,7 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     down, turned up or drawn openly, whether the winner of the latest trick was asked to declare, and in the last eight
     tricks therefore everything. §4
 
-    Nobody can tell the copies of a card apart, so those that are not the seat's own are numbered anew, by where they
+    Nobody can tell the copies of a card apart, so those that are not the seat's own are numbered again, by where they
     lie.
     """
     other = 1 - seat

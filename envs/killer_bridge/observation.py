@@ -279,7 +279,7 @@ def observe_scorecard(options: Options, state: State, seat: int, out: Observatio
 
 @kernel
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
-    """§2: deal the cards that `seat` has not seen anew: each hand within what its plays leave possible and, after a
+    """§2: deal again the cards that `seat` has not seen: each hand within what its plays leave possible and, after a
     rainbow bid, with its number of cards of each suit; the rest is the leftover. The hook tells nothing of anybody's
     cards."""
     unseen = trick_hand.unseen_cards(state, seat, (1 << pack_size(options)) - 1)

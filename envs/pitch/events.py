@@ -20,7 +20,7 @@ def most(options: Options) -> int:
 
 def length(options: Options) -> int:
     """§3: a hand shows a seat its dealer and k cards, N bids, k N cards and the naming of a suit. §2: a single hand
-    is dealt anew only where the dealer may pass."""
+    is dealt again only where the dealer may pass."""
     once = options.mode == Mode.HAND and options.all_pass != AllPass.REDEAL
     size, names = options.hand_size, int(options.joker != Joker.NONE and options.joker_pitch == JokerPitch.NAME)
     return (1 if once else options.max_hands) * (1 + size + options.num_players * (1 + size) + names)

@@ -157,7 +157,7 @@ def observe_sides(options: Options, state: State, seat: int, out: Observation) -
 
 @kernel
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
-    """§4: deal the cards that `seat` has not seen anew: each hand within what its plays leave possible; the rest stays
+    """§4: deal again the cards that `seat` has not seen: each hand within what its plays leave possible; the rest stays
     out of play.
 
     No bid promises anything, so bids tell nothing of the cards.

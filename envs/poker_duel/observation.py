@@ -108,7 +108,7 @@ def observe_cards(options: Options, state: State, seat: int, out: Observation) -
 
 @kernel
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
-    """§5: deal the cards `seat` cannot place anew to the opponent's closed hands, closed discards and the deck.
+    """§5: deal again the cards that `seat` cannot place, to the opponent's closed hands, closed discards and the deck.
 
     Nor does the seat know how far the opponent has come with a split, so an unfinished one is taken back to its
     beginning.

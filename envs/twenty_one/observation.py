@@ -189,7 +189,7 @@ STOCK = DISCARDS + NUM_CARDS
 
 @kernel
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
-    """§2: deal all cards that `seat` cannot place anew to the places that are hidden from it.
+    """§2: deal again all cards that `seat` cannot place to the places that are hidden from it.
 
     Every determinization that agrees with what the seat knows is equally likely. That is: the cards it has seen;
     discards that it saw before they were shuffled lie in no place filled before that; a hand that was played on was no

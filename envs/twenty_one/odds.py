@@ -93,13 +93,13 @@ def draw_until(threshold: int, gone: Whole | None = None, *, first: int | None =
     """The chances [n, ENDS] of each total, of a bust and of a royal for a hand that draws two cards at least, and until
     it has `threshold`, from a pack without the cards of `gone` [n, 7]; by default from a whole pack.
 
-    `first` is the kind of its first card, if that is known. With `trades` the hands of TRADED begin anew, from the same
+    `first` is the kind of its first card, if it is known. With `trades` the hands of TRADED begin again, from the same
     pack: the cards traded away are not missed.
     """
     left = PACK - (np.zeros((1, len(KINDS)), np.int64) if gone is None else gone)
     ends = np.zeros((len(left), ENDS))
-    anew = trades and first is not None
-    begun = draw_until(threshold, gone, trades=True) if anew else ends
+    begins_again = trades and first is not None
+    begun = draw_until(threshold, gone, trades=True) if begins_again else ends
     chance = np.zeros((len(left), len(ALL.size)))
     chance[:, 0 if first is None else ALL.next[0, first]] = 1.0
     traded = np.zeros(len(left))
@@ -116,7 +116,7 @@ def draw_until(threshold: int, gone: Whole | None = None, *, first: int | None =
                 chance[:, after] += share[:, kind]
             else:
                 ends[:, BUST_END if after == BUST else ROYAL_END] += share[:, kind]
-    return ends + traded[:, None] * begun if anew else ends / (1.0 - traded[:, None])
+    return ends + traded[:, None] * begun if begins_again else ends / (1.0 - traded[:, None])
 
 
 class Answer(NamedTuple):

@@ -55,7 +55,7 @@ class SeatState(State):  # type: ignore[misc]
 
 
 class CardGame(Environment):  # type: ignore[misc]
-    """One seat of a game; `opponent` plays the others. What is given here may be given anew with each `reset`.
+    """One seat of a game; `opponent` plays the others. What is given here may be given again with each `reset`.
 
     An answer that cannot be read plays nothing: the observation says why, and the player answers again. After `retries`
     such answers in a row the next one forfeits the game: the seat gets the lower bound of its `reward_range`, and the

@@ -208,7 +208,7 @@ def test_dealt_coups_come_as_often_as_enumeration_says(given: dict[str, Any]) ->
     wins = np.zeros(3, np.int64)
     for _ in range(250):
         step = batch.step(np.full(size, bets.bet_on(0, PLAYER)))
-        if one:  # finished tables start anew, so the reward tells who won
+        if one:  # finished tables start again, so the reward tells who won
             reward = np.sign(step.reward[:, 0])
             wins += [(reward > 0).sum(), (reward < 0).sum(), (reward == 0).sum()]
         else:
@@ -221,7 +221,7 @@ def test_dealt_coups_come_as_often_as_enumeration_says(given: dict[str, Any]) ->
         assert abs(wins[side] / trials - chance) < 5 * math.sqrt(chance * (1 - chance) / trials)
 
 
-# Where a table has several bettors it has three: each number of them compiles the game anew.
+# Where a table has several bettors it has three: each number of them compiles the game again.
 COMBINATIONS: list[dict[str, Any]] = [
     {"mode": "chemin", "decks": "inf", "banker_sees": "total", "num_coups": 5},
     {"mode": "chemin", "decks": 1, "reshuffle": "shoe", "num_coups": "shoe", "chemin_player_free": True},

@@ -35,7 +35,7 @@ def side_and_stake(name: str) -> tuple[str, int]:
 
 
 def gain(bet: str, won: str) -> Fraction:
-    """What a bet gains, reckoned anew."""
+    """What a bet gains, reckoned again."""
     side, stake = side_and_stake(bet)
     if stake == 0:
         return Fraction(0)

@@ -185,7 +185,7 @@ def by_hand(game: Any, state: Any, action: int, dealt: tuple[int, ...] = ()) -> 
     return max(values) if after[0]["seat"] == 0 else min(values)
 
 
-@pytest.mark.slow  # the solver is compiled anew in each process
+@pytest.mark.slow  # the solver is compiled again in each process
 @pytest.mark.parametrize(
     ("hands", "stub", "options"),
     [
@@ -308,7 +308,7 @@ def test_a_deck_of_a_smaller_pack_is_named_by_its_cards() -> None:
         state.apply(0)
 
 
-@pytest.mark.slow  # the solver is compiled anew in each process
+@pytest.mark.slow  # the solver is compiled again in each process
 def test_best_play_on_a_smaller_pack_is_what_every_order_of_its_stub_says() -> None:
     env = AECEnv(GAME.bind(preset="tiny"))
     env.reset(seed=0, options={"decks": [["5S", "6S", "7S", "7C", "5D", "6C", "6D"]]})

@@ -11,7 +11,7 @@ import pytest
 from backalley.envs.twenty_one import odds
 
 # An enumeration in plain Python. A hand is a tuple of kinds. How a hand ends is a dict of chances by its total, with -1
-# for a bust, "royal", and "traded" for a hand that is begun anew.
+# for a bust, "royal", and "traded" for a hand that is begun again.
 
 Hand = tuple[str, ...]
 Ends = dict[int | str, float]
@@ -67,11 +67,11 @@ class Enumeration:
                     found[end] = found.get(end, 0.0) + chance * after
             return found
 
-        anew = ends(())
-        kept = 1.0 - anew.get("traded", 0.0)
+        begun_again = ends(())
+        kept = 1.0 - begun_again.get("traded", 0.0)
         found = dict(ends(self.banker))
         traded = found.pop("traded", 0.0)
-        for end, chance in anew.items():
+        for end, chance in begun_again.items():
             if end != "traded":
                 found[end] = found.get(end, 0.0) + traded * chance / kept
         return found

@@ -310,7 +310,7 @@ def load(game: Game, given: Mapping[str, Any] | None = None, overrides: Mapping[
     if config.rollouts.base == Base.SELF:
         layers = [*files, *map(_from_nothing, files), *users, *map(_from_nothing, users)]
         config = _parsed(layers, where, overrides)
-    return config._replace(options=_practice_options(game, config))
+    return config._replace(options=_training_options(game, config))
 
 
 def _parsed(layers: Sequence[Mapping[str, Any]], where: str, overrides: Mapping[str, Any] | None) -> Config:
@@ -417,12 +417,12 @@ def _check_file(raw: Mapping[str, Any], where: str) -> None:
     check_names(_from_nothing(raw), f"{where}: {FROM_NOTHING}")
 
 
-def _practice_options(game: Game, config: Config) -> dict[str, Any]:
+def _training_options(game: Game, config: Config) -> dict[str, Any]:
     """The training tables' options as plain names and values. Raises ConfigError where the game does not have them."""
     try:
         bound = game.bind(config.options)
     except OptionError as error:
-        raise ConfigError(f"The practice options of {game.name} are wrong: {error}") from None
+        raise ConfigError(f"The training options of {game.name} are wrong: {error}") from None
     return {name: bound.option_values[name] for name in game.type.without_preset(config.options)}
 
 
@@ -437,7 +437,7 @@ def _set(raw: Mapping[str, Any], change: tuple[str, Any]) -> dict[str, Any]:
     if not setting or (section != "options" and name not in names()):
         have = ", ".join(names())
         raise ConfigError(
-            f"There is no setting {name!r}.{_meant(str(name))} Settings are {have}, and options.NAME for the practice "
+            f"There is no setting {name!r}.{_meant(str(name))} Settings are {have}, and options.NAME for the training "
             "tables."
         )
     return {**raw, section: {**(raw.get(section) or {}), setting: value}}

@@ -30,9 +30,9 @@ from backalley.envs.core.rules import rng
 
 from ..config.config import Config, ConfigError, Objective, PlansSettings
 from ..shared.checkpoint import Arrays
-from ..shared.crew import Crew, Task
 from ..shared.league import bots_of
 from ..shared.phase import Phase
+from ..shared.thread_pool import Task, ThreadPool
 from .plan_play import Notes, Sums, Tally, episodes_kernel, fork_streams, notes_for
 
 Streams = npt.NDArray[np.uint64]
@@ -98,8 +98,8 @@ class PlanLearner(Phase):
         self.steps = 0
         self.scores = {opponent.name: 0.5 for opponent in self.field}
         self._stream = np.uint64(self.seeds().generate_state(1, np.uint64)[0])
-        self.crew = Crew(num_threads)
-        threads = range(self.crew.num_threads)
+        self.pool = ThreadPool(num_threads)
+        threads = range(self.pool.num_threads)
         self._seats = [_Seat(Engine(game, 1), notes_for(game, self.plans.parts)) for _ in threads]
         self._entries: dict[str, Bound[None]] = {}
 
@@ -193,7 +193,7 @@ class PlanLearner(Phase):
             if name not in self._entries:
                 self._entries[name] = Bound(functools.partial(self._batch_kernel, agent))
                 play(0, number, 0, streams[0, :0])  # compiles, and plays nothing
-        self.crew.share([task(chunk) for chunk in range(CHUNKS)])
+        self.pool.share([task(chunk) for chunk in range(CHUNKS)])
         self.decisions += int(decisions[..., 0].sum())
         self.samples += int(decisions[..., 1].sum())
         for (name, _, streams), won in zip(met, points, strict=True):
@@ -257,4 +257,4 @@ class PlanLearner(Phase):
 
     def close(self) -> None:
         """End the threads."""
-        self.crew.close()
+        self.pool.close()

@@ -34,7 +34,7 @@ from ..ppo.advantages import seat_advantages
 from ..shared.averaging import follow, learner_arrays, restore_learner
 from ..shared.checkpoint import Arrays
 from ..shared.phase import Phase
-from ..shared.practice import practice_of
+from ..shared.training_game import training_game
 
 
 class Decisions(NamedTuple):
@@ -62,7 +62,7 @@ class MMD(Phase):
         another observation layout."""
         super().__init__(game, config, **loop)
         self.settings: MMDSettings = config.mmd
-        self.batch = practice_of(game, config).make_vec(self.settings.tables, seed=0, autoreset=False)
+        self.batch = training_game(game, config).make_vec(self.settings.tables, seed=0, autoreset=False)
         self.entropy = self.seeds().generate_state(2).tolist()
         bound, size = observation_bound(game), config.network
         self.network, self.average = (
@@ -77,10 +77,10 @@ class MMD(Phase):
     @classmethod
     def check(cls, game: Game, config: Config) -> None:
         """The training tables must have the game's observation layout."""
-        practice_of(game, config)
+        training_game(game, config)
 
     def begin(self) -> None:
-        """Nothing: every step deals anew."""
+        """Nothing: every step deals again."""
 
     @one_thread()
     def step(self) -> None:

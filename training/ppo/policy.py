@@ -17,7 +17,7 @@ from backalley.agents.policies.network import FLOAT32, LOG_ZERO, PolicyNetwork, 
 from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.rules import rng
 
-from ..shared.crew import Crew, Task
+from ..shared.thread_pool import Task, ThreadPool
 
 _FEWEST_ROWS = 16
 """Rows that a thread plays at once."""
@@ -66,12 +66,12 @@ def value_rows(net: Net, shown: npt.NDArray[Any], values: npt.NDArray[np.float32
 
 
 class Playing:
-    """A network as it plays during one rollout: compiled, in single precision, on every thread of a crew."""
+    """A network as it plays during one rollout: compiled, in single precision, on every thread of a pool."""
 
-    def __init__(self, network: PolicyNetwork, crew: Crew) -> None:
+    def __init__(self, network: PolicyNetwork, pool: ThreadPool) -> None:
         bound = 1 / network.scale.cpu().numpy().astype(np.float64)
         net = net_of(weights_of(network), bound, greedy=False, value=True)
-        self._crew, self._nets = crew, [own_room(net) for _ in range(crew.num_threads)]
+        self._pool, self._nets = pool, [own_room(net) for _ in range(pool.num_threads)]
 
     def act(
         self,
@@ -91,12 +91,12 @@ class Playing:
             drawn_by, written = keys[rows], (actions[rows], log_probs[rows], values[rows])
             play_rows(self._nets[thread], shown[rows], mask[rows], wanted[rows], drawn_by, *written)
 
-        self._crew.share_rows(len(shown), _FEWEST_ROWS, work, first)
+        self._pool.share_rows(len(shown), _FEWEST_ROWS, work, first)
 
     def values(self, shown: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
         """Return the values of observations [n, O]."""
         found = np.empty(len(shown), np.float32)
-        self._crew.share_rows(
+        self._pool.share_rows(
             len(shown),
             _FEWEST_ROWS,
             lambda thread, low, high: value_rows(self._nets[thread], shown[low:high], found[low:high]),

@@ -15,8 +15,8 @@ from backalley.agents.policies.network import PolicyNetwork
 from backalley.console.errors import InvalidType, InvalidValue
 
 from ..shared.averaging import follow
-from ..shared.crew import Crew
 from ..shared.gradients import Gradients, Part
+from ..shared.thread_pool import ThreadPool
 from .buffer import SeatRolloutBuffer
 from .loss import LOGGED
 from .policy import Playing, TrunkPolicy
@@ -63,8 +63,8 @@ class SelfPlayMaskablePPO(MaskablePPO):  # type: ignore[misc]
             self.device
         )
         self.average.load_state_dict(network.state_dict())
-        self.crew = Crew(self.num_threads)
-        self._gradients = Gradients(network, self.crew)
+        self.pool = ThreadPool(self.num_threads)
+        self._gradients = Gradients(network, self.pool)
         self._bind()
 
     def set_env(self, env: VecEnv, force_reset: bool = True) -> None:
@@ -81,7 +81,7 @@ class SelfPlayMaskablePPO(MaskablePPO):  # type: ignore[misc]
         self.rollout_buffer.reward_scale = self.reward_scale
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "crew", "_gradients"]
+        return [*super()._excluded_save_params(), "pool", "_gradients"]
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
         states, variables = super()._get_torch_save_params()
@@ -96,7 +96,7 @@ class SelfPlayMaskablePPO(MaskablePPO):  # type: ignore[misc]
         use_masking: bool = True,
     ) -> bool:
         """Play one rollout by the present weights, compiled; the league first chooses its members for it."""
-        buffer, policy = rollout_buffer, Playing(self.policy.network, self.crew)
+        buffer, policy = rollout_buffer, Playing(self.policy.network, self.pool)
         buffer.source.begin_rollout()
         buffer.reset()
         callback.on_rollout_start()
@@ -159,7 +159,7 @@ class SelfPlayMaskablePPO(MaskablePPO):  # type: ignore[misc]
 
     def close(self) -> None:
         """End the threads."""
-        self.crew.close()
+        self.pool.close()
         self.env.close()
 
     def start(self, observation: Any = None) -> None:

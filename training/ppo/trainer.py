@@ -30,7 +30,7 @@ from ..shared.averaging import learner_arrays, restore_learner
 from ..shared.checkpoint import Arrays
 from ..shared.league import League, bots_of
 from ..shared.phase import Phase
-from ..shared.practice import practice_of
+from ..shared.training_game import training_game
 from .ppo import SelfPlayMaskablePPO
 from .vec_env import SeatsVecEnv, Tally
 
@@ -48,13 +48,13 @@ class Trainer(Phase):
         Raises OptionError, or ConfigError where the training tables would have another observation layout.
         """
         super().__init__(game, config, **loop)
-        self.practice = practice_of(game, config)
+        self.training_game = training_game(game, config)
         seed = int(self.seeds().generate_state(1)[0])
-        members = bots_of(self.practice) if self.against is None else [self.against]
+        members = bots_of(self.training_game) if self.against is None else [self.against]
         self.league = League(members, keep=config.league.keep, per_rollout=config.league.per_rollout)
         ppo = config.ppo
         self.env = SeatsVecEnv(
-            self.practice,
+            self.training_game,
             ppo.tables,
             seed=seed,
             league=self.league,
@@ -90,7 +90,7 @@ class Trainer(Phase):
     @classmethod
     def check(cls, game: Game, config: Config) -> None:
         """The training tables must have the game's observation layout."""
-        practice_of(game, config)
+        training_game(game, config)
 
     @property
     def has_league(self) -> bool:

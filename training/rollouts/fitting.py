@@ -17,8 +17,8 @@ from backalley.envs.core.compile.kernel import kernel
 
 from ..shared.averaging import follow, learner_arrays, restore_learner
 from ..shared.checkpoint import Arrays
-from ..shared.crew import Crew
 from ..shared.gradients import Gradients, Outputs, Part
+from ..shared.thread_pool import ThreadPool
 
 Loss = Callable[[Outputs, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]], None]
 """`loss(outputs, targets, weights, sums)` writes its derivative by each of the outputs [n, A + 1] over them, and adds
@@ -93,10 +93,10 @@ class Fitting:
         averaging: float,
         seed: int,
         device: torch.device,
-        crew: Crew,
+        pool: ThreadPool,
         start: Arrays | None = None,
     ) -> None:
-        """`averaging` is as in `averaging.follow`; the threads are those of the `crew`. `start` are the arrays of a
+        """`averaging` is as in `averaging.follow`; the threads are those of the `pool`. `start` are the arrays of a
         policy's network to begin from, which then say its size: their average begins as if after `_UPDATES` updates."""
         width, layers = network_size(start) if start else (width, layers)
         self.network = PolicyNetwork(bound, num_actions, width=width, layers=layers, precision=precision)
@@ -110,7 +110,7 @@ class Fitting:
         self.network.to(self.device), self.average.to(self.device)
         self.adam = torch.optim.Adam(self.network.parameters(), lr=learning_rate)
         self.averaging, self.updates = averaging, _UPDATES if start else 0
-        self._gradients = Gradients(self.network, crew)
+        self._gradients = Gradients(self.network, pool)
 
     def learn(self, count: int, rows: Callable[[int, int], Rows], loss: Loss) -> float:
         """Make one step on a minibatch of `count` rows; `rows(low, high)` gives some of them, on any thread. Return the

@@ -22,7 +22,7 @@ from ..config.config import ConfigError, Learned, Rollouts
 from ..config.named_policies import ANEW, FORMER, POLICY, STANDING
 from ..shared.checkpoint import Arrays
 from ..shared.phase import Finished
-from .making import Frozen
+from .target_kernels import Frozen
 
 
 class Start(NamedTuple):

@@ -25,7 +25,7 @@ from backalley.agents.policies.inference import net_of
 from backalley.agents.policies.network import weights_of
 from backalley.agents.policies.policy_file import observation_bound, save_policy
 from backalley.agents.policies.policy_kinds import Player, Residual, network_player, network_size
-from backalley.cluster.work import HERE
+from backalley.cluster.work import LOCAL
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.engine.engine import Engine
 from backalley.envs.core.game.game import Game
@@ -34,16 +34,16 @@ from ..config.config import Config, Continues, Learned
 from ..config.config import Rollouts as RolloutsSettings
 from ..config.named_policies import ANEW, Against, Begins
 from ..shared.checkpoint import Arrays
-from ..shared.crew import Crew, Task
 from ..shared.phase import Phase
-from ..shared.practice import practice_of
 from ..shared.suit_augmentation import SuitNames
+from ..shared.thread_pool import Task, ThreadPool
+from ..shared.training_game import training_game
 from .checks import check_shares, check_temperatures, reference_of
-from .elsewhere import make_elsewhere
 from .fitting import Fitting, Rows, imitation, squared
-from .making import Maker, Play, fast_bots, make_targets
 from .opponents import copy_again, frozen_of, met, opponents_of, start_of
+from .remote_targets import make_remotely
 from .seated import seat_sides
+from .target_kernels import Maker, Play, fast_bots, make_targets
 from .targets import Tables, field_of, no_targets, seat_players
 from .temperature import by_temperature
 from .validation import MARGINS, HeldOut, choices
@@ -68,18 +68,18 @@ class Rollouts(Phase):
         Raises ConfigError for a game without a bot to begin from, or for agents it cannot meet.
         """
         super().__init__(game, config, **loop)
-        self.crew = Crew(num_threads)
+        self.pool = ThreadPool(num_threads)
         self.settings: RolloutsSettings = getattr(config, self.section)
         settings = self.settings
         self.reference = reference_of(game, settings)
-        self.practice = practice_of(game, config) if self.reference is None else game
+        self.training_game = training_game(game, config) if self.reference is None else game
         """The game of the tables; a bot's rollouts end where its leaf value begins, whatever the options for
         training."""
         self.opponents = opponents_of(game, settings, self.history) if self.against is None else [met(self.against)]
         self.frozen: Agent = RandomAgent()
         """The one of them that plays in the chunk that is being made."""
         self.start = start_of(game, settings, self.reference, self.history, self.opponents)
-        """The policy that learning begins from, if it does not begin anew."""
+        """The policy that learning begins from, if it does not begin again."""
         self.advised = settings.learned == Learned.RESIDUAL
         weights, shuffles, streams = self.seeds().spawn(3)
         bound = observation_bound(game)
@@ -95,7 +95,7 @@ class Rollouts(Phase):
             averaging=settings.averaging,
             seed=int(weights.generate_state(1)[0]),
             device=self.device,
-            crew=self.crew,
+            pool=self.pool,
         )
         self.generator = np.random.default_rng(shuffles)
         self.names = SuitNames(game, 1, permuted=settings.symmetry)
@@ -110,7 +110,7 @@ class Rollouts(Phase):
         self._own = np.zeros(2, np.int64)
         """The policy's decisions with a choice in the latest chunk, and how many departed from the bot."""
         self._make_tables(streams)
-        self._scratch = [Engine(self.practice, 1) for _ in range(self.crew.num_threads)]
+        self._scratch = [Engine(self.training_game, 1) for _ in range(self.pool.num_threads)]
 
     @classmethod
     def check(cls, game: Game, config: Config) -> None:
@@ -120,14 +120,14 @@ class Rollouts(Phase):
         check_temperatures(settings)
         reference = reference_of(game, settings)
         if reference is None:
-            practice_of(game, config)
+            training_game(game, config)
         if settings.against.by_name:
             opponents_of(game, settings, ())
         if settings.begins.is_folder:
             start_of(game, settings, reference, (), ())
 
     def _make_tables(self, streams: np.random.SeedSequence) -> None:
-        count, settings, game = self.settings.tables, self.settings, self.practice
+        count, settings, game = self.settings.tables, self.settings, self.training_game
         self.engine = Engine(game, count)
         drawn = streams.generate_state(2 * count, np.uint64)
         self.engine.batch.stream[:] = drawn[:count]
@@ -190,8 +190,8 @@ class Rollouts(Phase):
         self.tables.counts[:] = 0
         weights = self._weights(self.settings.temperature)
         self.frozen = self._opponent(self.chunks + int(self._ahead))
-        if self.spread is not HERE:
-            self.crew.prepare([lambda thread: make_elsewhere(self, weights)])
+        if self.executor is not LOCAL:
+            self.pool.prepare([lambda thread: make_remotely(self, weights)])
             return
         maker = self._maker(weights)
         make_targets(maker, self.engine, self.tables, self.upcoming, self._scratch[0], np.arange(0))  # binds
@@ -202,7 +202,7 @@ class Rollouts(Phase):
                 maker, self.engine, self.tables, self.upcoming, self._scratch[thread], rows
             )
 
-        self.crew.prepare([task(low) for low in range(0, self.settings.tables, _TABLES_AT_ONCE)])
+        self.pool.prepare([task(low) for low in range(0, self.settings.tables, _TABLES_AT_ONCE)])
 
     def make_targets(self, weights: Arrays, rows: npt.NDArray[np.int64]) -> None:
         """Let the policy of these weights play the tables `rows`, and write their targets."""
@@ -224,13 +224,13 @@ class Rollouts(Phase):
 
     def _maker(self, weights: Arrays) -> Maker:
         net = net_of(weights, self._bound, greedy=not self.settings.temperature)
-        frozen = frozen_of(self.frozen, self.practice)
-        play = Play(self.practice, self.reference, self.config.run.objective, self.seated, frozen)
-        by = functools.partial(played_by, self.frozen, self.practice)
+        frozen = frozen_of(self.frozen, self.training_game)
+        play = Play(self.training_game, self.reference, self.config.run.objective, self.seated, frozen)
+        by = functools.partial(played_by, self.frozen, self.training_game)
         return Maker(play, self.field, net, self.advised, self.margin, by)
 
     def _finish_next(self) -> None:
-        self.crew.finish()
+        self.pool.finish()
         made = self.tables.counts.sum(0)
         self.decisions, self.rollouts = self.decisions + int(made[0]), self.rollouts + int(made[1])
         self._own, self._ahead = made[2:], True
@@ -435,4 +435,4 @@ class Rollouts(Phase):
 
     def close(self) -> None:
         """End the threads."""
-        self.crew.close()
+        self.pool.close()

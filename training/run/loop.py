@@ -17,7 +17,7 @@ from backalley.agents.policies.policy_file import read_metadata
 from backalley.agents.registry import agent as agent_of
 from backalley.benchmarks.figures import results
 from backalley.benchmarks.matches.report import Report
-from backalley.cluster.work import HERE, Spread
+from backalley.cluster.work import LOCAL, Executor
 from backalley.console.errors import InvalidType, InvalidValue
 from backalley.envs.core.files import durable
 
@@ -102,12 +102,12 @@ def kind(name: str) -> type[Phase]:
 class TrainingLoop:
     """A run between its first step and its last: `done` are the finished phases, `phase` is the present one."""
 
-    def __init__(self, run: Run, spread: Spread = HERE) -> None:
-        """Nothing is written yet; phases share work out to `spread`. Raises ConfigError for a phase that the game or
+    def __init__(self, run: Run, executor: Executor = LOCAL) -> None:
+        """Nothing is written yet; phases share work out to `executor`. Raises ConfigError for a phase that the game or
         the settings do not allow, and TrainingError where the settings need an extra that is not installed, or where no
         phase shares anything out."""
-        self.run, self.done, self.spread = run, list[Outcome](), spread
-        if spread is not HERE and not any(kind(name).hands_out for name in run.config.run.phases.names):
+        self.run, self.done, self.executor = run, list[Outcome](), executor
+        if executor is not LOCAL and not any(kind(name).hands_out for name in run.config.run.phases.names):
             raise TrainingError(
                 f"The phases {', '.join(run.config.run.phases.names)} learn on one machine; leave --cluster out, or "
                 "make several runs on it: --seeds 0-9."
@@ -133,7 +133,7 @@ class TrainingLoop:
             before=self.before,
             **more,
         )
-        self.phase.spread = self.spread
+        self.phase.executor = self.executor
         run.precision = self.phase.precision
         self._steps, self._saved = 0, -math.inf
 

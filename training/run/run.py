@@ -245,7 +245,7 @@ def _read(folder: Path) -> dict[str, Any]:
         )
     if not path.is_file():
         raise TrainingError(
-            f"There is no run in {folder}: it has no {RUN_FILE}. (A run killed before it began has none: begin anew.)"
+            f"There is no run in {folder}: it has no {RUN_FILE}. (A run killed before it began has none: begin again.)"
         )
     kinds = {"game": str, "game_version": int, "found_by": str, "options": dict, "config_file": str}
     kinds |= {"overrides": dict, "seed": int, "device": str, "precision": str}

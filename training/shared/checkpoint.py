@@ -87,5 +87,7 @@ def latest(run: Path) -> tuple[Arrays, dict[str, Any], list[str]] | None:
         except CheckpointError as error:
             complaints.append(str(error))
     if complaints:
-        raise CheckpointError(f"{' '.join(complaints)} --restart begins the run anew, and its policy and log are lost.")
+        raise CheckpointError(
+            f"{' '.join(complaints)} --restart begins the run again, and its policy and log are lost."
+        )
     return None

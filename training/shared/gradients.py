@@ -1,7 +1,7 @@
 """The gradient of a minibatch, on any number of threads to the same bits.
 
 A minibatch is cut into parts by its size alone. Each part goes through the network and back on one thread, and the
-parts' gradients are added in their order. Backpropagation is written out: recording it for every part anew took as long
+parts' gradients are added in their order. Backpropagation is written out: recording it for every part took as long
 as a small network's arithmetic (*measured*), and a loss is a kernel that holds no interpreter lock.
 """
 
@@ -20,7 +20,7 @@ from backalley.agents.policies.network import PolicyNetwork
 from backalley.agents.policies.network_agent import one_thread
 from backalley.envs.core.compile.kernel import kernel
 
-from .crew import Crew
+from .thread_pool import ThreadPool
 
 PARTS = 16
 """The most parts of a minibatch: a constant, since sums of floats depend on it. More threads than this do not help."""
@@ -51,9 +51,9 @@ def add_parts(parts: npt.NDArray[np.float32], count: int, weight: float, low: in
 class Gradients:
     """Writes the gradients of a network's parameters to their `grad`."""
 
-    def __init__(self, network: PolicyNetwork, crew: Crew) -> None:
+    def __init__(self, network: PolicyNetwork, pool: ThreadPool) -> None:
         """The network has to be on its device already."""
-        self.network, self._crew = network, crew
+        self.network, self._pool = network, pool
         self._parameters = [tensor for layer in (*network.trunk, network.head) for tensor in layer.parameters()]
         self._shapes = [parameter.shape for parameter in self._parameters]
         self._size = sum(shape.numel() for shape in self._shapes)
@@ -82,7 +82,7 @@ class Gradients:
                 with torch.no_grad():
                     found[number] = backpropagate(matrices, inputs, loss, self._views[number])
 
-            self._crew.share([functools.partial(work, number) for number in range(count)])
+            self._pool.share([functools.partial(work, number) for number in range(count)])
             sums: npt.NDArray[np.float64] = sum(found[1:], found[0])
             weight = max(float(sums[0]), 1e-9)
 
@@ -90,7 +90,7 @@ class Gradients:
                 add_parts(self._parts.numpy(), count, weight, low, high)
 
             if self._on_processor:
-                self._crew.share_rows(self._size, _FEWEST_NUMBERS, add)
+                self._pool.share_rows(self._size, _FEWEST_NUMBERS, add)
             else:
                 self._parts[0] /= weight
             self._views[0][0] *= self.network.scale  # the first layer sees its inputs divided by their bounds

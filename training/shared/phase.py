@@ -17,7 +17,7 @@ import torch
 from backalley.agents.base.agent import Agent
 from backalley.agents.policies.network import BFLOAT16, FLOAT32, best_precision
 from backalley.benchmarks.matches.seeding import Space, sequence
-from backalley.cluster.work import HERE, Spread
+from backalley.cluster.work import LOCAL, Executor
 from backalley.console.errors import MissingMethod
 from backalley.envs.core.game.game import Game
 
@@ -44,8 +44,8 @@ class Phase(abc.ABC):
     """
 
     hands_out: ClassVar[bool] = False
-    """Whether it lets `spread` do part of its work."""
-    spread: Spread = HERE
+    """Whether it lets `executor` do part of its work."""
+    executor: Executor = LOCAL
     """Who does work that can be done elsewhere: this process, or a cluster."""
     long_steps: ClassVar[bool] = False
     """Whether a step takes seconds; if so, each has a line in the log."""

@@ -39,7 +39,7 @@ from backalley.training.config.config import Config
 from backalley.training.config.phases import KINDS
 from backalley.training.run.loop import kind
 from backalley.training.shared.phase import Phase
-from backalley.training.shared.practice import practice_of
+from backalley.training.shared.training_game import training_game
 
 from ...figures import results
 from ...speed.alone import Alone
@@ -98,7 +98,7 @@ def throughput(
         precisions: dict[tuple[str, int], str] = {}
         for name in phases:
             if name == SB3:
-                steps[name, 1] = _PlainSB3(practice_of(found, config)).step
+                steps[name, 1] = _PlainSB3(training_game(found, config)).step
                 continue
             for number, phase in _on_threads(name, found, config, Path(scratch), threads):
                 opened.callback(phase.close)

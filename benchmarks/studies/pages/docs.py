@@ -54,7 +54,7 @@ _load: Callable[[Path], Found] = functools.cache(read_json)
 
 
 def with_results(text: str, page: Path, folder: Path = RESULTS) -> str:
-    """Return the page with every part between `results` marks made anew from the files in `folder`. Raises ValueError
+    """Return the page with every part between `results` marks made again from the files in `folder`. Raises ValueError
     for a mark of another form."""
 
     def part(found: re.Match[str]) -> str:

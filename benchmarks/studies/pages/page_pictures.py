@@ -3,7 +3,7 @@
     <!-- picture: GAME seed=7 decisions=9 -->
     <!-- /picture -->
 
-stands the picture that `backalley picture` draws by these words, drawn anew with the pages, and between
+stands the picture that `backalley picture` draws by these words, drawn again with the pages, and between
 
     <!-- plot: NAME FILE_OR_FOLDER ... -->
     <!-- /plot -->

@@ -1,4 +1,4 @@
-"""PGX's card games on the processor: many tables in one compiled scan, finished ones starting anew, the best of some
+"""PGX's card games on the processor: many tables in one compiled scan, finished ones starting again, the best of some
 batch sizes."""
 
 from __future__ import annotations

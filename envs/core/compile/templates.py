@@ -33,7 +33,7 @@ def specialise(
     Templates work in arrays that their callers own and create none, so they are compiled without Numba's reference
     counts (*measured*: passing a batch's arrays between functions with those counts took nine tenths of a small game's
     time). They may call one another. Their machine code includes the kernels and is cached on disk (*measured*:
-    hundredths of a second to load, against seconds to link a game's kernels anew in each process). `circular` says that
+    hundredths of a second to load, against seconds to link a game's kernels in each process). `circular` says that
     templates call each other in a circle: where Numba itself compiles them they are not kept, since such code crashed
     when only a part of it was still cached. Raises TypeError where two templates use one name for
     different things.

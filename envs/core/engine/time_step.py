@@ -124,7 +124,7 @@ class _LockOfTensors:
             if tensor.data_ptr() != address:
                 raise InvalidCall(
                     f"torch has moved the buffer {name!r} to other memory since the batch was made, so nothing was "
-                    "done. Call share_memory_() on a tensor before it becomes a buffer, and make the batch anew."
+                    "done. Call share_memory_() on a tensor before it becomes a buffer, and make the batch again."
                 )
         return self._lock.acquire(blocking)
 

@@ -93,7 +93,7 @@ GAME_PARTS: dict[str, Callable[[Game], str]] = {
 
 
 def written(text: str, parts: dict[str, Callable[[], str]], page: Path) -> str:
-    """Return the page with every generated part made anew. Raises ValueError for a part of an unknown kind."""
+    """Return the page with every generated part made again. Raises ValueError for a part of an unknown kind."""
 
     def part(found: re.Match[str]) -> str:
         kind = found[1]

@@ -1,6 +1,6 @@
 """Splits: fifteen cards into three hands of five, as the bots would make them.
 
-A split is found anew at each of its fifteen decisions and is the same each time, since it depends on the fifteen cards
+A split is found again at each of its fifteen decisions and is the same each time, since it depends on the fifteen cards
 alone. Sets of cards and of ranks are those of `card_sets`.
 """
 

@@ -2,7 +2,7 @@
 
 The strong bot needs the chance of a hand, in each round and with each number of exchanges left, against the hands that
 players end with; which hands those are depends on how they split, and so on the table. Fictitious play closes the
-circle: time and again the bot plays with the table so far, and the table is measured anew against all hands it has
+circle: time and again the bot plays with the table so far, and the table is measured again against all hands it has
 ended with, late ones weighing more. No single table is the equilibrium, which mixes, so the rounds circle around it;
 kept is the table that does best against two opponents together: the greedy bot, and that of all rounds' players
 which suits it worst. Where the lower hand wins, the same is done with the misère player.
@@ -194,14 +194,14 @@ def source_text(table: Array, misere: bool = False) -> str:
 
 
 def written(misere: bool = False) -> Path:
-    """The file of one table, measured anew."""
+    """The file of one table, measured again."""
     path = Path(__file__).with_name("misere_chances.py" if misere else "chances.py")
     path.write_text(source_text(fictitious_play(misere=misere), misere), "utf-8")
     return path
 
 
 def game_chances() -> Path:
-    """How games end between players of these tables (`tune_match.py`), measured anew."""
+    """How games end between players of these tables (`tune_match.py`), measured again."""
     from . import tune_match
 
     path = Path(__file__).parents[1] / "game_chances.py"

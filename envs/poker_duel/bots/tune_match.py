@@ -119,7 +119,7 @@ def source_text(table: Counts, notes: list[str]) -> str:
 
 
 def measured(games: int = GAMES) -> str:
-    """game_chances.py, measured anew."""
+    """game_chances.py, measured again."""
     tables, notes = [], []
     for misere in (False, True):
         counts = played(games, misere=misere)

@@ -1,6 +1,6 @@
 """Poker Duel's planner (`GameType.plans`): the best whole split, and exchanges, by what classes of hands are worth.
 
-A split is found anew at each of its fifteen steps, or remembered, and is the same each time. Sets of cards are those of
+A split is found at each of its fifteen steps, or remembered, and is the same each time. Sets of cards are those of
 `card_sets`.
 """
 

@@ -99,7 +99,7 @@ def speed(
     "--best",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="With --agent: take optimal and random play from the file of an earlier solution, instead of solving anew.",
+    help="With --agent: take optimal and random play from the file of an earlier solution, instead of solving again.",
 )
 @click.option(
     "--least",

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .work import HERE, Spread
+from .work import LOCAL, Executor
 
 
 @contextmanager
-def machines(cluster: str | None) -> Iterator[Spread]:
+def machines(cluster: str | None) -> Iterator[Executor]:
     """Return who does the work of a block: the Ray cluster at an address, or this process where none is named. Raises
     ClusterError or NotInstalled."""
     if cluster is None:
-        yield HERE
+        yield LOCAL
         return
     from .ray_cluster import Cluster
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from backalley.console.errors import BackAlleyError, NotInstalled
 
-from . import same_code, travel
+from . import same_code, sent_modules
 from .work import Done, Found, Sizes, Span, Work, next_size
 
 RANGE_SECONDS, LEAST_SECONDS = 2.0, 1.0
@@ -76,7 +76,7 @@ def _arrived(sent: Sent) -> Work:
 
     refuse_other_code(sent.code)
     if sent.files:
-        _folders.append(travel.arrive(ray.get(sent.files[0])))
+        _folders.append(sent_modules.arrive(ray.get(sent.files[0])))
     while _here:  # one is enough: a command's ranges are all of the same work
         _here.pop(next(iter(_here))).close()
     _here[sent.digest] = ray.get(sent.work[0])
@@ -129,7 +129,7 @@ def _knock(address: str) -> None:
 
 
 class Cluster:
-    """A Ray cluster; see `work.Spread`."""
+    """A Ray cluster; see `work.Executor`."""
 
     def __init__(self, address: str) -> None:
         """Connect to the cluster at `address`: `auto` for the one that this machine belongs to, `HOST:PORT` of its
@@ -202,7 +202,7 @@ class Cluster:
         return self._cores
 
     def in_order(self, work: Work, spans: Sequence[Span]) -> Generator[Done, None, None]:
-        """See `work.Spread`."""
+        """See `work.Executor`."""
         if all(low >= high for low, high in spans):
             return
         sent, task = self._send(work)
@@ -250,7 +250,7 @@ class Cluster:
                 f"This cannot be sent to other machines: {str(error).rstrip('.')}. An agent given by name, or as "
                 "file.py:Class, can."
             ) from None
-        files = travel.files_of(travel.own_modules(pickled))
+        files = sent_modules.files_of(sent_modules.own_modules(pickled))
         digest = hashlib.sha256(pickled)
         for place, data in files.items():
             digest.update(place.encode() + b"\0" + data + b"\0")

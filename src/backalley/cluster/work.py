@@ -1,6 +1,6 @@
 """Work that can be done range by range, anywhere, with the same result: deals from their keys, groups of openings.
 
-`Here` does it in this process; `ray_cluster.Cluster` on many machines. Both hand out what was found in order, so that
+`LocalExecutor` does it in this process; `ray_cluster.Cluster` on many machines. Both hand out results in order, so that
 whoever asks for it cannot tell the difference.
 """
 
@@ -61,7 +61,7 @@ class Done(NamedTuple):
     found: Found
 
 
-class Spread(Protocol):
+class Executor(Protocol):
     """Who does the work."""
 
     def in_order(self, work: Work, spans: Sequence[Span]) -> Generator[Done, None, None]:
@@ -78,11 +78,11 @@ def next_size(size: int, count: int, seconds: float, wanted: float, largest: int
     return int(np.clip(wanted / max(seconds, 1e-9) * count, 1, min(8 * size, largest)))
 
 
-class Here:
+class LocalExecutor:
     """This process: one range after the other. The work itself may use several threads for each."""
 
     def in_order(self, work: Work, spans: Sequence[Span]) -> Generator[Done, None, None]:
-        """See `Spread`."""
+        """See `Executor`."""
         for part, (low, end) in enumerate(spans):
             if low >= end:
                 continue
@@ -96,7 +96,7 @@ class Here:
                 size, low = next_size(size, count, seconds, wanted, work.sizes.largest), low + count
 
     def close(self) -> None:
-        """See `Spread`."""
+        """See `Executor`."""
 
 
-HERE = Here()
+LOCAL = LocalExecutor()

@@ -287,7 +287,7 @@ def check_aec_seeds(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
         if drawn:
             raise BrokenPromise(f"Seed {seed}: the environment draws from, or seeds, the global random numbers.")
         steps, seed, episodes = steps - max(len(first) - 1, 1), seed + 1, episodes + 1
-    return f"{episodes} seeds gave the same episode four times each: anew, in a second environment, and beside others."
+    return f"{episodes} seeds gave the same episode four times each: again, in a second environment, and beside others."
 
 
 def check_aec_copies(

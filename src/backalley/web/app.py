@@ -27,8 +27,8 @@ from backalley.envs.core.game.catalogue import game_names
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import options as option_rules
 
-from .house import House, Refused
 from .table import Table
+from .table_server import Refused, TableServer
 
 try:
     from starlette.applications import Starlette
@@ -56,7 +56,7 @@ HEADERS = {
 PAGE = {"/": "page.html", "/page.css": "page.css", "/page.js": "page.js"}
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
-Answer = Callable[[House, str, Request], Awaitable[Any]]
+Answer = Callable[[TableServer, str, Request], Awaitable[Any]]
 
 
 class RequestChecks:
@@ -149,7 +149,7 @@ def number(request: Request, name: str, most: int, default: int) -> int:
 # The answers --------------------------------------------------------------------------------------------------------
 
 
-async def setup(house: House, session: str, request: Request) -> Any:
+async def setup(table_server: TableServer, session: str, request: Request) -> Any:
     """A game's options, its seats under them, and who may sit there."""
     given = dict(request.query_params)
     game = _game(given.pop("game", ""), given)
@@ -159,7 +159,7 @@ async def setup(house: House, session: str, request: Request) -> Any:
     return {
         "title": game.title,
         "seats": [game.seat_name(seat) for seat in range(game.num_seats)],
-        "agents": house.offered(game),
+        "agents": table_server.offered(game),
         "options": presets * bool(game.type.presets)
         + [
             {"name": name, "doc": note.doc, "default": option_rules.typed(defaults[name])}
@@ -182,7 +182,7 @@ def _game(name: str, given: dict[str, Any]) -> Game:
     return game_of(name).bind({key: value for key, value in given.items() if value != ""})
 
 
-async def games(house: House, session: str, request: Request) -> Any:
+async def games(table_server: TableServer, session: str, request: Request) -> Any:
     """The games by name, each with the first sentence of its page."""
     return [{"name": name, "title": game_of(name).title, "about": _about(game_of(name))} for name in game_names()]
 
@@ -194,35 +194,35 @@ def _about(game: Game) -> str:
     return " ".join(plain.split()).partition(". ")[0] + "."
 
 
-async def tables(house: House, session: str, request: Request) -> Any:
+async def tables(table_server: TableServer, session: str, request: Request) -> Any:
     """One's own tables, and open chairs."""
-    return house.listed(session)
+    return table_server.listed(session)
 
 
-async def new_table(house: House, session: str, request: Request) -> Any:
+async def new_table(table_server: TableServer, session: str, request: Request) -> Any:
     """A new game."""
     name, given, seats = await fields(request, game=str, options=dict, seats=list)
-    return {"id": (await house.open_table(session, _game(name, given), seats)).id}
+    return {"id": (await table_server.open_table(session, _game(name, given), seats)).id}
 
 
-async def new_recording(house: House, session: str, request: Request) -> Any:
+async def new_recording(table_server: TableServer, session: str, request: Request) -> Any:
     """A recorded game, to look at."""
-    return {"id": (await house.open_recording(session, await body_of(request, FILE))).id}
+    return {"id": (await table_server.open_recording(session, await body_of(request, FILE))).id}
 
 
-async def join(house: House, session: str, request: Request) -> Any:
+async def join(table_server: TableServer, session: str, request: Request) -> Any:
     """A chair, by its link."""
     (link,) = await fields(request, link=str)
-    name, seat = await house.sit(session, link)
+    name, seat = await table_server.sit(session, link)
     return {"id": name, "seat": seat}
 
 
-async def look(house: House, session: str, request: Request) -> Any:
+async def look(table_server: TableServer, session: str, request: Request) -> Any:
     """A table as it is now, or as it was, for who may see it; with `after` when it is another than that version."""
-    table = await _table(house, session, request)
+    table = await _table(table_server, session, request)
     after = request.query_params.get("after", "")
     if after:
-        await house.news(table, lambda: _seen(table, session, request)["version"] != after, NEWS_SECONDS)
+        await table_server.news(table, lambda: _seen(table, session, request)["version"] != after, NEWS_SECONDS)
     return _seen(table, session, request)
 
 
@@ -275,47 +275,47 @@ def _eyes(table: Table, session: str, wanted: str) -> int | None:
     return None if wanted == "all" else mine
 
 
-async def values(house: House, session: str, request: Request) -> Any:
+async def values(table_server: TableServer, session: str, request: Request) -> Any:
     """What a search finds for every action there."""
-    table = await _table(house, session, request)
+    table = await _table(table_server, session, request)
     frames = table.frames_of(None if table.is_free else table.seat_of(session))
     at = number(request, "at", len(frames) - 1, -1)
-    return await house.values(table, session, frames[at])
+    return await table_server.values(table, session, frames[at])
 
 
-async def act(house: House, session: str, request: Request) -> Any:
+async def act(table_server: TableServer, session: str, request: Request) -> Any:
     """An action of one's own seat."""
-    table = await _table(house, session, request)
+    table = await _table(table_server, session, request)
     action, at = await fields(request, action=int, at=int)
-    await house.act(table, session, action, at)
+    await table_server.act(table, session, action, at)
     return {}
 
 
-async def undo(house: House, session: str, request: Request) -> Any:
+async def undo(table_server: TableServer, session: str, request: Request) -> Any:
     """What one says to taking an action back."""
-    table = await _table(house, session, request)
+    table = await _table(table_server, session, request)
     (agree,) = await fields(request, agree=bool)
-    await house.take_back(table, session, agree)
+    await table_server.take_back(table, session, agree)
     return {}
 
 
-async def delete(house: House, session: str, request: Request) -> Any:
+async def delete(table_server: TableServer, session: str, request: Request) -> Any:
     """A table's end."""
     await fields(request)
-    await house.delete(await _table(house, session, request), session)
+    await table_server.delete(await _table(table_server, session, request), session)
     return {}
 
 
-async def recording(house: House, session: str, request: Request) -> Any:
+async def recording(table_server: TableServer, session: str, request: Request) -> Any:
     """A finished game as a playthrough."""
-    table = await _table(house, session, request)
+    table = await _table(table_server, session, request)
     if not table.over:
         raise Refused(409, "The game is not over; its file would tell the cards.")
-    return await house.think(table.recording)
+    return await table_server.think(table.recording)
 
 
-async def _table(house: House, session: str, request: Request) -> Table:
-    return await house.table(request.path_params["id"], session)
+async def _table(table_server: TableServer, session: str, request: Request) -> Table:
+    return await table_server.table(request.path_params["id"], session)
 
 
 # The server ---------------------------------------------------------------------------------------------------------
@@ -336,17 +336,17 @@ ROUTES: list[tuple[str, str, Answer]] = [
 ]
 
 
-def application(house: House, names: Sequence[str] = ()) -> ASGIApp:
-    """Return the ASGI application that serves a house by its address, `localhost` and other `names`."""
+def application(table_server: TableServer, names: Sequence[str] = ()) -> ASGIApp:
+    """Return the ASGI application that serves the tables of a server by its address, `localhost` and other `names`."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
-        house.close()
+        table_server.close()
 
     async def begin(request: Request) -> Response:
         await fields(request)
-        return JSONResponse({"token": house.new_session(request.client.host if request.client else "")})
+        return JSONResponse({"token": table_server.new_session(request.client.host if request.client else "")})
 
     def page(path: str) -> Callable[[Request], Awaitable[Response]]:
         file = Path(__file__).with_name(PAGE[path])
@@ -359,7 +359,7 @@ def application(house: House, names: Sequence[str] = ()) -> ASGIApp:
     def answering(how: Answer) -> Callable[[Request], Awaitable[Response]]:
         async def answered(request: Request) -> Response:
             secret = request.headers.get("authorization", "").removeprefix("Bearer ")
-            return JSONResponse(await how(house, house.session(secret), request))
+            return JSONResponse(await how(table_server, table_server.session(secret), request))
 
         return answered
 
@@ -368,7 +368,7 @@ def application(house: House, names: Sequence[str] = ()) -> ASGIApp:
     routes += [Route(path, answering(how), methods=[method]) for method, path, how in ROUTES]
     handlers = {BackAlleyError: _ours, HTTPException: _http, ClientDisconnect: _left, Exception: _bug}
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
-    app.state.house = house
+    app.state.table_server = table_server
     return RequestChecks(app, names)
 
 

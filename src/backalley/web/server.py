@@ -17,7 +17,7 @@ from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.catalogue import game_names
 
 from .app import application
-from .house import House
+from .table_server import TableServer
 
 HEAD_SECONDS = 10.0
 """How long the head of a request may take to come in."""
@@ -68,21 +68,21 @@ def run(
         """Answers who waits for news before it ends."""
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            house.leave()
+            table_server.leave()
             await super().shutdown(sockets)
 
     check_agents(own, adviser)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.create_server((host, port), family=family, backlog=2048)
     try:
-        house = House(folder, pace=pace, adviser=adviser, own=own)
+        table_server = TableServer(folder, pace=pace, adviser=adviser, own=own)
     except BaseException:
         listening.close()
         raise
     shown = f"[{host}]" if ":" in host else "127.0.0.1" if host == "0.0.0.0" else host
     click.echo(f"Tables at http://{shown}:{listening.getsockname()[1]}/, kept in {folder}. Ctrl-C ends the server.")
     config = uvicorn.Config(
-        application(house, names),
+        application(table_server, names),
         http=Impatient,
         log_level="warning",
         server_header=False,

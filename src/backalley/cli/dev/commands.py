@@ -162,7 +162,7 @@ def odds(game: str, given: dict[str, str]) -> None:
 @_GAME
 @click.argument("table")
 def tune(game: str, table: str) -> None:
-    """Measure a TABLE that the bots of GAME use, and write it anew. Poker Duel has some."""
+    """Measure a TABLE that the bots of GAME use, and write it again. Poker Duel has some."""
     tables = _part(game, "bots.tune").TABLES
     if table not in tables:
         raise CommandError(f"{game} has no table {table!r}; there are: {', '.join(tables)}.")

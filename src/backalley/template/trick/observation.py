@@ -47,7 +47,7 @@ def observe(options: Options, state: State, seat: int, out: Observation) -> None
 
 @kernel
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
-    """The cards that a seat has not seen are dealt anew: to each hand as many as it holds, none of a suit that its seat
+    """The cards that a seat has not seen are dealt again: to each hand as many as it holds, none of a suit its seat
     has shown not to hold; the rest is the stock."""
     seats = options.num_players
     unseen = trick_hand.unseen_cards(state, seat, PACK) & ~(1 << int(state.turned))

@@ -102,7 +102,7 @@ def _held(folder: Path) -> IO[bytes]:
     return lock
 
 
-class House:
+class TableServer:
     """The tables of a folder. Its methods belong to one event loop; agents think in threads."""
 
     def __init__(self, folder: Path, *, pace: float = 0.7, adviser: str = "search:96:1500", own: Sequence[str] = ()):

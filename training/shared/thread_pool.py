@@ -21,7 +21,7 @@ Task = Callable[[int], Any]
 """Called with the number of the thread that runs it, from 0."""
 
 
-class Crew:
+class ThreadPool:
     """`num_threads` threads (0: every core), of which the caller's is the first. `share` runs tasks at once; `prepare`
     gives tasks that the others take whenever nothing is shared, and `finish` completes them."""
 

@@ -8,13 +8,13 @@ from backalley.envs.core.game.game import Game
 from ..config.config import Config, ConfigError
 
 
-def practice_of(game: Game, config: Config) -> Game:
+def training_game(game: Game, config: Config) -> Game:
     """Return the game of the training tables. Raises OptionError, or ConfigError where its observation layout differs
     from that of the game itself."""
-    practice = game.type.bind({**config.options, **game.changed_options})
-    if observation_layout(game) != observation_layout(practice):
+    training = game.type.bind({**config.options, **game.changed_options})
+    if observation_layout(game) != observation_layout(training):
         raise ConfigError(
             f"With the training options {config.options} the observation of {game.id} has another layout than in the "
             "game itself; use options that leave it unchanged."
         )
-    return practice
+    return training

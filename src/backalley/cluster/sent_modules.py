@@ -1,4 +1,4 @@
-"""A user's own modules travel with the work: agents of `file.py:Class`, games from outside the package.
+"""A user's own modules are sent with the work: agents of `file.py:Class`, games from outside the package.
 
 What is pickled names its classes and functions by module. Every such module that is neither installed nor of this
 package is sent as files, with what it imports from beside it, and imported on the other machine from a folder of its

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent
-from backalley.cluster.work import Found, Sizes, Spread
+from backalley.cluster.work import Executor, Found, Sizes
 from backalley.envs.core.engine.engine import Engine
 from backalley.envs.core.game.game import Game
 
@@ -34,7 +34,7 @@ class TargetPhase(Protocol):
     precision: str
     margin: float
     frozen: Agent
-    spread: Spread
+    executor: Executor
     engine: Engine
     tables: Tables
     upcoming: Targets
@@ -106,11 +106,11 @@ def _changed(maker: TargetPhase) -> list[npt.NDArray[Any]]:
     return [*maker.table_arrays().values(), maker.tables.counts, *maker.upcoming]
 
 
-def make_elsewhere(maker: TargetPhase, weights: Arrays) -> None:
-    """Make the targets of all tables on the machines of `maker.spread`."""
+def make_remotely(maker: TargetPhase, weights: Arrays) -> None:
+    """Make the targets of all tables on the machines of `maker.executor`."""
     settings = (maker.game, maker.config_elsewhere, maker.seed, maker.precision)
     work = TargetWork(type(maker), settings, weights, maker.margin, maker.frozen, maker.table_arrays())
-    with closing(maker.spread.in_order(work, [(0, len(maker.upcoming.made))])) as ranges:
+    with closing(maker.executor.in_order(work, [(0, len(maker.upcoming.made))])) as ranges:
         for done in ranges:
             for mine, found in zip(_changed(maker), done.found, strict=True):
                 mine[done.low : done.high] = found
