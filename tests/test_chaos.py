@@ -8,14 +8,25 @@ from pathlib import Path
 import pytest
 
 from backalley.benchmarks.studies.play import chaos
+from backalley.benchmarks.studies.play.flood import flood
 from backalley.console.errors import InvalidValue
 from tests.commands import run
 
 
 @pytest.mark.slow
 def test_nothing_is_lost_run_or_disturbed() -> None:
-    done = run("dev", "chaos", "--mutations", 1000, "--kills", 10, "--faults", 4, "--clicks", 10, "--seed", 7)
+    done = run("dev", "chaos", "--mutations", 1000, "--kills", 10, "--faults", 4, "--clicks", 0, "--seed", 7)
     assert done.exit_code == 0, done.output
+
+
+@pytest.mark.slow
+def test_a_player_is_answered_while_others_flood_the_server() -> None:
+    """How fast is for `dev chaos` to say, on a machine of its own."""
+    pytest.importorskip("uvicorn", reason="the extra web is not installed")
+    pytest.importorskip("httpx", reason="a client is needed: httpx")
+    found = flood(10)
+    assert found["times"] == 10
+    assert not found["trouble"]
 
 
 @pytest.mark.parametrize(

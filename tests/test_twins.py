@@ -23,7 +23,7 @@ CHEMIN = partial(backalley.game, "baccarat", mode="chemin", decks="home")
 @pytest.mark.slow
 @pytest.mark.parametrize("game", CASES)
 def test_under_every_option(game: Game) -> None:
-    testing.check_twins(game, pairs=12, tries=150)
+    testing.check_twins(game, pairs=12, tries=60)
 
 
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
