@@ -227,3 +227,19 @@ def test_a_match_of_bots_imports_no_more_than_it_takes() -> None:
     assert not [name for name in sorted(used) if name.startswith(apart)]
     outside = [name for name in used if not name.startswith(("envs.missouri_city", "envs.backhand_series"))]
     assert len(outside) < 90, f"{len(outside)} modules, packages included, beside those of the game"
+
+
+MOST_LINES = {"the wheel": 63_000, "benchmarks/studies": 6_100, "tests": 32_400}
+"""Lines of Python, comments and all. They may fall; whoever needs more looks for what the new lines replace."""
+
+
+def test_it_does_not_grow() -> None:
+    lines = dict.fromkeys(MOST_LINES, 0)
+    for top in (*FOLDERS, "tests", "src"):
+        for file in (ROOT / top).rglob("*.py"):
+            place = file.relative_to(ROOT).as_posix()
+            if any(parent.is_symlink() for parent in file.parents):
+                continue
+            part = next((part for part in ("benchmarks/studies", "tests") if place.startswith(f"{part}/")), "the wheel")
+            lines[part] += len(file.read_bytes().splitlines())
+    assert all(lines[part] <= most for part, most in MOST_LINES.items()), lines

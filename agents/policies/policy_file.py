@@ -226,9 +226,9 @@ def read_metadata(folder: Path) -> dict[str, Any]:
         raise PolicyFileError(f"{path} describes no policy: {error}; get the policy again.") from None
     if not isinstance(metadata, dict) or "format" not in metadata:
         raise PolicyFileError(f"{path} is JSON, but does not describe a policy of Back Alley.")
-    if metadata["format"] not in (3, FORMAT):
+    if metadata["format"] != FORMAT:
         raise PolicyFileError(
-            f"{path} is of format {metadata['format']!r}; this version of Back Alley reads formats 3 and {FORMAT}."
+            f"{path} is of format {metadata['format']!r}; this version of Back Alley reads format {FORMAT}."
         )
     if metadata.get("sha256") != _metadata_digest(metadata):
         raise PolicyFileError(
@@ -239,8 +239,6 @@ def read_metadata(folder: Path) -> dict[str, Any]:
             raise PolicyFileError(f"{path} lacks a proper {name!r}; get the policy again.")
     if not is_name(metadata["name"]):
         raise PolicyFileError(f"{path} lacks a proper 'name': it is a line of up to {NAME} characters.")
-    if metadata["format"] == 3:
-        metadata["player"] = policy_kinds.from_format_3(metadata["player"])
     serves = metadata.setdefault("serves", {})  # pretrained policies may have some
     if not isinstance(serves, dict) or not all(isinstance(values, list) for values in serves.values()):
         raise PolicyFileError(f"{path} lacks a proper 'serves'; get the policy again.")

@@ -134,13 +134,6 @@ def from_json(given: Mapping[str, Any]) -> Player:
     return found
 
 
-def from_format_3(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a player in today's form from JSON of the previous format."""
-    today = {"corrections": "residual", "fingerprint": "behaviour_digest"}
-    player, kind = {today.get(name, name): value for name, value in given.items()}, given.get("kind")
-    return {**player, "kind": today.get(kind, kind) if isinstance(kind, str) else kind}
-
-
 def _sized(player: Any) -> bool:
     return _within(player.width, _MAX_WIDTH) and _within(player.layers, _MAX_LAYERS)
 

@@ -114,8 +114,6 @@ _ON_FIRST_USE = {
     "train": "training.train",
 }
 """Names that are imported on first use, since they take long or need an extra."""
-_ONCE_NAMED = {"judge": "analyse"}
-"""Names of earlier versions."""
 
 
 def _modules() -> list[str]:
@@ -126,9 +124,7 @@ def _modules() -> list[str]:
 if not TYPE_CHECKING:  # a checker knows all names, and refuses others
 
     def __getattr__(name: str) -> _Any:
-        if name in _ONCE_NAMED:
-            found = __getattr__(_ONCE_NAMED[name])
-        elif name in _ON_FIRST_USE:
+        if name in _ON_FIRST_USE:
             found = getattr(_importlib.import_module(f"{__name__}.{_ON_FIRST_USE[name]}"), name)
         elif name in _modules():
             found = _importlib.import_module(f"{__name__}.{name}")
