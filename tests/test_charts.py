@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backalley.agents.policies import policy_file
 from backalley.agents.policies.policy_file import CURVE_JSON
 from backalley.benchmarks.figures import axes, charts, results
 from backalley.benchmarks.figures.charts import Dots, Lines, Mark
@@ -263,9 +264,9 @@ def test_the_command_draws_what_its_line_draws_again(tmp_path: Path) -> None:
 
 def test_a_run_that_is_going_on_has_a_curve_so_far(tmp_path: Path) -> None:
     point = {"decisions": 5, "seconds": 3, **Estimate(0.5, 0.4, 0.6).columns("win_share")}
-    (tmp_path / curves.CURVE_FILE).write_text(f"{','.join(point)}\n{','.join(map(str, point.values()))}\n")
+    (tmp_path / policy_file.CURVE_FILE).write_text(f"{','.join(point)}\n{','.join(map(str, point.values()))}\n")
     facts = {"game": "pitch", "options": {}, "command": "backalley train pitch"}
-    (tmp_path / curves.RUN_FILE).write_text(json.dumps(facts))
+    (tmp_path / policy_file.RUN_FILE).write_text(json.dumps(facts))
     curve = curves.read_curve(tmp_path, "so far")
     assert curve.opponent == "bot:book"
     assert curve.series("win_share", "seconds") == [(3.0, Estimate(0.5, 0.4, 0.6))]

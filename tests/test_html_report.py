@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from backalley.agents.policies.policy_file import EVALUATION_FILE, RUN_FILE
 from backalley.benchmarks.figures import result_kinds
 from backalley.benchmarks.publish import html_report, sources
-from backalley.benchmarks.publish.curves import EVALUATION_FILE, RUN_FILE
 from backalley.benchmarks.studies.pages import docs
 from tests.commands import run
 from tests.drawn import SVG

@@ -20,7 +20,7 @@ from backalley.benchmarks.speed import alone, soak
 from backalley.benchmarks.speed import speed as speeds
 from backalley.benchmarks.speed.option_sets import allowed, alternatives, mixtures
 from backalley.benchmarks.speed.random_play import RandomPlay, draw, episode_length
-from backalley.benchmarks.speed.soak import BrokenPromise, endure
+from backalley.benchmarks.speed.soak import endure
 from backalley.benchmarks.speed.speed import (
     aec_pace,
     batch_pace,
@@ -28,6 +28,7 @@ from backalley.benchmarks.speed.speed import (
     measure,
     speed,
 )
+from backalley.console.errors import BrokenPromise
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game

@@ -22,10 +22,10 @@ from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.network_agent import one_thread
+from backalley.agents.policies.policy_file import EVALUATION_FILE
 from backalley.benchmarks.figures import results
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
-from backalley.benchmarks.publish.curves import EVALUATION_FILE
 from backalley.cluster.machines import machines
 from backalley.cluster.work import Executor
 from backalley.envs.core.game.catalogue import game as game_of

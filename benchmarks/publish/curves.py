@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backalley.agents.base.rule_based import BotAgent, RandomAgent
-from backalley.agents.policies.policy_file import CURVE_JSON
+from backalley.agents.policies.policy_file import CURVE_FILE, CURVE_JSON, RUN_FILE
 from backalley.console.errors import InvalidValue
 from backalley.console.printable import one_line
 from backalley.envs.core.files import reading
@@ -18,8 +18,6 @@ from backalley.envs.core.files import reading
 from ..figures.formatting import Found, bound
 from ..figures.stats import Estimate
 
-RUN_FILE, CURVE_FILE, EVALUATION_FILE = "run.json", "curve.csv", "evaluation.json"
-"""In the folder of a run: what it follows from, the curve so far, and the tables at its end."""
 KIND = "learning curve"
 ACROSS = ("seconds", "processor_seconds", "decisions", "samples")
 """Horizontal axes of a curve; curves of earlier versions have no processor seconds."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backalley.agents.policies.policy_file import CURVE_JSON, JSON_FILE
+from backalley.agents.policies.policy_file import CURVE_FILE, CURVE_JSON, EVALUATION_FILE, JSON_FILE, RUN_FILE
 from backalley.agents.policies.pretrained import FOLDER
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.reading import check_path
@@ -21,7 +21,7 @@ from ..matches import report, tournament  # noqa: F401
 from ..rules_to_code import score  # noqa: F401
 from ..speed import soak, speed  # noqa: F401
 from . import curves
-from .curves import EVALUATION_FILE, RUN_FILE, LearningCurve
+from .curves import LearningCurve
 
 _TRAINING = "training"
 """The kind of the file at the end of a run, which holds evaluations."""
@@ -65,7 +65,7 @@ def sources(path: Path, name: str, *, evaluations: bool = True) -> list[Source]:
 
 
 def _of_run(path: Path, name: str) -> list[Source]:
-    found = [_of_curve(path, name)] if any((path / file).is_file() for file in (CURVE_JSON, curves.CURVE_FILE)) else []
+    found = [_of_curve(path, name)] if any((path / file).is_file() for file in (CURVE_JSON, CURVE_FILE)) else []
     if (path / EVALUATION_FILE).is_file():
         found += _of_file(path / EVALUATION_FILE, name)
     if not found:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.base.rule_based import random_rows
+from backalley.console.errors import BrokenPromise
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 
@@ -55,10 +56,6 @@ class Soak(Kept, kind="endurance", heading="Played with every promise checked", 
     def title(self) -> str:
         """What came of it."""
         return "Every promise was kept."
-
-
-class BrokenPromise(AssertionError):
-    """A failed check, and where."""
 
 
 def endure(game: Game, decisions: int, seed: int = 0, num_tables: int = TABLES) -> dict[str, Any]:

@@ -18,11 +18,11 @@ from stable_baselines3.common.logger import KVWriter
 from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import BotAgent, RandomAgent
 from backalley.agents.policies.learned import PolicyAgent
-from backalley.agents.policies.policy_file import CURVE_JSON
+from backalley.agents.policies.policy_file import CURVE_FILE, CURVE_JSON
 from backalley.benchmarks.figures import results
 from backalley.benchmarks.figures.result_kinds import of_game
 from backalley.benchmarks.matches.report import report
-from backalley.benchmarks.publish.curves import CURVE_FILE, KIND
+from backalley.benchmarks.publish.curves import KIND
 
 from ..shared.phase import Phase
 from .gate import curve_keys, meet

@@ -20,9 +20,8 @@ from typing import Any
 
 import torch
 
-from backalley.agents.policies.policy_file import CURVE_JSON
+from backalley.agents.policies.policy_file import CURVE_FILE, CURVE_JSON, EVALUATION_FILE, RUN_FILE
 from backalley.benchmarks.figures import results
-from backalley.benchmarks.publish.curves import CURVE_FILE, EVALUATION_FILE, RUN_FILE
 from backalley.console.errors import InvalidType
 from backalley.console.printable import one_line
 from backalley.envs.core.engine.validation import whole

@@ -20,7 +20,7 @@ from typing import Any
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.policies.learned import PolicyAgent
-from backalley.agents.policies.policy_file import CURVE_JSON
+from backalley.agents.policies.policy_file import CURVE_JSON, RUN_FILE
 from backalley.agents.registry import agent as agent_of
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.reading import read_json
@@ -36,7 +36,6 @@ from ...figures import results
 from ...matches.evaluate import evaluate
 from ...matches.report import Report
 from ...matches.seeding import Space
-from ...publish.curves import RUN_FILE
 from .. import publication
 from . import comparison
 from .variants import Method, opponents, plan_of, variants_of

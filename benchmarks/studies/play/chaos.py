@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backalley.agents.policies.learned import load_policy
-from backalley.agents.policies.policy_file import JSON_FILE
+from backalley.agents.policies.policy_file import JSON_FILE, RUN_FILE
 from backalley.agents.policies.pretrained import pretrained
 from backalley.agents.registry import agent as agent_of
 from backalley.console.errors import BackAlleyError, NotInstalled
@@ -42,7 +42,6 @@ from backalley.training.run.run import begin, reopen
 from ...figures import results
 from ...figures.formatting import Line
 from ...figures.result_kinds import KINDS, Files, Kept, figures
-from ...publish.curves import RUN_FILE
 from ...publish.sources import all_sources, whole
 from .flood import flood
 

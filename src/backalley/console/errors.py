@@ -35,6 +35,10 @@ class NotInstalled(BackAlleyError, ModuleNotFoundError):
     """A package that is missing, or has a version that cannot be used."""
 
 
+class BrokenPromise(AssertionError):
+    """A failed check of a game, and where: a bug in the game or in this package, not something that was refused."""
+
+
 def did_you_mean(given: object, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
     """Return ` Did you mean NAME?` with the known name nearest to what was given, or an empty text if none is near;
     `shown` turns the name into what is to be typed."""

@@ -13,7 +13,7 @@ True
 tried, or raises BrokenPromise.
 """
 
-from backalley.benchmarks.speed.soak import BrokenPromise
+from backalley.console.errors import BrokenPromise
 
 from .aec import (
     check_aec,

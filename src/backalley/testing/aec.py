@@ -18,7 +18,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from backalley.benchmarks.speed.soak import BrokenPromise
+from backalley.console.errors import BrokenPromise
 from backalley.envs.core.compile.kernel import COMPILED
 
 from .report import NOT_TRIED, Report, run

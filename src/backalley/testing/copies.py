@@ -8,7 +8,7 @@ import pickle
 
 import numpy as np
 
-from backalley.benchmarks.speed.soak import BrokenPromise
+from backalley.console.errors import BrokenPromise
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game

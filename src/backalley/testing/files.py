@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from backalley.benchmarks.speed.soak import BrokenPromise
+from backalley.console.errors import BrokenPromise
 from backalley.envs import core
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER

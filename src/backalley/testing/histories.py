@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.benchmarks.speed.soak import BrokenPromise
+from backalley.console.errors import BrokenPromise
 from backalley.envs.core.api.histories import information_states, state_tensors
 from backalley.envs.core.compile.interfaces import CHANCE
 from backalley.envs.core.engine.event_log import visible

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.benchmarks.speed.soak import BrokenPromise, hold_returns, whole_pack
+from backalley.benchmarks.speed.soak import hold_returns, whole_pack
+from backalley.console.errors import BrokenPromise
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER, Bot
 from backalley.envs.core.compile.kernel import COMPILED

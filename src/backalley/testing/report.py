@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from backalley.benchmarks.speed.soak import BrokenPromise
+from backalley.console.errors import BrokenPromise
 
 NOT_TRIED = "Not tried: "
 """The beginning of a check's sentence if it had nothing to check."""

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.benchmarks.speed.soak import BrokenPromise
-from backalley.console.errors import InvalidCall
+from backalley.console.errors import BrokenPromise, InvalidCall
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import COMPILED

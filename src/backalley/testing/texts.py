@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from backalley.benchmarks.speed.soak import BrokenPromise
+from backalley.console.errors import BrokenPromise
 from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import UnreadableAnswer, legal_texts, observation_text, read_answer

@@ -16,7 +16,7 @@ import numpy as np
 
 from backalley.agents.base.agent import View, view_of
 from backalley.agents.programs.protocol import NEW_PARTS, PARTS, Question
-from backalley.benchmarks.speed.soak import BrokenPromise
+from backalley.console.errors import BrokenPromise
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.game_state import state_of
 from backalley.envs.core.drawing.render import table_svg
