@@ -386,6 +386,7 @@ def never(options: Any, observation: Any, mask: Any, key: Any) -> int:
     return 99
 
 
+@pytest.mark.slow
 def test_kernels_too() -> None:
     agent = KernelAgent("never", never, GAME)
     match = Match(GAME, [agent, BotAgent(GAME)], np.array([[0, 1]]))

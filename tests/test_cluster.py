@@ -77,6 +77,7 @@ class Cheat(First):
         return np.full(len(view), 1000)
 
 
+@pytest.mark.slow
 def test_evaluations_are_the_same_whatever_is_late_or_lost(ray: FakeRay) -> None:
     expected = told(evaluate(KUHN, AGENTS, deals=2000, seed=9))
     seen: list[int] = []

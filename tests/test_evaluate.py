@@ -193,6 +193,7 @@ def test_swapping_the_agents_changes_nothing_for_players_without_luck_of_their_o
     assert report.agents[0].win_share == pytest.approx(swapped.agents[1].win_share)
 
 
+@pytest.mark.slow
 def test_one_seat_compares_agents_on_the_same_decks() -> None:
     game = table(1)
     agents: list[Agent] = [KernelAgent("middle", stay_if_above_the_middle, game), RandomAgent(), RandomAgent()]

@@ -54,6 +54,7 @@ def test_symbols_of_machine_code_name_records_by_their_fields() -> None:
     assert one.strip("()\n") != other.strip("()\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="compares the two")
 def test_games_begin_compiled_as_uncompiled() -> None:
     """All games in one process, whose start takes longer than their first decisions."""
@@ -96,6 +97,7 @@ WAYS = {
 """Packages outside ours, by how one file of each imports from another."""
 
 
+@pytest.mark.slow
 def test_editing_a_kernel_that_another_file_calls_changes_what_runs(tmp_path: Path) -> None:
     """Numba's own cache would go on with the old rule: it looks only at the caller's file. Here it is two imports
     away."""

@@ -151,6 +151,7 @@ def plays_as(game: Game, row: dict[str, Any], policy: Path) -> None:
     assert row["against"]["bot:random"]["win_share"] == report.agents[0].win_share.to_json()
 
 
+@pytest.mark.slow
 def test_what_stands_is_not_made_again(game: Game, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, made = tmp_path / "methods.json", []
     train = training_comparison.train

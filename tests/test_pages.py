@@ -102,5 +102,5 @@ def test_examples_in_docstrings_give_what_they_say(name: str, tmp_path: Path, mo
 
 
 def test_what_one_begins_with_has_an_example() -> None:
-    for name in ("agent", "evaluate", "judge", "load_policy", "make", "make_vec", "tournament"):
+    for name in ("agent", "analyse", "evaluate", "load_policy", "make", "make_vec", "tournament"):
         assert ">>> " in (getattr(backalley, name).__doc__ or ""), name

@@ -83,12 +83,14 @@ def test_play_goes_on_to_the_byte_when_the_compiler_takes_over(tmp_path: Path, a
     assert (digest, count) == (as_python, "0"), "`never` also leaves alone what is on disk"
 
 
+@pytest.mark.slow
 def test_many_tables_are_compiled_at_once(tmp_path: Path) -> None:
     code = "kuhn.GAME.bind().make_vec({tables}, seed=0).reset(); print(compiled(), tiering.runs_as_python())\n"
     assert run(code.format(tables=255), tmp_path)[0] == ["0", "True"]
     assert run(code.format(tables=256), tmp_path)[0] == ["1", "False"]
 
 
+@pytest.mark.slow
 def test_a_kernel_as_python_sees_python_throughout(tmp_path: Path) -> None:
     """Kernels in modules, in closures, that name themselves, with defaults, of wrapping arithmetic."""
     code = """
@@ -135,6 +137,7 @@ def test_an_unknown_mode_is_refused() -> None:
     assert "The environment variable BACKALLEY_COMPILE is 'later'; it takes auto, now, never." in done.stderr
 
 
+@pytest.mark.slow
 def test_the_first_decisions_of_every_game_compile_nothing(tmp_path: Path) -> None:
     """A table with a bot in every seat, a batch, a Gymnasium environment: none of them asks for machine code. (How much
     of the budget they take is measured by `backalley dev speed --against`.)"""

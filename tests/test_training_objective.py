@@ -150,6 +150,7 @@ def test_a_gate_of_games_judges_by_games() -> None:
     assert (often.lead, often.passed) == (0.5, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ppo", "rollouts"])
 def test_a_run_for_games_is_the_same_however_often_it_is_stopped(tmp_path: Path, kind: str) -> None:
     settings = {**TINY, **ROLLOUTS, **GAMES, "run.phases": kind}

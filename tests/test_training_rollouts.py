@@ -17,7 +17,7 @@ from backalley.agents.base.rule_based import BotAgent, RandomAgent
 from backalley.agents.match import Match
 from backalley.agents.policies import behaviour_digest, residual
 from backalley.agents.policies.learned import PolicyAgent
-from backalley.agents.policies.policy_file import JSON_FILE, PolicyFileError, read_metadata
+from backalley.agents.policies.policy_file import JSON_FILE, PolicyFileError
 from backalley.agents.registry import agent as agent_of
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seating import seatings
@@ -350,16 +350,6 @@ def test_a_bot_that_plays_otherwise_is_refused(folder: Path, tmp_path: Path) -> 
         edit(other, player={**player, "margin": margin})
         with pytest.raises(PolicyFileError, match=r"player that Back Alley does not make|not JSON"):
             PolicyAgent(other, GAME)
-
-
-def test_a_policy_of_the_format_before_plays_the_same(folder: Path, tmp_path: Path) -> None:
-    """Its JSON had other words for the same player."""
-    before = shutil.copytree(folder, tmp_path / "before")
-    player = json.loads((before / JSON_FILE).read_bytes())["player"]
-    words = {"fingerprint" if name == "behaviour_digest" else name: value for name, value in player.items()}
-    edit(before, format=3, player={**words, "kind": "corrections"})
-    assert PolicyAgent(before, GAME).identity == PolicyAgent(folder, GAME).identity
-    assert read_metadata(before)["player"] == read_metadata(folder)["player"]
 
 
 def test_a_fingerprint_tells_bots_apart_and_is_the_same_each_time() -> None:

@@ -123,6 +123,7 @@ def test_a_mark_is_enough() -> None:
     assert not COMPILED
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="every test is played here then")
 def test_a_marked_test_that_fails_is_counted_as_failed(tmp_path: Path) -> None:
     """From the mark to pytest's last line."""
