@@ -36,7 +36,7 @@ def test_a_whole_game_is_played(game: backalley.Game) -> None:
 
 def test_the_second_unreadable_answer_in_a_row_forfeits() -> None:
     env = CardGame("pitch", opponent="random")
-    first = env.reset(seed=1)
+    first = env.reset(seed=4)  # this seat bids first
     refused = env.step(AnswerAction(answer="I could bid 2 or pass"))
     assert not refused.done
     assert refused.reward == 0
