@@ -21,7 +21,7 @@ from backalley.envs.core.engine import validation
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 
-from .base.agent import Agent, as_agent
+from .base.agent import POLICY, Agent, as_agent
 from .base.rule_based import BotAgent, RandomAgent
 from .factory import Factory
 
@@ -104,7 +104,7 @@ def _by_prefix(prefix: str, rest: str, game: Game, num_threads: int) -> Agent:
         words, parts = rest[1:].split(":"), []
         while len(words) > 1 and _NUMBER.fullmatch(words[-1]):
             parts.insert(0, words.pop())
-        if words[0] == _POLICY:  # that of the game: results do not tell another one's name
+        if words[0] == POLICY:  # that of the game: results do not tell another one's name
             words, parts = words[:1], words[1:] + parts
         name = ":".join(words)
         if not name or name.startswith(f"{prefix}+"):
@@ -137,12 +137,12 @@ def _forms(prefix: str) -> list[str]:
 
 def named(game: Game) -> list[str]:
     """Return the agents of a game that have a plain name, including its bots, its planner and its policies."""
-    bots = [*(["bot"] if game.bots else []), *(f"bot:{name}" for name in game.bots)]
     from .policies import pretrained
 
+    bots = [*(["bot"] if game.bots else []), *(f"bot:{name}" for name in game.bots)]
     policies = pretrained.names(game)
     plans = ["plans"] if game.type.plans is not None else []
-    named_policies = [*([_POLICY] if policies else []), *(f"policy:{name}" for name in policies)]
+    named_policies = [*([POLICY] if policies else []), *(f"policy:{name}" for name in policies)]
     return ["random", "human", *bots, *plans, *named_policies]
 
 
@@ -153,7 +153,7 @@ def _pretrained(game: Game, name: str | None) -> Path:
     try:
         return pretrained.policy_for(game, name).folder
     except pretrained.NoPolicy as error:
-        here = Path(_POLICY)
+        here = Path(POLICY)
         hint = f" (The folder of that name here is ./{here}.)" if name is None and here.is_dir() else ""
         raise pretrained.NoPolicy(f"{error}{hint}") from None
 
@@ -210,12 +210,11 @@ def _language_model(game: Game, server: str, *more: str) -> Agent:
     return language_model(game, ":".join([server, *more]))
 
 
-_POLICY = "policy"
 _OWN: dict[str, Callable[[], Callable[..., Any]]] = {
     "random": lambda: RandomAgent,
     "human": lambda: _person,
     "bot": lambda: BotAgent,
-    _POLICY: lambda: _policy_of,
+    POLICY: lambda: _policy_of,
     "plans": lambda: _plans,
     "search": _search,
     "mc": _monte_carlo,

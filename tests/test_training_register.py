@@ -182,7 +182,7 @@ def test_a_resumed_run_whose_module_is_another_by_now(nfsp: PhaseKind, tmp_path:
     (tmp_path / "nfsp.py").rename(tmp_path / "elsewhere.txt")
     del KINDS["nfsp"], sys.modules["nfsp"]
     importlib.invalidate_caches()
-    with pytest.raises(ValueError, match="has a kind of phase of 'nfsp', code from outside this package"):
+    with pytest.raises(ValueError, match="has a kind of phase of 'nfsp', a module that was not named"):
         train(resume="run")
     assert load_policy("run", GAME).name.startswith("nfsp-s0"), "a policy needs no module of the learner"
 

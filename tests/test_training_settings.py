@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,17 @@ def test_what_cannot_be_resumed(whole: Path, tmp_path: Path) -> None:
         (run / "run.json").write_text(text)
         with pytest.raises(TrainingError, match="is damaged, or no file of this trainer"):
             train(GAME, resume=run)
+
+
+@pytest.mark.parametrize("module", ["evil.game", "backalley.__main__"])
+def test_a_module_that_only_the_folder_names_is_not_imported(module: str, tmp_path: Path) -> None:
+    run = stopped_after(2, tmp_path / "run")
+    facts = json.loads((run / "run.json").read_bytes())
+    for changes, what in (({"found_by": module}, "a game"), ({"phase_modules": [module]}, "a kind of phase")):
+        (run / "run.json").write_text(json.dumps(facts | changes))
+        with pytest.raises(TrainingError, match=f"has {what} of '{module}', a module that was not named here"):
+            train(resume=run)
+    assert module not in sys.modules
 
 
 def test_what_a_checkpoint_does_not_fit(tmp_path: Path) -> None:

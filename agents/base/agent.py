@@ -31,6 +31,8 @@ from .keys import decision_keys, keys_given, table_names
 if TYPE_CHECKING:
     from backalley.envs.core.api.game_state import GameState
 
+POLICY = "policy"
+"""The name of a game's pretrained policy as an agent, and of the folder of its policies."""
 Answer = TypeVar("Answer")
 
 

@@ -15,9 +15,10 @@ from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.rules.options import OptionError, typed
 
+from ..base.agent import POLICY
 from .policy_file import JSON_FILE, observation_layout, read_metadata
 
-FOLDER = "policy"
+FOLDER = POLICY
 """The folder of a game's policies, below its own folder."""
 
 

@@ -3,7 +3,7 @@ that selected it.
 
 | space | what is drawn from it |
 |---|---|
-| `TRAINING` | what policies learn from: packs, targets, rollouts, exploration; again in each phase of a run |
+| `TRAINING` | what policies learn from: packs, targets, rollouts, exploration; fresh in each phase of a run |
 | `GATES` | the gates that decide which policy is kept, new decks for each; learning curves, on a branch of their own |
 | `TABLES` | the table that `train` prints at the end |
 | `EVALUATION` | what `evaluate` and `tournament` play |

@@ -276,17 +276,17 @@ def _budget(facts: Mapping[str, Any]) -> Budget:
 
 
 def _hold_known(folder: Path, facts: Mapping[str, Any], what: str, name: Any) -> None:
-    """Raise TrainingError for code from outside this package that the caller has neither named nor imported: opening a
-    folder imports nothing that only its files name."""
+    """Raise TrainingError for code that the caller has neither named nor imported, the examples of this package apart:
+    opening a folder imports nothing that only its files name, not even a program of ours."""
     module = str(name).partition(":")[0]
-    if module in sys.modules or module in game_names() or module.startswith("backalley."):
+    if module in sys.modules or module in game_names() or module.startswith("backalley.examples."):
         return
     modules = [str(module) for module in facts["phase_modules"]]
     words = ["backalley", "train", str(facts["found_by"]), *_each("--phase-module", modules), "--resume", str(folder)]
     line = one_line(shlex.join(words))
     raise TrainingError(
-        f"The run in {folder} has {what} of {one_line(repr(name))[:80]}, code from outside this package that was not "
-        f"named here. If you trust it, name it: {line}"
+        f"The run in {folder} has {what} of {one_line(repr(name))[:80]}, a module that was not named here. "
+        f"If you trust it, name it: {line}"
     )
 
 
