@@ -62,6 +62,15 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
     raise InvalidValue(f"There is no agent {spec!r}; an agent is {', '.join([*names, *forms])}, {FORMS}.{meant}")
 
 
+def runs_code(spec: str) -> bool:
+    """Return whether to make the agent of this name runs what is not part of this package: a module, a file, a program,
+    or a server's address. What `register_agent` knows has been imported by the caller already."""
+    prefix, plus, rest = spec.partition(":")[0].partition("+")
+    if plus and prefix in _makers():
+        return runs_code(rest + spec.removeprefix(f"{prefix}+{rest}"))
+    return prefix in ("cmd", "llm") or (prefix not in _makers() and ":" in spec and not Path(spec).is_dir())
+
+
 def register_agent(prefix: str, factory: Callable[..., Any]) -> None:
     """Register agents named `PREFIX`, and `PREFIX:...` with what their factory takes, wherever an agent is named.
 

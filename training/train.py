@@ -64,6 +64,7 @@ def train(
     against: str | Path | None = None,
     begins: str | Path | None = None,
     resume: str | Path | None = None,
+    agents: Sequence[str] = (),
     restart: bool = False,
     device: str = "auto",
     cluster: str | None = None,
@@ -88,7 +89,9 @@ def train(
     `rollouts.begins`).
 
     With `resume`, the folder of a run, all of that comes from there. A new budget may be given: it counts from the
-    run's beginning and extends the phase that the run is in. `restart` begins the run of that folder again, in the same
+    run's beginning and extends the phase that the run is in. Agents in its settings that are programs, servers or
+    modules of your own (`cmd:PROGRAM`, `module:Class`) are named again in `agents`, since a folder that somebody else
+    made could name any. `restart` begins the run of that folder again, in the same
     folder: its policy and log are lost. The same seed and `decisions` give the same weights, bit for bit on one
     machine, however often the run was interrupted.
 
@@ -110,7 +113,9 @@ def train(
                 "A resumed run keeps its seed, options, settings, folder and device; leave them out. (A new run goes "
                 "on from its policy under other settings: --from FOLDER --set NAME=VALUE.)"
             )
-        run = reopen(path_of("resume", resume), game, budget, restart=restart)
+        run = reopen(path_of("resume", resume), game, budget, agents=agents, restart=restart)
+    elif agents:
+        raise TrainingError("agents are for a run to be resumed; a new one names them in its settings alone.")
     elif restart:
         raise TrainingError("A restart needs the folder of a run: --resume FOLDER --restart.")
     elif game is None:
