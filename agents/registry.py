@@ -168,9 +168,9 @@ def _pretrained(game: Game, name: str | None) -> Path:
 
 
 def _policy(folder: Path, game: Game) -> Agent:
-    from .policies.learned import PolicyAgent
+    from .policies.learned import load_policy
 
-    return PolicyAgent(folder, game)
+    return load_policy(folder, game)
 
 
 def _policy_of(game: Game, name: str | None = None) -> Agent:

@@ -20,7 +20,7 @@ import torch
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import RandomAgent
-from backalley.agents.policies.learned import PolicyAgent
+from backalley.agents.policies.learned import load_policy
 from backalley.agents.policies.network_agent import one_thread
 from backalley.agents.policies.policy_file import EVALUATION_FILE
 from backalley.benchmarks.figures import results
@@ -258,7 +258,7 @@ def _learn(loop: TrainingLoop, progress: Progress, log: Log) -> Outcome:
 def _finish(loop: TrainingLoop, outcome: Outcome, progress: Progress) -> TrainingResult:
     """Play the final policy against every bot. Raises Stopped."""
     run = loop.run
-    policy = PolicyAgent(run.folder / POLICY_FOLDER, run.game)
+    policy = load_policy(run.folder / POLICY_FOLDER, run.game)
     bots: list[Agent] = [RandomAgent(), *bots_of(run.game)]
     deals = run.config.run.evaluation_deals
     matches = [bots] if run.game.num_seats == 1 else [[bot] for bot in bots]

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from backalley.agents.analysis import analyse
     from backalley.agents.people.replays import replay
     from backalley.agents.policies.learned import load_policy
+    from backalley.agents.policies.policy_kinds import register_policy
     from backalley.agents.registry import agent, register_agent
     from backalley.benchmarks.matches.evaluate import evaluate
     from backalley.benchmarks.matches.tournament import tournament
@@ -92,6 +93,7 @@ __all__ = [
     "register_gymnasium",
     "register_pettingzoo",
     "register_phase",
+    "register_policy",
     "replay",
     "state_fields",
     "tournament",
@@ -109,6 +111,7 @@ _ON_FIRST_USE = {
     "record_games": "records.writing",
     "register_agent": "agents.registry",
     "register_phase": "training.config.phases",
+    "register_policy": "agents.policies.policy_kinds",
     "replay": "agents.people.replays",
     "tournament": "benchmarks.matches.tournament",
     "train": "training.train",
