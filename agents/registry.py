@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from backalley.console.errors import InvalidType, InvalidValue, did_you_mean
-from backalley.envs.core.engine import validation
+from backalley.envs.core.game import arguments
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 
@@ -40,7 +40,7 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
     >>> agent("bot", "pitch").name
     'bot:book'
     """
-    game, num_threads = game_of(game), validation.count(num_threads, "num_threads", 0)
+    game, num_threads = game_of(game), arguments.count(num_threads, "num_threads", 0)
     if not isinstance(spec, (str, Path)):
         return as_agent(spec)
     if isinstance(spec, Path):

@@ -26,9 +26,9 @@ from backalley.agents.people.terminal import Terminal
 from backalley.agents.policies.learned import load_policy
 from backalley.agents.policies.pretrained import pretrained
 from backalley.agents.registry import agent
+from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import kernel
-from backalley.envs.core.engine.engine import IllegalAction
 from tests.cases import GAMES
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)

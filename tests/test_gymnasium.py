@@ -23,7 +23,7 @@ from backalley.agents.base.rule_based import BotAgent, RandomAgent
 from backalley.agents.gymnasium.gymnasium_env import GymnasiumEnv, GymnasiumVectorEnv
 from backalley.agents.search.flat_monte_carlo import SearchAgent
 from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.core.engine.engine import IllegalAction
+from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from tests.cases import GAMES

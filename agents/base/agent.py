@@ -17,13 +17,12 @@ import numpy.typing as npt
 
 from backalley.console.errors import InvalidType, InvalidValue, MissingMethod
 from backalley.console.printable import NAME, is_name
-from backalley.envs.core.api import histories
+from backalley.envs.core.api.compiled_play import first_illegal
 from backalley.envs.core.api.states import States, redrawn
-from backalley.envs.core.compile.kernel import Bound
-from backalley.envs.core.compile.templates import specialise, template, unbound
-from backalley.envs.core.engine.engine import Engine, IllegalAction
-from backalley.envs.core.engine.validation import first_outside, given_number, whole_numbers
+from backalley.envs.core.api.tables import IllegalAction, Tables, redrawn_records, shown_events
+from backalley.envs.core.game.arguments import first_outside, given_number, whole_numbers
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import Bound, specialise, template, unbound
 
 from .action_probabilities import DRAWS, Probabilities, certain, checked, shares, untold
 from .keys import decision_keys, keys_given, table_names
@@ -46,37 +45,39 @@ class View:
 
     def __init__(
         self,
-        engine: Engine,
+        tables: Tables,
         rows: npt.NDArray[np.int64],
         keys: npt.NDArray[np.uint64],
-        tables: npt.NDArray[np.uint64] | None = None,
+        table_keys: npt.NDArray[np.uint64] | None = None,
     ) -> None:
-        self.game: Game = engine.game
-        self.options: Any = engine.options
-        self.observation: npt.NDArray[Any] = engine.batch.flat[rows]
-        self.action_mask: npt.NDArray[np.int8] = engine.batch.mask[rows]
-        self.seat: npt.NDArray[np.int64] = engine.batch.seat[rows].astype(np.int64)
-        self.decisions: npt.NDArray[np.int32] = engine.batch.own_decisions[rows, self.seat]
+        """Of the tables `rows` [n] of a batch or an environment, with a key each [n]; see `view_of`."""
+        arrays = tables.arrays
+        self.game: Game = tables.game
+        self.options: Any = tables.game.options
+        self.observation: npt.NDArray[Any] = arrays.flat[rows]
+        self.action_mask: npt.NDArray[np.int8] = arrays.mask[rows]
+        self.seat: npt.NDArray[np.int64] = arrays.seat[rows].astype(np.int64)
+        self.decisions: npt.NDArray[np.int32] = arrays.own_decisions[rows, self.seat]
         self.key = keys
-        self._engine, self._rows, self._tables = engine, rows, keys if tables is None else tables
+        self._tables, self._rows, self._table_keys = tables, rows, keys if table_keys is None else table_keys
 
     @functools.cached_property
     def table(self) -> npt.NDArray[np.uint64]:
         """A number for each table, the same at all decisions of its episode [n]."""
-        return table_names(self._tables)
+        return table_names(self._table_keys)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def only(self, k: int) -> View:
         """Return the view of table k alone."""
-        mine = View(self._engine, self._rows[k : k + 1], self.key[k : k + 1], self._tables[k : k + 1])
+        mine = View(self._tables, self._rows[k : k + 1], self.key[k : k + 1], self._table_keys[k : k + 1])
         mine.observation, mine.action_mask = self.observation[k : k + 1], self.action_mask[k : k + 1]
         return mine
 
     def with_keys(self, keys: npt.NDArray[np.uint64]) -> View:
         """Return a view of the same tables with other keys [n]."""
-        mine = View(self._engine, self._rows, keys, self._tables)
+        mine = View(self._tables, self._rows, keys, self._table_keys)
         mine.observation, mine.action_mask = self.observation.copy(), self.action_mask.copy()
         return mine
 
@@ -85,28 +86,24 @@ class View:
         `keys[k]`; a search plays it in a batch of its own (`BatchEnv.from_states`). It depends only on what the seat
         knows and on the key. Raises TypeError or ValueError for what is not a table of the view."""
         records, places = self.redrawn(which, keys), whole_numbers(which, "Tables of a view")
-        rows, batch = self._rows[places], self._engine.batch
-        return redrawn(self.game, batch, rows, batch.seat[rows].astype(np.int64), records)
+        rows, arrays = self._rows[places], self._tables.arrays
+        return redrawn(self.game, arrays, rows, arrays.seat[rows].astype(np.int64), records)
 
     def game_state(self, k: int, key: int) -> GameState:
         """Return the position of table k as a GameState with explicit chance, with all that its seat cannot see redrawn
         by a key of 64 bits. Where the tables keep events (`Agent.reads_events` asks for that), it has the history that
         the seat was told; what was gained before does not count in it. Raises ValueError for a table that is over."""
         row, seat = int(self._rows[k]), int(self.seat[k])
-        if self._engine.batch.seat[row] < 0:
+        if self._tables.arrays.seat[row] < 0:
             raise InvalidValue("This table is over: nobody is to act there, and no determinization can be drawn.")
-        from backalley.envs.core.api.game_state import state_of
+        from backalley.envs.core.api.game_state import position_of
 
-        return state_of(self._engine, row).determinize(seat, key)
+        return position_of(self._tables, row).determinize(seat, key)
 
     def events(self, k: int) -> npt.NDArray[np.int16] | None:
         """Return what the seat to act at table k has been told since the episode began, int16 [T, 3], as
         `BatchEnv.events` does; None where the tables keep no events, or do not know theirs."""
-        history, row = self._engine.history, self._rows[k : k + 1]
-        if history is None or history.filled[row[0]] < 0:
-            return None
-        told: npt.NDArray[np.int16] = histories.read_events(self._engine, row, self.seat[k : k + 1]).events[0]
-        return told
+        return shown_events(self._tables, int(self._rows[k]), int(self.seat[k]))
 
     def redrawn(self, which: npt.ArrayLike, keys: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the same as State records [n], which kernels may write to."""
@@ -120,30 +117,22 @@ class View:
         bad = first_outside(places, len(self))
         if bad >= 0:
             raise InvalidValue(f"Table {places[bad]} of a view was asked for; it shows {len(self)}.")
-        rows = self._rows[places]
-        seats = self._engine.batch.seat[rows].astype(np.int64)
-        if (seats < 0).any():
-            raise InvalidValue(
-                "A table of this view is over: nobody is to act there, and no determinization can be drawn."
-            )
-        states = self._engine.batch.state[rows]
-        self._engine.determinize(states, seats, keys)
-        return states
+        return redrawn_records(self._tables, self._rows[places], keys)
 
     def table_text(self, k: int) -> str:
         """Return table k as text, as the seat to act there may see it: the same as render mode "ansi"."""
         from backalley.envs.core.drawing.render import table_text
 
-        return table_text(self._engine, int(self._rows[k]), None)
+        return table_text(self._tables, int(self._rows[k]), None)
 
     def first_illegal(self, actions: npt.NDArray[np.int64]) -> int:
         """Return the first k whose action is not legal at its table, or -1: by the tables themselves, not by
         `action_mask`, which the agent may have written to."""
-        return self._engine.first_illegal(self._rows, actions)
+        return int(first_illegal(self._tables.arrays.mask, self._rows, actions))
 
     def refuse(self, k: int, action: int) -> IllegalAction:
         """Return the error for an illegal action of row k."""
-        return self._engine.refuse(int(self._rows[k]), action)
+        return self._tables.refusal(int(self._rows[k]), action)
 
 
 class Agent:
@@ -486,9 +475,10 @@ def read_events(agents: Iterable[Any], game: Game) -> bool:
     return game.type.events is not None and any(getattr(agent, "reads_events", False) for agent in agents)
 
 
-def view_of(engine: Engine, rows: npt.NDArray[np.int64], table_keys: npt.NDArray[np.uint64]) -> View:
-    """Return the view of the tables `rows` of an engine, keyed by each table's own key (`table_keys[row]`), the seat to
-    act, and how many decisions that seat made."""
-    keys, seats = np.empty(len(rows), np.uint64), engine.batch.seat[rows].astype(np.int64)
-    decision_keys(table_keys[rows], seats, engine.batch.own_decisions[rows, seats], keys)
-    return View(engine, rows, keys, table_keys[rows])
+def view_of(tables: Tables, rows: npt.NDArray[np.int64], table_keys: npt.NDArray[np.uint64]) -> View:
+    """Return the view of the tables `rows` of a batch or an environment, keyed by each table's own key
+    (`table_keys[row]`), the seat to act, and how many decisions that seat made."""
+    arrays = tables.arrays
+    keys, seats = np.empty(len(rows), np.uint64), arrays.seat[rows].astype(np.int64)
+    decision_keys(table_keys[rows], seats, arrays.own_decisions[rows, seats], keys)
+    return View(tables, rows, keys, table_keys[rows])

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.compile.kernel import Bound, inlined, kernel, passing
-from backalley.envs.core.compile.templates import specialise, template, unbound
-from backalley.envs.core.engine.batch_play import bot_of, random_act, random_chances, random_legal
-from backalley.envs.core.engine.engine import kernel_names
+from backalley.envs.core.api.compiled_play import bot_of, kernel_names, random_act, random_chances, random_legal
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.kernels import Bound, inlined, kernel, passing, specialise, template, unbound
 
 from .action_probabilities import Probabilities
 from .agent import Agent, DirectAgent, Rows, View

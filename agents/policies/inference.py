@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.game.kernels import kernel
 from backalley.envs.core.rules import rng
 
 _DRAWS = 2**31

@@ -21,10 +21,10 @@ from backalley.agents.base.agent import Agent, DirectAgent, name_of
 from backalley.cluster.machines import machines
 from backalley.cluster.work import LOCAL, Executor, Found, Sizes
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.engine.workers import threads_of
 from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.threads import threads_of
 from backalley.envs.core.rules import rng
 
 from ..figures.charts import Dots, Mark, dots

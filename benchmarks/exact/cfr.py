@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.game.kernels import kernel
 
 Numbers = npt.NDArray[np.float64]
 

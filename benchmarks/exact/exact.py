@@ -21,10 +21,10 @@ import numpy.typing as npt
 from backalley.cluster.machines import machines
 from backalley.cluster.work import Executor, Found, Sizes
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.engine.workers import threads_of
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.threads import threads_of
 
 from ..figures.formatting import Line, options, title
 from ..figures.result_kinds import Files, OfGame, of_game

@@ -15,12 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.api.search_steps import no_leaf_value
-from backalley.envs.core.compile.interfaces import CHANCE, OVER
-from backalley.envs.core.compile.kernel import bind, kernel
-from backalley.envs.core.compile.templates import specialise, template, unbound
-from backalley.envs.core.engine.engine import kernel_names
+from backalley.envs.core.api.compiled_play import kernel_names, no_leaf_value
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.kernels import CHANCE, OVER, bind, kernel, specialise, template, unbound
 
 MAX_DEPTH = 64
 """The greatest depth of nested positions."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.compile.kernel import passing
+from backalley.envs.core.game.kernels import passing
 
 
 @passing

@@ -20,10 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.compile.interfaces import OVER
-from backalley.envs.core.compile.kernel import bind
-from backalley.envs.core.compile.templates import specialise, template, unbound
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import OVER, bind, specialise, template, unbound
 from backalley.envs.core.rules import rng
 
 from .expectimax import MAX_CHOSEN, Memory, count_kinds, lay_out, memory, solver_names, try_out

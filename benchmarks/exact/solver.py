@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from backalley.agents.base.agent import View
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.api.search_steps import search_kernels
-from backalley.envs.core.engine.engine import Engine
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 
@@ -102,15 +101,14 @@ class Solver:
 
     def _shown(self) -> Iterator[tuple[slice, View]]:
         """All information sets as views, some at a time."""
-        engine = Engine(self.game, min(_ROWS, max(1, len(self.seat))))
-        for low in range(0, len(self.seat), engine.size):
-            sets = slice(low, min(len(self.seat), low + engine.size))
+        tables = BatchEnv(self.game, min(_ROWS, max(1, len(self.seat))), seed=0)
+        for low in range(0, len(self.seat), tables.num_envs):
+            sets = slice(low, min(len(self.seat), low + tables.num_envs))
             rows = np.arange(sets.stop - low)
-            engine.batch.state[: len(rows)] = self._sets.state[sets]
-            engine.batch.own_decisions[rows, self._sets.seat[sets]] = self._sets.decisions[sets]
-            over = np.zeros(len(rows), np.bool_)
-            engine.call("show_rows", engine.options, engine.batch, over, rows, of=search_kernels)
-            yield sets, View(engine, rows, np.arange(low, sets.stop, dtype=np.uint64))
+            tables.arrays.state[: len(rows)] = self._sets.state[sets]
+            tables.arrays.own_decisions[rows, self._sets.seat[sets]] = self._sets.decisions[sets]
+            tables.refresh(rows)
+            yield sets, View(tables, rows, np.arange(low, sets.stop, dtype=np.uint64))
 
     def exploitability(self, probabilities: npt.ArrayLike) -> float:
         """Return what the strategies of both seats together lose to best responses, as the mean over both: half of

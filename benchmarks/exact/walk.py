@@ -18,13 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.compile.interfaces import CHANCE, OVER
-from backalley.envs.core.compile.kernel import bind, kernel
-from backalley.envs.core.compile.templates import specialise, template, unbound
-from backalley.envs.core.engine.batch_kernels import Batch
-from backalley.envs.core.engine.engine import Engine, kernel_names, logged_kernels
-from backalley.envs.core.engine.event_log import History, as_told, visible
+from backalley.envs.core.api.compiled_play import Batch, History, as_told, kernel_names, logged_kernels, visible
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import CHANCE, OVER, bind, kernel, specialise, template, unbound
 from backalley.envs.core.rules import rng
 
 from . import deals as deals_module
@@ -105,7 +102,8 @@ class Walk:
 
     def __init__(self, game: Game, *, keep: bool) -> None:
         check_deals(game, 1, _MOST_ORDERS)
-        self.game, self.keep, self.engine = game, keep, Engine(game, _MAX_DEPTH, history=True)
+        self.game, self.keep = game, keep
+        self.tables = BatchEnv(game, _MAX_DEPTH, events=True).for_kernels()
         self.deals, seats = deals_of(game, _MAX_DEPTH), game.num_seats
         self.space = Space(
             knows=np.zeros((_MAX_DEPTH, seats), np.uint64),
@@ -130,17 +128,21 @@ class Walk:
         self._walk = bind(self._made["walk"], *self._arguments(), keep)
 
     def _arguments(self) -> tuple[Any, ...]:
-        return self.engine.options, self.engine.batch, self.engine.history, self.space, self.deals
+        return self.tables.options, self.tables.batch, self.tables.history, self.space, self.deals
 
     def begin(self, start_outcome: int) -> None:
         """Go to the beginning of the game. Raises TooLarge where the first deal has too many outcomes."""
         space = self.space
-        self.engine.start_one(start_outcome)
+        batch, history = self.tables.batch, self.tables.history
+        assert history is not None
+        batch.raw[0], batch.decisions[0], batch.own_decisions[0] = 0, 0, 0
+        history.filled[0] = history.dealt[0] = 0
+        self.game.kernels.start(self.game.options, batch.state[0], start_outcome)
         with np.errstate(over="ignore"):
             space.knows[0] = [rng.fork(np.uint64(1), seat) for seat in range(self.game.num_seats)]
         space.following[0] = space.found[DEPTH] = 0
         space.chance[0], space.gained[0], space.path[0] = 1 / self.game.num_start_outcomes, 0.0, 0
-        if self.engine.batch.state["seat"][0] == CHANCE:
+        if batch.state["seat"][0] == CHANCE:
             bind(self._made["begin_deals"], *self._arguments(), 0)(*self._arguments(), 0)
             check_deals(self.game, math.prod(self.deals.rank[0].tolist()), MOST_DEALS)
 

@@ -81,7 +81,7 @@ def endure(game: Game, decisions: int, seed: int = 0, num_tables: int = TABLES) 
             "shows numbers outside their bounds",
         )
         for row in range(step * LOOKED_AT, (step + 1) * LOOKED_AT):
-            if not whole_pack(game, tables.engine.batch.state[row % num_tables]):
+            if not whole_pack(game, tables.arrays.state[row % num_tables]):
                 raise BrokenPromise(
                     f"{_named(game)}, seed {seed}: table {row % num_tables} lacks a card, or has one twice, at "
                     f"step {step}."

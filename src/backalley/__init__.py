@@ -30,10 +30,8 @@ from backalley.envs.core.api.histories import Told, event_str, events_str, state
 from backalley.envs.core.api.registry import register_game, register_gymnasium, register_pettingzoo
 from backalley.envs.core.api.row_copies import Saved
 from backalley.envs.core.api.states import States
+from backalley.envs.core.api.tables import IllegalAction, Played, TimeStep
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.engine.batch_play import Played
-from backalley.envs.core.engine.engine import IllegalAction
-from backalley.envs.core.engine.time_step import TimeStep
 from backalley.envs.core.game.catalogue import UnknownGame, game_names, game_type, games
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.rules.options import OptionError

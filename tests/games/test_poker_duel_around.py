@@ -202,7 +202,7 @@ def points_ahead(name: str, given: dict[str, Any], placed: int, tables: int) -> 
         assert (state["phase"] != ARRANGE).all()
         live = np.arange(tables)
         while len(live):
-            step = batch.step(player.act(view_of(batch.engine, live, np.arange(tables, dtype=np.uint64))), live)
+            step = batch.step(player.act(view_of(batch, live, np.arange(tables, dtype=np.uint64))), live)
             live = live[~step.terminated[live]]
         ahead += 0.5 * (state["points"][:, turn] - state["points"][:, 1 - turn])
     return ahead

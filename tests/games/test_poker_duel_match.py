@@ -97,7 +97,7 @@ def test_after_a_game_the_leaf_value_is_what_comes_of_the_lead(given: dict[str, 
     hoped, dealt, paid = np.full(tables, np.nan), np.zeros(tables), np.zeros(tables)
     state = batch.engine.batch.state
     while len(live):
-        step = batch.step(player.act(view_of(batch.engine, live, keys)), live)
+        step = batch.step(player.act(view_of(batch, live, keys)), live)
         paid[live] += step.reward[live, 0]
         for row in live[(state["game"][live] == 1) & np.isnan(hoped[live])]:
             hoped[row] = rules.leaf_value(game.options, state[row], 0)
@@ -132,7 +132,7 @@ def test_a_search_stops_at_the_end_of_a_game(reward: str) -> None:
     game = GAME.bind(num_games=4, reward=reward)
     batch = BatchEnv(game, 2, seed=6)
     batch.reset()
-    view = view_of(batch.engine, np.arange(2), np.arange(2, dtype=np.uint64))
+    view = view_of(batch, np.arange(2), np.arange(2, dtype=np.uint64))
     gained = Determinizations(game, 1).play(view, np.arange(2), view.action_mask, 0, 8)[:, :, view.action_mask[0] == 1]
     leads = {
         round(float(rules.leaf_value(game.options, between_games(game, (max(lead, 0), max(-lead, 0))), 0)), 5)

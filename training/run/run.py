@@ -25,9 +25,9 @@ from backalley.agents.registry import runs_code
 from backalley.benchmarks.figures import results
 from backalley.console.errors import InvalidType
 from backalley.console.printable import one_line
-from backalley.envs.core.engine.validation import whole
 from backalley.envs.core.files import durable
 from backalley.envs.core.files.reading import check_path, read_json
+from backalley.envs.core.game.arguments import whole
 from backalley.envs.core.game.catalogue import game_names, game_type
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.rules.options import OptionError, typed

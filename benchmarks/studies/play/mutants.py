@@ -28,9 +28,9 @@ import numpy as np
 
 from backalley import testing
 from backalley.console.errors import InvalidCall
-from backalley.envs.core.compile.interfaces import Kernels
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import Kernels
 from backalley.envs.core.rules.events import Events
 from backalley.testing.seeds import digest
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from backalley.agents.registry import agent as agent_of
-from backalley.envs.core.engine.workers import cores
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.threads import cores
 
 from ...figures import results
 from ...figures.formatting import Line

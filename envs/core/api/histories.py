@@ -22,7 +22,7 @@ from ..engine.event_log import count_visible, read_visible
 from ..game.game import Game
 from ..rules.events import ACTION, COLUMNS, HIDDEN_ACTION, NOTHING, OWN, UNKNOWN, Kind
 from ..rules.record import Place
-from .row_checks import RowChecks
+from .row_checks import RowChecks, TableChecks
 
 SINCE = ("episode", "deal")
 
@@ -264,13 +264,11 @@ def _stocks(engine: Engine, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int16
     return found
 
 
-class SeatHistories:
+class SeatHistories(TableChecks):
     """What the environment of one table tells of the past and of the whole table; agents are named."""
 
-    game: Game
-    engine: Engine
     agent_selection: str
-    _seats: dict[str, int]
+    _seat_of: dict[str, int]
     _check_begun: Callable[[str], None]
     _nobody: Callable[[Any], ValueError]
 
@@ -299,7 +297,7 @@ class SeatHistories:
         self._check_begun("The history")
         name = self.agent_selection if agent is None else agent
         try:
-            seat = self._seats[name]
+            seat = self._seat_of[name]
         except (KeyError, TypeError):
             raise self._nobody(agent) from None
         return np.zeros(1, np.int64), np.array([seat])

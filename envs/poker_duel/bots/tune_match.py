@@ -66,11 +66,11 @@ def played(games: int = GAMES, seed: int = SEED, misere: bool = False) -> Counts
         rows = np.flatnonzero(shown.seat >= 0)
         while len(rows):
             actions = np.empty(len(rows), np.int64)
-            inner = batch.engine.batch
+            inner = batch.arrays
             choose(game.options, inner.observation, inner.mask, rows, actions)
             shown = batch.step(actions, rows)
             rows = np.flatnonzero(shown.seat >= 0)
-        count(game.options, batch.engine.batch.state, counts)
+        count(game.options, batch.arrays.state, counts)
         batch.close()
     return counts
 

@@ -15,8 +15,8 @@ import click
 import backalley
 from backalley.console.command import CommandError, pairs
 from backalley.console.printable import one_line
-from backalley.envs.core.engine.workers import MOST_THREADS, cores
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.threads import MOST_THREADS, cores
 
 if TYPE_CHECKING:
     from backalley.agents.base.agent import Agent
