@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
@@ -45,10 +44,6 @@ class InformationSets(
     def footnotes(cls, files: Files) -> list[str]:
         """Say what is counted."""
         return ["Histories are those in which a seat has to act; choices are information sets with several actions."]
-
-    def measured(self) -> dict[str, Any]:
-        """What was found, as its file holds it."""
-        return {name: getattr(self, name) for name in self.COUNTED}
 
 
 def count_information_sets(

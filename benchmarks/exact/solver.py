@@ -31,6 +31,13 @@ _ENTRIES, _LEAST_STEPS, _MOST_STEPS = 1 << 32, 100, 100_000
 """Payoffs that learning goes through by default, all steps together; and bounds of the number of steps."""
 
 
+class Bounds(NamedTuple):
+    """Of what seat 0 gains in equilibrium."""
+
+    low: float
+    high: float
+
+
 class Equilibrium(NamedTuple):
     """What regret minimisation found."""
 

@@ -29,6 +29,7 @@ from backalley.envs.core.rules import rng
 
 from . import deals as deals_module
 from .deals import Deals, begin_deals, deals_of, next_deal
+from .hash_table import grown, slot_of
 
 MOST_DEALS = 10**9
 _MOST_ORDERS = 10**21
@@ -162,13 +163,11 @@ class Walk:
         """Leave at most a quarter of the slots in use, and half of the sets."""
         space, found = self.space, self.space.found
         if 4 * found[SETS] >= len(space.keys):
-            larger = np.zeros(4 * len(space.keys), np.uint64), np.zeros(4 * len(space.keys), np.int32)
-            rehash_sets(space.keys, space.numbers, *larger)
-            space = space._replace(keys=larger[0], numbers=larger[1])
+            keys, numbers = grown(space.keys, space.numbers)
+            space = space._replace(keys=keys, numbers=numbers)
         if 4 * found[PAIRS] >= len(space.pairs):
-            wider = np.zeros(4 * len(space.pairs), np.uint64), np.zeros(4 * len(space.pairs))
-            rehash_pairs(space.pairs, space.payoff, *wider)
-            space = space._replace(pairs=wider[0], payoff=wider[1])
+            pairs, payoff = grown(space.pairs, space.payoff)
+            space = space._replace(pairs=pairs, payoff=payoff)
         if self.keep and 2 * found[CHOICES] >= len(space.sets.seat):
             sets = Sets._make(np.concatenate([part, np.zeros_like(part)]) for part in space.sets)
             space = space._replace(sets=sets)
@@ -198,44 +197,6 @@ def _empty_sets(game: Game, size: int) -> Sets:
         state=np.zeros(size, game.state_dtype),
         decisions=np.zeros(size, np.int32),
     )
-
-
-@kernel
-def slot_of(keys: npt.NDArray[np.uint64], key: np.uint64) -> int:
-    """Return the slot of a key, or the free slot where it belongs."""
-    last = np.uint64(keys.shape[0] - 1)
-    slot = rng.mix(key) & last
-    while keys[slot] != 0 and keys[slot] != key:
-        slot = (slot + np.uint64(1)) & last
-    return np.int64(slot)  # type: ignore[return-value]
-
-
-@kernel
-def rehash_sets(
-    keys: npt.NDArray[np.uint64],
-    numbers: npt.NDArray[np.int32],
-    into: npt.NDArray[np.uint64],
-    numbers_into: npt.NDArray[np.int32],
-) -> None:
-    """Copy a table to a larger one."""
-    for place in range(keys.shape[0]):
-        if keys[place] != 0:
-            slot = slot_of(into, keys[place])
-            into[slot], numbers_into[slot] = keys[place], numbers[place]
-
-
-@kernel
-def rehash_pairs(
-    keys: npt.NDArray[np.uint64],
-    payoff: npt.NDArray[np.float64],
-    into: npt.NDArray[np.uint64],
-    payoff_into: npt.NDArray[np.float64],
-) -> None:
-    """Copy a table to a larger one."""
-    for place in range(keys.shape[0]):
-        if keys[place] != 0:
-            slot = slot_of(into, keys[place])
-            into[slot], payoff_into[slot] = keys[place], payoff[place]
 
 
 @kernel
