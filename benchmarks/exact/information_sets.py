@@ -10,9 +10,7 @@ from backalley.envs.core.game.game import Game, GameType
 
 from ..figures.formatting import Line, options, title
 from ..figures.result_kinds import Files, OfGame, of_game
-from .walk import CHOICES, DEALS, ENDS, HISTORIES, SETS, TooLarge, Walk
-
-MOST_SETS = 10_000_000
+from .walk import CHOICES, DEALS, ENDS, HISTORIES, MOST_SETS, SETS, Walk
 
 
 def _counts(files: Files) -> Iterator[Line]:
@@ -55,7 +53,7 @@ def count_information_sets(
     than `most` of them, and for too many deals; RuntimeError for a game that declares no events.
     """
     game = game_of(game)
-    found = walked(game, keep=False, most=most, progress=progress).space.found.tolist()
+    found = Walk(game, keep=False, most=most, progress=progress).space.found.tolist()
     return InformationSets(
         **of_game(game, __file__),
         deals=found[DEALS],
@@ -64,19 +62,3 @@ def count_information_sets(
         information_sets=found[SETS],
         choices=found[CHOICES],
     )
-
-
-def walked(game: Game, *, keep: bool, most: int, progress: Callable[[int, int], None] | None = None) -> Walk:
-    """Return a walk that has been through all of a game (see `Walk` for `keep`)."""
-    walk = Walk(game, keep=keep)
-    for start_outcome in range(game.num_start_outcomes):
-        walk.begin(start_outcome)
-        goes_on = True
-        while goes_on:
-            goes_on = walk.go_on()
-            found = int(walk.space.found[SETS])
-            if found > most:
-                raise TooLarge(f"{game.name} has more than {most:,} information sets under these options.")
-            if progress is not None:
-                progress(found, most)
-    return walk

@@ -88,7 +88,7 @@ def two_layers(game: Game, size: int) -> tuple[Layer, Layer]:
         stream=np.zeros(1, np.uint64),
         full=np.zeros(1, np.bool_),
     )
-    return here, Layer(*(part.copy() for part in here[:_OWN]), *here[_OWN:])
+    return here, Layer._make([*(part.copy() for part in here[:_OWN]), *here[_OWN:]])
 
 
 def clear(layer: Layer) -> None:

@@ -21,8 +21,7 @@ from backalley.envs.core.engine.engine import Engine
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 
-from .information_sets import MOST_SETS, walked
-from .walk import CHOICES, HISTORIES, SETS, Sets, TooLarge
+from .walk import CHOICES, HISTORIES, SETS, Sets, TooLarge, Walk
 
 Numbers = npt.NDArray[np.float64]
 _ROWS = 4096
@@ -176,7 +175,7 @@ class Solver:
                 "other has to lose. Choose other options, such as num_players=2, or another game."
             )
         self.game = game
-        space = walked(game, keep=True, most=MOST_SETS, progress=progress).space
+        space = Walk(game, keep=True, progress=progress).space
         found, count = space.found.tolist(), int(space.found[CHOICES])
         self.information_sets, self.histories = found[SETS], found[HISTORIES]
         self.span: tuple[float, float] = (float(space.span[0]), float(space.span[1]))

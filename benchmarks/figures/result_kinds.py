@@ -157,7 +157,7 @@ class OfGame(Result):
     def measured(self) -> dict[str, Any]:
         """What was found, as its file holds it: the fields of the subclass."""
         about = {field.name for field in fields(OfGame)}
-        return {field.name: _stored(getattr(self, field.name)) for field in fields(self) if field.name not in about}
+        return {field.name: stored(getattr(self, field.name)) for field in fields(self) if field.name not in about}
 
     def to_json(self) -> dict[str, Any]:
         """The result as `results.write` takes it."""
@@ -172,13 +172,15 @@ def of_game(game: Game, measuring: str = "") -> dict[str, Any]:
     return {**about, "stamp": results.stamp(measuring, game) if measuring else {}}
 
 
-def _stored(value: Any) -> Any:
-    """A field in the form that JSON takes: what has names by its names."""
+def stored(value: Any) -> Any:
+    """Return a value in the form that JSON takes: what has names by its names."""
     if isinstance(value, Enum):
         return value.name.lower()
     if isinstance(value, list):
-        return [_stored(one) for one in value]
-    return value._asdict() if hasattr(value, "_asdict") else value
+        return [stored(one) for one in value]
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    return {name: stored(one) for name, one in value._asdict().items()} if hasattr(value, "_asdict") else value
 
 
 def _plain(cell: str) -> str:
