@@ -5,7 +5,8 @@
 
 The observation is the flat vector, or with `observation="dict"` vector and action mask; the mask is always in
 `info["action_mask"]` and from `env.action_masks()`, where `sb3_contrib.MaskablePPO` looks for it.
-`action_space.sample()` draws a legal action, so that random loops work.
+`action_space.sample()` draws a legal action, so that random loops work. The common space of environments that Gymnasium
+itself puts side by side (`SyncVectorEnv`) needs the masks: `action_space.sample(mask=tuple(infos["action_mask"]))`.
 
 Learners without action masks need `on_illegal="terminate"` or `"random"`. With the default, "raise", Gymnasium's own
 `check_env` cannot pass: it draws an action before the deal, which may not be legal afterwards.

@@ -24,7 +24,8 @@ from backalley.envs.core.game.game import Game, GameType
 from ..figures.formatting import Line, options, options_text, title
 from ..figures.result_kinds import Files, OfGame, of_game
 from .exact import COLUMNS, SMALLEST, check_counted, check_objective, check_solvable, larger, objective_of
-from .expectimax import FULL, FURTHER, TRIED, Objective, linked_worths, memory, refill
+from .expectimax import FULL, FURTHER, TRIED, Objective, linked_worths, memory
+from .hash_table import rehash
 
 Progress = Callable[[int, int, str], None]
 """Called with the first cards tried and those to try, and how many positions are solved, in words."""
@@ -78,18 +79,18 @@ class BestPlay:
     def _grow(self) -> None:
         """Enlarge the memory of solved positions, which are kept."""
         roomy = larger(self.game, self._store)
-        refill(self._store.keys, self._store.values, roomy.keys, roomy.values, roomy.used)
-        roomy.marks[FURTHER] = self._store.marks[FURTHER]
+        rehash(self._store.keys, self._store.values, roomy.keys, roomy.values)
+        roomy.used[0], roomy.marks[FURTHER] = np.count_nonzero(roomy.keys), self._store.marks[FURTHER]
         self._store = roomy
 
     def _solved(self, state: Any, out: npt.NDArray[np.float64], tries: int, progress: Progress | None) -> bool:
         self._store.state[0] = state
         self._store.marks[TRIED] = 0
         if progress is None:
-            self._entry(self.game.options, self._store, out)
+            self._entry(self.game.options, self._store, (), out)
             return self.positions != FULL
         with ThreadPoolExecutor(1) as pool:
-            job = pool.submit(self._entry, self.game.options, self._store, out)
+            job = pool.submit(self._entry, self.game.options, self._store, (), out)
             try:
                 while not job.done():
                     wait([job], _EVERY)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from backalley.envs.core.game.game import Game
@@ -154,8 +155,9 @@ class OfGame(Result):
     command: str = ""
 
     def measured(self) -> dict[str, Any]:
-        """What was found, as its file holds it."""
-        raise NotImplementedError
+        """What was found, as its file holds it: the fields of the subclass."""
+        about = {field.name for field in fields(OfGame)}
+        return {field.name: stored(getattr(self, field.name)) for field in fields(self) if field.name not in about}
 
     def to_json(self) -> dict[str, Any]:
         """The result as `results.write` takes it."""
@@ -168,6 +170,17 @@ def of_game(game: Game, measuring: str = "") -> dict[str, Any]:
     stamp."""
     about = {"game": game.id, "options": game.option_values, "changed": game.changed_options}
     return {**about, "stamp": results.stamp(measuring, game) if measuring else {}}
+
+
+def stored(value: Any) -> Any:
+    """Return a value in the form that JSON takes: what has names by its names."""
+    if isinstance(value, Enum):
+        return value.name.lower()
+    if isinstance(value, list):
+        return [stored(one) for one in value]
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    return {name: stored(one) for name, one in value._asdict().items()} if hasattr(value, "_asdict") else value
 
 
 def _plain(cell: str) -> str:

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.benchmarks.speed.soak import hold_returns, whole_pack
 from backalley.console.errors import BrokenPromise
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import COMPILED, OVER, Bot
+from backalley.envs.core.game.promises import hold_returns, whole_pack
 from backalley.envs.core.rules import rng
 
 from .report import NOT_TRIED
