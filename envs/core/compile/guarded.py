@@ -235,7 +235,7 @@ def _again(original: Any) -> Any:
     if original in _known:
         return _known[original]
     inside = uncompiled(original)
-    if getattr(inside, "is_bounded", False) or hasattr(original, "__wrapped__") and not COMPILED:
+    if getattr(inside, "is_bounded", False) or (hasattr(original, "__wrapped__") and not COMPILED):
         return original  # the second: `wrapping`
     code = _counting(inside.__code__)
     cells = tuple(CellType() for _ in code.co_freevars)
