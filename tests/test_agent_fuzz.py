@@ -52,7 +52,7 @@ def test_whatever_they_are_shown_agents_answer_legally_or_refuse_in_a_sentence(g
     """All agents of the game: some 800 calls each."""
     told = fuzz("--rounds", "60", game.spec, longest=1200)
     assert all(one[ANSWERED] > 100 for one in told)
-    assert all(one[REFUSED] > 100 for one in told if one["agent"] != "random")
+    assert sum(one.get(REFUSED, 0) for one in told) > 100, "what it shows is too tame"
 
 
 @pytest.mark.uncompiled
