@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from backalley.console.errors import InvalidType, InvalidValue, MissingMethod
+from backalley.console.errors import BackAlleyError, InvalidType, InvalidValue, MissingMethod
 from backalley.console.printable import NAME, is_name
 from backalley.envs.core.api.compiled_play import first_illegal
 from backalley.envs.core.api.states import States, redrawn
 from backalley.envs.core.api.tables import IllegalAction, Tables, redrawn_records, shown_events
 from backalley.envs.core.game.arguments import first_outside, given_number, whole_numbers
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.kernels import Bound, specialise, template, unbound
 
 from .action_probabilities import DRAWS, Probabilities, certain, checked, shares, untold
 from .keys import decision_keys, keys_given, table_names
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 POLICY = "policy"
 """The name of a game's pretrained policy as an agent, and of the folder of its policies."""
 Answer = TypeVar("Answer")
+_REFUSED = ArithmeticError, IndexError, AssertionError, ValueError
+"""What kernels raise for observations that no table shows."""
 
 
 class View:
@@ -218,28 +219,6 @@ class Rows(NamedTuple):
     """The same memory as vectors [n, O]."""
 
 
-CONSISTENT = unbound
-"""`GameType.consistent` in `first_contradiction`."""
-
-
-@template
-def first_contradiction(options: Any, rows: Rows, mask: npt.NDArray[np.int8]) -> int:
-    """Return the first row whose numbers contradict each other or the mask, or -1."""
-    for k in range(mask.shape[0]):
-        if not CONSISTENT(options, rows.observation[k], mask[k]):
-            return k
-    return -1
-
-
-@functools.lru_cache(maxsize=64)
-def _contradiction_in(game: Game) -> Callable[..., int] | None:
-    """`first_contradiction` for a game; None for a game without `consistent`."""
-    if game.type.consistent is None:
-        return None
-    made = specialise([first_contradiction], {"CONSISTENT": game.type.consistent})["first_contradiction"]
-    return Bound(lambda: made, at_once=False)
-
-
 class DirectAgent(Agent):
     """An agent that needs only observation and mask, so that it also works in a user's own loop:
 
@@ -262,15 +241,20 @@ class DirectAgent(Agent):
         In a user's own loop, it takes an observation [O] and its mask [A], or rows of them [n, O] and [n, A], from AEC
         environments, batches or Gymnasium environments (the AEC dictionary can be passed alone), and returns an int, or
         int64 [n]. Random draws use `key`, a whole number or one for each row; None takes a new one each time. Raises
-        ValueError or TypeError for another shape, type or range than the game's, and for an observation and a mask that
-        contradict each other or themselves (`GameType.consistent`), such as those of two tables. The action is legal in
-        the mask given.
+        ValueError or TypeError for another shape, type or range than the game's, and for an observation and a mask from
+        which the agent cannot find a legal action, such as those of two tables. The action is legal in the mask given.
         """
         if isinstance(view, View):
             return self.choose(view.observation, view.action_mask, view.key)
         shown, rows, single = self._rows_given(view, action_mask)
         actions = self._answers(shown, rows, keys_given(key, len(rows)))
         return int(actions[0]) if single else actions
+
+    @property
+    def guarded(self) -> DirectAgent:
+        """The agent that is asked in its place about rows that may come from no table: it raises where this one would
+        read wrong memory or not end."""
+        return self
 
     def probabilities(self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8]) -> Probabilities:
         """Return the probability of each action for each row [n, A]: `action_probabilities` for the arguments of
@@ -293,7 +277,10 @@ class DirectAgent(Agent):
         if isinstance(view, View):
             return self.probabilities(view.observation, view.action_mask)
         shown, rows, single = self._rows_given(view, action_mask)
-        found = self._reckoned(shown, rows, lambda: self.probabilities(shown, rows))
+        asked = self.guarded
+        found = self._found(rows, lambda part: asked.probabilities(shown[part], rows[part]))
+        if self.kernel is not None:
+            found = checked(self.name, found, rows)
         return found[0] if single else found
 
     def _rows_given(
@@ -323,25 +310,27 @@ class DirectAgent(Agent):
             raise InvalidValue(f"{self.name} was given a mask without a legal action; nobody is to act there.")
         return np.ascontiguousarray(np.atleast_2d(shown)), rows, single
 
-    def _reckoned(self, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8], find: Callable[[], Answer]) -> Answer:
-        """What `find` finds for rows from outside, which may not come from any table."""
-        contradiction = None if self.game is None else _contradiction_in(self.game)
-        if self.game is not None and contradiction is not None:
-            bad = contradiction(self.game.options, Rows(self.game.records(shown), shown), mask)
-            if bad >= 0:
-                raise InvalidValue(self._do_not_belong(mask, bad, "no position of its game shows both"))
+    def _found(self, mask: npt.NDArray[np.int8], find: Callable[[slice], Answer]) -> Answer:
+        """What `find` finds for all rows from outside. The error of a kernel names the first row that causes it."""
         try:
-            return find()
-        except (ArithmeticError, IndexError, AssertionError) as error:
-            if self.kernel is None:
+            return find(slice(None))
+        except _REFUSED as error:
+            if self.kernel is None or isinstance(error, BackAlleyError):
                 raise
-            raise InvalidValue(self._do_not_belong(mask, -1, f"it cannot reckon with them ({error})")) from error
+            for row in range(len(mask)):
+                try:
+                    find(slice(row, row + 1))
+                except _REFUSED as found:
+                    why = f"it cannot reckon with them ({found})"
+                    raise InvalidValue(self._do_not_belong(mask, row, why)) from found
+            raise
 
     def _answers(
         self, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
     ) -> npt.NDArray[np.int64]:
         """A legal action for each row from outside."""
-        actions = self._reckoned(shown, mask, lambda: self.choose(shown, mask, key))
+        asked = self.guarded
+        actions = self._found(mask, lambda part: asked.choose(shown[part], mask[part], key[part]))
         answered = whole_numbers(actions, f"The actions of {self.name}")
         if answered.shape != (len(mask),):
             raise InvalidValue(
@@ -372,7 +361,6 @@ class DirectAgent(Agent):
                 f"{self.game.observation_size} numbers."
             )
         low, high = self.game.observation_bounds
-        # Compiled bots trust what they are shown, and may use a number as an index.
         fits = shown.dtype.kind in "biuf" and bool(((shown >= low) & (shown <= high)).all())
         found = shown.astype(self.game.observation_base) if fits else shown
         if not fits or not np.array_equal(found, shown):

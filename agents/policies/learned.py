@@ -88,9 +88,10 @@ class PolicyAgent(KernelAgent):
         if self.is_deterministic or not isinstance(self.player, Residual):
             return super().probabilities(observation, action_mask)
         bot = self.game.bots[self.player.bot]
-        plays = BotAgent(self.game, bot.name).probabilities(observation, action_mask)
+        follows, advises = KernelAgent(self.name, advised(bot), self.game), BotAgent(self.game, bot.name)
+        follows.is_guarded = advises.is_guarded = self.is_guarded
+        plays = advises.probabilities(observation, action_mask)
         found = np.zeros(action_mask.shape)
-        follows = KernelAgent(self.name, advised(bot), self.game)
         follows.reads, follows.plays_by = self.reads, self.plays_by  # type: ignore[method-assign]
         for advice in np.flatnonzero(plays.any(0)):
             rows = np.flatnonzero(plays[:, advice])

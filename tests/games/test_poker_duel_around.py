@@ -17,10 +17,10 @@ from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.core.rules.pokerhands import set_strength
 from backalley.envs.poker_duel.bots import around, splits
-from backalley.envs.poker_duel.bots.chances import CHANCES
 from backalley.envs.poker_duel.bots.grading import grade, misere_grade
 from backalley.envs.poker_duel.bots.misere_chances import MISERE_CHANCES
 from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, HAND, SLOT, SLOTS
+from backalley.envs.poker_duel.tables import CHANCES
 
 GAME = game_type("poker_duel").bind()
 Hands = tuple[int, int, int]

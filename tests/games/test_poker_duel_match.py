@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ from backalley.agents.search.determinizations import Determinizations
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
-from backalley.envs.poker_duel import game_chances, rules
+from backalley.envs.poker_duel import rules
 from backalley.envs.poker_duel.bots import tune_match
-from backalley.envs.poker_duel.game_chances import GAME_CHANCES
 from backalley.envs.poker_duel.match import match_value
+from backalley.envs.poker_duel.tables import GAME_CHANCES
 
 GAME = game_type("poker_duel").bind()
 
@@ -119,10 +118,6 @@ def test_the_chances_of_a_game_can_be_measured_again(misere: bool) -> None:
     assert np.abs(found - expected).max() < 4 * np.sqrt(0.25 / games)
     lead, half = tune_match.dealers_lead(counts[1])
     assert abs(lead) < 2 * half
-    text = tune_match.source_text(np.rint(2 * tune_match.GAMES * GAME_CHANCES).astype(int), ["", ""])
-    assert [line for line in Path(game_chances.__file__).read_text("utf-8").splitlines() if "#" not in line] == [
-        line for line in text.splitlines() if "#" not in line
-    ]
 
 
 @pytest.mark.parametrize("reward", ["match", "points"])

@@ -5,14 +5,16 @@ It imports the compiler's room alone, so that machine code does not depend on th
 
 from __future__ import annotations
 
+from ..compile.guarded import ONE_AT_A_TIME, guarded
 from ..compile.interfaces import CHANCE, MEMORY, OVER, Bot, Kernels, Planner, Plans
-from ..compile.kernel import COMPILED, Bound, bind, inlined, kernel, passing, wrapping
+from ..compile.kernel import COMPILED, Bound, bind, bounded, inlined, kernel, passing, wrapping
 from ..compile.templates import specialise, template, unbound
 
 __all__ = [
     "CHANCE",
     "COMPILED",
     "MEMORY",
+    "ONE_AT_A_TIME",
     "OVER",
     "Bot",
     "Bound",
@@ -20,6 +22,8 @@ __all__ = [
     "Planner",
     "Plans",
     "bind",
+    "bounded",
+    "guarded",
     "inlined",
     "kernel",
     "passing",

@@ -281,23 +281,18 @@ def _draws_differ(table: Table) -> None:
 
 
 def check_bots(game: Game, *, seed: int = 0, episodes: int = EPISODES_OF_BOTS) -> str:
-    """Bots choose legal actions, the same ones with the same key, and none that they say they never play; and
-    `consistent` accepts what their tables, and those of random play, show. Bots do what chance rarely does, and what
-    they do is a table's as well."""
+    """Bots choose legal actions, the same ones with the same key, and none that they say they never play."""
     bots = [bot for bot in game.bots.values() if bot.fast]
-    if not bots and game.type.consistent is None:
-        return f"{NOT_TRIED}the game has no fast bots, and no `consistent`."
+    if not bots:
+        return f"{NOT_TRIED}the game has no fast bots."
     env, number, decisions, asked = AECEnv(game), 0, 0, 0
     while number < episodes or decisions < POSITIONS:
         table = Table(env, seed + number)
         number, batch, skill = number + 1, table.batch, table.random.random()
         while not table.over and batch.decisions[0] < 400:
             decisions += 1
-            shown, mask = batch.observation[0], batch.mask[0]
-            if game.type.consistent is not None and not game.type.consistent(game.options, shown, mask):
-                table.hold(False, f"consistent refuses what a table shows: {shown}.")
             action = None
-            if bots and table.random.random() < skill:
+            if table.random.random() < skill:
                 action = _asked(table, bots[table.seed % len(bots)])
                 asked += 1
             table.play(action)
