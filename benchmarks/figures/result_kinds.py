@@ -57,6 +57,8 @@ class Result(Tabular):
     """Columns of the first table that are in the title of the result as text."""
     brief: ClassVar[frozenset[str]] = frozenset()
     """Tables that pages show without notes and commands, since another table of the same files has them."""
+    says: ClassVar[str] = ""
+    """The first line of the result as text; by default the game and its options."""
 
     def __init_subclass__(
         cls, *, kind: str = "", heading: str = "", tables: Mapping[str, Lines] | None = None, made_by: str = ""
@@ -114,6 +116,8 @@ class Result(Tabular):
     @property
     def title(self) -> str:
         """The first line of the result as text."""
+        if self.says:
+            return self.says
         found = self.to_json()
         return f"{found['game']}{options_text(getattr(self, 'changed', found['options']))}"
 
