@@ -82,7 +82,7 @@ def enter(
     path = None if folder is None else folder / f"entry_{found.name}_{label}.json"
     check_place(path)
     place = folder.as_posix() if folder else None
-    line = command_line("dev", "study", "enter", found.spec, label, agent, given=given, deals=deals, json=place)
+    line = command_line("dev", "study", "enter", found.spec, label, agent, option=given, deals=deals, json=place)
     with progress_bar(found.name) as progress:
         entry = run(found, label, agent, deals=deals, num_threads=threads, progress=progress, keep=path, command=line)
     end(entry, path, line)
@@ -332,7 +332,7 @@ def learners(
     check_place(path)
     found, place = game_of(game, given), path.as_posix() if path else None
     settings = {"seeds": seeds, "processor_seconds": f"{processor_seconds:g}", "learners": names or None}
-    line = command_line("dev", "study", "learners", found.spec, given=given, **settings, json=place)
+    line = command_line("dev", "study", "learners", found.spec, option=given, **settings, json=place)
     chosen = [name.strip() for name in names.split(",")] if names else []
     with progress_bar(found.name) as progress:
         made = run(
