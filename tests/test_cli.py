@@ -228,7 +228,7 @@ def test_play_to_the_end() -> None:
     assert mine.split()[-1] in "JQK"
     assert other == "seat 1  --"
     assert "The game is over. Returns: you " in result.output
-    assert again(result) == ["play", "backalley.examples.kuhn", "--seat", "0", "--seed", "3", "--opponent", "random"]
+    assert again(result) == ["play", "backalley.examples.kuhn", "--seat", "0", "--opponent", "random", "--seed", "3"]
     assert run(*words, input="bet\n").output.split("Returns")[1] == result.output.split("Returns")[1]
 
 
@@ -390,9 +390,9 @@ def test_too_much_for_the_memory_is_a_sentence() -> None:
 
 
 def test_command_lines_are_quoted_for_a_shell() -> None:
-    line = command_line(
-        "train", "pitch", given={"name": "two words"}, seconds=None, quiet=True, set={"a": "b;c"}, num_things=3
+    words = ["train", "two words", "--set", "a=b;c", "--title", "it's \x1b"]
+    line = command_line(*words)
+    assert line == "backalley train 'two words' --set 'a=b;c' --title $'it\\x27s \\x1b'"
+    assert subprocess.run(["bash", "-c", f"printf '%s\\n' {line}"], capture_output=True, text=True).stdout == (
+        "\n".join(["backalley", *words, ""])
     )
-    assert shlex.split(line) == [
-        "backalley", "train", "pitch", "--option", "name=two words", "--quiet", "--set", "a=b;c", "--num-things", "3",
-    ]  # fmt: skip

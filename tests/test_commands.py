@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import backalley
 from backalley.benchmarks.studies import commands as studies
 from backalley.cli import main
 from backalley.cli.dev import dev
+from backalley.cli.shared import Neutral, this_line
 from backalley.console import errors
 from backalley.console.command import Command, whole_numbers
 from tests.test_layout import ROOT, files
@@ -76,6 +79,68 @@ def test_what_there_is_not(words: list[str], sentence: str) -> None:
     done = run(*words)
     assert is_a_sentence(done), done.output
     assert sentence in done.stderr
+
+
+SHOWN = {**main.commands, **{f"dev {name}": command for name, command in EVERY.items()}}
+SAMPLES = ("it's one.json", "NAME=a b", "7", "0.5", "100", "2,3", "win")
+"""Values, of which every option takes one or the other."""
+NO_LINE = {"mcp", "serve", "train", "dev"} | {f"dev {name}" for name in ("publish", "digests", "playthrough", "tune")}
+
+
+def sample(command: click.Command, option: click.Parameter) -> list[str]:
+    """Words that give an option, or an argument, a value that is not its default."""
+    name = [option.opts[0]] * isinstance(option, click.Option)
+    if getattr(option, "is_flag", False):
+        return name
+    for value in SAMPLES:
+        with contextlib.suppress(click.ClickException):
+            found = option.process_value(click.Context(command), (value,) if many(option) else value)
+            if found != option.get_default(click.Context(command)):
+                return 2 * [*name, value] if many(option) else [*name, value]
+    raise AssertionError(f"no sample suits {option.name}")
+
+
+def many(option: click.Parameter) -> bool:
+    return option.multiple or option.nargs == -1
+
+
+def read(name: str, words: list[str]) -> click.Context:
+    """The context in which a command is called with those words."""
+    context = click.Context(main, info_name="backalley")
+    for part in name.split()[:-1]:
+        group = context.command
+        assert isinstance(group, click.Group)
+        found = group.get_command(context, part)
+        assert found is not None
+        context = click.Context(found, context, info_name=part)
+    return SHOWN[name].make_context(name.split()[-1], words, parent=context)
+
+
+@pytest.mark.parametrize("name", [name for name in SHOWN if name not in NO_LINE])
+def test_the_line_that_runs_a_command_again_gives_it_the_same_values(name: str) -> None:
+    """Without options, with each alone, and with all; but for those that results do not depend on."""
+    always = [one for one in SHOWN[name].params if one.required or isinstance(one, click.Argument)]
+    words = [word for one in always for word in sample(SHOWN[name], one)]
+    each = [sample(SHOWN[name], one) for one in SHOWN[name].params if one not in always]
+    for given in ([], *each, [word for one in each for word in one]):
+        first = read(name, words + given)
+        with first:
+            line = this_line()
+        program, *again = shlex.split(line)
+        assert (program, again[: len(name.split())]) == ("backalley", name.split())
+        second = read(name, again[len(name.split()) :])
+        same = [one.name for one in SHOWN[name].params if not isinstance(one, Neutral)]
+        assert {one: first.params[one] for one in same} == {one: second.params[one] for one in same}
+
+
+def test_what_the_line_leaves_out_and_says_instead() -> None:
+    words = ["kuhn", "bot", "--deals", "20", "--threads", "2", "--precision", "0.1"]
+    with read("evaluate", words):
+        assert this_line() == "backalley evaluate kuhn bot --deals 20 --precision 0.1 --seed 0"
+        assert this_line(deals=512, precision=None) == "backalley evaluate kuhn bot --deals 512 --seed 0"
+    with read("solve", ["kuhn", "--within", "0.001"]):
+        assert this_line() == "backalley solve kuhn"
+        assert this_line(within=0.001) == "backalley solve kuhn --within 0.001"
 
 
 def test_what_stops_a_command() -> None:

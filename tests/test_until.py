@@ -138,7 +138,7 @@ def test_the_command(tmp_path: Path) -> None:
     line = ["evaluate", "backalley.examples.kuhn", "bot", "random", "--until", "decided", "--deals", "4000"]
     result = CliRunner().invoke(main, [*line, "--json", str(path)])
     assert result.exit_code == 0, result.output
-    assert "--until decided --deals 4000 --seed 0" in result.output
+    assert "--deals 4000 --until decided --seed 0" in result.output
     assert json.loads(path.read_bytes())["until"] == "decided"
     refused = CliRunner().invoke(main, ["evaluate", "backhand", "bot", "--until", "soon"])
     assert "'soon' is neither a half-width, such as 0.01, nor decided." in refused.output

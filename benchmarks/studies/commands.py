@@ -17,19 +17,18 @@ from backalley.cli.program import Program
 from backalley.cli.shared import (
     check_place,
     cluster_option,
-    command_line,
     end,
     game_of,
     games_of,
     json_option,
     option_option,
+    this_line,
     threads_option,
     write_pages,
 )
 from backalley.console.command import CommandError, pairs, whole_numbers
 from backalley.console.progress import progress_bar
 from backalley.envs.core.files import typed
-from backalley.envs.core.game.game import Game
 
 _GAMES = click.argument("games", nargs=-1, is_eager=True)
 _GAME = click.argument("game")
@@ -99,7 +98,8 @@ def _measure(where: str, given: dict[str, Any], path: Path | None) -> None:
     module, _, name = where.partition(":")
     run = getattr(importlib.import_module(f".{module}", __package__), name)
     takes, ctx, game = inspect.signature(run).parameters, click.get_current_context(), given.get("game")
-    line = _line(ctx, game, {*_LEFT_OUT, *(("threads",) if "num_threads" in takes else ())})
+    one: dict[str, Any] = {"game": game.spec, "games": (game.spec,)} if game else {}
+    line = this_line(**one, **dict.fromkeys(_LEFT_OUT))
     if "num_threads" in takes:
         given = {**given, "num_threads": given["threads"]}
     with progress_bar(game.name if game else str(ctx.command.name)) as progress:
@@ -108,34 +108,6 @@ def _measure(where: str, given: dict[str, Any], path: Path | None) -> None:
     end(found, path, found.to_json()["command"])
     if not getattr(found, "kept", True):
         raise click.exceptions.Exit(1)
-
-
-def _line(ctx: click.Context, game: Game | None, left_out: set[str]) -> str:
-    """The line that measures again: the words of the command, for one of its games."""
-    names, words, settings = list[str](), list[str](), dict[str, Any]()
-    outer: click.Context | None = ctx
-    while outer is not None and outer.parent is not None:
-        names.insert(0, str(outer.command.name))
-        outer = outer.parent
-    for parameter in ctx.command.params:
-        value = ctx.params[str(parameter.name)]
-        if isinstance(parameter, click.Option):
-            settings[parameter.opts[0][2:]] = None if parameter.name in left_out else _text(value)
-        elif game is not None and parameter.name in ("game", "games"):
-            words.append(game.spec)
-        else:
-            several = [f"{key}={item}" for key, item in value.items()] if isinstance(value, dict) else value
-            words += [several] if isinstance(several, str) else several
-    return command_line(*names, *words, **settings)
-
-
-def _text(value: Any) -> Any:
-    """A setting as the line has it."""
-    if isinstance(value, tuple):
-        return ",".join(map(str, value)) or None
-    if isinstance(value, Path):
-        return value.as_posix()
-    return f"{value:g}" if isinstance(value, float) else value
 
 
 @click.group(cls=Program)

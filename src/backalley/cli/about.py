@@ -10,8 +10,9 @@ import click
 import backalley
 from backalley.console.command import CommandError
 from backalley.console.progress import progress_bar
+from backalley.envs.core.game.game import Game
 
-from .shared import Amount, again, command_line, game_of, option_option, seed_option, threads_option
+from .shared import Amount, again, command_line, games_argument, of_a_game, seed_option, this_line, threads_option
 
 
 @click.command()
@@ -35,7 +36,7 @@ def games() -> None:
     click.echo(tabular.text(["game", "title", "bots", "policies", "seats", "actions", "observation"], rows, left=4))
     for sentence in troubles:
         click.echo(sentence, err=True)
-    again(command_line("games"))
+    again()
 
 
 @click.command()
@@ -58,7 +59,7 @@ def rules(game: str, paragraph: str | None) -> None:
         Console().print(Markdown(text))
     else:
         click.echo(text)
-    click.echo(f"Again: {command_line('rules', found.spec, *([paragraph] if paragraph else []))}", err=True)
+    click.echo(f"Again: {this_line(game=found.spec)}", err=True)
 
 
 @click.command("new-game")
@@ -77,13 +78,12 @@ def new_game(name: str, folder: Path, trick: bool) -> None:
 
 
 @click.command()
-@click.argument("game")
-@option_option
+@of_a_game
 @seed_option(0, "Seed of the first episode of each check.")
 @click.option("--episodes", type=click.IntRange(1), default=4, show_default=True, help="Random episodes of a check.")
 @click.option("--seconds", type=Amount(0), help="Repeat the checks with other seeds for this long.")
 @click.option("--sets", type=click.IntRange(1), help="Check it under at least this many sets of random options, too.")
-def check(game: str, given: dict[str, str], seed: int, episodes: int, seconds: float | None, sets: int | None) -> None:
+def check(game: Game, seed: int, episodes: int, seconds: float | None, sets: int | None) -> None:
     """Check GAME, one of your own or any other: masks, leaks, copies, seeds and everything else that games promise.
 
     Prints what was tried and what failed. The exit code is 1 if something failed.
@@ -91,22 +91,21 @@ def check(game: str, given: dict[str, str], seed: int, episodes: int, seconds: f
     from backalley.benchmarks.speed.option_sets import mixtures
     from backalley.testing import check_game
 
-    first = game_of(game, given)
-    drawn = mixtures(first, sets, seed) if sets else []
-    games = dict.fromkeys([first, *map(first.type.bind, drawn)])
+    drawn = mixtures(game, sets, seed) if sets else []
+    games = dict.fromkeys([game, *map(game.type.bind, drawn)])
     kept = True
     for one in games:
         with progress_bar(f"check {one.name}") as progress:
             report = check_game(one, seed=seed, episodes=episodes, seconds=seconds, progress=progress)
         click.echo(str(report))
         kept &= report.ok
-    again(command_line("check", game, given=given, seed=seed, episodes=episodes, seconds=seconds, sets=sets))
+    again()
     if not kept:
         sys.exit(1)
 
 
 @click.command("compile")
-@click.argument("games", nargs=-1)
+@games_argument
 @threads_option
 def compile_(games: tuple[str, ...], threads: int) -> None:
     """Compile GAMES ahead of time, by default all. Needed once for each version; nobody waits later."""
@@ -120,6 +119,6 @@ def compile_(games: tuple[str, ...], threads: int) -> None:
         click.echo(f"{name}: {error.splitlines()[-1] if error else f'{seconds:.1f} s'}")
 
     compile_games(names, threads, done)
-    again(command_line("compile", *games))
+    again()
     if failed:
         raise CommandError(f"{', '.join(failed)} could not be compiled.")

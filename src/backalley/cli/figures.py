@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,14 +15,17 @@ from backalley.console.progress import progress_bar
 
 from .shared import (
     Amount,
+    Special,
+    agents_argument,
     agents_of,
     check_place,
     cluster_option,
-    command_line,
-    end,
     finish,
     game_of,
+    games_argument,
     json_option,
+    measure,
+    of_a_game,
     option_option,
     seed_option,
     threads_option,
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("games", nargs=-1)
+@games_argument
 @option_option
 @click.option(
     "--tables",
@@ -75,19 +78,14 @@ def speed(
     with progress_bar("games") as progress:
         settings = {"tables": tables or TABLES, "seconds": seconds, "repeats": repeats, "agents": agents}
         speeds = run(chosen, **settings, progress=progress, keep=path)  # type: ignore[arg-type]  # as declared above
-    line = command_line(
-        "speed", *(game.spec for game in chosen), given=given, seconds=seconds, repeats=repeats, json=path
-    )
-    line += "".join(f" --tables {size}" for size in tables) + "".join(f" --agent {shlex.quote(one)}" for one in agents)
-    finish(speeds, line, path)
+    finish(speeds, path, games=[game.spec for game in chosen])
     if not speeds.complete:
         click.echo(f"Stopped by Ctrl-C after {len(speeds.games)} of {speeds.planned} games.", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
 
 
 @click.command()
-@click.argument("game")
-@option_option
+@of_a_game
 @click.option(
     "--agent",
     "agents",
@@ -103,6 +101,7 @@ def speed(
 )
 @click.option(
     "--least",
+    cls=Special,
     type=Amount(0, 1),
     default=0.0,
     show_default=True,
@@ -110,6 +109,7 @@ def speed(
 )
 @click.option(
     "--objective",
+    cls=Special,
     type=click.Choice(["reward", "win", "win_or_tie"]),
     default="reward",
     show_default=True,
@@ -130,6 +130,7 @@ def speed(
 @click.option("--start-outcome", type=click.IntRange(0), help="With --deck: what chance decided before the deal.")
 @click.option(
     "--within",
+    cls=Special,
     type=Amount(0, 1),
     default=1e-3,
     show_default=True,
@@ -139,8 +140,7 @@ def speed(
 @cluster_option
 @json_option
 def solve(
-    game: str,
-    given: dict[str, str],
+    game: Game,
     agents: tuple[str, ...],
     best: Path | None,
     least: float,
@@ -162,7 +162,7 @@ def solve(
         raise click.UsageError("--best and --least go with --agent.")
     if agents and objective != "reward":
         raise click.UsageError("--agent goes with the objective reward alone.")
-    if recorded is not None and (deck is not None or given):
+    if recorded is not None and (deck is not None or click.get_current_context().params["given"]):
         raise click.UsageError("--from has deal and options already; leave --deck and --option out.")
     if decisions is not None and recorded is None:
         raise click.UsageError("--decisions goes with --from.")
@@ -170,7 +170,6 @@ def solve(
         raise click.UsageError("--moves and --start-outcome go with --deck.")
     if cluster is not None and (recorded is not None or deck is not None):
         raise click.UsageError("--cluster is for whole games; a position is solved on this machine.")
-    found = game_of(game, given)
     check_place(path)
     if recorded is not None or deck is not None:
         if agents:
@@ -178,46 +177,36 @@ def solve(
         from backalley.benchmarks.exact.best_play import dealt_table, position_values, recorded_table
 
         if recorded is not None:
-            env = recorded_table(found, recorded, decisions)
+            env = recorded_table(game, recorded, decisions)
         else:
-            env = dealt_table(found, deck or "", start_outcome, (moves or "").split())
+            env = dealt_table(game, deck or "", start_outcome, (moves or "").split())
         with progress_bar("first cards") as progress:
             position = position_values(env, objective=objective, deck=deck or "", progress=progress)
-        settings = {"from": recorded, "decisions": decisions, "deck": deck, "moves": moves}
-        line = command_line(
-            "solve", found.spec, given=given, **settings, start_outcome=start_outcome,
-            objective=objective if objective != "reward" else None, json=path,
-        )  # fmt: skip
-        finish(position, line, path)
+        finish(position, path)
         return
-    if (objective, best, agents) == ("reward", None, ()) and _solved_by_bounds(found, given, within, path):
+    if (objective, best, agents) == ("reward", None, ()) and _solved_by_bounds(game, within, path):
         return
     from backalley.benchmarks.exact.agent_values import agent_values, read_solution
     from backalley.benchmarks.exact.exact import solve as run
 
-    players = agents_of(found, agents)
+    players = agents_of(game, agents)
     if best is None:
         with progress_bar("openings") as progress:
             solution = run(
-                found, objective=objective, num_threads=threads, progress=progress, keep=path, cluster=cluster
+                game, objective=objective, num_threads=threads, progress=progress, keep=path, cluster=cluster
             )
     else:
-        solution = read_solution(best, found)
+        solution = read_solution(best, game)
     report: Solution | AgentValues = solution
     if players:
         with progress_bar("openings") as progress:
             report = agent_values(
-                found, players, solution, least=least, num_threads=threads, progress=progress, cluster=cluster
+                game, players, solution, least=least, num_threads=threads, progress=progress, cluster=cluster
             )
-    words = [found.spec] + [word for agent in agents for word in ("--agent", agent)]
-    line = command_line(
-        "solve", *words, given=given, best=best, least=least or None,
-        objective=objective if objective != "reward" else None, json=path,
-    )  # fmt: skip
-    finish(report, line, path)
+    finish(report, path)
 
 
-def _solved_by_bounds(game: Game, given: dict[str, str], within: float, path: Path | None) -> bool:
+def _solved_by_bounds(game: Game, within: float, path: Path | None) -> bool:
     """Solve a game that hides more than the order of the stub, or has too many deals for that; return whether that is
     the way to solve it."""
     from backalley.benchmarks.exact.equilibrium import find_equilibrium
@@ -233,24 +222,20 @@ def _solved_by_bounds(game: Game, given: dict[str, str], within: float, path: Pa
         if hidden:
             raise
         return False
-    finish(found, command_line("solve", game.spec, given=given, within=within, json=path), path)
+    finish(found, path, within=within)
     return True
 
 
 @click.command()
-@click.argument("game")
-@click.argument("agents", nargs=-1, required=True)
-@option_option
+@of_a_game
+@agents_argument
 @json_option
-def exploit(game: str, agents: tuple[str, ...], given: dict[str, str], path: Path | None) -> None:
+def exploit(game: Game, agents: tuple[str, ...], path: Path | None) -> None:
     """Compute what AGENTS lose to best responses. Exactly, in games of two seats that are small enough."""
     from backalley.benchmarks.exact.exploit import exploitability
 
-    found = game_of(game, given)
     check_place(path)
-    report = exploitability(found, agents_of(found, agents))
-    line = command_line("exploit", found.spec, *agents, given=given, json=path)
-    finish(report, line, path)
+    finish(exploitability(game, agents_of(game, agents)), path)
 
 
 @click.command("score-rules")
@@ -287,14 +272,6 @@ def score_rules(
     if task is not None:
         click.echo(task_of(game_of(task, {})))
         return
-    check_place(path)
     seed = secrets.randbelow(2**31) if seed is None else seed
-    words = [*([] if folder is None else [str(folder)]), *(word for name in games for word in ("--game", name))]
-    line = command_line(
-        "score-rules", *words, reference=reference, hidden=hidden, seed=seed, seconds=seconds, memory=memory, json=path
-    )
-    chosen = [game_of(name, {}) for name in games]
-    with progress_bar("scripts") as progress:
-        limits = Limits(seconds, memory)
-        found = run(folder, chosen, hidden=hidden, seed=seed, limits=limits, progress=progress, command=line)
-    end(found, path, line)
+    chosen, limits = [game_of(name, {}) for name in games], Limits(seconds, memory)
+    measure("scripts", path, partial(run, folder, chosen, hidden=hidden, seed=seed, limits=limits), seed=seed)

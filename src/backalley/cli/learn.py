@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from backalley.console.command import INTERRUPTED, pairs, whole_numbers
+from backalley.console.command import INTERRUPTED, whole_numbers
 from backalley.console.progress import progress_bar
 
 from .shared import (
+    Neutral,
     check_place,
     cluster_option,
-    command_line,
     finish,
     game_of,
     json_option,
+    of_a_game,
     option_option,
     seed_option,
+    set_option,
 )
+
+if TYPE_CHECKING:
+    from backalley.envs.core.game.game import Game
 
 
 class TrainCommand(click.Command):
@@ -47,9 +52,7 @@ class TrainCommand(click.Command):
 @seed_option(None, "Decides packs, weights and exploration; 0 by default.")
 @click.option("--seeds", metavar="A-B", help="Several runs, one for each of these seeds: 0-4, or 3,7,9.")
 @click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="A YAML file of settings, by sections.")
-@click.option(
-    "--set", "overrides", multiple=True, metavar="NAME=VALUE", callback=pairs(), help="A setting; may be repeated."
-)
+@set_option
 @click.option(
     "--phase-module",
     "phase_modules",
@@ -156,7 +159,7 @@ def train(
 
 
 @click.command()
-@click.argument("game")
+@of_a_game
 @click.argument("agent")
 @click.option(
     "--attackers",
@@ -172,17 +175,15 @@ def train(
 @seed_option(0, "Decides packs, weights and exploration.")
 @click.option(
     "--out",
+    cls=Neutral,
     type=click.Path(path_type=Path),
     metavar="FOLDER",
     help="The attack's folder; where it holds a part of this attack, that goes on. By default one under runs/.",
 )
-@click.option(
-    "--set", "overrides", multiple=True, metavar="NAME=VALUE", callback=pairs(), help="A setting of training."
-)
-@option_option
+@set_option
 @json_option
 def attack(
-    game: str,
+    game: Game,
     agent: str,
     attackers: str | None,
     seconds: float | None,
@@ -192,7 +193,6 @@ def attack(
     seed: int,
     out: Path | None,
     overrides: dict[str, str],
-    given: dict[str, str],
     path: Path | None,
 ) -> None:
     """Look for the best response to AGENT in GAME. It plays all other sides and does not learn; what an attacker gains
@@ -203,12 +203,11 @@ def attack(
     from backalley.training.attack.attack import attack as run
     from backalley.training.train import Stopped
 
-    found = game_of(game, given)
     check_place(path)
     with progress_bar("attack") as progress:
         try:
             result = run(
-                found,
+                game,
                 agent,
                 attackers=attackers,
                 seconds=seconds,
@@ -224,9 +223,4 @@ def attack(
         except Stopped as stopped:
             click.echo(str(stopped), err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None
-    settings: dict[str, Any] = {"attackers": attackers, "seconds": seconds, "processor_seconds": processor_seconds}
-    line = command_line(
-        "attack", found.spec, agent, given=given, **settings, decisions=decisions, deals=deals, seed=seed,
-        set=overrides, json=path,
-    )  # fmt: skip
-    finish(result, line, path)
+    finish(result, path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,21 +14,23 @@ from backalley.console.progress import progress_bar
 
 from .shared import (
     again,
+    agents_argument,
     agents_of,
     check_place,
     cluster_option,
     command_line,
     finish,
-    game_of,
     json_option,
-    option_option,
+    of_a_game,
     returns_of,
     seed_option,
+    this_line,
     threads_option,
 )
 
 if TYPE_CHECKING:
     from backalley.benchmarks.matches.until import Until
+    from backalley.envs.core.game.game import Game
 
 
 def width_or_decided(ctx: click.Context, parameter: click.Parameter, given: str | None) -> Until | None:
@@ -44,8 +46,8 @@ def width_or_decided(ctx: click.Context, parameter: click.Parameter, given: str 
 
 
 @click.command()
-@click.argument("game")
-@click.argument("agents", nargs=-1, required=True)
+@of_a_game
+@agents_argument
 @click.option("--deals", type=int, help="Deals to play, 4,096 by default; with --until the most, 1,000,000 by default.")
 @click.option(
     "--precision",
@@ -60,18 +62,16 @@ def width_or_decided(ctx: click.Context, parameter: click.Parameter, given: str 
     "then hold whenever one stops.",
 )
 @seed_option(0, "Decides decks and the agents' own randomness.")
-@option_option
 @threads_option
 @cluster_option
 @json_option
 def evaluate(
-    game: str,
+    game: Game,
     agents: tuple[str, ...],
     deals: int | None,
     precision: float | None,
     until: Until | None,
     seed: int,
-    given: dict[str, str],
     threads: int,
     cluster: str | None,
     path: Path | None,
@@ -83,12 +83,11 @@ def evaluate(
     """
     from backalley.benchmarks.matches.evaluate import evaluate as run
 
-    found = game_of(game, given)
     check_place(path)
-    players = agents_of(found, agents, 1 if cluster else threads)
+    players = agents_of(game, agents, 1 if cluster else threads)
     with progress_bar("deals") as progress:
         report = run(
-            found,
+            game,
             players,
             deals=deals,
             precision=precision,
@@ -99,9 +98,7 @@ def evaluate(
             keep=path,
             cluster=cluster,
         )
-    played = {"until": until, "deals": deals} if until else {"deals": report.planned}
-    line = command_line("evaluate", found.spec, *agents, given=given, **played, seed=seed, json=path)
-    finish(report, line, path)
+    finish(report, path, **({} if until else {"deals": report.planned, "precision": None}))
     if not report.complete:
         kept = (
             "the same line goes on from here"
@@ -113,20 +110,18 @@ def evaluate(
 
 
 @click.command()
-@click.argument("game")
-@click.argument("agents", nargs=-1, required=True)
+@of_a_game
+@agents_argument
 @click.option("--deals", type=int, default=2048, show_default=True, help="Deals for each pairing.")
 @seed_option(0, "Decides decks and the agents' own randomness.")
-@option_option
 @threads_option
 @cluster_option
 @json_option
 def tournament(
-    game: str,
+    game: Game,
     agents: tuple[str, ...],
     deals: int,
     seed: int,
-    given: dict[str, str],
     threads: int,
     cluster: str | None,
     path: Path | None,
@@ -134,19 +129,17 @@ def tournament(
     """Rate AGENTS, all against all. Every pairing plays the same decks."""
     from backalley.benchmarks.matches.tournament import tournament as run
 
-    found = game_of(game, given)
-    players = agents_of(found, agents, 1 if cluster else threads)
+    players = agents_of(game, agents, 1 if cluster else threads)
     check_place(path)
     with progress_bar("deals") as progress:
         table = run(
-            found, players, deals=deals, seed=seed, num_threads=threads, progress=progress, keep=path, cluster=cluster
+            game, players, deals=deals, seed=seed, num_threads=threads, progress=progress, keep=path, cluster=cluster
         )
-    line = command_line("tournament", found.spec, *agents, given=given, deals=deals, seed=seed, json=path)
-    finish(table, line, path)
+    finish(table, path)
 
 
 @click.command()
-@click.argument("game")
+@of_a_game
 @click.option("--seat", type=int, default=0, show_default=True, help="Where you sit.")
 @click.option(
     "--opponent",
@@ -168,16 +161,14 @@ def tournament(
     help="Write the game to this file at its end, for replay.",
 )
 @seed_option(None, "Decides the deal; random by default.")
-@option_option
 def play(
-    game: str,
+    game: Game,
     seat: int,
     opponents: tuple[str, ...],
     adviser: str | None,
     shared: bool,
     path: Path | None,
     seed: int | None,
-    given: dict[str, str],
 ) -> None:
     """Play GAME at the terminal. One episode; you play --seat. Type ? for the legal actions, hint for advice, undo to
     take your last action back."""
@@ -185,30 +176,20 @@ def play(
     from backalley.agents.people.terminal import LeftTable, Terminal, shown
 
     check_place(path)
-    found = game_of(game, given)
-    others = agents_of(found, opponents or (("bot",) if found.num_seats > 1 else ()))
-    (hints,) = agents_of(found, [adviser or "search"])
-    if seed is None:
-        import secrets
-
-        seed = secrets.randbelow(1_000_000)
-    line = command_line("play", found.spec, given=given, seat=seat, seed=seed, save=path)
-    line += "".join(f" --opponent {shlex.quote(spec)}" for spec in opponents)
-    line += f" --hint {shlex.quote(adviser)}" if adviser else ""
-    line += " --shared" if shared else ""
+    others = agents_of(game, opponents or (("bot",) if game.num_seats > 1 else ()))
+    (hints,) = agents_of(game, [adviser or "search"])
+    seed = secrets.randbelow(1_000_000) if seed is None else seed
     try:
-        returns = run(
-            found, others, seat=seat, seed=seed, terminal=Terminal(hides=not shared), adviser=hints, save=path
-        )
+        returns = run(game, others, seat=seat, seed=seed, terminal=Terminal(hides=not shared), adviser=hints, save=path)
     except LeftTable:
         without = f" {one_line(str(path))} was not written." if path else ""
         click.echo(f"\nYou left the table before the end.{without}")
     else:
-        gains = returns_of(found, returns, None if "human" in opponents else seat)
+        gains = returns_of(game, returns, None if "human" in opponents else seat)
         shown(f"\nThe game is over. Returns: {gains}.")
         if path is not None:
             click.echo(f"Written to {one_line(str(path))}: {command_line('replay', str(path))}")
-    again(line)
+    again(this_line(seed=seed))
 
 
 @click.command()

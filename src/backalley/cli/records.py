@@ -12,11 +12,10 @@ from backalley.envs.core.game.game import Game
 
 from .shared import (
     again,
+    agents_argument,
     agents_of,
     check_place,
-    command_line,
-    game_of,
-    option_option,
+    of_a_game,
     returns_of,
     seed_option,
     threads_option,
@@ -26,8 +25,8 @@ _FILE = click.Path(path_type=Path)
 
 
 @click.command()
-@click.argument("game")
-@click.argument("agents", nargs=-1, required=True)
+@of_a_game
+@agents_argument
 @click.option("--out", type=_FILE, metavar="FILE", help="One game, as JSON that a person can read.")
 @click.option("--jsonl", type=_FILE, metavar="FILE", help="A row for each decision, as JSON lines; - for a pipe.")
 @click.option("--parquet", type=_FILE, metavar="FILE", help="The same as Parquet, with the extra `parquet`.")
@@ -37,10 +36,9 @@ _FILE = click.Path(path_type=Path)
 @click.option("--names", is_flag=True, help="Rows have the names of the legal actions.")
 @click.option("--values", metavar="SEARCH", help="Rows have the value of each legal action by this search.")
 @seed_option(0, "Decides the deals and the agents' own randomness; game k is that of the seed + k.")
-@option_option
 @threads_option
 def record(
-    game: str,
+    game: Game,
     agents: tuple[str, ...],
     out: Path | None,
     jsonl: Path | None,
@@ -51,7 +49,6 @@ def record(
     names: bool,
     values: str | None,
     seed: int,
-    given: dict[str, str],
     threads: int,
 ) -> None:
     """Record a GAME that AGENTS play. One for every seat, or one for each; `backalley replay` plays the file again. For
@@ -66,33 +63,20 @@ def record(
         raise click.UsageError("--out is for one game; --games and what rows have go with --jsonl or --parquet.")
     to_pipe = str(path) == "-"
     check_place(None if to_pipe else path)
-    found = game_of(game, given)
     if out is not None:
-        _record_one(found, agents, out, seed)
+        _record_one(game, agents, out, seed)
     else:
         from backalley.records import record_games
 
         extra = [name for name in ("text", "observation") if rows[name]] + ["legal_names"] * names
         with progress_bar("games") as progress:
             number = record_games(
-                found, agents, path, games=games or 1, seed=seed, extra=extra, values=values, num_threads=threads,
+                game, agents, path, games=games or 1, seed=seed, extra=extra, values=values, num_threads=threads,
                 progress=progress,
             )  # fmt: skip
         click.echo(f"{number:,} decisions. Written to {one_line(str(path))}.", err=to_pipe)
-    line = command_line(
-        "record",
-        found.spec,
-        *agents,
-        given=given,
-        out=out,
-        jsonl=jsonl,
-        parquet=parquet,
-        games=games,
-        **rows,
-        seed=seed,
-    )
     if not to_pipe:
-        again(line)
+        again()
 
 
 def _record_one(game: Game, agents: tuple[str, ...], path: Path, seed: int) -> None:
@@ -129,4 +113,4 @@ def replay(file: Path) -> None:
         for turn in run(file):
             click.echo(f"{turn}\n")
         click.echo("Everything shown and won is as it was recorded.")
-    again(command_line("replay", str(file)))
+    again()

@@ -9,10 +9,10 @@ import click
 from backalley.console.printable import one_line
 
 from .shared import (
+    Special,
     again,
     check_picture,
     check_place,
-    command_line,
     dark_option,
     know_studies,
     picture_option,
@@ -28,7 +28,13 @@ _PLACES = click.argument("paths", nargs=-1, required=True, type=click.Path(path_
 @_PLACES
 @picture_option()
 @click.option("--measure", type=str, help="win_share, mean_return or lead; by default wins, and the lead of one seat.")
-@click.option("--across", default="seconds", show_default=True, help="seconds, processor_seconds, decisions, samples.")
+@click.option(
+    "--across",
+    cls=Special,
+    default="seconds",
+    show_default=True,
+    help="seconds, processor_seconds, decisions, samples.",
+)
 @click.option("--log", is_flag=True, help="A logarithmic axis of time or experience.")
 @dark_option
 @zoom_option
@@ -45,12 +51,7 @@ def plot(
     given = all_sources(paths, evaluations=False)
     drawn = charts.svg(plots.drawn(given, measure, across, log=log), theme_of(dark))
     write_picture(path, drawn, zoom)
-    words = [*map(str, paths), *["--log"] * log, *["--dark"] * dark]
-    line = command_line(
-        "plot", *words, out=path, measure=measure, across=across if across != "seconds" else None,
-        zoom=zoom if zoom != 1 else None,
-    )  # fmt: skip
-    again(line)
+    again()
 
 
 @click.command()
@@ -73,4 +74,4 @@ def report(paths: tuple[Path, ...], path: Path, heading: str, dark: bool) -> Non
     found = all_sources(paths)
     write_file(path, html_report.page(found, heading=heading, theme=theme_of(dark)).encode())
     click.echo(f"Written to {one_line(str(path))}.")
-    again(command_line("report", *map(str, paths), *["--dark"] * dark, out=path, title=heading))
+    again()

@@ -1,9 +1,10 @@
-"""Shared by the commands: options, their values, and the line that runs a command again."""
+"""Shared by the commands: options, each declared once, and the line that runs a command again."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ import click
 import backalley
 from backalley.console.command import CommandError, pairs
 from backalley.console.printable import one_line
+from backalley.console.progress import progress_bar
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.threads import MOST_THREADS, cores
 
@@ -37,6 +39,15 @@ class Amount(click.FloatRange):
         return found
 
 
+class Neutral(click.Option):
+    """An option that results do not depend on: the line that runs a command again leaves it out."""
+
+
+class Special(click.Option):
+    """An option that the line names only where its value is not the default. All others it names in any case, since a
+    later version may have another default."""
+
+
 option_option = click.option(
     "--option",
     "given",
@@ -48,17 +59,45 @@ option_option = click.option(
 json_option = click.option(
     "--json", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write the results to this file, too."
 )
+set_option = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=pairs(),
+    help="A setting of training; may be repeated.",
+)
 threads_option = click.option(
     "--threads",
+    cls=Neutral,
     type=click.IntRange(1, MOST_THREADS),
     callback=threads_given,
     help="Threads; every core by default. Results do not depend on it.",
 )
 cluster_option = click.option(
     "--cluster",
+    cls=Neutral,
     metavar="ADDRESS",
     help="A Ray cluster that does the work: auto, or its head's HOST:PORT. Results do not depend on it.",
 )
+
+
+agents_argument = click.argument("agents", nargs=-1, required=True)
+games_argument = click.argument("games", nargs=-1)
+
+
+def of_a_game(command: Callable[..., Any]) -> Callable[..., Any]:
+    """GAME and --option, handed to the command as one `game`."""
+
+    @click.argument("game")
+    @option_option
+    @functools.wraps(command)
+    def bound(*, game: str, given: dict[str, str], **rest: Any) -> Any:
+        found = game_of(game, given)
+        click.get_current_context().params["game"] = found.spec  # the line names what any process finds
+        return command(game=found, **rest)
+
+    return bound
 
 
 def picture_option(*, animated: bool = False) -> Callable[[Any], Any]:
@@ -70,7 +109,9 @@ def picture_option(*, animated: bool = False) -> Callable[[Any], Any]:
 
 
 dark_option = click.option("--dark", is_flag=True, help="Light on dark.")
-zoom_option = click.option("--zoom", type=Amount(0.1, 8), default=1.0, show_default=True, help="Of a PNG or GIF.")
+zoom_option = click.option(
+    "--zoom", cls=Special, type=Amount(0.1, 8), default=1.0, show_default=True, help="Of a PNG or GIF."
+)
 
 
 def theme_of(dark: bool) -> str:
@@ -145,21 +186,49 @@ def write_bytes(path: Path, data: bytes) -> None:
     click.echo(f"Written to {one_line(str(path))}.")
 
 
-def command_line(verb: str, *words: str, given: Mapping[str, str] | None = None, **settings: Any) -> str:
-    """Return the line that runs a command again: words, the game's options, and settings, without those that are None
-    or False."""
-    line = ["backalley", verb, *words]
-    for name, value in (given or {}).items():
-        line += ["--option", f"{name}={value}"]
+def command_line(*words: str, **settings: Any) -> str:
+    """Return a line of this program, as a shell takes it: words, then options by their names, without those that are
+    None or False; True is a flag, and of several values or pairs each has the option before it."""
+    line = ["backalley", *words]
     for name, value in settings.items():
-        if isinstance(value, dict):
-            for key, item in value.items():
-                line += [f"--{name}", f"{key}={item}"]
-        elif value is True:
-            line.append(f"--{name.replace('_', '-')}")
-        elif value is not None and value is not False:
-            line += [f"--{name.replace('_', '-')}", str(value)]
+        for word in _words(value):
+            line += [f"--{name.replace('_', '-')}"] + ([] if value is True else [word])
     return " ".join(map(_quoted, line))
+
+
+def _words(value: Any) -> list[str]:
+    """A value as it is typed."""
+    if value is None or value is False:
+        return []
+    if isinstance(value, Mapping):
+        return [f"{name}={item}" for name, item in value.items()]
+    if isinstance(value, (tuple, list)):
+        return [word for item in value for word in _words(item)]
+    if isinstance(value, Path):
+        return [value.as_posix()]
+    return [f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)]
+
+
+def this_line(**instead: Any) -> str:
+    """Return the line that runs the current command again, from click's context: its arguments, then its options in the
+    order of their declaration. `instead` has other values than those given, by the names of parameters."""
+    ctx = click.get_current_context()
+    words, settings, above = list[str](), dict[str, Any](), ctx
+    while above.parent is not None:
+        words.insert(0, str(above.info_name))
+        above = above.parent
+    for parameter in ctx.command.params:
+        name = str(parameter.name)
+        value = instead.get(name, ctx.params[name])
+        if isinstance(parameter, click.Argument):
+            words += _words(value)
+            continue
+        if isinstance(value, tuple) and not parameter.multiple:
+            value = ",".join(map(str, value)) or None
+        usual = isinstance(parameter, Special) and value == parameter.get_default(ctx)
+        if name in instead or not (usual or isinstance(parameter, Neutral)):
+            settings[max(parameter.opts, key=len).removeprefix("--")] = value
+    return command_line(*words, **settings)
 
 
 def _quoted(word: str) -> str:
@@ -171,16 +240,26 @@ def _quoted(word: str) -> str:
     return f"$'{''.join(plain)}'"
 
 
-def again(line: str) -> None:
-    click.echo(f"\nAgain: {line}")
+def again(line: str | None = None) -> None:
+    """Say how to run the current command again."""
+    click.echo(f"\nAgain: {line or this_line()}")
 
 
-def finish(report: Any, line: str, path: Path | None) -> None:
+def finish(report: Any, path: Path | None, **instead: Any) -> None:
     """Show what a verb found, write it where `--json` says, with the line that finds it again, and say that line."""
-    found = dataclasses.replace(report, command=line)
+    found = dataclasses.replace(report, command=this_line(**instead))
     click.echo(found.table())
     write(path, found.to_json())
-    again(line)
+    again(found.command)
+
+
+def measure(label: str, path: Path | None, run: Callable[..., Any], **instead: Any) -> None:
+    """Measure by `run(progress=, command=)`, show what was found, write it, and say how to find it again."""
+    check_place(path)
+    line = this_line(**instead)
+    with progress_bar(label) as progress:
+        found = run(progress=progress, command=line)
+    end(found, path, line)
 
 
 def end(found: Any, path: Path | None, line: str) -> None:

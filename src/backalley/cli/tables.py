@@ -11,17 +11,20 @@ import click
 from .shared import (
     ANIMATED,
     Amount,
+    Special,
     again,
+    agents_argument,
     agents_of,
     check_picture,
-    command_line,
     dark_option,
     game_of,
+    of_a_game,
     option_option,
     picture_option,
     returns_of,
     seed_option,
     theme_of,
+    this_line,
     write_bytes,
     write_picture,
     zoom_option,
@@ -39,11 +42,18 @@ if TYPE_CHECKING:
 @seed_option(0, "Decides the deal and the agents' own randomness.")
 @click.option("--seat", type=int, help="Whose view; by default of the seat to act. Of a whole game: all face up.")
 @click.option(
-    "--decisions", type=click.IntRange(0, 10**9), default=0, show_default=True, help="Decisions before the picture."
+    "--decisions",
+    cls=Special,
+    type=click.IntRange(0, 10**9),
+    default=0,
+    show_default=True,
+    help="Decisions before the picture.",
 )
 @click.option("--agent", help="The agent that makes them; the game's best bot by default.")
 @click.option("--pictures", type=click.IntRange(1, 2000), help="Of a whole game at most; 400 by default.")
-@click.option("--pause", type=Amount(0.02, 60), default=1.0, show_default=True, help="Seconds for each, of a GIF.")
+@click.option(
+    "--pause", cls=Special, type=Amount(0.02, 60), default=1.0, show_default=True, help="Seconds for each, of a GIF."
+)
 @dark_option
 @click.option("--four-colours", is_flag=True, help="Clubs green, diamonds blue.")
 @zoom_option
@@ -61,14 +71,7 @@ def picture(game: str, path: Path, given: dict[str, str], dark: bool, four_colou
         write_bytes(path, made.gif(settings["pause"], settings["zoom"]) if gif else made.html().encode())
     else:
         write_picture(path, _table(game, given, settings, look), settings["zoom"])
-    flags = ["--dark"] * dark + ["--four-colours"] * four_colours
-    changed = {name: value if value != _UNCHANGED.get(name) else None for name, value in settings.items()}
-    if game.endswith(".json"):
-        changed["seed"] = None
-    again(command_line("picture", game, *flags, given=given, out=path, **changed))
-
-
-_UNCHANGED = {"decisions": 0, "zoom": 1.0, "pause": 1.0}
+    again(this_line(seed=None) if game.endswith(".json") else this_line())
 
 
 def _replay(game: str, given: dict[str, str], settings: dict[str, Any], look: dict[str, Any]) -> Replay:
@@ -103,30 +106,30 @@ def _player(game: str, given: dict[str, str], settings: dict[str, Any]) -> tuple
 
 
 @click.command()
-@click.argument("game")
-@click.argument("agents", nargs=-1, required=True)
+@of_a_game
+@agents_argument
 @click.option("--seat", type=int, help="Whose view; by default all cards are face up.")
-@click.option("--pause", type=Amount(0, 3600), default=0.0, show_default=True, help="Seconds after each table.")
+@click.option(
+    "--pause", cls=Special, type=Amount(0, 3600), default=0.0, show_default=True, help="Seconds after each table."
+)
 @seed_option(0, "Decides the deal and the agents' own randomness.")
-@option_option
-def watch(game: str, agents: tuple[str, ...], seat: int | None, pause: float, seed: int, given: dict[str, str]) -> None:
+def watch(game: Game, agents: tuple[str, ...], seat: int | None, pause: float, seed: int) -> None:
     """Watch AGENTS play a GAME. One for every seat, or one for each."""
     from backalley.agents.base.agent import read_events
     from backalley.agents.people.terminal import shown
     from backalley.agents.people.watching import check_seat, told, turns
     from backalley.envs.core.api.aec import AECEnv
 
-    found = game_of(game, given)
     if seat is not None:
-        check_seat(found, seat)
-    returns, players = [0.0] * found.num_seats, agents_of(found, agents)
-    env = AECEnv(found, events=read_events(players, found))
+        check_seat(game, seat)
+    returns, players = [0.0] * game.num_seats, agents_of(game, agents)
+    env = AECEnv(game, events=read_events(players, game))
     for number, turn in enumerate(turns(env, players, seed), 1):
-        shown(f"{number}. {told(found, turn.seat, turn.action, seat)}\n{found.table_str(turn.state, seat)}\n")
+        shown(f"{number}. {told(game, turn.seat, turn.action, seat)}\n{game.table_str(turn.state, seat)}\n")
         returns = [before + more for before, more in zip(returns, turn.rewards, strict=True)]
         time.sleep(pause)
-    click.echo(f"Returns: {returns_of(found, returns)}.")
-    again(command_line("watch", found.spec, *agents, given=given, seat=seat, seed=seed, pause=pause or None))
+    click.echo(f"Returns: {returns_of(game, returns)}.")
+    again()
 
 
 @click.command()

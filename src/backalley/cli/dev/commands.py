@@ -4,6 +4,7 @@ function, and says how to run it again; `benchmarks/studies` declares those that
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,23 @@ import click
 import backalley
 from backalley.console.command import CommandError, pairs
 from backalley.console.progress import progress_bar
+from backalley.envs.core.game.game import Game
 
 from ..program import Program
-from ..shared import check_place, command_line, end, finish, game_of, games_of, json_option, option_option, write_pages
+from ..shared import (
+    Special,
+    check_place,
+    finish,
+    game_of,
+    games_argument,
+    games_of,
+    json_option,
+    measure,
+    of_a_game,
+    seed_option,
+    write_pages,
+)
 
-_GAMES = click.argument("games", nargs=-1)
 _GAME = click.argument("game")
 _OF_A_CHECKOUT = ("chaos", "docs", "speed", "study")
 """Commands of `benchmarks/studies`, which the wheel leaves out."""
@@ -49,11 +62,11 @@ def dev() -> None:
 
 
 @dev.command()
-@_GAMES
+@games_argument
 @click.option(
     "--decisions", type=click.IntRange(1), default=10_000_000, show_default=True, help="Random decisions of each game."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@seed_option(0, "Decides options, decks and moves.")
 @click.option(
     "--sets",
     type=click.IntRange(1),
@@ -64,12 +77,7 @@ def soak(games: tuple[str, ...], decisions: int, seed: int, sets: int | None, pa
     """Play GAMES, by default all, at random and check every invariant at each step."""
     from backalley.benchmarks.speed.soak import soak as run
 
-    check_place(path)
-    place = path.as_posix() if path else None
-    line = command_line("dev", "soak", *games, decisions=decisions, seed=seed, sets=sets, json=place)
-    with progress_bar("games") as progress:
-        found = run(games_of(games), decisions, seed, sets, progress=progress, command=line)
-    end(found, path, line)
+    measure("games", path, partial(run, games_of(games), decisions, seed, sets))
 
 
 @dev.command()
@@ -92,7 +100,7 @@ def publish(run: Path, name: str, game: str | None, serves: dict[str, str]) -> N
 
 
 @dev.command()
-@_GAMES
+@games_argument
 def digests(games: tuple[str, ...]) -> None:
     """Write the behaviour digests of the policies of GAMES, by default all: after a change that alters play on
     purpose."""
@@ -104,18 +112,17 @@ def digests(games: tuple[str, ...]) -> None:
 
 
 @dev.command()
-@_GAME
-@click.option("--seed", type=click.IntRange(0), default=0, help="Decides decks and random moves.")
+@of_a_game
+@seed_option(0, "Decides decks and random moves.")
 @click.option("--bot", help="A bot of the game for every seat; random moves by default.")
-@option_option
 @click.option(
     "--out", type=click.Path(path_type=Path), help="The file; by default one in the game's playthroughs folder."
 )
-def playthrough(game: str, seed: int, bot: str | None, given: dict[str, str], out: Path | None) -> None:
+def playthrough(game: Game, seed: int, bot: str | None, out: Path | None) -> None:
     """Play one episode of GAME and keep it as a file that tests replay."""
     from backalley.envs.core.files.playthrough import make
 
-    click.echo(f"Written to {make(game_of(game, given), seed, bot, out)}.")
+    click.echo(f"Written to {make(game, seed, bot, out)}.")
 
 
 @dev.command()
@@ -128,26 +135,24 @@ def types(check: bool) -> None:
 
 
 @dev.command()
-@_GAME
-@option_option
+@of_a_game
 @click.option(
     "--most",
+    cls=Special,
     type=click.IntRange(1),
     default=10_000_000,
     show_default=True,
     help="Stop where there are more information sets.",
 )
 @json_option
-def count(game: str, given: dict[str, str], most: int, path: Path | None) -> None:
+def count(game: Game, most: int, path: Path | None) -> None:
     """Count the deals, histories and information sets of a small GAME, by walking through all of them."""
     from backalley.benchmarks.exact.information_sets import count_information_sets as run
 
-    found = game_of(game, given)
     check_place(path)
-    line = command_line("dev", "count", found.spec, given=given, json=path)
     with progress_bar("information sets") as progress:
-        counted = run(found, most=most, progress=progress)
-    finish(counted, line, path)
+        counted = run(game, most=most, progress=progress)
+    finish(counted, path)
 
 
 @dev.command()
