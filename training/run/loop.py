@@ -29,8 +29,8 @@ from .budget import TrainingError
 from .comparisons import Comparison, Gain, attack_keys, compare_at, gain_of, other_keys
 from .curve import Curve
 from .gate import Gate, gate_json, gate_keys, play_gate
-from .logs import WandbLog, record, run_logger, wandb_of
-from .run import POLICY_FOLDER, Run
+from .logs import Board, CsvLog, TensorBoardLog, WandbLog, wandb_of
+from .run import LOG_FILE, POLICY_FOLDER, TENSORBOARD_FOLDER, Run
 
 Log = Callable[[str], None]
 """Called with a sentence."""
@@ -214,14 +214,17 @@ class TrainingLoop:
     def open_logs(self) -> None:
         """Continue the log and the curve from the run's present state. Raises OSError."""
         self.boards = [WandbLog(self.run)] if self.run.config.run.wandb.name else []
-        self.logger = run_logger(self.run, self.decisions, self.boards)
+        folder, start = self.run.folder, self.decisions
+        own: list[Board] = [CsvLog(folder / LOG_FILE, start), TensorBoardLog(folder / TENSORBOARD_FOLDER, start)]
+        self.logs = [*own, *self.boards]
         self.curve = Curve(self.run, self.decisions, self.seconds, self.boards)
 
     def _log(self) -> None:
         phase = self.phase
         values = {"time/seconds": self.seconds, "time/samples_per_second": phase.samples / max(phase.seconds, 1e-9)}
-        record(self.logger, values | {"time/phase": float(phase.number + 1)} | phase.log_values())
-        self.logger.dump(self.decisions)
+        values |= {"time/phase": float(phase.number + 1)} | phase.log_values()
+        for log in self.logs:
+            log.write(values, self.decisions)
 
     def add_point(self, progress: DealsProgress) -> None:
         """Add a point of the learning curve. What `progress` raises ends it."""
@@ -283,7 +286,7 @@ class TrainingLoop:
         found = gain_of(run.game, attacker, victim, settings.gate_deals, keys, settings.objective, progress)
         results.write(phase.folder / ATTACK_FILE, {"kind": "attack of a run", **found._asdict(), **self._about()})
         for board in self.boards:
-            board.write({"attack/gain": found.gain, "attack/low": found.low}, {}, self.decisions)
+            board.write({"attack/gain": found.gain, "attack/low": found.low}, self.decisions)
         return found
 
     def _gate(self, new: Agent, progress: DealsProgress) -> tuple[Gate | None, tuple[Comparison, ...]]:
@@ -302,7 +305,7 @@ class TrainingLoop:
         results.write(phase.folder / GATE_FILE, gate_json(gate, **more, **self._about()))
         for board in self.boards:
             gate_values = {"gate/lead": gate.lead, "gate/sure": gate.sure, "gate/passed": float(gate.passed)}
-            board.write(gate_values, {}, self.decisions)
+            board.write(gate_values, self.decisions)
         return gate, comparisons
 
     def _compare(self, pair: Sequence[Agent], progress: DealsProgress) -> tuple[Comparison, ...]:
@@ -345,7 +348,8 @@ class TrainingLoop:
 
     def close_logs(self) -> None:
         """End the log."""
-        self.logger.close()
+        for log in self.logs:
+            log.close()
 
     def save_unfinished(self) -> None:
         """If no policy is published yet, publish the current one. Raises OSError."""
