@@ -10,21 +10,6 @@ from ..compile.kernel import COMPILED, Bound, bind, inlined, kernel, passing, wr
 from ..compile.templates import specialise, template, unbound
 
 __all__ = [
-    "CHANCE",
-    "COMPILED",
-    "MEMORY",
-    "OVER",
-    "Bot",
-    "Bound",
-    "Kernels",
-    "Planner",
-    "Plans",
-    "bind",
-    "inlined",
-    "kernel",
-    "passing",
-    "specialise",
-    "template",
-    "unbound",
-    "wrapping",
-]
+    "CHANCE", "COMPILED", "MEMORY", "OVER", "Bot", "Bound", "Kernels", "Planner", "Plans", "bind", "inlined",
+    "kernel", "passing", "specialise", "template", "unbound", "wrapping",
+]  # fmt: skip
