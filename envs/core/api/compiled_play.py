@@ -23,28 +23,10 @@ from ..game.game import GameType
 from ..game.kernels import CHANCE, OVER, passing, specialise, template, unbound
 
 __all__ = [
-    "RANDOM_BOT",
-    "Batch",
-    "Deck",
-    "History",
-    "apply",
-    "as_told",
-    "begin",
-    "bot_of",
-    "deal_out",
-    "first_illegal",
-    "kernel_names",
-    "logged_kernels",
-    "no_leaf_value",
-    "random_act",
-    "random_chances",
-    "random_legal",
-    "report",
-    "search_kernels",
-    "show",
-    "table_names",
-    "visible",
-]
+    "RANDOM_BOT", "Batch", "Deck", "History", "apply", "as_told", "begin", "bot_of", "deal_out", "first_illegal",
+    "kernel_names", "logged_kernels", "no_leaf_value", "random_act", "random_chances", "random_legal", "report",
+    "search_kernels", "show", "table_names", "visible",
+]  # fmt: skip
 
 LEAF_VALUE = unbound
 """`GameType.leaf_value` in the templates below."""

@@ -25,16 +25,9 @@ if TYPE_CHECKING:
     from .game_state import GameState
 
 __all__ = [
-    "IllegalAction",
-    "KernelArguments",
-    "Played",
-    "Tables",
-    "TimeStep",
-    "check_on_illegal",
-    "one_thread",
-    "redrawn_records",
-    "shown_events",
-]
+    "IllegalAction", "KernelArguments", "Played", "Tables", "TimeStep", "check_on_illegal", "one_thread",
+    "redrawn_records", "shown_events",
+]  # fmt: skip
 
 
 class KernelArguments(NamedTuple):
