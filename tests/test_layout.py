@@ -222,8 +222,8 @@ def test_a_match_of_bots_imports_no_more_than_it_takes() -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     used = {name.removeprefix("backalley.") for name in ended.stdout.split()}
-    apart = ("agents.people", "agents.programs", "agents.policies", "agents.search", "training", "web", "records")
-    apart += ("envs.core.drawing", "envs.core.text", "benchmarks.figures.charts", "benchmarks.sequential")
+    apart: tuple[str, ...] = ("agents.people", "agents.programs", "agents.policies", "agents.search", "training", "web")
+    apart += ("envs.core.drawing", "envs.core.text", "benchmarks.figures.charts", "benchmarks.sequential", "records")
     apart += ("cluster.ray_cluster", "cluster.sent_modules", "agents.gymnasium", "envs.core.api.aec")
     apart += ("envs.core.engine.event_log", "envs.core.rules.symmetry", "console.importing", "console.progress")
     assert not [name for name in sorted(used) if name.startswith(apart)]
