@@ -17,7 +17,7 @@ import numpy.typing as npt
 from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.engine.validation import whole
+from backalley.envs.core.game.arguments import whole
 
 from .base.agent import View
 from .gymnasium.gymnasium_env import GymnasiumEnv, GymnasiumVectorEnv
@@ -74,12 +74,12 @@ def _view_of_env(env: Any, row: int) -> View:
         )
     tables = env.num_envs if isinstance(env, BatchEnv) else 1
     rows = np.array([_row(row, tables)])
-    seats = env.engine.batch.seat[rows].astype(np.int64)
+    seats = env.arrays.seat[rows].astype(np.int64)
     if seats[0] < 0 or (isinstance(env, AECEnv) and not env.agents):
         raise InvalidCall("Nobody is to act at this table: the game is over or was never begun; call reset().")
     # A batch hands its observations out, and a caller may have written into them.
-    shown = env.observe(seats, rows) if isinstance(env, BatchEnv) else env.engine.observe(rows, seats)
-    view = View(env.engine, rows, key_of(shown, env.engine.batch.own_decisions[rows, seats]))
+    shown = env.observe(seats, rows) if isinstance(env, BatchEnv) else env.arrays.flat[rows]
+    view = View(env, rows, key_of(shown, env.arrays.own_decisions[rows, seats]))
     view.observation = shown
     return view
 

@@ -15,13 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
+from backalley.envs.core.api.compiled_play import Batch, Deck, apply, begin, deal_out, report, show, table_names
+from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.compile.kernel import bind
-from backalley.envs.core.compile.templates import specialise, template, unbound
-from backalley.envs.core.engine.batch_kernels import Batch, Deck, apply, begin, deal_out, report, show
-from backalley.envs.core.engine.engine import Engine, IllegalAction, table_names
-from backalley.envs.core.engine.workers import Workers
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import bind, specialise, template, unbound
+from backalley.envs.core.game.threads import Workers
 
 from .base.agent import Agent, answer, name_of, read_events, view_of
 from .base.keys import decision_key
@@ -45,11 +44,11 @@ def act_rows(
 
     Raises TypeError, ValueError or IllegalAction, with the agent's name, for an answer that cannot be played.
     """
-    acting = who[rows, tables.engine.batch.seat[rows]]
+    acting = who[rows, tables.arrays.seat[rows]]
     actions = np.empty(len(rows), np.int64)
     for number in np.unique(acting):
         mine = np.flatnonzero(acting == number)
-        actions[mine] = answer(agents[number], view_of(tables.engine, rows[mine], table_keys))
+        actions[mine] = answer(agents[number], view_of(tables, rows[mine], table_keys))
     return actions
 
 
@@ -68,10 +67,10 @@ def play_out(
     if tables.autoreset:
         raise InvalidValue("play_out needs tables made with autoreset=False.")
     returns = np.zeros((tables.num_envs, tables.num_seats))
-    seat = tables.engine.batch.seat
+    seat, decisions = tables.arrays.seat, tables.arrays.decisions
     open_rows = np.flatnonzero(seat >= 0)
     # Bots trust what they are shown, and a caller may have written into its arrays.
-    tables.engine.batch.flat[open_rows] = tables.observe(seat[open_rows], open_rows)
+    tables.arrays.flat[open_rows] = tables.observe(seat[open_rows], open_rows)
     one_by_one = any(getattr(agent, "one_table", False) for agent in agents)
     for rows in np.split(open_rows, len(open_rows)) if one_by_one and len(open_rows) else [open_rows]:
         while len(rows):
@@ -80,7 +79,7 @@ def play_out(
             ended = rows[seat[rows] < 0]
             tell_of_ends(agents, who[ended], table_keys[ended], returns[ended])
             rows = rows[seat[rows] >= 0]
-    return returns, tables.engine.batch.decisions.astype(np.int64)
+    return returns, decisions.astype(np.int64)
 
 
 def tell_of_ends(
@@ -222,9 +221,10 @@ class Match:
         self._parts: list[_Part] = []
         if self.compiled:
             self._parts = [(cast[0], cast[-1], np.array(numbers)) for cast, numbers in groups]
-        self._engines = [Engine(game, 1) for _ in range(self.num_threads if self.compiled else 0)]
-        self._decks = [engine.fresh_deck() for engine in self._engines]
-        self._by = [[played_by(agent, game) for agent in self.agents] for _ in self._engines]
+        self._single = [BatchEnv(game, 1) for _ in range(self.num_threads if self.compiled else 0)]
+        """The one table of each thread, where agents are compiled."""
+        self._given = [table.for_kernels() for table in self._single]
+        self._by = [[played_by(agent, game) for agent in self.agents] for _ in self._single]
         self._entries: list[Callable[..., tuple[int, int]]] = []
         self._tables: BatchEnv | None = None
 
@@ -246,9 +246,9 @@ class Match:
         return _batch_kernel(self.game, *kernels, *map(seen_by, pair))
 
     def _args(self, part: _Part, thread: int, *arrays: npt.NDArray[Any]) -> tuple[Any, ...]:
-        engine, (one, other, which) = self._engines[thread], part
+        given, (one, other, which) = self._given[thread], part
         theirs = (one, self._by[thread][one], self._by[thread][other])
-        fixed = (self.game.options, engine.batch, self._decks[thread], engine.start_outcomes, engine.limit)
+        fixed = (given.options, given.batch, given.deck, given.start_outcomes, given.limit)
         return (*theirs, *fixed, which, self.seatings, *arrays)
 
     def play(
@@ -274,9 +274,9 @@ class Match:
         for part, entry in zip(self._parts, self._entries, strict=True):
             seating, action = entry(*self._args(part, thread, *arrays))
             if seating >= 0:
-                engine = self._engines[thread]
-                agent = self.agents[self.seatings[seating, engine.batch.seat[0]]]
-                raise IllegalAction(f"The agent {name_of(agent)}: {engine.refuse(0, action)}")
+                table = self._single[thread]
+                agent = self.agents[self.seatings[seating, table.arrays.seat[0]]]
+                raise IllegalAction(f"The agent {name_of(agent)}: {table.refusal(0, action)}")
 
     def _play_views(self, *arrays: npt.NDArray[Any]) -> None:
         """Let agents act through views, on as many tables at once as a batch holds."""
@@ -291,8 +291,7 @@ class Match:
             streams, keys, returns, decisions = (array[low : low + at_once] for array in arrays)
             rows = np.arange(keys.size)
             table_keys[rows] = keys.reshape(-1)
-            self._tables.engine.batch.stream[rows] = np.repeat(streams, num_seatings)
-            self._tables.restart(rows)
+            self._tables.restart(rows, streams=np.repeat(streams, num_seatings))
             gained, made = play_out(self._tables, self.agents, who, table_keys)
             returns[:] = gained[rows].reshape(returns.shape)
             decisions[:] = made[rows].reshape(decisions.shape)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from backalley.console.errors import InvalidType, InvalidValue, did_you_mean
-from backalley.envs.core.engine import validation
+from backalley.envs.core.game import arguments
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 
@@ -40,7 +40,7 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
     >>> agent("bot", "pitch").name
     'bot:book'
     """
-    game, num_threads = game_of(game), validation.count(num_threads, "num_threads", 0)
+    game, num_threads = game_of(game), arguments.count(num_threads, "num_threads", 0)
     if not isinstance(spec, (str, Path)):
         return as_agent(spec)
     if isinstance(spec, Path):
@@ -60,6 +60,15 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
     )
     forms = [form for prefix in ("search", "mc", *_registered) for form in _forms(prefix)]
     raise InvalidValue(f"There is no agent {spec!r}; an agent is {', '.join([*names, *forms])}, {FORMS}.{meant}")
+
+
+def runs_code(spec: str) -> bool:
+    """Return whether to make the agent of this name runs what is not part of this package: a module, a file, a program,
+    or a server's address. What `register_agent` knows has been imported by the caller already."""
+    prefix, plus, rest = spec.partition(":")[0].partition("+")
+    if plus and prefix in _makers():
+        return runs_code(rest + spec.removeprefix(f"{prefix}+{rest}"))
+    return prefix in ("cmd", "llm") or (prefix not in _makers() and ":" in spec and not Path(spec).is_dir())
 
 
 def register_agent(prefix: str, factory: Callable[..., Any]) -> None:
@@ -159,9 +168,9 @@ def _pretrained(game: Game, name: str | None) -> Path:
 
 
 def _policy(folder: Path, game: Game) -> Agent:
-    from .policies.learned import PolicyAgent
+    from .policies.learned import load_policy
 
-    return PolicyAgent(folder, game)
+    return load_policy(folder, game)
 
 
 def _policy_of(game: Game, name: str | None = None) -> Agent:

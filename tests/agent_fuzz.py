@@ -20,6 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 import backalley
+from backalley.agents.base.agent import DirectAgent
+from backalley.agents.base.keys import keys_given
 from backalley.agents.registry import agent, named
 from backalley.envs.core.game.game import Game
 
@@ -119,13 +121,16 @@ def became(player: Any, shown: Shown, key: int) -> str:
         action = player.act(shown.observation, shown.mask, key=key)
     except (ValueError, TypeError) as error:
         said = str(error)
-        if isinstance(error.__cause__, IndexError):
-            return f"reached beyond an array: {said}"
         if not isinstance(error, backalley.BackAlleyError) or not said.endswith(".") or " " not in said:
             return f"raised {type(error).__name__} and no sentence: {said}"
         return REFUSED if shown.kind != REAL else f"refused what a table showed: {said}"
     except Exception as error:
         return f"raised {type(error).__name__}: {error}"
+    if shown.kind == REAL and isinstance(player, DirectAgent):
+        rows = shown.observation[None], shown.mask[None], keys_given(key, 1)
+        trusting = int(player.choose(*rows)[0])
+        if trusting != action:
+            return f"answered {action}, and {trusting} at the table"
     if not isinstance(action, int) or not 0 <= action < len(shown.mask) or not shown.mask[action]:
         return f"answered {action!r}, which is not legal"
     return ANSWERED

@@ -39,7 +39,7 @@ def view(game: Game, size: int = 64, moves: int = 3) -> View:
     batch.reset()
     batch.play_random(moves)
     keys = np.random.default_rng(1).integers(2**63, size=size).astype(np.uint64)
-    return view_of(batch.engine, np.arange(size), keys)
+    return view_of(batch, np.arange(size), keys)
 
 
 def hold_drawn(player: DirectAgent, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> None:

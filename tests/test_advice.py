@@ -53,7 +53,7 @@ def test_it_is_what_the_search_finds_and_changes_nothing() -> None:
     assert [one.name for one in judged] == [env.game.action_str(one.action) for one in judged]
     assert [one.played for one in judged] == [True] + [False] * (len(legal) - 1)
     assert judged != backalley.analyse(env, SEARCH, key=6), "by another key in other determinizations"
-    view = view_of(env.engine, np.zeros(1, np.int64), np.zeros(1, np.uint64))
+    view = view_of(env, np.zeros(1, np.int64), np.zeros(1, np.uint64))
     search = RacingAgent(env.game, 24)
     found, of_view = search.analyse(view), backalley.analyse(view, search)
     assert of_view[0].action == found.action[0]

@@ -16,8 +16,8 @@ from pettingzoo.utils import wrappers
 
 import backalley
 from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.compile.interfaces import OVER
-from backalley.envs.core.engine.engine import IllegalAction
 from backalley.envs.core.game.game import Game
 from backalley.testing.play import random_action
 from tests.cases import CASES, GAMES

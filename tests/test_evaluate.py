@@ -28,8 +28,8 @@ from backalley.benchmarks.matches.seating import seatings
 from backalley.benchmarks.matches.seeding import Space, roots
 from backalley.benchmarks.matches.tournament import ratings, tournament
 from backalley.cluster.work import Sizes
+from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.compile.kernel import kernel
-from backalley.envs.core.engine.engine import IllegalAction
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules.rng import stream_of
 from backalley.examples import kuhn

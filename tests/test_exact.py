@@ -18,7 +18,8 @@ import backalley
 from backalley.benchmarks.exact import exact
 from backalley.benchmarks.exact.best_play import BestPlay
 from backalley.benchmarks.exact.exact import Unsolvable, solve
-from backalley.benchmarks.exact.expectimax import memory, openings
+from backalley.benchmarks.exact.expectimax import memory
+from backalley.benchmarks.exact.openings import openings
 from backalley.benchmarks.figures import results
 from backalley.examples.kuhn import GAME as KUHN
 from tests.toy import DRAW, PACK, STOP, TOY, by_hand

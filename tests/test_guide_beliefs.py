@@ -12,15 +12,14 @@ import pytest
 import torch
 
 from backalley.benchmarks.studies.learning import beliefs
-from backalley.benchmarks.studies.learning.guide import code_of_the_guide
+from backalley.benchmarks.studies.runner import code_of_the_guide, program_of_the_guide
 
 TINY: dict[str, Any] = {"hand_size": 3, "tables": 64, "deals": 128, "redraws": 64}
 
 
 def program() -> dict[str, Any]:
     """The page's names; its clock counts looks at it, so that a second is an update."""
-    scope: dict[str, Any] = {"__name__": "beliefs"}
-    exec(compile(code_of_the_guide("beliefs.py", "beliefs.md"), "beliefs.md", "exec"), scope)
+    scope = program_of_the_guide("beliefs.py", "beliefs.md")
     scope["time"] = SimpleNamespace(process_time=itertools.count().__next__)
     return scope
 

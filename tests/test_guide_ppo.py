@@ -11,19 +11,13 @@ import pytest
 import torch
 
 import backalley
-from backalley.benchmarks.studies.learning.guide import code_of_the_guide, guide_ppo
+from backalley.benchmarks.studies.learning.guide import guide_ppo
 from backalley.benchmarks.studies.learning.training_speed import GuidePPO
+from backalley.benchmarks.studies.runner import code_of_the_guide, program_of_the_guide
 from backalley.training.ppo.advantages import seat_advantages
 from tests.commands import run
 
 TINY: dict[str, Any] = {"tables": 32, "steps": 8, "batch_size": 128, "width": 16, "deals": 8}
-
-
-def program() -> dict[str, Any]:
-    """The page's names."""
-    scope: dict[str, Any] = {"__name__": "ppo"}
-    exec(compile(code_of_the_guide(), "ppo.md", "exec"), scope)
-    return scope
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +39,7 @@ def test_it_is_short_and_names_nothing_private() -> None:
 @pytest.mark.parametrize("name", ["missouri_city", "killer_bridge"])
 def test_its_advantages_are_those_of_the_trainer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one rollout, played again from its seed: the trainer gathers rewards step by step, backwards."""
-    scope, seen = program(), []
+    scope, seen = program_of_the_guide(), []
     randperm = torch.randperm
 
     class Stop(Exception):
@@ -90,7 +84,7 @@ def test_it_is_measured_and_shown() -> None:
     game = backalley.game("missouri_city")
     told: list[float] = []
     found = guide_ppo(
-        game, 1500, (1,), settings={**TINY, "evaluations": 2}, turn_samples=256,
+        game, 1500, 1, settings={**TINY, "evaluations": 2}, turn_samples=256,
         progress=lambda done, total, words: told.append(done / total),
     )  # fmt: skip
     assert [row["threads"] for row in found.found["paces"]] == [1]
@@ -103,13 +97,13 @@ def test_it_is_measured_and_shown() -> None:
     (chart,) = GuidePPO.charts([found.found])
     assert "Missouri City" in chart.title
     with pytest.raises(ValueError, match="takes a game by its name, without options"):
-        guide_ppo(game.bind(stalemate="draw"), 100, (1,))
+        guide_ppo(game.bind(stalemate="draw"), 100, 1)
 
 
 @pytest.mark.slow
 def test_it_learns() -> None:
     """More wins than even against random play, by the whole interval; an untrained network is even."""
-    scope = program()
+    scope = program_of_the_guide()
     (found,) = scope["train"](scope["Args"](samples=500_000, evaluations=1, threads=1))
     assert found["wins"]["random"].low > 0.58
     assert found["wins"]["bot:planner"].mean > 0.35

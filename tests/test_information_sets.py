@@ -12,8 +12,8 @@ import pytest
 import backalley
 from backalley.benchmarks.exact import walk
 from backalley.benchmarks.exact.deals import deals_of, next_deal
-from backalley.benchmarks.exact.information_sets import MOST_SETS, count_information_sets, walked
-from backalley.benchmarks.exact.walk import DEALS, TooLarge
+from backalley.benchmarks.exact.information_sets import count_information_sets
+from backalley.benchmarks.exact.walk import DEALS, TooLarge, Walk
 from backalley.examples.kuhn import GAME as KUHN
 from backalley.examples.leduc import GAME as LEDUC
 from backalley.examples.liars_dice import GAME as DICE
@@ -62,7 +62,7 @@ def test_a_game_that_is_too_large_is_refused_in_a_sentence(monkeypatch: pytest.M
 @pytest.mark.uncompiled
 def test_cards_that_nobody_gets_are_dealt_in_one_order() -> None:
     """Kuhn's deal takes three of six cards; the others have no place in the state."""
-    through = walked(dataclasses.replace(KUHN, deck_size=lambda options: 6).bind(), keep=True, most=MOST_SETS)
+    through = Walk(dataclasses.replace(KUHN, deck_size=lambda options: 6).bind(), keep=True)
     assert through.space.found[DEALS] == 6 * 5 * 4
     assert through.deals.before[0].tolist() == [-1, -1, -1, -1, 3, 4]
 

@@ -44,7 +44,7 @@ def at_the_banker(player: list[str], actions: list[str]) -> tuple[View, BatchEnv
     for word in actions:
         tables.step([named(game, word)])
     assert tables.time_step.seat[0] == BANKER
-    return view_of(tables.engine, np.zeros(1, np.int64), np.array([77], np.uint64)), tables
+    return view_of(tables, np.zeros(1, np.int64), np.array([77], np.uint64)), tables
 
 
 def named(game: Any, word: str) -> int:
@@ -71,4 +71,4 @@ def test_a_banker_does_not_know_whether_the_player_was_asked() -> None:
     asked, _ = at_the_banker(["2C", "3C"], ["stand"])
     not_asked, _ = at_the_banker(["2C", "4C"], [])
     assert handed_out(asked) == handed_out(not_asked)
-    assert asked._engine.batch.decisions[0] == 1 + not_asked._engine.batch.decisions[0]
+    assert asked._tables.arrays.decisions[0] == 1 + not_asked._tables.arrays.decisions[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import os
 import re
@@ -23,6 +24,17 @@ LATE = {
     for name in ("aec/AECEnv", "vector/BatchEnv", "game_state/GameState", "game_state/new_state")
 } | {("cli/dev/commands", "benchmarks/studies/commands"), ("cli/shared", "benchmarks/studies/kinds")}
 """The only imports that go up: a game makes its environments and states, and the command line looks for studies."""
+BY_NAME_ALONE = {("envs/core/api/registry", "agents/gymnasium/gymnasium_env")} | {
+    ("training/config/config", f"training/{phase}")
+    for phase in ("ppo/trainer", "mmd/mmd", "rollouts/rollouts", "rollouts/rounds", "macros/plans")
+}
+"""The only modules of later rooms that are named in strings: Gymnasium's registry and the list of phases take such."""
+COMPILERS = {"benchmarks/figures/results", "cli/compiling", "cluster/same_code", "cluster/sent_modules"}
+"""Who imports the compiler's room outside the core and the games: for digests of sources, and to compile ahead."""
+WIDEST = 14
+WIDER = {"tests": 127, "tests/games": 29}
+"""Files of a folder, `__init__.py` left out, and the two folders that are wider, by what they held when this was
+written: they may only become smaller."""
 MOST_FILES = 13
 """Files of a room, `__init__.py` left out."""
 PARTS = ["state", "rules", "observation", "events", "text", "bot", "game"]
@@ -56,6 +68,7 @@ def room(path: str) -> int | None:
     return ROOMS.index(max(found, key=len)) if found else None
 
 
+@functools.cache
 def files() -> dict[str, Path]:
     """Every source file of the package, by its place in it without the ending."""
     found = {
@@ -163,6 +176,66 @@ def absolute(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     return [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+
+
+def named_modules(path: Path) -> set[str]:
+    """Our own modules that a file names in strings, as `importlib.import_module` takes them."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Constant) and re.fullmatch(r"\w+(\.\w+)+(:\w+)?", str(node.value)):
+            found.add(str(node.value).partition(":")[0].removeprefix("backalley.").replace(".", "/"))
+    return found & {place.removesuffix("/__init__") for place in files()}
+
+
+def test_modules_named_in_strings_are_of_earlier_rooms() -> None:
+    late, seen = set(), 0
+    for place, path in files().items():
+        mine, named = room(place), named_modules(path)
+        seen += len(named)
+        if mine is not None:
+            late |= {(place, name) for name in named if (room(name) or 0) > mine}
+    assert late == BY_NAME_ALONE
+    assert seen > 15
+
+
+def test_the_engine_has_one_door() -> None:
+    """What is outside the core takes tables as `BatchEnv` and `AECEnv` are, and kernels from `game/kernels.py` and
+    `api/compiled_play.py`; a game's files may import the compiler's room itself."""
+    compilers = set()
+    for place, path in files().items():
+        if place.startswith("envs/core/"):
+            continue
+        names = {"/".join(parts) for _, parts in imports(place, path)} | named_modules(path)
+        assert not [name for name in names if f"{name}/".startswith("envs/core/engine/")], f"{place} names the engine"
+        tree = ast.walk(ast.parse(path.read_text("utf-8")))
+        taken = [node.lineno for node in tree if isinstance(node, ast.Attribute) and node.attr in ("engine", "_engine")]
+        assert not taken, f"{place} takes the engine of tables, lines {taken}"
+        if any(f"{name}/".startswith("envs/core/compile/") for name in names):
+            compilers.add(place)
+    assert {place for place in compilers if not place.startswith(("envs/", "template/"))} == COMPILERS
+
+
+def test_a_game_imports_no_other_game() -> None:
+    """But a folder that several share, which is no game itself."""
+    seen = 0
+    for place, path in files().items():
+        own = place.split("/")[1] if place.startswith("envs/") else "core"
+        for _, parts in imports(place, path) if own != "core" else ():
+            other = parts[1] if parts[0] == "envs" and len(parts) > 1 else own
+            shared = not (ROOT / "envs" / other / "game.py").is_file()
+            assert other == own or shared, f"{place} imports the game {other}"
+            seen += other not in (own, "core")
+    assert seen > 10, "the Backhand series shares a folder"
+
+
+def test_no_folder_is_too_wide() -> None:
+    wide = {}
+    for top in (*FOLDERS, "tests", "src"):
+        for folder in (ROOT / top, *(ROOT / top).rglob("*/")):
+            if folder.is_dir() and not any(one.is_symlink() for one in (folder, *folder.parents)):
+                wide[folder.relative_to(ROOT).as_posix()] = len(list(folder.glob("[!_]*.py")))
+    assert len(wide) > 60
+    assert {name: width for name, width in wide.items() if width > WIDER.get(name, WIDEST)} == {}
 
 
 def test_the_core_names_no_game() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.benchmarks.studies.learning.guide import code_of_the_guide
 from backalley.benchmarks.studies.learning.libraries import LIBRARIES
+from backalley.benchmarks.studies.runner import code_of_the_guide, program_of_the_guide
 
 NEEDED = {"torchrl": "torchrl", "tianshou": "tianshou", "rllib": "ray.rllib"}
 """What has to be installed for each program."""
@@ -33,9 +33,7 @@ def test_a_program_of_the_guide_is_short_and_whole(name: str) -> None:
 @pytest.mark.filterwarnings("default")  # the libraries' own
 def test_a_program_of_the_guide_learns_and_its_agent_plays(name: str) -> None:
     pytest.importorskip(NEEDED[name], reason=WHY.format(NEEDED[name]), exc_type=ImportError)
-    scope: dict[str, Any] = {"__name__": name}
-    exec(compile(code(name), LIBRARIES[name].program, "exec"), scope)
-    agent = scope["train"](0.01, seed=0)
+    agent = program_of_the_guide(LIBRARIES[name].program, "libraries.md")["train"](0.01, seed=0)
     report = backalley.evaluate("missouri_city", [agent, "random"], deals=20)
     assert report.agents[0].name == name
 

@@ -249,7 +249,7 @@ def test_a_policy_of_openspiel_plays_here_as_it_says() -> None:
     agent = SpielAgent(table, KUHN, name="mostly passes")
     batch = KUHN.make_vec(400, seed=1, events=True)
     batch.reset()
-    view = View(batch.engine, np.arange(400), np.random.default_rng(1).integers(2**63, size=400).astype(np.uint64))
+    view = View(batch, np.arange(400), np.random.default_rng(1).integers(2**63, size=400).astype(np.uint64))
     assert np.array_equal(agent.action_probabilities(view), np.tile([0.75, 0.25], (400, 1)))
     actions = agent.act(view)
     assert np.array_equal(actions, agent.act(view)), "drawn by the key"
@@ -272,7 +272,7 @@ def test_bots_of_openspiel_play_here() -> None:
     assert report.deals == 10
     batch = KUHN.make_vec(1, seed=1, events=True)
     batch.reset()
-    view = View(batch.engine, np.zeros(1, np.int64), np.ones(1, np.uint64))
+    view = View(batch, np.zeros(1, np.int64), np.ones(1, np.uint64))
     with pytest.raises(ValueError, match="does not tell the probabilities of its actions"):
         agents[0].action_probabilities(view)
 

@@ -57,7 +57,7 @@ def positions(one: Game) -> list[AECEnv]:
 @pytest.mark.parametrize("one", TABLES)
 def test_nothing_is_cut_off_and_no_two_places_overlap(one: Game, width: int) -> None:
     for env in positions(one):
-        drawn = table_svg(env.engine, 0, None, width=width)
+        drawn = table_svg(env, 0, None, width=width)
         root = ET.fromstring(drawn)
         assert float(root.attrib["width"]) == width
         assert not list(root.iter(f"{SVG}text")), "a letter that a machine without fonts cannot draw"
@@ -77,13 +77,13 @@ def test_cards_that_a_seat_cannot_see_change_nothing(one: Game) -> None:
     hidden = False
     for env in positions(one)[:2]:
         for seat in range(one.num_seats):
-            drawn, text = table_svg(env.engine, 0, seat), table_text(env.engine, 0, seat)
+            drawn, text = table_svg(env, 0, seat), table_text(env, 0, seat)
             truth = env.engine.batch.state.copy()
             for determinization in determinizations_of(env, seat, 3):
                 env.engine.batch.state[0] = determinization
                 hidden |= bool((env.engine.batch.state != truth).any())
-                assert table_svg(env.engine, 0, seat) == drawn
-                assert table_text(env.engine, 0, seat) == text
+                assert table_svg(env, 0, seat) == drawn
+                assert table_text(env, 0, seat) == text
             env.engine.batch.state[:] = truth
     assert hidden, "nothing was hidden, so nothing was tested"
 
@@ -95,7 +95,7 @@ def test_what_may_be_played_stands_out() -> None:
     for seed in range(4):
         env.reset(seed=seed)
         for _ in range(20):
-            root = ET.fromstring(table_svg(env.engine, 0, None))
+            root = ET.fromstring(table_svg(env, 0, None))
             raised = [box for box in boxes(root) if box.fill == LIGHT.accent and box.height > 100]
             legal = _plays(env)
             assert len(raised) == len(legal)
@@ -108,7 +108,7 @@ def test_what_may_be_played_stands_out() -> None:
 def test_each_legal_action_can_be_clicked_once_and_has_a_name(one: Game) -> None:
     """A page finds actions by `data-action`; people who cannot see the picture hear the titles."""
     for env in positions(one)[:2]:
-        root = ET.fromstring(table_svg(env.engine, 0, None))
+        root = ET.fromstring(table_svg(env, 0, None))
         named = {
             int(group.attrib["data-action"]): group for group in root.iter(f"{SVG}g") if "data-action" in group.attrib
         }
@@ -135,7 +135,7 @@ def test_whose_turn_it_is_can_be_seen_from_any_seat() -> None:
     env.reset(seed=1)
     acting = int(env.engine.batch.seat[0])
     for seat in range(4):
-        marked = [box for box in boxes(ET.fromstring(table_svg(env.engine, 0, seat))) if box.stroke == LIGHT.accent]
+        marked = [box for box in boxes(ET.fromstring(table_svg(env, 0, seat))) if box.stroke == LIGHT.accent]
         panels = [box for box in marked if box.width > 190]
         assert len(panels) == 1
         (panel,) = panels
@@ -265,13 +265,13 @@ def test_pixels_do_not_show_what_a_seat_cannot_see(one: Game) -> None:
     env = AECEnv(one, render_mode="rgb_array")
     env.reset(seed=3)
     seat = int(env.engine.batch.seat[0])
-    frame, file = env.render(), png(table_svg(env.engine, 0, seat))
+    frame, file = env.render(), png(table_svg(env, 0, seat))
     truth = env.engine.batch.state.copy()
     for determinization in determinizations_of(env, seat, 2):
         env.engine.batch.state[0] = determinization
         assert (env.engine.batch.state != truth).any()
         assert (np.asarray(env.render()) == frame).all()
-        assert png(table_svg(env.engine, 0, seat)) == file
+        assert png(table_svg(env, 0, seat)) == file
 
 
 @pytest.mark.parametrize("missing", ["resvg_py", "PIL"])
@@ -292,7 +292,7 @@ def test_notebooks_show_a_picture_once_there_is_a_table() -> None:
     env = backalley.make("backhand")
     assert env._repr_svg_() is None
     env.reset(seed=1)
-    assert env._repr_svg_() == table_svg(env.engine, 0, None)
+    assert env._repr_svg_() == table_svg(env, 0, None)
 
 
 # The command ----------------------------------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ def test_bad_input_writes_nothing(words: list[str], says: str, tmp_path: Path, m
 def test_text_fits_a_terminal(one: Game) -> None:
     for env in positions(one):
         for seat in (None, 0):
-            assert max(len(line) for line in table_text(env.engine, 0, seat).splitlines()) <= 80
+            assert max(len(line) for line in table_text(env, 0, seat).splitlines()) <= 80
 
 
 @pytest.mark.slow

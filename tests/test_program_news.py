@@ -15,7 +15,6 @@ from backalley.agents.base.agent import read_events, view_of
 from backalley.agents.programs.protocol import NEW_PARTS, PARTS, Heard, Question
 from backalley.agents.registry import agent
 from backalley.benchmarks.matches.evaluate import evaluate
-from backalley.envs.core.api.game_state import state_of
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import observation_text
@@ -36,14 +35,14 @@ def test_what_is_new_makes_the_whole(game: Game) -> None:
     random = np.random.default_rng(5)
     for _ in range(40):
         seat = int(batch.time_step.seat[0])
-        view = view_of(batch.engine, np.zeros(1, np.int64), np.zeros(1, np.uint64))
+        view = view_of(batch, np.zeros(1, np.int64), np.zeros(1, np.uint64))
         question = Question(view, 0, heard.setdefault(seat, Heard()))
         found = json.loads(question.line(1, frozenset(PARTS + NEW_PARTS)))
         before = sent.setdefault(seat, [])
         assert found["events_before"] == len(before)
         before += found["new_events"]
         assert before == found["events"] == batch.events().events[0].tolist()
-        assert found["text"] == observation_text(state_of(batch.engine, 0), seat)
+        assert found["text"] == observation_text(batch.position(), seat)
         assert found["new_text"].startswith("Game: ") == (len(before) == len(found["new_events"]))
         assert found["new_text"].endswith(f"{view.game_state(0, 1).table_str(seat)}\n\nIt is your turn.")
         again = json.loads(Question(view, 0, heard[seat], "no").line(2, frozenset(NEW_PARTS)))
@@ -59,7 +58,7 @@ def test_a_request_for_what_is_new_does_not_grow() -> None:
     batch.reset()
     random = np.random.default_rng(5)
     for _ in range(200):
-        view = view_of(batch.engine, np.zeros(1, np.int64), np.zeros(1, np.uint64))
+        view = view_of(batch, np.zeros(1, np.int64), np.zeros(1, np.uint64))
         one = heard.setdefault(int(view.seat[0]), Heard())
         lengths.append([len(Question(view, 0, one).line(1, frozenset({part}))) for part in ("new_text", "text")])
         one.sent = len(view.events(0))

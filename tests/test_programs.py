@@ -35,7 +35,7 @@ from backalley.benchmarks.matches.report import Report
 from backalley.benchmarks.matches.tournament import tournament
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.core.api.game_state import _known, state_of
+from backalley.envs.core.api.game_state import _known
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import observation_text
@@ -87,7 +87,7 @@ def some_way_in(game: Game, tables: int) -> BatchEnv:
 
 def all_lines(batch: BatchEnv) -> list[bytes]:
     rows = np.arange(batch.num_envs)
-    view = view_of(batch.engine, rows, rows.astype(np.uint64))
+    view = view_of(batch, rows, rows.astype(np.uint64))
     return [Question(view, int(row)).line(1, frozenset(PARTS + NEW_PARTS)) for row in rows]
 
 
@@ -118,7 +118,7 @@ def test_a_request_is_the_seats_observation_and_mask(game: Game) -> None:
         flat = [number for field in found["observation"].values() for number in np.array(field).reshape(-1).tolist()]
         assert np.array_equal(flat, batch.time_step.observation[row])
         assert [one["action"] for one in found["legal"]] == np.flatnonzero(batch.time_step.action_mask[row]).tolist()
-        assert found["text"] == observation_text(state_of(batch.engine, row), found["seat"])
+        assert found["text"] == observation_text(batch.position(row), found["seat"])
         assert found["events"] == batch.events(rows=[row]).events[0].tolist()
         assert (found["events_before"], found["new_events"], found["new_text"]) == (0, found["events"], found["text"])
     about = json.loads(hello(game))

@@ -58,7 +58,7 @@ def keys(count: int) -> npt.NDArray[np.uint64]:
 
 def all_rows(batch: BatchEnv) -> View:
     """The view of every table at which somebody is to act."""
-    return view_of(batch.engine, np.flatnonzero(batch.time_step.seat >= 0), keys(batch.num_envs))
+    return view_of(batch, np.flatnonzero(batch.time_step.seat >= 0), keys(batch.num_envs))
 
 
 def some_way_in(game: Game, count: int) -> BatchEnv:
@@ -150,9 +150,7 @@ def batch_and_threads_change_nothing(game: Game, kind: str, count: int) -> None:
     assert view.action_mask[np.arange(len(view)), whole].all()
     threaded = searching(kind, game, 2)
     assert (threaded.act(view) == whole).all()
-    single = [
-        threaded.act(view_of(batch.engine, np.array([row]), keys(batch.num_envs)))[0] for row in range(batch.num_envs)
-    ]
+    single = [threaded.act(view_of(batch, np.array([row]), keys(batch.num_envs)))[0] for row in range(batch.num_envs)]
     assert single == whole.tolist()
     threaded.close()
 

@@ -32,6 +32,7 @@ from backalley.console.errors import BrokenPromise
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.promises import hold_returns
 from backalley.examples import kuhn
 from tests import high_card
 from tests.cases import GAMES
@@ -279,7 +280,7 @@ def test_a_broken_promise_is_a_sentence(change: dict[str, Any], says: str) -> No
 
 def test_returns_that_do_not_sum_to_nothing_are_noticed() -> None:
     with pytest.raises(BrokenPromise, match=r"sum to 0\.5 instead of 0"):
-        soak.hold_returns(KUHN, np.array([[1.0, -1.0], [1.0, -0.5]]), "here")
+        hold_returns(KUHN, np.array([[1.0, -1.0], [1.0, -0.5]]), "here")
 
 
 def test_the_command_writes_what_it_found(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_a_determinized_state_follows_from_the_seats_knowledge_and_the_key_alone
             assert np.array_equal(shown.observe(which), batch.observe(which))
             if seats is None:
                 assert np.array_equal(shown.time_step.action_mask, batch.time_step.action_mask)
-        view = view_of(batch.engine, np.arange(size), agent_keys(keys))
+        view = view_of(batch, np.arange(size), agent_keys(keys))
         assert pickle.dumps(view.determinize(np.arange(size), keys)) == pickle.dumps(batch.determinize(keys))
 
 
@@ -321,10 +321,10 @@ def test_the_guides_search_chooses_legal_actions_whatever_else_is_in_the_view(na
     batch, search = dealt(game, 5, 6), search_of_the_guide()(game, 6)
     keys = np.arange(5, dtype=np.uint64)
     for _ in range(3):
-        view = view_of(batch.engine, np.arange(5), keys)
+        view = view_of(batch, np.arange(5), keys)
         actions = search.act(view)
         assert batch.time_step.action_mask[np.arange(5), actions].all()
-        alone = [search.act(View(batch.engine, np.array([row]), view.key[[row]])).tolist() for row in range(5)]
+        alone = [search.act(View(batch, np.array([row]), view.key[[row]])).tolist() for row in range(5)]
         assert [action for (action,) in alone] == actions.tolist()
         batch.step(actions)
 

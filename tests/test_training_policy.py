@@ -101,9 +101,9 @@ def test_actions_do_not_depend_on_the_rest_of_the_batch(folder: Path) -> None:
     agent = PolicyAgent(folder, GAME)
     tables, keys = views(1)
     rows = np.arange(200)
-    together = agent.act(view_of(tables.engine, rows, keys))
+    together = agent.act(view_of(tables, rows, keys))
     for part in (rows[:1], rows[7:8], rows[::3], rows[::-1].copy(), rows[63:130]):
-        np.testing.assert_array_equal(agent.act(view_of(tables.engine, part, keys)), together[part])
+        np.testing.assert_array_equal(agent.act(view_of(tables, part, keys)), together[part])
     assert set(together.tolist()) == {0, 1}
 
 
@@ -117,7 +117,7 @@ def test_actions_are_drawn_with_the_networks_probabilities(folder: Path) -> None
     bets, count = 0, 4000
     for draw in range(count):
         keys[0] = draw
-        bets += int(agent.act(view_of(tables.engine, np.zeros(1, np.int64), keys))[0])
+        bets += int(agent.act(view_of(tables, np.zeros(1, np.int64), keys))[0])
     assert abs(bets / count - chance) < 5 * np.sqrt(chance * (1 - chance) / count)
 
 
@@ -125,7 +125,7 @@ def test_a_greedy_policy_takes_the_likeliest_legal_action(tmp_path: Path) -> Non
     save_policy(tmp_path / "p", weights_of(network()), GAME, name="greedy", player=GREEDY, made={})
     agent = PolicyAgent(tmp_path / "p", GAME)
     tables, keys = views(3)
-    view = view_of(tables.engine, np.arange(200), keys)
+    view = view_of(tables, np.arange(200), keys)
     np.testing.assert_array_equal(
         agent.act(view), np.where(view.action_mask == 1, agent.logits(view.observation), -np.inf).argmax(1)
     )
@@ -205,7 +205,7 @@ def test_a_policy_plays_without_a_view(folder: Path) -> None:
     agent = PolicyAgent(folder, GAME)
     tables, keys = views(4, 50)
     step = tables.time_step
-    expected = agent.act(view_of(tables.engine, np.arange(50), keys))
+    expected = agent.act(view_of(tables, np.arange(50), keys))
     own = np.array([decision_key(key, 1, 0) for key in keys], np.uint64)  # as a View keys seat 1's first decision
     np.testing.assert_array_equal(agent.act(step.observation, step.action_mask, key=own), expected)
     alone = agent.act(step.observation[0], step.action_mask[0], key=5)
@@ -260,7 +260,7 @@ def test_a_policy_can_be_pickled(folder: Path) -> None:
     agent = PolicyAgent(folder, GAME)
     again = pickle.loads(pickle.dumps(agent))
     tables, keys = views(5)
-    view = view_of(tables.engine, np.arange(200), keys)
+    view = view_of(tables, np.arange(200), keys)
     np.testing.assert_array_equal(again.act(view), agent.act(view))
     assert (again.game, again.name, again.identity) == (GAME, "tester", agent.identity)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
+import shlex
 import shutil
 import signal
 import time
@@ -23,9 +24,11 @@ from backalley.agents.policies.learned import PolicyAgent
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
 from backalley.training.config import config
+from backalley.training.run.budget import TrainingError
 from backalley.training.run.report import TrainingResult
 from backalley.training.shared import checkpoint
 from backalley.training.train import Stopped, train
+from tests.commands import process
 from tests.tiny_runs import DECISIONS, GAME, ROLLOUT, TINY, die, log_of, stopped_after, tiny, weights
 
 
@@ -196,3 +199,50 @@ def test_a_finished_run_resumed_only_plays_its_matches_again(whole: Path, tmp_pa
     before = weights(run)
     train(GAME, resume=run)
     assert weights(run) == before
+
+
+CANARY = """from pathlib import Path
+from backalley.agents.base.rule_based import RandomAgent as Rival
+Path('canary').touch()
+"""
+
+
+@pytest.mark.parametrize("setting", ["run.third_party", "attack.against"])
+@pytest.mark.parametrize("forged", ["rival.py:Rival", "rival:Rival", "cmd:touch canary", "search+rival.py:Rival:2"])
+def test_resuming_makes_no_agent_that_only_the_folder_names(
+    setting: str, forged: str, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of somebody else's may name any program as its third party; the sentence says how to name it again."""
+    (tmp_path / "rival.py").write_text(CANARY)
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(whole, "run")
+    facts = json.loads(Path("run/run.json").read_bytes())
+    section, name = setting.split(".")
+    facts["config"].setdefault(section, {})[name] = forged
+    if section == "attack":
+        facts["config"]["run"]["phases"] = ["attack"]
+    Path("run/run.json").write_text(json.dumps(facts))
+    for restart in (False, True):
+        with pytest.raises(
+            TrainingError, match=f"names? the agent {re.escape(repr(forged))}.* If you trust it, name it: "
+        ):
+            train(GAME, resume="run", restart=restart)
+    assert not Path("canary").exists()
+
+
+@pytest.mark.slow
+def test_an_agent_of_ones_own_is_named_again_by_the_line_that_is_printed(tmp_path: Path) -> None:
+    (tmp_path / "rival.py").write_text(CANARY)
+    sets = [f"--set={name}={value}" for name, value in {**TINY, "run.third_party": "rival.py:Rival"}.items()]
+    words = ["train", "backalley.examples.kuhn", *sets, "--decisions", str(2 * ROLLOUT), "--out", "run", "--quiet"]
+    begun = process(*words, cwd=tmp_path)
+    assert begun.returncode == 0, begun.stderr
+    refused = process("train", "--resume", "run", "--quiet", cwd=tmp_path)
+    assert refused.returncode == 2
+    line = shlex.split(refused.stderr.partition("If you trust it, name it: ")[2])
+    assert line[:3] == ["backalley", "train", "backalley.examples.kuhn"]
+    assert "--agent" in line
+    resumed = process(*line[1:], "--quiet", cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    with pytest.raises(TrainingError, match="agents are for a run to be resumed"):
+        train(GAME, out=tmp_path / "other", agents=["rival.py:Rival"])

@@ -40,9 +40,9 @@ def test_they_differ_in_what_is_hidden_and_in_length() -> None:
 @pytest.mark.parametrize(
     ("name", "leak"),
     [
-        ("decisions", lambda view: view._engine.batch.decisions[view._rows]),
-        ("key", lambda view: view.key + view._engine.batch.decisions[view._rows].astype("u8")),
-        ("action_mask", lambda view: view._engine.batch.raw[view._rows]),
+        ("decisions", lambda view: view._tables.arrays.decisions[view._rows]),
+        ("key", lambda view: view.key + view._tables.arrays.decisions[view._rows].astype("u8")),
+        ("action_mask", lambda view: view._tables.arrays.raw[view._rows]),
     ],
 )
 def test_what_a_view_says_too_much_is_found(name: str, leak: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 import backalley
 from backalley.agents.base.agent import View
 from backalley.console.errors import BackAlleyError
+from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.engine import validation
-from backalley.envs.core.engine.engine import IllegalAction
+from backalley.envs.core.game import arguments
 from backalley.envs.core.game.game import Game
 from backalley.examples.kuhn import GAME as KUHN
 from tests.cases import GAMES
@@ -232,7 +232,7 @@ def test_arrays_of_any_make_give_the_tables_they_name() -> None:
 def test_determinizations_of_a_view_are_of_its_own_tables() -> None:
     batch = BatchEnv(GAMES[0], 3, seed=0)
     batch.reset()
-    view = View(batch.engine, np.arange(2), np.zeros(2, np.uint64))
+    view = View(batch, np.arange(2), np.zeros(2, np.uint64))
     keys = np.zeros(1, np.uint64)
     assert len(view.determinize(np.array([1], np.int32), keys)) == 1
     view.seat[:] = 100  # an agent's own copy
@@ -246,8 +246,8 @@ def test_determinizations_of_a_view_are_of_its_own_tables() -> None:
 
 def test_whole_numbers_are_those_of_python_and_of_arrays_of_one() -> None:
     for fine in (3, np.int8(3), np.uint64(3), np.array(3), np.array([3]), np.array([[3]], np.uint8)):
-        assert validation.whole(fine) == 3
-        assert type(validation.whole(fine)) is int
+        assert arguments.whole(fine) == 3
+        assert type(arguments.whole(fine)) is int
     for bad in (
         3.0,
         "3",
@@ -260,8 +260,8 @@ def test_whole_numbers_are_those_of_python_and_of_arrays_of_one() -> None:
         np.datetime64(3, "s"),
         [3],
     ):
-        assert validation.whole(bad) is None
-    assert validation.whole(np.uint64(2**63)) == 2**63
+        assert arguments.whole(bad) is None
+    assert arguments.whole(np.uint64(2**63)) == 2**63
 
 
 def test_an_illegal_action_is_a_value_error_and_nothing_else() -> None:

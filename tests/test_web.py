@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import backalley
+from backalley.envs.core.drawing.pictures.colours import DARK, LIGHT
 from backalley.envs.core.game.game import Game
 from tests.cases import GAMES
 
@@ -429,6 +430,18 @@ def test_the_page_loads_nothing_from_elsewhere(client: TestClient) -> None:
         text = client.get(path).text
         assert not re.search(r"(?:https?:)?//[a-z]+\.[a-z]", text), path
         assert "style=" not in text, "the policy of the page allows no styles in its elements"
+
+
+def test_the_page_has_the_colours_of_its_pictures(client: TestClient) -> None:
+    """Every colour is a name, which the pictures' colours give a value in both themes."""
+    text, rules = client.get("/page.css").text, Path(app_module.__file__).with_name("page.css").read_text("utf-8")
+    assert "#" not in rules.replace("#trouble", "")
+    for theme in (LIGHT, DARK):
+        assert f"--ground: {theme.ground}; " in text
+        assert f"--red: {theme.signs['H']}; " in text
+    given = re.findall(r"(--[a-z-]+): #[0-9a-f]{6};", text)
+    assert {*re.findall(r"var\((--[a-z-]+)\)", rules)} == {*given}
+    assert len(given) == 2 * len({*given})
 
 
 @pytest.mark.parametrize("name", backalley.game_names())

@@ -163,6 +163,7 @@ def train_seeds(
     config: str | Path | None = None,
     config_overrides: Mapping[str, Any] | None = None,
     resume: str | Path | None = None,
+    agents: Sequence[str] = (),
     restart: bool = False,
     device: str = "auto",
     cluster: str | None = None,
@@ -183,18 +184,18 @@ def train_seeds(
             raise TrainingError("Several seeds need a game and the seeds; existing runs continue by --resume FOLDER.")
         about = {"config": config, "overrides": config_overrides, "budget": Budget(**spent), "device": device}
         folder = _begin(game_of(game), read_seeds(seeds), out, about)
-        rest: dict[str, Any] = {}
+        rest: dict[str, Any] = {"agents": _facts(folder)["own_agents"]}  # the caller's own, written a moment ago
     else:
         if seeds is not None or config is not None or config_overrides or out is not None or device != "auto":
             raise TrainingError("Resumed runs keep their seeds, options, settings, folder and device; leave them out.")
         folder = path_of("resume", resume)
-        rest = {"game": game, "restart": restart, **spent}
+        rest = {"game": game, "agents": agents, "restart": restart, **spent}
     wanted = _seeds_in(folder)
     if cluster is not None:
         if restart:  # a node that takes over from a dead one would begin again
             raise TrainingError("A restart of runs is made on one machine; leave --cluster or --restart out.")
         _hand_out(Runs(folder.resolve(), wanted, rest), cluster, progress, log)
-        rest = {}  # all of it is in the runs by now, which only play their matches again
+        rest = {"agents": rest["agents"]}  # the rest is in the runs by now, which only play their matches again
     made: dict[int, TrainingResult] = {}
     for number, seed in enumerate(wanted):
 
@@ -214,10 +215,17 @@ def train_seeds(
 
 
 def _line(folder: Path, cluster: str | None = None) -> str:
-    facts = read_json(folder / f"seed-{_seeds_in(folder)[0]}" / RUN_FILE)
+    facts = _facts(folder)
     more = [word for module in facts.get("phase_modules", []) for word in ("--phase-module", module)]
+    more += [word for name in facts.get("own_agents", []) for word in ("--agent", name)]
     more += [] if cluster is None else ["--cluster", cluster]
     return shlex.join(["backalley", "train", facts["found_by"], "--resume", str(folder), *more])
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    """What `run.json` of the first of several runs says."""
+    found: dict[str, Any] = read_json(folder / f"seed-{_seeds_in(folder)[0]}" / RUN_FILE)
+    return found
 
 
 class Runs:

@@ -20,7 +20,7 @@ import torch
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import RandomAgent
-from backalley.agents.policies.learned import PolicyAgent
+from backalley.agents.policies.learned import load_policy
 from backalley.agents.policies.network_agent import one_thread
 from backalley.agents.policies.policy_file import EVALUATION_FILE
 from backalley.benchmarks.figures import results
@@ -64,6 +64,7 @@ def train(
     against: str | Path | None = None,
     begins: str | Path | None = None,
     resume: str | Path | None = None,
+    agents: Sequence[str] = (),
     restart: bool = False,
     device: str = "auto",
     cluster: str | None = None,
@@ -88,7 +89,9 @@ def train(
     `rollouts.begins`).
 
     With `resume`, the folder of a run, all of that comes from there. A new budget may be given: it counts from the
-    run's beginning and extends the phase that the run is in. `restart` begins the run of that folder again, in the same
+    run's beginning and extends the phase that the run is in. Agents in its settings that are programs, servers or
+    modules of your own (`cmd:PROGRAM`, `module:Class`) are named again in `agents`, since a folder that somebody else
+    made could name any. `restart` begins the run of that folder again, in the same
     folder: its policy and log are lost. The same seed and `decisions` give the same weights, bit for bit on one
     machine, however often the run was interrupted.
 
@@ -110,7 +113,9 @@ def train(
                 "A resumed run keeps its seed, options, settings, folder and device; leave them out. (A new run goes "
                 "on from its policy under other settings: --from FOLDER --set NAME=VALUE.)"
             )
-        run = reopen(path_of("resume", resume), game, budget, restart=restart)
+        run = reopen(path_of("resume", resume), game, budget, agents=agents, restart=restart)
+    elif agents:
+        raise TrainingError("agents are for a run to be resumed; a new one names them in its settings alone.")
     elif restart:
         raise TrainingError("A restart needs the folder of a run: --resume FOLDER --restart.")
     elif game is None:
@@ -253,7 +258,7 @@ def _learn(loop: TrainingLoop, progress: Progress, log: Log) -> Outcome:
 def _finish(loop: TrainingLoop, outcome: Outcome, progress: Progress) -> TrainingResult:
     """Play the final policy against every bot. Raises Stopped."""
     run = loop.run
-    policy = PolicyAgent(run.folder / POLICY_FOLDER, run.game)
+    policy = load_policy(run.folder / POLICY_FOLDER, run.game)
     bots: list[Agent] = [RandomAgent(), *bots_of(run.game)]
     deals = run.config.run.evaluation_deals
     matches = [bots] if run.game.num_seats == 1 else [[bot] for bot in bots]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.engine.validation import count
+from backalley.envs.core.game.arguments import count
 
 from .keys import forked
 

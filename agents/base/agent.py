@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from backalley.console.errors import InvalidType, InvalidValue, MissingMethod
+from backalley.console.errors import BackAlleyError, InvalidType, InvalidValue, MissingMethod
 from backalley.console.printable import NAME, is_name
-from backalley.envs.core.api import histories
+from backalley.envs.core.api.compiled_play import first_illegal
 from backalley.envs.core.api.states import States, redrawn
-from backalley.envs.core.compile.kernel import Bound
-from backalley.envs.core.compile.templates import specialise, template, unbound
-from backalley.envs.core.engine.engine import Engine, IllegalAction
-from backalley.envs.core.engine.validation import first_outside, given_number, whole_numbers
+from backalley.envs.core.api.tables import IllegalAction, Tables, redrawn_records, shown_events
+from backalley.envs.core.game.arguments import first_outside, given_number, whole_numbers
 from backalley.envs.core.game.game import Game
 
 from .action_probabilities import DRAWS, Probabilities, certain, checked, shares, untold
@@ -34,6 +32,8 @@ if TYPE_CHECKING:
 POLICY = "policy"
 """The name of a game's pretrained policy as an agent, and of the folder of its policies."""
 Answer = TypeVar("Answer")
+_REFUSED = ArithmeticError, IndexError, AssertionError, ValueError
+"""What kernels raise for observations that no table shows."""
 
 
 class View:
@@ -46,37 +46,39 @@ class View:
 
     def __init__(
         self,
-        engine: Engine,
+        tables: Tables,
         rows: npt.NDArray[np.int64],
         keys: npt.NDArray[np.uint64],
-        tables: npt.NDArray[np.uint64] | None = None,
+        table_keys: npt.NDArray[np.uint64] | None = None,
     ) -> None:
-        self.game: Game = engine.game
-        self.options: Any = engine.options
-        self.observation: npt.NDArray[Any] = engine.batch.flat[rows]
-        self.action_mask: npt.NDArray[np.int8] = engine.batch.mask[rows]
-        self.seat: npt.NDArray[np.int64] = engine.batch.seat[rows].astype(np.int64)
-        self.decisions: npt.NDArray[np.int32] = engine.batch.own_decisions[rows, self.seat]
+        """Of the tables `rows` [n] of a batch or an environment, with a key each [n]; see `view_of`."""
+        arrays = tables.arrays
+        self.game: Game = tables.game
+        self.options: Any = tables.game.options
+        self.observation: npt.NDArray[Any] = arrays.flat[rows]
+        self.action_mask: npt.NDArray[np.int8] = arrays.mask[rows]
+        self.seat: npt.NDArray[np.int64] = arrays.seat[rows].astype(np.int64)
+        self.decisions: npt.NDArray[np.int32] = arrays.own_decisions[rows, self.seat]
         self.key = keys
-        self._engine, self._rows, self._tables = engine, rows, keys if tables is None else tables
+        self._tables, self._rows, self._table_keys = tables, rows, keys if table_keys is None else table_keys
 
     @functools.cached_property
     def table(self) -> npt.NDArray[np.uint64]:
         """A number for each table, the same at all decisions of its episode [n]."""
-        return table_names(self._tables)
+        return table_names(self._table_keys)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def only(self, k: int) -> View:
         """Return the view of table k alone."""
-        mine = View(self._engine, self._rows[k : k + 1], self.key[k : k + 1], self._tables[k : k + 1])
+        mine = View(self._tables, self._rows[k : k + 1], self.key[k : k + 1], self._table_keys[k : k + 1])
         mine.observation, mine.action_mask = self.observation[k : k + 1], self.action_mask[k : k + 1]
         return mine
 
     def with_keys(self, keys: npt.NDArray[np.uint64]) -> View:
         """Return a view of the same tables with other keys [n]."""
-        mine = View(self._engine, self._rows, keys, self._tables)
+        mine = View(self._tables, self._rows, keys, self._table_keys)
         mine.observation, mine.action_mask = self.observation.copy(), self.action_mask.copy()
         return mine
 
@@ -85,28 +87,24 @@ class View:
         `keys[k]`; a search plays it in a batch of its own (`BatchEnv.from_states`). It depends only on what the seat
         knows and on the key. Raises TypeError or ValueError for what is not a table of the view."""
         records, places = self.redrawn(which, keys), whole_numbers(which, "Tables of a view")
-        rows, batch = self._rows[places], self._engine.batch
-        return redrawn(self.game, batch, rows, batch.seat[rows].astype(np.int64), records)
+        rows, arrays = self._rows[places], self._tables.arrays
+        return redrawn(self.game, arrays, rows, arrays.seat[rows].astype(np.int64), records)
 
     def game_state(self, k: int, key: int) -> GameState:
         """Return the position of table k as a GameState with explicit chance, with all that its seat cannot see redrawn
         by a key of 64 bits. Where the tables keep events (`Agent.reads_events` asks for that), it has the history that
         the seat was told; what was gained before does not count in it. Raises ValueError for a table that is over."""
         row, seat = int(self._rows[k]), int(self.seat[k])
-        if self._engine.batch.seat[row] < 0:
+        if self._tables.arrays.seat[row] < 0:
             raise InvalidValue("This table is over: nobody is to act there, and no determinization can be drawn.")
-        from backalley.envs.core.api.game_state import state_of
+        from backalley.envs.core.api.game_state import position_of
 
-        return state_of(self._engine, row).determinize(seat, key)
+        return position_of(self._tables, row).determinize(seat, key)
 
     def events(self, k: int) -> npt.NDArray[np.int16] | None:
         """Return what the seat to act at table k has been told since the episode began, int16 [T, 3], as
         `BatchEnv.events` does; None where the tables keep no events, or do not know theirs."""
-        history, row = self._engine.history, self._rows[k : k + 1]
-        if history is None or history.filled[row[0]] < 0:
-            return None
-        told: npt.NDArray[np.int16] = histories.read_events(self._engine, row, self.seat[k : k + 1]).events[0]
-        return told
+        return shown_events(self._tables, int(self._rows[k]), int(self.seat[k]))
 
     def redrawn(self, which: npt.ArrayLike, keys: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the same as State records [n], which kernels may write to."""
@@ -120,30 +118,22 @@ class View:
         bad = first_outside(places, len(self))
         if bad >= 0:
             raise InvalidValue(f"Table {places[bad]} of a view was asked for; it shows {len(self)}.")
-        rows = self._rows[places]
-        seats = self._engine.batch.seat[rows].astype(np.int64)
-        if (seats < 0).any():
-            raise InvalidValue(
-                "A table of this view is over: nobody is to act there, and no determinization can be drawn."
-            )
-        states = self._engine.batch.state[rows]
-        self._engine.determinize(states, seats, keys)
-        return states
+        return redrawn_records(self._tables, self._rows[places], keys)
 
     def table_text(self, k: int) -> str:
         """Return table k as text, as the seat to act there may see it: the same as render mode "ansi"."""
         from backalley.envs.core.drawing.render import table_text
 
-        return table_text(self._engine, int(self._rows[k]), None)
+        return table_text(self._tables, int(self._rows[k]), None)
 
     def first_illegal(self, actions: npt.NDArray[np.int64]) -> int:
         """Return the first k whose action is not legal at its table, or -1: by the tables themselves, not by
         `action_mask`, which the agent may have written to."""
-        return self._engine.first_illegal(self._rows, actions)
+        return int(first_illegal(self._tables.arrays.mask, self._rows, actions))
 
     def refuse(self, k: int, action: int) -> IllegalAction:
         """Return the error for an illegal action of row k."""
-        return self._engine.refuse(int(self._rows[k]), action)
+        return self._tables.refusal(int(self._rows[k]), action)
 
 
 class Agent:
@@ -229,28 +219,6 @@ class Rows(NamedTuple):
     """The same memory as vectors [n, O]."""
 
 
-CONSISTENT = unbound
-"""`GameType.consistent` in `first_contradiction`."""
-
-
-@template
-def first_contradiction(options: Any, rows: Rows, mask: npt.NDArray[np.int8]) -> int:
-    """Return the first row whose numbers contradict each other or the mask, or -1."""
-    for k in range(mask.shape[0]):
-        if not CONSISTENT(options, rows.observation[k], mask[k]):
-            return k
-    return -1
-
-
-@functools.lru_cache(maxsize=64)
-def _contradiction_in(game: Game) -> Callable[..., int] | None:
-    """`first_contradiction` for a game; None for a game without `consistent`."""
-    if game.type.consistent is None:
-        return None
-    made = specialise([first_contradiction], {"CONSISTENT": game.type.consistent})["first_contradiction"]
-    return Bound(lambda: made, at_once=False)
-
-
 class DirectAgent(Agent):
     """An agent that needs only observation and mask, so that it also works in a user's own loop:
 
@@ -273,15 +241,20 @@ class DirectAgent(Agent):
         In a user's own loop, it takes an observation [O] and its mask [A], or rows of them [n, O] and [n, A], from AEC
         environments, batches or Gymnasium environments (the AEC dictionary can be passed alone), and returns an int, or
         int64 [n]. Random draws use `key`, a whole number or one for each row; None takes a new one each time. Raises
-        ValueError or TypeError for another shape, type or range than the game's, and for an observation and a mask that
-        contradict each other or themselves (`GameType.consistent`), such as those of two tables. The action is legal in
-        the mask given.
+        ValueError or TypeError for another shape, type or range than the game's, and for an observation and a mask from
+        which the agent cannot find a legal action, such as those of two tables. The action is legal in the mask given.
         """
         if isinstance(view, View):
             return self.choose(view.observation, view.action_mask, view.key)
         shown, rows, single = self._rows_given(view, action_mask)
         actions = self._answers(shown, rows, keys_given(key, len(rows)))
         return int(actions[0]) if single else actions
+
+    @property
+    def guarded(self) -> DirectAgent:
+        """The agent that is asked in its place about rows that may come from no table: it raises where this one would
+        read wrong memory or not end."""
+        return self
 
     def probabilities(self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8]) -> Probabilities:
         """Return the probability of each action for each row [n, A]: `action_probabilities` for the arguments of
@@ -304,7 +277,10 @@ class DirectAgent(Agent):
         if isinstance(view, View):
             return self.probabilities(view.observation, view.action_mask)
         shown, rows, single = self._rows_given(view, action_mask)
-        found = self._reckoned(shown, rows, lambda: self.probabilities(shown, rows))
+        asked = self.guarded
+        found = self._found(rows, lambda part: asked.probabilities(shown[part], rows[part]))
+        if self.kernel is not None:
+            found = checked(self.name, found, rows)
         return found[0] if single else found
 
     def _rows_given(
@@ -334,25 +310,27 @@ class DirectAgent(Agent):
             raise InvalidValue(f"{self.name} was given a mask without a legal action; nobody is to act there.")
         return np.ascontiguousarray(np.atleast_2d(shown)), rows, single
 
-    def _reckoned(self, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8], find: Callable[[], Answer]) -> Answer:
-        """What `find` finds for rows from outside, which may not come from any table."""
-        contradiction = None if self.game is None else _contradiction_in(self.game)
-        if self.game is not None and contradiction is not None:
-            bad = contradiction(self.game.options, Rows(self.game.records(shown), shown), mask)
-            if bad >= 0:
-                raise InvalidValue(self._do_not_belong(mask, bad, "no position of its game shows both"))
+    def _found(self, mask: npt.NDArray[np.int8], find: Callable[[slice], Answer]) -> Answer:
+        """What `find` finds for all rows from outside. The error of a kernel names the first row that causes it."""
         try:
-            return find()
-        except (ArithmeticError, IndexError, AssertionError) as error:
-            if self.kernel is None:
+            return find(slice(None))
+        except _REFUSED as error:
+            if self.kernel is None or isinstance(error, BackAlleyError):
                 raise
-            raise InvalidValue(self._do_not_belong(mask, -1, f"it cannot reckon with them ({error})")) from error
+            for row in range(len(mask)):
+                try:
+                    find(slice(row, row + 1))
+                except _REFUSED as found:
+                    why = f"it cannot reckon with them ({found})"
+                    raise InvalidValue(self._do_not_belong(mask, row, why)) from found
+            raise
 
     def _answers(
         self, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
     ) -> npt.NDArray[np.int64]:
         """A legal action for each row from outside."""
-        actions = self._reckoned(shown, mask, lambda: self.choose(shown, mask, key))
+        asked = self.guarded
+        actions = self._found(mask, lambda part: asked.choose(shown[part], mask[part], key[part]))
         answered = whole_numbers(actions, f"The actions of {self.name}")
         if answered.shape != (len(mask),):
             raise InvalidValue(
@@ -383,7 +361,6 @@ class DirectAgent(Agent):
                 f"{self.game.observation_size} numbers."
             )
         low, high = self.game.observation_bounds
-        # Compiled bots trust what they are shown, and may use a number as an index.
         fits = shown.dtype.kind in "biuf" and bool(((shown >= low) & (shown <= high)).all())
         found = shown.astype(self.game.observation_base) if fits else shown
         if not fits or not np.array_equal(found, shown):
@@ -486,9 +463,10 @@ def read_events(agents: Iterable[Any], game: Game) -> bool:
     return game.type.events is not None and any(getattr(agent, "reads_events", False) for agent in agents)
 
 
-def view_of(engine: Engine, rows: npt.NDArray[np.int64], table_keys: npt.NDArray[np.uint64]) -> View:
-    """Return the view of the tables `rows` of an engine, keyed by each table's own key (`table_keys[row]`), the seat to
-    act, and how many decisions that seat made."""
-    keys, seats = np.empty(len(rows), np.uint64), engine.batch.seat[rows].astype(np.int64)
-    decision_keys(table_keys[rows], seats, engine.batch.own_decisions[rows, seats], keys)
-    return View(engine, rows, keys, table_keys[rows])
+def view_of(tables: Tables, rows: npt.NDArray[np.int64], table_keys: npt.NDArray[np.uint64]) -> View:
+    """Return the view of the tables `rows` of a batch or an environment, keyed by each table's own key
+    (`table_keys[row]`), the seat to act, and how many decisions that seat made."""
+    arrays = tables.arrays
+    keys, seats = np.empty(len(rows), np.uint64), arrays.seat[rows].astype(np.int64)
+    decision_keys(table_keys[rows], seats, arrays.own_decisions[rows, seats], keys)
+    return View(tables, rows, keys, table_keys[rows])

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.compile.kernel import wrapping
+from backalley.envs.core.game.kernels import wrapping
 from backalley.envs.core.rules import rng
 
 _AGENTS, _DECISION, _TABLE = np.uint64(0x61676E74), np.uint64(0x64636E), np.uint64(0x74626C)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -9,11 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.compile.kernel import Bound, inlined, kernel, passing
-from backalley.envs.core.compile.templates import specialise, template, unbound
-from backalley.envs.core.engine.batch_play import bot_of, random_act, random_chances, random_legal
-from backalley.envs.core.engine.engine import kernel_names
+from backalley.envs.core.api.compiled_play import bot_of, kernel_names, random_act, random_chances, random_legal
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.kernels import (
+    ONE_AT_A_TIME,
+    Bound,
+    guarded,
+    inlined,
+    kernel,
+    passing,
+    specialise,
+    template,
+    unbound,
+)
 
 from .action_probabilities import Probabilities
 from .agent import Agent, DirectAgent, Rows, View
@@ -119,6 +128,10 @@ class RandomAgent(DirectAgent):
         return found
 
 
+_OF_THIS_PROCESS = "_rows", "_told", "guarded"
+"""What a kernel's agent holds of compiled code."""
+
+
 class KernelAgent(DirectAgent):
     """Plays by `kernel(options, observation, mask, key) -> action`, a compiled function that sees an Observation
     record; or by another kernel, see `Agent.plays_by` and `Agent.reads`.
@@ -127,14 +140,30 @@ class KernelAgent(DirectAgent):
     """
 
     game: Game
+    is_guarded: bool = False
+    """Whether its kernels run with bounds checks and a limit of steps (see `guarded`)."""
 
     def __init__(self, name: str, kernel: Callable[..., int], game: Game) -> None:
         self.name, self.kernel, self.game = name, kernel, game
 
     @functools.cached_property
+    def guarded(self) -> KernelAgent:
+        """The same player with bounds checks and a limit of steps."""
+        careful = object.__new__(type(self))
+        own = {name: value for name, value in self.__dict__.items() if name not in _OF_THIS_PROCESS}
+        careful.__dict__.update(own, is_guarded=True)
+        return careful
+
+    def _run(self, rows: Bound[None], *args: Any) -> None:
+        with ONE_AT_A_TIME if self.is_guarded else contextlib.nullcontext():
+            rows(*args)
+
+    @functools.cached_property
     def _rows(self) -> Bound[None]:
         """`kernel_rows` for its kernel."""
-        return Bound(functools.partial(_rows_kernel, self.kernel, seen_by(self)), at_once=False)
+        assert self.kernel is not None
+        kernel = guarded(self.kernel) if self.is_guarded else self.kernel
+        return Bound(functools.partial(_rows_kernel, kernel, seen_by(self)), at_once=False)
 
     def choose(
         self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
@@ -142,14 +171,15 @@ class KernelAgent(DirectAgent):
         """Return the kernel's actions [n]."""
         out = np.empty(len(action_mask), np.int64)
         rows = Rows(self.game.records(observation), observation)
-        self._rows(played_by(self, self.game), rows, action_mask, key, out)
+        self._run(self._rows, played_by(self, self.game), rows, action_mask, key, out)
         return out
 
     @functools.cached_property
     def _told(self) -> Bound[None]:
         """`chances_rows` for its `chances`."""
         assert self.chances is not None
-        find = functools.partial(_chances_kernel, self.game.type, self.chances, seen_by(self))
+        chances = guarded(self.chances) if self.is_guarded else self.chances
+        find = functools.partial(_chances_kernel, self.game.type, chances, seen_by(self))
         return Bound(find, at_once=False)
 
     def probabilities(self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8]) -> Probabilities:
@@ -157,13 +187,13 @@ class KernelAgent(DirectAgent):
         NoProbabilities."""
         if self.chances is None:
             return super().probabilities(observation, action_mask)
-        out = np.zeros(action_mask.shape)
-        self._told(played_by(self, self.game), Rows(self.game.records(observation), observation), action_mask, out)
+        out, rows = np.zeros(action_mask.shape), Rows(self.game.records(observation), observation)
+        self._run(self._told, played_by(self, self.game), rows, action_mask, out)
         return out
 
     def __getstate__(self) -> dict[str, Any]:
         # Machine code stays in its process; it is bound again where the agent arrives.
-        return {name: value for name, value in self.__dict__.items() if name not in ("_rows", "_told")}
+        return {name: value for name, value in self.__dict__.items() if name not in _OF_THIS_PROCESS}
 
 
 SOLVES = unbound

@@ -5,7 +5,8 @@
 
 The observation is the flat vector, or with `observation="dict"` vector and action mask; the mask is always in
 `info["action_mask"]` and from `env.action_masks()`, where `sb3_contrib.MaskablePPO` looks for it.
-`action_space.sample()` draws a legal action, so that random loops work.
+`action_space.sample()` draws a legal action, so that random loops work. The common space of environments that Gymnasium
+itself puts side by side (`SyncVectorEnv`) needs the masks: `action_space.sample(mask=tuple(infos["action_mask"]))`.
 
 Learners without action masks need `on_illegal="terminate"` or `"random"`. With the default, "raise", Gymnasium's own
 `check_env` cannot pass: it draws an action before the deal, which may not be legal afterwards.
@@ -23,13 +24,13 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 from backalley.envs.core.api.spaces import LegalDiscrete, LegalMultiDiscrete
+from backalley.envs.core.api.tables import one_thread
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.drawing.render import RENDER_MODES, check_render_mode, rendered, table_svg
-from backalley.envs.core.engine.engine import Engine, one_thread
-from backalley.envs.core.engine.reset_options import read_reset_options
-from backalley.envs.core.engine.validation import whole
+from backalley.envs.core.game.arguments import whole
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.reset_options import read_reset_options
 from backalley.envs.core.rules.options import OptionError, as_keywords, unexpected_keyword
 
 from .single_agent import Opponent, SeatTables
@@ -99,9 +100,9 @@ class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
         return self._seats.tables
 
     @property
-    def engine(self) -> Engine:
-        """The arrays of that table."""
-        return self._seats.tables.engine
+    def lock(self) -> Any:
+        """That table's lock; see `one_thread`."""
+        return self._seats.tables.lock
 
     def _shown(self) -> Any:
         shown = self._seats.observe()
@@ -109,7 +110,7 @@ class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
 
     def _info(self) -> dict[str, Any]:
         told: dict[str, Any] = {"action_mask": self._seats.masks()[0], "seat": self._seats.seat[0]}
-        told |= self.game.open_info(self._seats.tables.engine.batch.state[0])
+        told |= self.game.open_info(self._seats.tables.arrays.state[0])
         self.action_space.legal = told["action_mask"].copy()  # type: ignore[attr-defined]
         if 0 in self._seats.refused:
             told["illegal_action"] = self._seats.refused[0]
@@ -143,11 +144,11 @@ class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
         if self.render_mode is None:
             return None
         self._check_begun("render()")
-        return rendered(self._seats.tables.engine, 0, int(self._seats.seat[0]), self.render_mode)
+        return rendered(self._seats.tables, 0, int(self._seats.seat[0]), self.render_mode)
 
     def _repr_svg_(self) -> str | None:
         """The table from this seat's view as a picture, for notebooks; None before the first reset."""
-        return table_svg(self._seats.tables.engine, 0, int(self._seats.seat[0])) if self._begun else None
+        return table_svg(self._seats.tables, 0, int(self._seats.seat[0])) if self._begun else None
 
     def _check_begun(self, what: str) -> None:
         if not self._begun:
@@ -213,9 +214,9 @@ class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
         return self._seats.tables
 
     @property
-    def engine(self) -> Engine:
-        """The arrays of those tables."""
-        return self._seats.tables.engine
+    def lock(self) -> Any:
+        """Those tables' lock; see `one_thread`."""
+        return self._seats.tables.lock
 
     def _begin(self, rows: npt.NDArray[np.int64], options: dict[str, Any] | None = None) -> None:
         while len(rows):

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.spaces import check_observation, dict_space, number_type, vector_space
+from backalley.envs.core.api.tables import check_on_illegal
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.engine.engine import OTHER_WAYS, check_on_illegal
-from backalley.envs.core.engine.validation import given_number, whole
+from backalley.envs.core.game.arguments import given_number, whole
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
 
@@ -49,7 +49,8 @@ class SeatTables:
         events = events or read_events(agents, game)
         # First of all attributes: pickling then finds first whether another thread plays.
         self.tables = BatchEnv(game, num_envs, num_threads=num_threads, autoreset=False, events=events)
-        self.tables.engine.other_ways = OTHER_WAYS if on_illegal == "raise" else ""
+        if on_illegal == "raise":
+            self.tables.advise_other_ways()
         self.game, self.on_illegal, self.observation = game, on_illegal, observation
         self.dtype = number_type(game, dtype)
         seats = self.tables.num_seats
@@ -73,7 +74,7 @@ class SeatTables:
         return (dict_space if self.observation == "dict" else vector_space)(self.game, self.dtype)
 
     def _reseed(self) -> None:
-        self._keys[:] = agent_keys(self.tables.engine.batch.stream)
+        self._keys[:] = agent_keys(self.tables.arrays.stream)
 
     def seed(self, seed: int | Sequence[int | None] | None) -> None:
         """Reseed: table i with `seed + i`, or `seed[i]`, where None leaves it as it is."""
@@ -116,15 +117,15 @@ class SeatTables:
         self, rows: npt.NDArray[np.int64], actions: npt.ArrayLike
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The actions left to be played, and their rows, after the consequences of illegal actions."""
-        engine = self.tables.engine
+        arrays = self.tables.arrays
         chosen = self.tables.actions(actions, rows)
         known = (chosen >= 0) & (chosen < self.tables.num_actions)
-        legal = known & (engine.batch.mask[rows, np.where(known, chosen, 0)] == 1)
-        illegal = rows[~legal & (engine.batch.seat[rows] >= 0)]
-        self.refused = {row: str(engine.refuse(row, given_number(actions, row))) for row in illegal.tolist()}
+        legal = known & (arrays.mask[rows, np.where(known, chosen, 0)] == 1)
+        illegal = rows[~legal & (arrays.seat[rows] >= 0)]
+        self.refused = {row: str(self.tables.refusal(row, given_number(actions, row))) for row in illegal.tolist()}
         if self.on_illegal == "random":
             for row in illegal.tolist():
-                chosen[row] = engine.legal_instead(row)
+                chosen[row] = self.tables.random_legal(row)
             return rows, chosen
         self._gained[illegal] += self.tables.forfeit(illegal).reward[illegal]
         left = np.setdiff1d(rows, illegal)
@@ -140,14 +141,14 @@ class SeatTables:
     @property
     def over(self) -> npt.NDArray[np.bool_]:
         """Return the tables whose episode has ended [B]."""
-        ended: npt.NDArray[np.bool_] = self.tables.engine.batch.seat < 0
+        ended: npt.NDArray[np.bool_] = self.tables.arrays.seat < 0
         return ended
 
     def masks(self, rows: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int8]:
         """Return what the callers may play [n, A]; all ones where the game is over, since a learner that draws by a
         mask of zeros would fail."""
         rows = np.arange(len(self.seat)) if rows is None else rows
-        masks: npt.NDArray[np.int8] = self.tables.engine.batch.mask[rows]
+        masks: npt.NDArray[np.int8] = self.tables.arrays.mask[rows]
         masks[self.over[rows]] = 1
         return masks
 
@@ -160,7 +161,7 @@ class SeatTables:
 
     def ended(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """Return why the episodes of `rows` ended: "terminated", "truncated" or "illegal_action"."""
-        why = np.where(self.tables.engine.batch.terminated[rows], "terminated", "truncated").astype(object)
+        why = np.where(self.tables.arrays.terminated[rows], "terminated", "truncated").astype(object)
         if self.on_illegal == "terminate" and self.refused:
             why[[row in self.refused for row in rows.tolist()]] = "illegal_action"
         return why
@@ -169,7 +170,7 @@ class SeatTables:
         """Return what else `info` says of the ends of those episodes, by table: the message for an illegal action, or
         what the game reports at its end."""
         found: dict[int, dict[str, Any]] = {}
-        state = self.tables.engine.batch.state
+        state = self.tables.arrays.state
         tells = self.game.type.info is not None or self.game.type.open_info is not None
         for row, why in zip(rows.tolist(), self.ended(rows), strict=True) if tells or self.refused else ():
             found[row] = {} if why == "illegal_action" else self.game.info(state[row], int(self.seat[row]))

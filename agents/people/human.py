@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.core.compile.interfaces import CHANCE, OVER
 from backalley.envs.core.files import playthrough
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import OVER
 from backalley.envs.core.rules import rng
 from backalley.envs.core.text import read_phrase
 
@@ -131,15 +131,13 @@ class Sitting:
         self.actions.append((seat, action))
         if ended is not None:
             self._ended.append((len(self.actions), ended))
-        self.returns += self.env.engine.batch.reward[0]
+        self.returns += self.env.arrays.reward[0]
 
     def _end_of_deal(self, action: int) -> npt.NDArray[np.void] | None:
         """The table after a legal action and before the next cards are dealt, if any are; else None."""
-        engine, before = self.env.engine, self.env.snapshot()
-        engine.apply_one(action)
-        state = engine.batch.state.copy()[0] if engine.acting[0] == CHANCE else None
-        self.env.restore(before)
-        return state
+        after = self.env.position()
+        after.apply(action)
+        return after.record() if after.is_chance else None
 
     def news(self, seat: int) -> str:
         """Return what has been done since this seat's last action, one line for each action, and how finished deals
@@ -196,19 +194,19 @@ def play(
     at_table: list[Agent] = [people, *(people if isinstance(other, HumanAgent) else other for other in around)]
     sitting = Sitting(game, seed, [*at_table, *([adviser] if adviser else [])])
     row, keys = np.zeros(1, np.int64), agent_keys([rng.stream_of(seed)])
-    engine = sitting.env.engine
-    while (acting := int(engine.batch.seat[0])) != OVER:
+    env = sitting.env
+    while (acting := int(env.arrays.seat[0])) != OVER:
         player = at_table[(acting - seat) % seats]
         if player is people:
             people.news = sitting.news(acting)
             sitting.remember(acting)
         try:
-            sitting.play(acting, int(answer(player, view_of(engine, row, keys))[0]))
+            sitting.play(acting, int(answer(player, view_of(env, row, keys))[0]))
         except TakenBack:
             if not sitting.take_back(acting):
                 terminal.show("There is nothing to take back yet.")
     ended = sitting.news(seat)
-    terminal.show("\n".join(["", *([ended] if ended else []), game.table_str(engine.batch.state[0], None)]))
+    terminal.show("\n".join(["", *([ended] if ended else []), game.table_str(env.arrays.state[0], None)]))
     if save is not None:
         sitting.save(save)
     return [float(value) for value in sitting.returns]

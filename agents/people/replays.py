@@ -92,7 +92,7 @@ def _shown(
             title = env.game.title
             check_seat(env.game, seat or 0)
         if number >= begin:
-            pictures.append(table_svg(env.engine, 0, seat or 0, face_up=seat is None, **look))
+            pictures.append(table_svg(env, 0, seat or 0, face_up=seat is None, **look))
             words.append(f"{number}. {signed(told(env.game, who, action, seat))}" if number else "The beginning")
     if not pictures:
         raise InvalidValue(f"The game has {number:,} decisions, and the first table asked for is that after {begin:,}.")

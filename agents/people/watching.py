@@ -10,9 +10,9 @@ import numpy as np
 
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.drawing.render import table_svg
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import OVER
 from backalley.envs.core.rules import rng
 
 from ..base.agent import Agent, answer, view_of
@@ -39,17 +39,17 @@ def check_seat(game: Game, seat: int) -> None:
 def turns(env: AECEnv, agents: Sequence[Agent], seed: int) -> Iterator[Turn]:
     """Yield an episode that agents play at a table, turn by turn: one agent for every seat, or one for each. Raises
     ValueError for another number, and the errors of an agent's bad answer."""
-    game, batch = env.game, env.engine.batch
+    game, table = env.game, env.arrays
     if len(agents) not in (1, game.num_seats):
         raise InvalidValue(
             f"{len(agents)} agents were given; {game.name} has {game.num_seats} seats: give one, or one for each."
         )
     env.reset(seed=seed)
     row, keys = np.zeros(1, np.int64), agent_keys([rng.stream_of(seed)])
-    while (acting := int(batch.seat[0])) != OVER:
-        action = int(answer(agents[acting % len(agents)], view_of(env.engine, row, keys))[0])
+    while (acting := int(table.seat[0])) != OVER:
+        action = int(answer(agents[acting % len(agents)], view_of(env, row, keys))[0])
         env.step(action)
-        yield Turn(acting, action, batch.state.copy()[0], batch.reward[0].tolist())
+        yield Turn(acting, action, table.state.copy()[0], table.reward[0].tolist())
 
 
 def told(game: Game, who: int, action: int, seat: int | None) -> str:
@@ -66,4 +66,4 @@ def picture(game: Game, agent: Agent, *, seed: int, decisions: int, seat: int | 
     env.reset(seed=seed)  # for a picture before the first decision
     for _ in itertools.islice(turns(env, [agent], seed), decisions):
         pass
-    return table_svg(env.engine, 0, seat, **look)
+    return table_svg(env, 0, seat, **look)

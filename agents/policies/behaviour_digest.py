@@ -13,10 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.compile.interfaces import Plans
-from backalley.envs.core.compile.kernel import Bound
-from backalley.envs.core.compile.templates import specialise, template, unbound
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import Bound, Plans, specialise, template, unbound
 from backalley.envs.core.rules import rng
 
 from ..base.agent import Agent, View
@@ -39,8 +37,8 @@ def digest_of_play(agent: Agent, game: Game) -> str:
     digest = hashlib.sha256()
     for tables, keys in random_positions(game):
         with np.errstate(over="ignore"):  # by its own keys: digests of 1.0.0 stay what they are
-            own = [rng.fork(key, int(made)) for key, made in zip(keys, tables.engine.batch.decisions, strict=True)]
-        view = View(tables.engine, np.arange(_TABLES), np.array(own, np.uint64))
+            own = [rng.fork(key, int(made)) for key, made in zip(keys, tables.arrays.decisions, strict=True)]
+        view = View(tables, np.arange(_TABLES), np.array(own, np.uint64))
         digest.update(agent.act(view).astype("<i2").tobytes())
     return digest.hexdigest()[:_DIGITS]
 
@@ -51,7 +49,7 @@ def digest_of_features(game: Game, plans: Plans) -> str:
     classes, outcomes = np.empty((_TABLES, plans.parts), np.int64), np.empty((_TABLES, plans.parts))
     look, digest = Bound(lambda: specialise([look_rows], {"LOOK": plans.look})["look_rows"]), hashlib.sha256()
     for tables, _ in random_positions(game):
-        look(game.options, tables.engine.batch.observation, classes, outcomes)
+        look(game.options, tables.arrays.observation, classes, outcomes)
         digest.update(classes.astype("<i4").tobytes())
     return digest.hexdigest()[:_DIGITS]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.game.kernels import bounded, kernel
 from backalley.envs.core.rules import rng
 
 _DRAWS = 2**31
@@ -78,7 +78,7 @@ def own_room(net: Net) -> Net:
     return net._replace(room=_room(len(net.room.units)))
 
 
-@kernel
+@bounded
 def keep_inputs(given: npt.NDArray[Any], room: Room) -> int:
     """Record the inputs that are not zero; return how many there are. There is no branch: after a ReLU the processor
     would guess wrongly at every other unit (*measured*: that took a quarter of a pass)."""
@@ -131,7 +131,7 @@ def forward_with_reference(net: Net, shown: npt.NDArray[Any], advice: int) -> np
     return through_layers(net, count + 1)
 
 
-@kernel
+@bounded
 def through_layers(net: Net, count: int) -> npt.NDArray[np.float32]:
     """Return the network's outputs for the `count` recorded inputs."""
     last, place, room = net.sizes.shape[0] - 2, 0, net.room

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,11 @@ from .behaviour_digest import behaviour_digest
 from .inference import act, chances, logits_rows, net_of, own_room
 from .planner import PlannerAgent, classes_digest, plans_of
 from .policy_file import PolicyFileError, game_of_policy, observation_bound, player_of, read_policy
-from .policy_kinds import Arrays, NetworkPlayer, PlansPlayer, Player, Residual
+from .policy_kinds import Arrays, NetworkPlayer, OwnPlayer, PlansPlayer, Player, Residual
 from .residual import Corrected, advised, corrected
+
+if TYPE_CHECKING:
+    from .own_policy import OwnPolicyAgent
 
 
 class Play(NamedTuple):
@@ -50,14 +53,13 @@ class PolicyAgent(KernelAgent):
 
         Raises PolicyFileError, UnknownGame or OptionError.
         """
-        if not isinstance(folder, (str, Path)) or not str(folder):
-            raise PolicyFileError(f"A policy is the path of a folder, and {folder!r} was given.")
-        self.folder = Path(folder)
-        self.game = game_of_policy(Path(folder)) if game is None else game_of(game)
-        arrays, self.metadata = read_policy(Path(folder), self.game)
-        self.player = _asked(Path(folder), player_of(self.metadata), greedy)
-        self.arrays = arrays
-        """Its arrays by name, in single precision."""
+        self._set(_opened(folder, game, greedy))
+
+    def _set(self, found: _Opened) -> None:
+        if isinstance(found.player, OwnPlayer):
+            raise PolicyFileError(f"The policy in {found.folder} is no PolicyAgent; backalley.load_policy plays it.")
+        self.folder, self.game, self.arrays, self.metadata, self.player = found
+        folder, arrays = self.folder, self.arrays
         trained = self.game.type.bind(self.metadata["options"])
         if isinstance(self.player, Residual):
             check_bot(f"The policy in {folder}", self.player, trained)
@@ -86,9 +88,10 @@ class PolicyAgent(KernelAgent):
         if self.is_deterministic or not isinstance(self.player, Residual):
             return super().probabilities(observation, action_mask)
         bot = self.game.bots[self.player.bot]
-        plays = BotAgent(self.game, bot.name).probabilities(observation, action_mask)
+        follows, advises = KernelAgent(self.name, advised(bot), self.game), BotAgent(self.game, bot.name)
+        follows.is_guarded = advises.is_guarded = self.is_guarded
+        plays = advises.probabilities(observation, action_mask)
         found = np.zeros(action_mask.shape)
-        follows = KernelAgent(self.name, advised(bot), self.game)
         follows.reads, follows.plays_by = self.reads, self.plays_by  # type: ignore[method-assign]
         for advice in np.flatnonzero(plays.any(0)):
             rows = np.flatnonzero(plays[:, advice])
@@ -121,6 +124,27 @@ class PolicyAgent(KernelAgent):
         self.kernel, self.chances = self._play.kernel, self._play.chances
 
 
+class _Opened(NamedTuple):
+    """A policy that was read from disk."""
+
+    folder: Path
+    game: Game
+    arrays: Arrays
+    """Its arrays by name, in single precision."""
+    metadata: dict[str, Any]
+    player: Player
+
+
+def _opened(folder: Any, game: str | Game | GameType | None, greedy: bool | None) -> _Opened:
+    """Read a policy. Raises PolicyFileError, UnknownGame or OptionError."""
+    if not isinstance(folder, (str, Path)) or not str(folder):
+        raise PolicyFileError(f"A policy is the path of a folder, and {folder!r} was given.")
+    place = Path(folder)
+    plays = game_of_policy(place) if game is None else game_of(game)
+    arrays, metadata = read_policy(place, plays)
+    return _Opened(place, plays, arrays, metadata, _asked(place, player_of(metadata), greedy))
+
+
 def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
     """Return how `player` plays `game` with its arrays."""
     if isinstance(player, PlansPlayer):
@@ -129,6 +153,7 @@ def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
     if isinstance(player, NetworkPlayer):
         net = net_of(arrays, bound, greedy=player.greedy)
         return Play(act, "vector", lambda: own_room(net), chances)
+    assert isinstance(player, Residual), "a network of a user's own is an OwnPolicyAgent"
     net = net_of(arrays, np.concatenate([bound, np.ones(game.num_actions)]), greedy=True)
     margin = math.inf if player.margin is None else player.margin
     kernel = corrected(game.bots[player.bot])
@@ -164,16 +189,16 @@ def _asked(folder: Path, player: Player, greedy: bool | None) -> Player:
     """The player, with `greedy` as requested."""
     if greedy is not None and not isinstance(greedy, bool):
         raise PolicyFileError(f"greedy is {type(greedy).__name__}; it takes True, False or None.")
-    if greedy is None or (greedy and not isinstance(player, NetworkPlayer)):
+    if greedy is None or (greedy and not isinstance(player, NetworkPlayer | OwnPlayer)):
         return player
-    if not isinstance(player, NetworkPlayer):
+    if not isinstance(player, NetworkPlayer | OwnPlayer):
         raise PolicyFileError(f"The policy in {folder} has no probabilities to draw by; leave `greedy` out.")
     return player._replace(greedy=greedy)
 
 
 def load_policy(
     folder: str | Path, game: str | Game | GameType | None = None, *, greedy: bool | None = None
-) -> PolicyAgent:
+) -> PolicyAgent | OwnPolicyAgent:
     """Return the policy in a folder, ready to play: `policy.act(observation, action_mask)` in a user's own loop, or as
     an agent wherever one is needed.
 
@@ -186,7 +211,16 @@ def load_policy(
     >>> load_policy(pretrained(game("missouri_city"))[0].folder).name
     'policy:learned'
     """
-    return PolicyAgent(folder, game, greedy=greedy)
+    found = _opened(folder, game, greedy)
+    place, plays, arrays, metadata, player = found
+    if not isinstance(player, OwnPlayer):
+        agent = PolicyAgent.__new__(PolicyAgent)
+        agent._set(found)
+        return agent
+    from .own_policy import OwnPolicyAgent  # needs torch
+
+    note = _note(plays.type.bind(metadata["options"]).option_values, plays.option_values)
+    return OwnPolicyAgent(place, plays, arrays, metadata, player, note)
 
 
 def _kind(player: Player) -> str:

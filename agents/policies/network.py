@@ -100,7 +100,7 @@ class PolicyNetwork(nn.Module):
         return out[:, : self.num_actions], out[:, self.num_actions]
 
 
-def weights_of(network: PolicyNetwork) -> dict[str, npt.NDArray[Any]]:
+def weights_of(network: nn.Module) -> dict[str, npt.NDArray[Any]]:
     """Return the network's arrays by name, as copies on the processor."""
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
 

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import nn
 
 from backalley.console.errors import InvalidValue
 
 from ..base.action_probabilities import Probabilities
 from ..base.agent import DirectAgent
 from .inference import chances_of_rows, drawn_rows
-from .network import PolicyNetwork, masked
+from .network import masked
 
 BLOCK = 64
 """Rows that go through the network at once; a shorter last block is filled up."""
@@ -42,7 +43,7 @@ class NetworkAgent(DirectAgent):
     `block=0` sends all rows through at once: faster for few rows, but the rounding may then depend on their number.
     """
 
-    def __init__(self, network: PolicyNetwork, name: str, *, greedy: bool = False, block: int = BLOCK) -> None:
+    def __init__(self, network: nn.Module, name: str, *, greedy: bool = False, block: int = BLOCK) -> None:
         self.network, self.name, self.greedy, self.block = network, name, greedy, block
 
     def log_probabilities(self, observation: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
@@ -60,7 +61,7 @@ class NetworkAgent(DirectAgent):
         return np.concatenate(parts)[: len(mask)]
 
     def _pass(self, observation: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
-        device = self.network.scale.device
+        device = next(self.network.parameters()).device
         with torch.no_grad(), one_thread():
             logits, _ = self.network(torch.from_numpy(observation).to(device))
             chances = torch.log_softmax(masked(logits, torch.from_numpy(mask).to(device).bool()), 1)

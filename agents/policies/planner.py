@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.compile.interfaces import MEMORY, Planner, Plans
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import MEMORY, Planner, Plans
 
 from ..base.rule_based import KernelAgent
 from .behaviour_digest import digest_of_features

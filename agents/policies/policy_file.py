@@ -166,7 +166,10 @@ def read_policy(folder: Path, game: Game) -> tuple[dict[str, npt.NDArray[np.floa
     metadata = read_metadata(folder)
     _check_game(folder, metadata, game)
     weights = _read_weights(folder, metadata)
-    expected = player_of(metadata).shapes(game)
+    try:
+        expected = player_of(metadata).shapes(game)
+    except ValueError as error:  # a network of a user's own kind that is not known here, or no longer like this
+        raise PolicyFileError(f"The policy in {folder} cannot be played. {error}") from None
     if {name: (array.shape, array.dtype) for name, array in weights.items()} != {
         name: (shape, np.dtype(np.float16)) for name, shape in expected.items()
     }:

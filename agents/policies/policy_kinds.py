@@ -1,20 +1,22 @@
 """The kinds of policies on disk: `policy.json` says under `player` how its arrays are played.
 
 A kind of player is one class here. Its fields are what the JSON holds besides the kind, validated before a single array
-is used; `shapes` says which arrays the file must have.
+is used; `shapes` says which arrays the file must have. One of them, `OwnPlayer`, is for networks of a user's own, which
+`register_policy` makes known.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from backalley.console.errors import InvalidValue
+from backalley.console.errors import InvalidType, InvalidValue
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import options as option_rules
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -88,9 +90,83 @@ class PlansPlayer(NamedTuple):
         return _within(self.classes, _MAX_CLASSES) and isinstance(self.digest, str)
 
 
-Player = NetworkPlayer | Residual | PlansPlayer
+class PolicyKind(NamedTuple):
+    """A kind of network of a user's own: see `register_policy`."""
 
-KINDS: dict[str, type[Any]] = {"network": NetworkPlayer, "residual": Residual, "plans": PlansPlayer}
+    name: str
+    """Its name in the files of policies."""
+    settings: type
+    """A NamedTuple: each field is `Annotated[type, option("what it is")]`. A policy's file holds their values."""
+    network: Callable[[Game, Any], Any]
+    """Makes a `torch.nn.Module` from the game and the settings. Its forward pass takes observations [n, O], float32,
+    and returns logits of all actions [n, A], legal or not, alone or first in a tuple. Equal settings give arrays of
+    equal names and shapes, all of them of real numbers."""
+
+
+_registered: dict[str, PolicyKind] = {}
+
+
+def register_policy(kind: PolicyKind) -> PolicyKind:
+    """Let policies be saved, loaded and played by a network of one's own (`own_player`); return the kind.
+
+    A kind is known in this process. Another one knows it after importing the module that registers it: a policy's file
+    names the kind, and imports nothing. A kind of the same module and name replaces the earlier one. Raises ValueError
+    for a name that is no word or belongs to another module, TypeError for what is no PolicyKind.
+    """
+    if not isinstance(kind, PolicyKind) or not callable(kind.network) or not hasattr(kind.settings, "_fields"):
+        raise InvalidType(f"register_policy takes a PolicyKind(name, settings, network); {kind!r} was given.")
+    if not isinstance(kind.name, str) or not kind.name.isidentifier():
+        raise InvalidValue(f"The kind of policy is named {kind.name!r}; it takes a word of letters, digits and _.")
+    known = _registered.get(kind.name, kind)
+    if known.settings.__module__ != kind.settings.__module__:
+        raise InvalidValue(
+            f"There is a kind of policy named {kind.name!r} already, of {known.settings.__module__}; choose another."
+        )
+    option_rules.declared(kind.settings)  # raises TypeError for a field without option(...)
+    _registered[kind.name] = kind
+    return kind
+
+
+class OwnPlayer(NamedTuple):
+    """A network of a user's own kind."""
+
+    name: str
+    settings: dict[str, Any]
+    greedy: bool
+    """Whether it plays its most likely action, or draws."""
+
+    def network(self, game: Game) -> Any:
+        """Return a new network of its settings, a `torch.nn.Module`. Raises ValueError for a kind that is not
+        registered in this process, or for settings that it does not have."""
+        kind = _registered.get(self.name)
+        if kind is None:
+            raise InvalidValue(
+                f"It plays by a network of the kind {self.name!r}, which is not registered here: first import the "
+                f"module that calls register_policy for it. Registered are: {', '.join(_registered) or 'none'}."
+            )
+        given = option_rules.parse(f"The network {self.name}", kind.settings, self.settings, what="setting")
+        return kind.network(game, given)
+
+    def shapes(self, game: Game) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of its arrays by name. Raises ValueError as `network` does."""
+        return {name: tuple(tensor.shape) for name, tensor in self.network(game).state_dict().items()}
+
+    def proper(self) -> bool:
+        """Return whether these are values that `own_player` can have written."""
+        named = isinstance(self.name, str) and self.name.isidentifier()
+        return named and isinstance(self.settings, dict) and isinstance(self.greedy, bool)
+
+
+def own_player(name: str, settings: Any, *, greedy: bool) -> OwnPlayer:
+    """Return the player of a registered kind of network with these settings, for `save_policy`."""
+    return OwnPlayer(name, option_rules.as_dict(settings), greedy)
+
+
+Player = NetworkPlayer | Residual | PlansPlayer | OwnPlayer
+
+KINDS: dict[str, type[Any]] = {
+    "network": NetworkPlayer, "residual": Residual, "plans": PlansPlayer, "own": OwnPlayer
+}  # fmt: skip
 """The kinds by their names in files."""
 
 

@@ -18,7 +18,7 @@ from backalley.envs.core.files import durable
 from backalley.envs.core.game.game import Game
 
 from .behaviour_digest import digest_of_play
-from .learned import PolicyAgent
+from .learned import load_policy
 from .policy_file import (
     PolicyFileError,
     copy_policy,
@@ -50,7 +50,7 @@ def ship(source: Path, name: str, game: Game | None = None, serves: Mapping[str,
     for other in pretrained(game):
         if other.name != name and other.is_for(game):
             raise PolicyFileError(f"{other.spec} is for the same options; take its name, or take it away first.")
-    PolicyAgent(source, game)  # whatever is wrong with it is found before it is copied
+    load_policy(source, game)  # whatever is wrong with it is found before it is copied
     place = game.type.folder / FOLDER / name
     copy_policy(source, place, name=_title(name, metadata), serves=_served(game, serves or {}))
     write_digests(game)
@@ -93,7 +93,7 @@ def _served(game: Game, given: Mapping[str, Sequence[Any]]) -> dict[str, list[An
 def digest(one: Pretrained, game: Game) -> str:
     """Return the digest of a policy's actions under the options it was trained for."""
     bound = game.type.bind(one.metadata["options"])
-    return digest_of_play(PolicyAgent(one.folder, bound), bound)
+    return digest_of_play(load_policy(one.folder, bound), bound)
 
 
 def write_digests(game: Game) -> Path | None:

@@ -10,9 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.compile.interfaces import Bot
-from backalley.envs.core.compile.kernel import kernel, passing
-from backalley.envs.core.compile.templates import specialise, template, unbound
+from backalley.envs.core.game.kernels import Bot, kernel, passing, specialise, template, unbound
 
 from .inference import Net, forward_with_reference
 

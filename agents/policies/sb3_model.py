@@ -63,7 +63,7 @@ class SB3Agent(NetworkAgent):
         weights, activation = _read(path)
         self.game = game
         self.layers = _build(path, game, weights, activation)
-        super().__init__(self.layers, f"sb3:{path.name}", greedy=True)  # type: ignore[arg-type]  # used in _pass alone
+        super().__init__(self.layers, f"sb3:{path.name}", greedy=True)
 
     def _pass(self, observation: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
         shown = torch.from_numpy(observation).float()

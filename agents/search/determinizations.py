@@ -16,15 +16,20 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.api.search_steps import no_leaf_value
-from backalley.envs.core.compile.interfaces import CHANCE
-from backalley.envs.core.compile.kernel import Bound, kernel
-from backalley.envs.core.compile.templates import specialise, template, unbound
-from backalley.envs.core.engine.batch_kernels import Batch, Deck, apply, deal_out, report
-from backalley.envs.core.engine.batch_play import random_act
-from backalley.envs.core.engine.engine import Engine, table_names
-from backalley.envs.core.engine.workers import Workers
+from backalley.envs.core.api.compiled_play import (
+    Batch,
+    Deck,
+    apply,
+    deal_out,
+    no_leaf_value,
+    random_act,
+    report,
+    table_names,
+)
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import CHANCE, Bound, kernel, specialise, template, unbound
+from backalley.envs.core.game.threads import Workers
 from backalley.envs.core.rules import rng
 
 from ..base.agent import Agent, View
@@ -173,9 +178,8 @@ class Determinizations:
         self._made: tuple[tuple[Any, ...], dict[str, Any]] = (game, num_threads), {"uniform": uniform, "player": player}
         """The arguments to make it again in another process."""
         self._workers = Workers(num_threads, _LEAST_DETERMINIZATIONS)
-        self._engines = [Engine(game, 1) for _ in range(self.num_threads)]
-        self._decks = [engine.fresh_deck() for engine in self._engines]
-        self._by = [game.options if player is None else played_by(player, game) for _ in self._engines]
+        self._given = [BatchEnv(game, 1).for_kernels() for _ in range(self.num_threads)]
+        self._by = [game.options if player is None else played_by(player, game) for _ in self._given]
         self._run = Bound(functools.partial(_batch_kernel, game, *self._plays()))
         self._imagines = game.type.imagine is not None and not uniform
         self._redo = Bound(functools.partial(_imagining, game))
@@ -193,14 +197,14 @@ class Determinizations:
         is the same for any choice of tables and actions, and for any number at once."""
 
         def run(thread: int, determinizations: Any, which: Any, keys: Any, value: Any) -> None:
-            engine, deck, tables = self._engines[thread], self._decks[thread], rows[which]
+            given, tables = self._given[thread], rows[which]
             shown = view.seat[tables], mask[which], view.decisions[tables]
             self._run(
                 self._by[thread],
-                self.game.options,
-                engine.batch,
-                deck,
-                engine.limit,
+                given.options,
+                given.batch,
+                given.deck,
+                given.limit,
                 determinizations,
                 *shown,
                 keys,

@@ -14,13 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.api.search_steps import no_leaf_value
-from backalley.envs.core.compile.interfaces import CHANCE
-from backalley.envs.core.compile.kernel import Bound, kernel
-from backalley.envs.core.compile.templates import specialise, template, unbound
-from backalley.envs.core.engine.batch_kernels import Batch, Deck, apply, deal_out, report, show
-from backalley.envs.core.engine.engine import table_names
+from backalley.envs.core.api.compiled_play import Batch, Deck, apply, deal_out, no_leaf_value, report, show, table_names
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import CHANCE, Bound, kernel, specialise, template, unbound
 from backalley.envs.core.rules import rng
 
 from ..base.agent import Agent, View
@@ -155,7 +151,7 @@ class PlanDeterminizations(Determinizations):
     def propose(self, view: View, rows: npt.NDArray[np.int64], *, from_root: bool = True) -> Proposals:
         """Return the plans of the tables `rows` [n] of a view: from where they began, or those that agree with what has
         been played."""
-        plans, engine = plans_of(self.game), self._engines[0]
+        plans, given = plans_of(self.game), self._given[0]
         found = Proposals(
             np.zeros(len(rows), np.int64),
             np.zeros(len(rows), np.int64),
@@ -165,9 +161,7 @@ class PlanDeterminizations(Determinizations):
         # What a seat is shown is the same in every determinization that agrees with what it knows.
         determinizations = view.redrawn(rows, np.zeros(len(rows), np.uint64))
         decisions = view.decisions[rows].astype(np.int64)
-        self._propose_rows(
-            self._planner, self.game.options, engine.batch, determinizations, decisions, from_root, found
-        )
+        self._propose_rows(self._planner, given.options, given.batch, determinizations, decisions, from_root, found)
         return found
 
     def play_plans(
@@ -179,9 +173,9 @@ class PlanDeterminizations(Determinizations):
         decisions = view.decisions[rows].astype(np.int64)
 
         def run(thread: int, determinizations: Any, which: Any, keys: Any, value: Any) -> None:
-            engine, deck = self._engines[thread], self._decks[thread]
+            given = self._given[thread]
             self._play_plans(
-                self._by[thread], self.game.options, engine.batch, deck, engine.limit, determinizations,
+                self._by[thread], given.options, given.batch, given.deck, given.limit, determinizations,
                 from_root, found.plans, running, which, decisions, keys, value,
             )  # fmt: skip
 

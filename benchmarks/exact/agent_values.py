@@ -4,54 +4,37 @@ beside that of optimal play."""
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from backalley.agents.base.action_probabilities import NoProbabilities
 from backalley.agents.base.agent import Agent, DirectAgent, name_of
 from backalley.cluster.machines import machines
-from backalley.cluster.work import LOCAL, Executor, Found, Sizes
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.engine.workers import threads_of
 from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.threads import threads_of
 from backalley.envs.core.rules import rng
 
 from ..figures.charts import Dots, Mark, dots
 from ..figures.formatting import Line, agent, options, title, with_options
 from ..figures.result_kinds import Files, OfGame, of_game
 from ..figures.stats import Estimate
-from .exact import Solution, Unsolvable, grouped_openings
-from .expectimax import Memory, memory
-from .reachability import (
-    DECISIONS,
-    GAINED,
-    POSITIONS,
-    VARIANCE,
-    Following,
-    Layer,
-    Workspace,
-    empty_layer,
-    linked,
-    workspace,
-)
+from .exact import Solution, Unsolvable
+from .expectimax import memory
+from .openings import Opening, Row, grouped_openings, share_out
+from .reachability import DECISIONS, GAINED, POSITIONS, VARIANCE, clear, linked, two_layers
 
 _SMALLEST, _MOST_BYTES = 1 << 14, 1 << 32
 _LOTS_SPACE = np.uint64(0x6C6F7473)
 """The key of random draws."""
-
-_Opening = tuple[float, int, npt.NDArray[np.int64]]
-"""Its probability, start outcome and leading cards."""
 
 
 class Worth(NamedTuple):
@@ -116,16 +99,11 @@ class AgentValues(OfGame, kind="agent_values", heading="Gaps to best play", tabl
 
     def records(self) -> list[dict[str, Any]]:
         """A row for each agent."""
-        return [{"game": self.game, **worth._asdict(), "gap": self.gap(worth)} for worth in self.agents]
+        return [{"game": self.game, **one} for one in self.measured()["agents"]]
 
     def measured(self) -> dict[str, Any]:
         """What was found, as its file holds it."""
-        return {
-            "best_return": self.best_return,
-            "random_return": self.random_return,
-            "least": self.least,
-            "agents": [{**worth._asdict(), "gap": self.gap(worth)} for worth in self.agents],
-        }
+        return {**super().measured(), "agents": [{**one._asdict(), "gap": self.gap(one)} for one in self.agents]}
 
 
 def agent_values(
@@ -154,14 +132,20 @@ def agent_values(
     if not 0 <= least < 1:
         raise InvalidValue(f"least is {least}; it is a probability of 0 or more, below 1.")
     num_threads = threads_of(num_threads)
-    every = _every_opening(game)
-    total = len(every) * len(agents)
-    found = []
+    every, done, found = _every_opening(game), 0, list[Worth]()
+
+    def note(rows: dict[int, Row], number: int, row: Row) -> None:
+        nonlocal done
+        rows[number], done = row, done + 1
+        if progress is not None:
+            progress(done, len(every) * len(agents))
+
     with machines(cluster) as executor:
-        for number, one in enumerate(agents):
-            before = number * len(every)
-            tell = None if progress is None else lambda done, before=before: progress(before + done, total)
-            found.append(_Following(game, one, every, least, tell).worth(num_threads, executor))
+        for one in agents:
+            began, rows = time.perf_counter(), dict[int, Row]()
+            make = partial(_Follower, game, one, least)
+            share_out(make, range(len(every)), partial(note, rows), num_threads, executor)
+            found.append(_worth(game, one, [rows[number] for number in range(len(every))], began))
     return AgentValues(
         **of_game(game, __file__),
         best_return=solution.best_return,
@@ -169,6 +153,30 @@ def agent_values(
         least=least,
         agents=found,
     )
+
+
+def _worth(game: Game, agent: Agent, rows: list[Row], began: float) -> Worth:
+    """Return an agent's value, of what was found for all openings."""
+    chances = [chance for chance, _, _ in _every_opening(game)]
+    low, high = game.reward_range
+
+    def mean(place: int) -> float:
+        return math.fsum(chance * row[place] for chance, row in zip(chances, rows, strict=True))
+
+    variance = math.fsum(chance**2 * row[VARIANCE] for chance, row in zip(chances, rows, strict=True))
+    return Worth(
+        name=name_of(agent),
+        mean_return=mean(GAINED),
+        error=(high - low) * math.sqrt(variance),
+        decisions=mean(DECISIONS),
+        positions=int(sum(row[POSITIONS] for row in rows)),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _every_opening(game: Game) -> list[Opening]:
+    """All openings, in one order."""
+    return [opening for group in grouped_openings(game).values() for opening in group]
 
 
 def read_solution(path: Path, game: Game) -> Solution:
@@ -190,77 +198,6 @@ def read_solution(path: Path, game: Game) -> Solution:
     return Solution(best, drifting, positions, taken, 0.0, **of_game(game))
 
 
-def _every_opening(game: Game) -> list[_Opening]:
-    """All openings, in one order."""
-    return [opening for group in grouped_openings(game).values() for opening in group]
-
-
-class _Following:
-    """One agent's play, opening by opening, on several threads or machines."""
-
-    def __init__(
-        self, game: Game, agent: Agent, every: list[_Opening], least: float, tell: Callable[[int], None] | None
-    ) -> None:
-        self.game, self.agent, self.every, self.least, self.tell = game, agent, every, least, tell
-        self._found: dict[int, npt.NDArray[np.float64]] = {}
-        self._left, self._lock = iter(range(len(every))), threading.Lock()
-        self._stopped = threading.Event()
-
-    def worth(self, num_threads: int, executor: Executor) -> Worth:
-        """Return the agent's value. Raises Unsolvable."""
-        began = time.perf_counter()
-        if executor is LOCAL:
-            self._share_out(num_threads)
-        else:
-            self._hand_out(executor)
-        chances = [chance for chance, _, _ in self.every]
-        rows = [self._found[number] for number in range(len(self.every))]
-        low, high = self.game.reward_range
-
-        def mean(place: int) -> float:
-            return math.fsum(chance * row[place] for chance, row in zip(chances, rows, strict=True))
-
-        variance = math.fsum(chance**2 * row[VARIANCE] for chance, row in zip(chances, rows, strict=True))
-        return Worth(
-            name=name_of(self.agent),
-            mean_return=mean(GAINED),
-            error=(high - low) * math.sqrt(variance),
-            decisions=mean(DECISIONS),
-            positions=int(sum(row[POSITIONS] for row in rows)),
-            seconds=time.perf_counter() - began,
-        )
-
-    def _hand_out(self, executor: Executor) -> None:
-        with closing(executor.in_order(Openings(self.game, self.agent, self.least), [(0, len(self.every))])) as ranges:
-            for done in ranges:
-                self._found |= zip(range(done.low, done.high), done.found[0], strict=True)
-                if self.tell is not None:
-                    self.tell(len(self._found))
-
-    def _share_out(self, num_threads: int) -> None:
-        entries = linked(self.game)
-        with ThreadPoolExecutor(num_threads) as pool:
-            try:
-                for thread in [pool.submit(self._follow_on, entries) for _ in range(num_threads)]:
-                    thread.result()
-            finally:
-                self._stopped.set()
-
-    def _follow_on(self, kernels: Following) -> None:
-        """Take opening after opening, until none is left."""
-        follower = _Follower(self.game, self.agent, self.least, kernels)
-        while True:
-            with self._lock:
-                number = next(self._left, None)
-            if number is None or self._stopped.is_set():
-                return
-            found = follower.follow(number, self.every[number])
-            with self._lock:
-                self._found[number] = found
-                if self.tell is not None:
-                    self.tell(len(self._found))
-
-
 def _direct(agent: Agent) -> DirectAgent:
     """An agent that can be asked at every position. Raises NoProbabilities."""
     if not isinstance(agent, DirectAgent):
@@ -269,78 +206,44 @@ def _direct(agent: Agent) -> DirectAgent:
 
 
 class _Follower:
-    """The memory of one thread that follows openings; it grows where that is needed."""
+    """Follows openings, by their numbers, in a memory that grows where that is needed."""
 
-    def __init__(self, game: Game, agent: Agent, least: float, kernels: Following) -> None:
-        self.game, self.least, self._kernels = game, least, kernels
-        self._agent, self._store, self._space = _direct(agent), memory(game, 2), workspace(game)
-        self._size = _SMALLEST
-        self._layers = [empty_layer(game, self._size) for _ in range(2)]
+    def __init__(self, game: Game, agent: Agent, least: float) -> None:
+        self._game, self._least, self._every = game, least, _every_opening(game)
+        self._agent, self._store, self._size = _direct(agent), memory(game, 2), _SMALLEST
+        self._layers = two_layers(game, self._size)
+        self._kernels = linked(game)
 
-    def follow(self, number: int, opening: _Opening) -> npt.NDArray[np.float64]:
+    def __call__(self, number: int) -> Row:
         """Return what was found after one opening. Raises Unsolvable."""
-        while not self._try(number, opening, self._store, self._space):
+        while not self._try(number):
             self._size = self._larger(self._size)
-            self._layers = [empty_layer(self.game, self._size) for _ in range(2)]
-        return self._space.found.copy()
+            self._layers = two_layers(self._game, self._size)
+        return self._layers[0].found.copy()
 
-    def _try(self, number: int, opening: _Opening, store: Memory, space: Workspace) -> bool:
-        """Follow one opening, layer by layer, into `space.found`; False where a layer is full."""
-        options, kernels, (here, there) = self.game.options, self._kernels, self._layers
-        space.found[:], space.full[0] = 0, False
-        space.stream[0] = rng.fork(_LOTS_SPACE, number)
+    def _try(self, number: int) -> bool:
+        """Follow one opening, layer by layer, into `found`; False where a layer is full."""
+        options, store, (here, there) = self._game.options, self._store, self._layers
+        here.found[:], here.full[0] = 0, False
+        here.stream[0] = rng.fork(_LOTS_SPACE, number)
         store.state[0] = np.zeros((), store.state.dtype)
-        _clear(there)
-        kernels.opening(options, store, there, space, *opening[1:])
-        while there.size[0] and not space.full[0]:
+        clear(there)
+        self._kernels.opening(options, store, there, *self._every[number][1:])
+        while there.size[0] and not there.full[0]:
             here, there = there, here
-            _clear(there)
-            kernels.thin(here, space, self.least)
+            clear(there)
+            self._kernels.thin(here, self._least)
             count = int(here.size[0])
             here.plays[:count] = self._agent.probabilities(here.shown[:count], here.mask[:count])
-            kernels.follow(options, store, here, there, space)
-        return not space.full[0]
+            self._kernels.follow(options, store, here, there)
+        return not there.full[0]
 
     def _larger(self, size: int) -> int:
-        each = self.game.state_dtype.itemsize + self.game.observation_dtype.itemsize + 9 * self.game.num_actions + 32
+        game = self._game
+        each = game.state_dtype.itemsize + game.observation_dtype.itemsize + 9 * game.num_actions + 32
         if 8 * size * each > _MOST_BYTES:
             raise Unsolvable(
-                f"{self.game.name} has more than {size:,} positions in one layer after an opening; "
+                f"{game.name} has more than {size:,} positions in one layer after an opening; "
                 "sample the rare ones (a greater least)."
             )
         return 4 * size
-
-
-def _clear(layer: Layer) -> None:
-    layer.size[0] = 0
-    layer.slots[:] = -1
-
-
-class Openings:
-    """Openings by their numbers, followed by one agent: see `cluster.work.Work`."""
-
-    sizes = Sizes(4096)
-
-    def __init__(self, game: Game, agent: Agent, least: float) -> None:
-        self.game, self.agent, self.least = game, agent, least
-        self._follower: _Follower | None = None
-        self._every: list[_Opening] = []
-
-    def begin(self, part: int) -> float:
-        """Link the kernels."""
-        if self._follower is None:
-            self._every = _every_opening(self.game)
-            self._follower = _Follower(self.game, self.agent, self.least, linked(self.game))
-        return 0.0
-
-    def do(self, part: int, low: int, high: int) -> Found:
-        """Follow openings; return a row of what was found for each."""
-        assert self._follower is not None
-        return (np.array([self._follower.follow(number, self._every[number]) for number in range(low, high)]),)
-
-    def close(self) -> None:
-        """Give the memory back."""
-        self._follower = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Openings, (self.game, self.agent, self.least)

@@ -24,7 +24,8 @@ from backalley.envs.core.game.game import Game, GameType
 from ..figures.formatting import Line, options, options_text, title
 from ..figures.result_kinds import Files, OfGame, of_game
 from .exact import COLUMNS, SMALLEST, check_counted, check_objective, check_solvable, larger, objective_of
-from .expectimax import FULL, FURTHER, TRIED, Objective, linked_worths, memory, refill
+from .expectimax import FULL, FURTHER, TRIED, Objective, linked_worths, memory
+from .hash_table import rehash
 
 Progress = Callable[[int, int, str], None]
 """Called with the first cards tried and those to try, and how many positions are solved, in words."""
@@ -78,18 +79,18 @@ class BestPlay:
     def _grow(self) -> None:
         """Enlarge the memory of solved positions, which are kept."""
         roomy = larger(self.game, self._store)
-        refill(self._store.keys, self._store.values, roomy.keys, roomy.values, roomy.used)
-        roomy.marks[FURTHER] = self._store.marks[FURTHER]
+        rehash(self._store.keys, self._store.values, roomy.keys, roomy.values)
+        roomy.used[0], roomy.marks[FURTHER] = np.count_nonzero(roomy.keys), self._store.marks[FURTHER]
         self._store = roomy
 
     def _solved(self, state: Any, out: npt.NDArray[np.float64], tries: int, progress: Progress | None) -> bool:
         self._store.state[0] = state
         self._store.marks[TRIED] = 0
         if progress is None:
-            self._entry(self.game.options, self._store, out)
+            self._entry(self.game.options, self._store, (), out)
             return self.positions != FULL
         with ThreadPoolExecutor(1) as pool:
-            job = pool.submit(self._entry, self.game.options, self._store, out)
+            job = pool.submit(self._entry, self.game.options, self._store, (), out)
             try:
                 while not job.done():
                     wait([job], _EVERY)
@@ -187,14 +188,14 @@ def position_values(
     """Return the exact value of every action at a table. Raises as `BestPlay` and its `values` do."""
     began, game = time.perf_counter(), env.game
     best = BestPlay(game, objective)
-    seat = int(env.engine.batch.seat[0])
+    seat = int(env.arrays.seat[0])
     values = best.values(env, progress=progress)
     legal = sorted((action for action in np.flatnonzero(np.isfinite(values))), key=lambda action: -values[action])
     return PositionValues(
         **of_game(game, __file__),
         deck=deck,
         seat=game.seat_name(seat),
-        table_text=game.table_str(env.engine.batch.state[0], None),
+        table_text=game.table_str(env.arrays.state[0], None),
         actions=[(game.action_str(int(action)), float(values[action])) for action in legal],
         objective=best.objective,
         goes_on=best.goes_on,
@@ -217,16 +218,12 @@ def dealt_table(game: Game, deck: str, start_outcome: int | None = None, moves: 
     env.reset(seed=0, options={"decks": [cards], "start_outcome": start_outcome or 0})
     face = game.type.enumeration
     assert face is not None
-    pack = face.deck(env.engine.batch.state[0]).copy()
+    pack = face.deck(env.arrays.state[0]).copy()
     for move in moves:
         env.step(game.action_number(move))
-        if (
-            not env.agents
-            or env.terminations[env.agent_selection]
-            or (face.deck(env.engine.batch.state[0]) != pack).any()
-        ):
+        if not env.agents or env.terminations[env.agent_selection] or (face.deck(env.arrays.state[0]) != pack).any():
             raise InvalidValue(f"The deal is over after these actions: {' '.join(moves)}. Leave the last one out.")
-    taken = int(face.next_card(env.engine.batch.state[0]))
+    taken = int(face.next_card(env.arrays.state[0]))
     if taken > len(cards):
         raise InvalidValue(f"The table takes {taken} cards so far, and {len(cards)} were given: {deck!r}.")
     return env

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.compile.templates import template, unbound
-from backalley.envs.core.engine.batch_kernels import Batch
-from backalley.envs.core.engine.event_log import History
+from backalley.envs.core.api.compiled_events import History
+from backalley.envs.core.api.compiled_play import Batch
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import template, unbound
 from backalley.envs.core.rules import rng
 
 _TRIED = 64

@@ -13,7 +13,7 @@ from backalley.envs.core.game.game import Game, GameType
 
 from ..figures.formatting import Line, options, title
 from ..figures.result_kinds import Files, OfGame, of_game
-from .solver import Solver
+from .solver import Bounds, Solver
 
 WITHIN = 1e-3
 """How near each other the bounds come by default, as a share of the range of returns."""
@@ -52,7 +52,7 @@ class Equilibria(OfGame, kind="equilibrium", heading="Equilibria", tables={"equi
     """Pairs of sequences of actions that end the game, but for those that gain nothing."""
     span: tuple[float, float]
     """The least and the most that seat 0 can gain."""
-    value: tuple[float, float]
+    value: Bounds
     """Lower and upper bound of what seat 0 gains in equilibrium."""
     uniform: float
     """The exploitability of uniform play."""
@@ -81,21 +81,6 @@ class Equilibria(OfGame, kind="equilibrium", heading="Equilibria", tables={"equi
         """One row."""
         return [{"game": self.game, **self.measured(), "exploitability": self.exploitability}]
 
-    def measured(self) -> dict[str, Any]:
-        """What was found, as its file holds it."""
-        return {
-            "information_sets": self.information_sets,
-            "choices": self.choices,
-            "histories": self.histories,
-            "payoffs": self.payoffs,
-            "span": self.span,
-            "value": {"low": self.value[0], "high": self.value[1]},
-            "uniform": self.uniform,
-            "steps": self.steps,
-            "seconds_of_walk": self.seconds_of_walk,
-            "seconds_of_steps": self.seconds_of_steps,
-        }
-
 
 def find_equilibrium(
     game: str | GameType | Game, *, within: float = WITHIN, progress: Callable[[int, int], None] | None = None
@@ -118,7 +103,7 @@ def find_equilibrium(
         histories=solver.histories,
         payoffs=solver.payoffs,
         span=solver.span,
-        value=(found.low, found.high),
+        value=Bounds(found.low, found.high),
         uniform=solver.exploitability(solver.action_mask / solver.action_mask.sum(1, keepdims=True)),
         steps=found.steps,
         seconds_of_walk=walked - began,

@@ -8,25 +8,23 @@ card for the next one. So no rule is written a second time here. Positions with 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.api.search_steps import no_leaf_value
-from backalley.envs.core.compile.interfaces import CHANCE, OVER
-from backalley.envs.core.compile.kernel import bind, kernel
-from backalley.envs.core.compile.templates import specialise, template, unbound
-from backalley.envs.core.engine.engine import kernel_names
+from backalley.envs.core.api.compiled_play import kernel_names, no_leaf_value
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.kernels import CHANCE, OVER, bind, kernel, specialise, template, unbound
+
+from .hash_table import slot_of
 
 MAX_DEPTH = 64
 """The greatest depth of nested positions."""
 MAX_CHOSEN = 16
 """The greatest number of cards that one deal or action takes."""
-EMPTY = -1
 FULL = -1
 OBJECTIVE, EARLY, FURTHER, TRIED = range(4)
 """Places in `Memory.marks`."""
@@ -43,7 +41,8 @@ class Objective(IntEnum):
 class Memory(NamedTuple):
     """A table of solved positions, and buffers for those in work."""
 
-    keys: npt.NDArray[np.int64]
+    keys: npt.NDArray[np.uint64]
+    """[slots] 1 + the key of each position; EMPTY where there is none."""
     values: npt.NDArray[np.float64]
     """[slots, 2] seat 0's expected return from there: with optimal play, and with uniformly random legal play."""
     used: npt.NDArray[np.int64]
@@ -69,7 +68,7 @@ def memory(game: Game, slots: int, objective: Objective = Objective.REWARD) -> M
     assert game.type.enumeration is not None
     kinds = np.array([game.type.enumeration.kind(card) for card in range(max(game.pack) + 1)], np.int64)
     return Memory(
-        keys=np.full(slots, EMPTY, np.int64),
+        keys=np.zeros(slots, np.uint64),
         values=np.zeros((slots, 2)),
         used=np.zeros(1, np.int64),
         state=np.zeros(MAX_DEPTH, game.state_dtype),
@@ -79,34 +78,6 @@ def memory(game: Game, slots: int, objective: Objective = Objective.REWARD) -> M
         tally=np.zeros((MAX_DEPTH, MAX_CHOSEN, 2, int(kinds.max()) + 1), np.int64),
         marks=np.array([objective, 0, 0, 0], np.int64),
     )
-
-
-@kernel
-def find(keys: npt.NDArray[np.int64], key: int) -> int:
-    """Return the slot of a key, or the free slot where it belongs."""
-    last = keys.shape[0] - 1
-    mixed = (key ^ (key >> 29)) * 0x2545F4914F6CDD1D
-    slot = ((mixed >> 32) ^ mixed) & last
-    while keys[slot] not in (EMPTY, key):
-        slot = (slot + 1) & last
-    return int(slot)
-
-
-@kernel
-def refill(
-    keys: npt.NDArray[np.int64],
-    values: npt.NDArray[np.float64],
-    new_keys: npt.NDArray[np.int64],
-    new_values: npt.NDArray[np.float64],
-    used: npt.NDArray[np.int64],
-) -> None:
-    """Copy all entries of one memory into a larger, empty one: what was solved before it was full stays right."""
-    for slot in range(keys.shape[0]):
-        if keys[slot] != EMPTY:
-            other = find(new_keys, keys[slot])
-            new_keys[other] = keys[slot]
-            new_values[other, :] = values[slot]
-            used[0] += 1
 
 
 @kernel
@@ -142,9 +113,10 @@ START = DEAL = LEGAL = STEP = DECK = NEXT_CARD = KEY = LEAF_VALUE = unbound
 
 
 @template
-def value(options: Any, store: Memory, depth: int) -> tuple[float, float]:
+def landed(options: Any, store: Memory, there: Any, depth: int, chance: float) -> tuple[float, float]:
     """Return what the latest action gained seat 0, plus its expected return from the position at `depth`: with optimal
-    play, and with random play."""
+    play, and with random play. (`reachability.py` has another template of this name, which uses `there` and the
+    `chance` of the position.)"""
     state = store.state[depth]
     gained = counted(store.marks, float(state.reward[0]), state.seat == OVER)
     state.reward[:] = 0
@@ -154,8 +126,8 @@ def value(options: Any, store: Memory, depth: int) -> tuple[float, float]:
         store.marks[FURTHER] = 1
         gained += float(LEAF_VALUE(options, state, 0))
         return gained, gained
-    key = KEY(options, state)
-    slot = find(store.keys, key)
+    key = np.uint64(KEY(options, state) + 1)
+    slot = slot_of(store.keys, key)
     if store.keys[slot] == key:
         return gained + store.values[slot, 0], gained + store.values[slot, 1]
     mask = store.mask[depth]
@@ -165,16 +137,13 @@ def value(options: Any, store: Memory, depth: int) -> tuple[float, float]:
     best, total, count = -np.inf, 0.0, 0
     for action in range(mask.shape[0]):
         if mask[action]:
-            if try_out(options, store, depth, action) == 0:
-                gain, drifting = value(options, store, depth + 1)
-            else:
-                gain, drifting = outcome(options, store, depth, action, 0)
+            gain, drifting = after(options, store, there, depth, action, chance)
             best = max(best, sign * gain)
             total += drifting
             count += 1
     if store.used[0] == FULL:
         return gained, gained
-    slot = find(store.keys, key)  # not the slot of before: others have been filled since
+    slot = slot_of(store.keys, key)  # not the slot of before: others have been filled since
     store.keys[slot] = key
     store.values[slot, 0] = sign * best
     store.values[slot, 1] = total / count
@@ -183,7 +152,7 @@ def value(options: Any, store: Memory, depth: int) -> tuple[float, float]:
 
 
 @template
-def worths(options: Any, store: Memory, out: npt.NDArray[np.float64]) -> None:
+def worths(options: Any, store: Memory, there: Any, out: npt.NDArray[np.float64]) -> None:
     """Write to `out` [A] seat 0's expected return after each legal action at depth 0, with optimal play afterwards; NaN
     where an action is not legal."""
     state, mask = store.state[0], store.mask[0]
@@ -191,12 +160,18 @@ def worths(options: Any, store: Memory, out: npt.NDArray[np.float64]) -> None:
     mask[:] = 0
     LEGAL(options, state, mask)
     for action in range(mask.shape[0]):
-        out[action] = np.nan
-        if mask[action]:
-            if try_out(options, store, 0, action) == 0:
-                out[action] = value(options, store, 1)[0]
-            else:
-                out[action] = outcome(options, store, 0, action, 0)[0]
+        out[action] = after(options, store, there, 0, action, 1.0)[0] if mask[action] else np.nan
+
+
+@template
+def after(options: Any, store: Memory, there: Any, depth: int, action: int, chance: float) -> tuple[float, float]:
+    """Return the value after an action, all cards that it may take considered."""
+    found: tuple[float, float]
+    if try_out(options, store, depth, action) == 0:
+        found = landed(options, store, there, depth + 1, chance)
+    else:
+        found = outcome(options, store, there, depth, action, 0, chance)
+    return found
 
 
 @template
@@ -215,7 +190,9 @@ def try_out(options: Any, store: Memory, depth: int, action: int) -> int:
 
 
 @template
-def outcome(options: Any, store: Memory, depth: int, action: int, chosen: int) -> tuple[float, float]:
+def outcome(
+    options: Any, store: Memory, there: Any, depth: int, action: int, chosen: int, chance: float
+) -> tuple[float, float]:
     """Return the value after `action` (or after the deal), which takes more cards of the stub than the first `chosen`,
     which are fixed."""
     state = store.state[depth]
@@ -228,14 +205,11 @@ def outcome(options: Any, store: Memory, depth: int, action: int, chosen: int) -
         if count[kind]:
             other = lies[kind]
             deck[place], deck[other] = deck[other], deck[place]
-            more = try_out(options, store, depth, action) > chosen + 1
-            if not more and store.state[depth + 1].seat == OVER:
-                gain = counted(store.marks, float(store.state[depth + 1].reward[0]), True)
-                drifted = gain
-            elif not more:
-                gain, drifted = value(options, store, depth + 1)
+            part = chance * count[kind] / (deck.shape[0] - place)
+            if try_out(options, store, depth, action) > chosen + 1:
+                gain, drifted = outcome(options, store, there, depth, action, chosen + 1, part)
             else:
-                gain, drifted = outcome(options, store, depth, action, chosen + 1)
+                gain, drifted = landed(options, store, there, depth + 1, part)
             deck[place], deck[other] = deck[other], deck[place]
             if depth + chosen == 0:
                 store.marks[TRIED] += 1
@@ -245,10 +219,12 @@ def outcome(options: Any, store: Memory, depth: int, action: int, chosen: int) -
 
 
 @template
-def solve_from(options: Any, store: Memory, start_outcome: int, leading: npt.NDArray[np.int64]) -> tuple[float, float]:
+def opened(
+    options: Any, store: Memory, there: Any, start_outcome: int, leading: npt.NDArray[np.int64]
+) -> tuple[float, float]:
     """Return the value of an episode whose pack begins with the cards `leading`."""
     lay_out(options, store, start_outcome, leading)
-    found: tuple[float, float] = outcome(options, store, 0, 0, leading.shape[0])
+    found: tuple[float, float] = outcome(options, store, there, 0, 0, leading.shape[0], 1.0)
     return found
 
 
@@ -266,20 +242,24 @@ def lay_out(options: Any, store: Memory, start_outcome: int, leading: npt.NDArra
                 deck[place], deck[other] = deck[other], deck[place]
 
 
-def linked(game: Game, store: Memory, leading: npt.NDArray[np.int64]) -> Callable[..., tuple[float, float]]:
-    """Return `solve_from` for this game, compiled for arguments of these types."""
-    return bind(_specialised(game.type)["solve_from"], game.options, store, 0, leading)
+CHANCE_NODES = (after, try_out, outcome, lay_out, opened)
+"""Templates that go through all cards that may be drawn, and call `landed` after each."""
+
+
+def linked(game: Game, store: Memory) -> Callable[..., tuple[float, float]]:
+    """Return `opened` for this game, compiled for arguments of these types."""
+    return bind(_specialised(game.type)["opened"], game.options, store, (), 0, np.zeros(0, np.int64))
 
 
 def linked_worths(game: Game, store: Memory) -> Callable[..., None]:
     """Return `worths` for this game, compiled for arguments of these types."""
-    return bind(_specialised(game.type)["worths"], game.options, store, np.zeros(game.num_actions))
+    return bind(_specialised(game.type)["worths"], game.options, store, (), np.zeros(game.num_actions))
 
 
 @functools.cache
 def _specialised(game: GameType) -> dict[str, Callable[..., Any]]:
     """This file's templates for one game: they call each other in a circle."""
-    return specialise([value, try_out, outcome, lay_out, solve_from, worths], solver_names(game), circular=True)
+    return specialise([landed, worths, *CHANCE_NODES], solver_names(game), circular=True)
 
 
 def solver_names(game: GameType) -> dict[str, Callable[..., Any]]:
@@ -288,25 +268,3 @@ def solver_names(game: GameType) -> dict[str, Callable[..., Any]]:
     assert face is not None
     own = {"DECK": face.deck, "NEXT_CARD": face.next_card, "KEY": face.key}
     return {**kernel_names(game), **own, "LEAF_VALUE": game.leaf_value or no_leaf_value}
-
-
-def openings(game: Game) -> Iterator[tuple[float, list[int]]]:
-    """Yield every way in which the first `split` cards of the pack can fall, by kinds: its probability and example
-    cards."""
-    face = game.type.enumeration
-    assert face is not None
-    pack = game.deck_size
-    by_kind: dict[int, list[int]] = {}
-    for card in range(pack):
-        by_kind.setdefault(int(face.kind(card)), []).append(card)
-
-    def extend(leading: list[int], chance: float) -> Iterator[tuple[float, list[int]]]:
-        if len(leading) == game.type.enumeration_split:
-            yield chance, leading
-            return
-        for cards in by_kind.values():
-            left = [card for card in cards if card not in leading]
-            if left:
-                yield from extend([*leading, left[0]], chance * len(left) / (pack - len(leading)))
-
-    return extend([], 1.0)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 
 from ..figures.formatting import Line, options, title
 from ..figures.result_kinds import Files, OfGame, of_game
-from .walk import CHOICES, DEALS, ENDS, HISTORIES, SETS, TooLarge, Walk
-
-MOST_SETS = 10_000_000
+from .walk import CHOICES, DEALS, ENDS, HISTORIES, MOST_SETS, SETS, Walk
 
 
 def _counts(files: Files) -> Iterator[Line]:
@@ -46,10 +43,6 @@ class InformationSets(
         """Say what is counted."""
         return ["Histories are those in which a seat has to act; choices are information sets with several actions."]
 
-    def measured(self) -> dict[str, Any]:
-        """What was found, as its file holds it."""
-        return {name: getattr(self, name) for name in self.COUNTED}
-
 
 def count_information_sets(
     game: str | GameType | Game, *, most: int = MOST_SETS, progress: Callable[[int, int], None] | None = None
@@ -60,7 +53,7 @@ def count_information_sets(
     than `most` of them, and for too many deals; RuntimeError for a game that declares no events.
     """
     game = game_of(game)
-    found = walked(game, keep=False, most=most, progress=progress).space.found.tolist()
+    found = Walk(game, keep=False, most=most, progress=progress).space.found.tolist()
     return InformationSets(
         **of_game(game, __file__),
         deals=found[DEALS],
@@ -69,19 +62,3 @@ def count_information_sets(
         information_sets=found[SETS],
         choices=found[CHOICES],
     )
-
-
-def walked(game: Game, *, keep: bool, most: int, progress: Callable[[int, int], None] | None = None) -> Walk:
-    """Return a walk that has been through all of a game (see `Walk` for `keep`)."""
-    walk = Walk(game, keep=keep)
-    for start_outcome in range(game.num_start_outcomes):
-        walk.begin(start_outcome)
-        goes_on = True
-        while goes_on:
-            goes_on = walk.go_on()
-            found = int(walk.space.found[SETS])
-            if found > most:
-                raise TooLarge(f"{game.name} has more than {most:,} information sets under these options.")
-            if progress is not None:
-                progress(found, most)
-    return walk

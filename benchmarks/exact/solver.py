@@ -15,20 +15,129 @@ import numpy.typing as npt
 
 from backalley.agents.base.agent import View
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.api.search_steps import search_kernels
-from backalley.envs.core.engine.engine import Engine
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.kernels import kernel
 
-from .cfr import Numbers, Payoffs, Tree, average, behaviour, best_response, learn, realise, values
-from .information_sets import MOST_SETS, walked
-from .walk import CHOICES, HISTORIES, SETS, Sets, TooLarge
+from .walk import CHOICES, HISTORIES, SETS, Sets, TooLarge, Walk
 
+Numbers = npt.NDArray[np.float64]
 _ROWS = 4096
 """Information sets that are shown to an agent at a time."""
 _SUMS_TO = 1e-6
 _ENTRIES, _LEAST_STEPS, _MOST_STEPS = 1 << 32, 100, 100_000
 """Payoffs that learning goes through by default, all steps together; and bounds of the number of steps."""
+
+
+class Tree(NamedTuple):
+    """A seat's information sets with several actions, those nearer the beginning first; S sequences."""
+
+    parent: npt.NDArray[np.int64]
+    """[C] the sequence that leads there."""
+    first: npt.NDArray[np.int64]
+    """[C] the first of its own sequences."""
+    width: npt.NDArray[np.int64]
+    """[C] how many it has."""
+
+    @property
+    def sequences(self) -> int:
+        """S."""
+        return 1 + int(self.width.sum())
+
+
+class Payoffs(NamedTuple):
+    """What seat 0 gains where play ends with a pair of sequences, times the probability of the deals; all others are
+    0."""
+
+    one: npt.NDArray[np.int32]
+    """[E] seat 0's sequence, ascending."""
+    other: npt.NDArray[np.int32]
+    """[E] seat 1's."""
+    gain: Numbers
+    """[E]"""
+
+
+@kernel
+def realise(tree: Tree, plays: Numbers, out: Numbers) -> None:
+    """Write to `out` [S] the probability with which a seat's own choices lead to each sequence; `plays` [S] is the
+    probability of each choice where it has to be made."""
+    out[0] = 1.0
+    for number in range(tree.parent.shape[0]):
+        for choice in range(tree.first[number], tree.first[number] + tree.width[number]):
+            out[choice] = out[tree.parent[number]] * plays[choice]
+
+
+@kernel
+def behaviour(tree: Tree, plan: Numbers, out: Numbers) -> None:
+    """Write to `out` [S] the probability of each choice of a plan [S] where it has to be made: equal ones in sets that
+    the plan does not lead to."""
+    out[0] = 1.0
+    for number in range(tree.parent.shape[0]):
+        low, high, total = tree.first[number], tree.first[number] + tree.width[number], 0.0
+        for choice in range(low, high):
+            total += plan[choice]
+        for choice in range(low, high):
+            out[choice] = plan[choice] / total if total > 0.0 else 1.0 / (high - low)
+
+
+@kernel
+def values(payoffs: Payoffs, seat: int, plan: Numbers, out: Numbers) -> None:
+    """Write to `out` [S] what each sequence of `seat` is worth to it where play ends, if the other seat plays by
+    `plan` (the probability of each of its sequences)."""
+    out[:] = 0.0
+    if seat == 0:
+        for entry in range(payoffs.gain.shape[0]):
+            out[payoffs.one[entry]] += payoffs.gain[entry] * plan[payoffs.other[entry]]
+    else:
+        for entry in range(payoffs.gain.shape[0]):
+            out[payoffs.other[entry]] -= payoffs.gain[entry] * plan[payoffs.one[entry]]
+
+
+@kernel
+def best_response(tree: Tree, worth: Numbers) -> float:
+    """Return the most a seat can get, where each of its sequences is worth `worth` [S], which is summed up in place."""
+    for number in range(tree.parent.shape[0] - 1, -1, -1):
+        best = -np.inf
+        for choice in range(tree.first[number], tree.first[number] + tree.width[number]):
+            best = max(best, worth[choice])
+        worth[tree.parent[number]] += best
+    return float(worth[0])
+
+
+@kernel
+def learn(tree: Tree, worth: Numbers, regret: Numbers, plays: Numbers) -> None:
+    """Make one step of predictive regret matching plus in every set, where sequences are worth `worth` [S]: the next
+    regrets are predicted to be the latest (Farina, Kroer and Sandholm 2021, "Faster game solving via predictive
+    Blackwell approachability", algorithm 3)."""
+    for number in range(tree.parent.shape[0] - 1, -1, -1):
+        low, high = tree.first[number], tree.first[number] + tree.width[number]
+        mean, total = 0.0, 0.0
+        for choice in range(low, high):
+            mean += plays[choice] * worth[choice]
+        worth[tree.parent[number]] += mean
+        for choice in range(low, high):
+            latest = worth[choice] - mean
+            regret[choice] = max(0.0, regret[choice] + latest)
+            plays[choice] = max(0.0, regret[choice] + latest)
+            total += plays[choice]
+        for choice in range(low, high):
+            plays[choice] = plays[choice] / total if total > 0.0 else 1.0 / (high - low)
+
+
+@kernel
+def average(step: int, plan: Numbers, mean: Numbers) -> None:
+    """Add the plan of a step to the mean of all until then, weighted by the square of their numbers."""
+    share = 6.0 * step / ((step + 1) * (2.0 * step + 1))
+    for choice in range(plan.shape[0]):
+        mean[choice] += share * (plan[choice] - mean[choice])
+
+
+class Bounds(NamedTuple):
+    """Of what seat 0 gains in equilibrium."""
+
+    low: float
+    high: float
 
 
 class Equilibrium(NamedTuple):
@@ -65,7 +174,7 @@ class Solver:
                 "other has to lose. Choose other options, such as num_players=2, or another game."
             )
         self.game = game
-        space = walked(game, keep=True, most=MOST_SETS, progress=progress).space
+        space = Walk(game, keep=True, progress=progress).space
         found, count = space.found.tolist(), int(space.found[CHOICES])
         self.information_sets, self.histories = found[SETS], found[HISTORIES]
         self.span: tuple[float, float] = (float(space.span[0]), float(space.span[1]))
@@ -102,15 +211,14 @@ class Solver:
 
     def _shown(self) -> Iterator[tuple[slice, View]]:
         """All information sets as views, some at a time."""
-        engine = Engine(self.game, min(_ROWS, max(1, len(self.seat))))
-        for low in range(0, len(self.seat), engine.size):
-            sets = slice(low, min(len(self.seat), low + engine.size))
+        tables = BatchEnv(self.game, min(_ROWS, max(1, len(self.seat))), seed=0)
+        for low in range(0, len(self.seat), tables.num_envs):
+            sets = slice(low, min(len(self.seat), low + tables.num_envs))
             rows = np.arange(sets.stop - low)
-            engine.batch.state[: len(rows)] = self._sets.state[sets]
-            engine.batch.own_decisions[rows, self._sets.seat[sets]] = self._sets.decisions[sets]
-            over = np.zeros(len(rows), np.bool_)
-            engine.call("show_rows", engine.options, engine.batch, over, rows, of=search_kernels)
-            yield sets, View(engine, rows, np.arange(low, sets.stop, dtype=np.uint64))
+            tables.arrays.state[: len(rows)] = self._sets.state[sets]
+            tables.arrays.own_decisions[rows, self._sets.seat[sets]] = self._sets.decisions[sets]
+            tables.refresh(rows)
+            yield sets, View(tables, rows, np.arange(low, sets.stop, dtype=np.uint64))
 
     def exploitability(self, probabilities: npt.ArrayLike) -> float:
         """Return what the strategies of both seats together lose to best responses, as the mean over both: half of

@@ -12,25 +12,25 @@ legal action in ascending order. A payoff belongs to a pair of sequences, one of
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.compile.interfaces import CHANCE, OVER
-from backalley.envs.core.compile.kernel import bind, kernel
-from backalley.envs.core.compile.templates import specialise, template, unbound
-from backalley.envs.core.engine.batch_kernels import Batch
-from backalley.envs.core.engine.engine import Engine, kernel_names, logged_kernels
-from backalley.envs.core.engine.event_log import History, as_told, visible
+from backalley.envs.core.api.compiled_events import History, as_told, logged_kernels, visible
+from backalley.envs.core.api.compiled_play import Batch, kernel_names
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import CHANCE, OVER, bind, kernel, specialise, template, unbound
 from backalley.envs.core.rules import rng
 
 from . import deals as deals_module
 from .deals import Deals, begin_deals, deals_of, next_deal
+from .hash_table import grown, slot_of
 
-MOST_DEALS = 10**9
+MOST_SETS, MOST_DEALS = 10_000_000, 10**9
 _MOST_ORDERS = 10**21
 """Orders of the cards drawn beyond which no interchangeable places are looked for: too many deals would be left."""
 _MAX_DEPTH = 250
@@ -42,6 +42,10 @@ DEALS, HISTORIES, ENDS, SETS, CHOICES, PAIRS, DEPTH, LEFT = range(8)
 FINE, DEEP, FORGETS = range(3)
 """What a walk may end with."""
 _NO_CHOICE = -1
+
+
+Progress = Callable[[int, int], None]
+"""Called with the information sets found and the most there may be."""
 
 
 class TooLarge(InvalidValue):
@@ -100,75 +104,70 @@ class Space(NamedTuple):
 
 
 class Walk:
-    """A walk through one game, and the memory of it. With `keep` it keeps information sets and payoffs of two seats;
-    without, it counts. Raises TooLarge for a game with too many deals; RuntimeError for one that declares no events."""
+    """A walk through all of one game, and the memory of it. With `keep` it keeps information sets and payoffs of two
+    seats; without, it counts."""
 
-    def __init__(self, game: Game, *, keep: bool) -> None:
+    def __init__(self, game: Game, *, keep: bool, most: int = MOST_SETS, progress: Progress | None = None) -> None:
+        """Raises TooLarge for more than `most` information sets, too many deals and too long episodes; RuntimeError
+        for a game that declares no events."""
         check_deals(game, 1, _MOST_ORDERS)
-        self.game, self.keep, self.engine = game, keep, Engine(game, _MAX_DEPTH, history=True)
-        self.deals, seats = deals_of(game, _MAX_DEPTH), game.num_seats
-        self.space = Space(
-            knows=np.zeros((_MAX_DEPTH, seats), np.uint64),
-            mask=np.zeros((_MAX_DEPTH, game.num_actions), np.int8),
-            following=np.zeros(_MAX_DEPTH, np.int64),
-            choice=np.zeros(_MAX_DEPTH, np.int64),
-            path=np.zeros((_MAX_DEPTH, seats), np.int64),
-            chance=np.zeros(_MAX_DEPTH),
-            gained=np.zeros(_MAX_DEPTH),
-            keys=np.zeros(_FIRST_SLOTS, np.uint64),
-            numbers=np.zeros(_FIRST_SLOTS, np.int32),
-            sets=_empty_sets(game, _FIRST_SETS if keep else 0),
-            sequences=np.ones(seats, np.int64),
-            pairs=np.zeros(_FIRST_SLOTS, np.uint64),
-            payoff=np.zeros(_FIRST_SLOTS),
-            span=np.array([math.inf, -math.inf]),
-            found=np.zeros(8, np.int64),
-        )
-        logged = logged_kernels(game.type)
-        names = {name: logged[name] for name in ("apply_logged", "deal_logged")}
-        self._made = specialise([*deals_module.TEMPLATES, *TEMPLATES], kernel_names(game.type) | names)
-        self._walk = bind(self._made["walk"], *self._arguments(), keep)
+        self.game, self.keep = game, keep
+        self.tables = BatchEnv(game, _MAX_DEPTH, events=True).for_kernels()
+        self.deals, self.space = deals_of(game, _MAX_DEPTH), _space(game, keep)
+        logged = {name: logged_kernels(game.type)[name] for name in ("apply_logged", "deal_logged")}
+        self._made = specialise([*deals_module.TEMPLATES, *TEMPLATES], kernel_names(game.type) | logged)
+        walk_on = bind(self._made["walk"], *self._arguments(), keep)
+        for start_outcome in range(game.num_start_outcomes):
+            self._begin(start_outcome)
+            while self.space.found[DEPTH] >= 0:
+                self._go_on(walk_on)
+                found = int(self.space.found[SETS])
+                if found > most:
+                    raise TooLarge(f"{game.name} has more than {most:,} information sets under these options.")
+                if progress is not None:
+                    progress(found, most)
 
     def _arguments(self) -> tuple[Any, ...]:
-        return self.engine.options, self.engine.batch, self.engine.history, self.space, self.deals
+        return self.tables.options, self.tables.batch, self.tables.history, self.space, self.deals
 
-    def begin(self, start_outcome: int) -> None:
+    def _begin(self, start_outcome: int) -> None:
         """Go to the beginning of the game. Raises TooLarge where the first deal has too many outcomes."""
         space = self.space
-        self.engine.start_one(start_outcome)
+        batch, history = self.tables.batch, self.tables.history
+        assert history is not None
+        batch.raw[0], batch.decisions[0], batch.own_decisions[0] = 0, 0, 0
+        history.filled[0] = history.dealt[0] = 0
+        self.game.kernels.start(self.game.options, batch.state[0], start_outcome)
         with np.errstate(over="ignore"):
             space.knows[0] = [rng.fork(np.uint64(1), seat) for seat in range(self.game.num_seats)]
         space.following[0] = space.found[DEPTH] = 0
         space.chance[0], space.gained[0], space.path[0] = 1 / self.game.num_start_outcomes, 0.0, 0
-        if self.engine.batch.state["seat"][0] == CHANCE:
+        if batch.state["seat"][0] == CHANCE:
             bind(self._made["begin_deals"], *self._arguments(), 0)(*self._arguments(), 0)
             check_deals(self.game, math.prod(self.deals.rank[0].tolist()), MOST_DEALS)
 
-    def go_on(self) -> bool:
-        """Walk on for a while; return whether there is more. Raises TooLarge for an episode that is too long."""
+    def _go_on(self, walk_on: Callable[..., int]) -> None:
+        """Walk on for a while. Raises TooLarge for an episode that is too long."""
         found = self.space.found
         found[LEFT] = min(_NODES, len(self.space.keys) // 4)
         if self.keep:
             found[LEFT] = min(found[LEFT], len(self.space.pairs) // 4, len(self.space.sets.seat) - found[CHOICES])
-        trouble = self._walk(*self._arguments(), self.keep)
+        trouble = walk_on(*self._arguments(), self.keep)
         if trouble == DEEP:
             raise TooLarge(f"{self.game.name} has episodes of more than {_MAX_DEPTH - 2} deals and actions.")
         if trouble == FORGETS:
             raise TooLarge(f"{self.game.name} cannot be laid out: by its events a seat forgets an action of its own.")
         self._make_room()
-        return bool(found[DEPTH] >= 0)
 
     def _make_room(self) -> None:
         """Leave at most a quarter of the slots in use, and half of the sets."""
         space, found = self.space, self.space.found
         if 4 * found[SETS] >= len(space.keys):
-            larger = np.zeros(4 * len(space.keys), np.uint64), np.zeros(4 * len(space.keys), np.int32)
-            rehash_sets(space.keys, space.numbers, *larger)
-            space = space._replace(keys=larger[0], numbers=larger[1])
+            keys, numbers = grown(space.keys, space.numbers)
+            space = space._replace(keys=keys, numbers=numbers)
         if 4 * found[PAIRS] >= len(space.pairs):
-            wider = np.zeros(4 * len(space.pairs), np.uint64), np.zeros(4 * len(space.pairs))
-            rehash_pairs(space.pairs, space.payoff, *wider)
-            space = space._replace(pairs=wider[0], payoff=wider[1])
+            pairs, payoff = grown(space.pairs, space.payoff)
+            space = space._replace(pairs=pairs, payoff=payoff)
         if self.keep and 2 * found[CHOICES] >= len(space.sets.seat):
             sets = Sets._make(np.concatenate([part, np.zeros_like(part)]) for part in space.sets)
             space = space._replace(sets=sets)
@@ -189,53 +188,33 @@ def check_deals(game: Game, alike: int, most: int) -> None:
         )
 
 
-def _empty_sets(game: Game, size: int) -> Sets:
-    return Sets(
-        seat=np.zeros(size, np.int8),
-        parent=np.zeros(size, np.int64),
-        first=np.zeros(size, np.int64),
-        width=np.zeros(size, np.int64),
-        state=np.zeros(size, game.state_dtype),
-        decisions=np.zeros(size, np.int32),
+def _space(game: Game, keep: bool) -> Space:
+    """The memory of a walk before its beginning."""
+    size = _FIRST_SETS if keep else 0
+    return Space(
+        knows=np.zeros((_MAX_DEPTH, game.num_seats), np.uint64),
+        mask=np.zeros((_MAX_DEPTH, game.num_actions), np.int8),
+        following=np.zeros(_MAX_DEPTH, np.int64),
+        choice=np.zeros(_MAX_DEPTH, np.int64),
+        path=np.zeros((_MAX_DEPTH, game.num_seats), np.int64),
+        chance=np.zeros(_MAX_DEPTH),
+        gained=np.zeros(_MAX_DEPTH),
+        keys=np.zeros(_FIRST_SLOTS, np.uint64),
+        numbers=np.zeros(_FIRST_SLOTS, np.int32),
+        sets=Sets(
+            seat=np.zeros(size, np.int8),
+            parent=np.zeros(size, np.int64),
+            first=np.zeros(size, np.int64),
+            width=np.zeros(size, np.int64),
+            state=np.zeros(size, game.state_dtype),
+            decisions=np.zeros(size, np.int32),
+        ),
+        sequences=np.ones(game.num_seats, np.int64),
+        pairs=np.zeros(_FIRST_SLOTS, np.uint64),
+        payoff=np.zeros(_FIRST_SLOTS),
+        span=np.array([math.inf, -math.inf]),
+        found=np.zeros(8, np.int64),
     )
-
-
-@kernel
-def slot_of(keys: npt.NDArray[np.uint64], key: np.uint64) -> int:
-    """Return the slot of a key, or the free slot where it belongs."""
-    last = np.uint64(keys.shape[0] - 1)
-    slot = rng.mix(key) & last
-    while keys[slot] != 0 and keys[slot] != key:
-        slot = (slot + np.uint64(1)) & last
-    return np.int64(slot)  # type: ignore[return-value]
-
-
-@kernel
-def rehash_sets(
-    keys: npt.NDArray[np.uint64],
-    numbers: npt.NDArray[np.int32],
-    into: npt.NDArray[np.uint64],
-    numbers_into: npt.NDArray[np.int32],
-) -> None:
-    """Copy a table to a larger one."""
-    for place in range(keys.shape[0]):
-        if keys[place] != 0:
-            slot = slot_of(into, keys[place])
-            into[slot], numbers_into[slot] = keys[place], numbers[place]
-
-
-@kernel
-def rehash_pairs(
-    keys: npt.NDArray[np.uint64],
-    payoff: npt.NDArray[np.float64],
-    into: npt.NDArray[np.uint64],
-    payoff_into: npt.NDArray[np.float64],
-) -> None:
-    """Copy a table to a larger one."""
-    for place in range(keys.shape[0]):
-        if keys[place] != 0:
-            slot = slot_of(into, keys[place])
-            into[slot], payoff_into[slot] = keys[place], payoff[place]
 
 
 @kernel

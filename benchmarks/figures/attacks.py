@@ -192,15 +192,3 @@ class Attacked(
             }
             for one in self.attackers
         ]
-
-    def measured(self) -> dict[str, Any]:
-        """What was found, as its file holds it."""
-        return {
-            "agent": self.agent,
-            "seed": self.seed,
-            "deals": self.deals,
-            "selection_deals": self.selection_deals,
-            "budget": self.budget,
-            "attackers": [one.to_json() for one in self.attackers],
-            "refused": self.refused,
-        }

@@ -7,7 +7,7 @@ from typing import Any
 
 from backalley.agents.policies.policy_file import player_of
 from backalley.agents.policies.policy_kinds import Residual
-from backalley.agents.policies.pretrained import FOLDER, Pretrained, pretrained
+from backalley.agents.policies.pretrained import Pretrained, pretrained
 from backalley.envs.core.game.game import Game
 
 from .attacks import best_of
@@ -100,11 +100,6 @@ def policies(game: Game) -> str:
     ]
     table = markdown(["agent", "what it is", "made for", "serves as well", "minutes of training"], rows, left=4)
     return "\n".join([table, "", "```sh", *(one.metadata["made"]["command"] for one in found), "```"])
-
-
-def _card(one: Pretrained) -> str:
-    """The policy's name, with a link to its model card."""
-    return f"[`{one.spec}`]({FOLDER}/{one.name}/README.md)"
 
 
 def what(one: Pretrained) -> str:

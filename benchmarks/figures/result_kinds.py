@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from backalley.envs.core.game.game import Game
@@ -56,6 +57,8 @@ class Result(Tabular):
     """Columns of the first table that are in the title of the result as text."""
     brief: ClassVar[frozenset[str]] = frozenset()
     """Tables that pages show without notes and commands, since another table of the same files has them."""
+    says: ClassVar[str] = ""
+    """The first line of the result as text; by default the game and its options."""
 
     def __init_subclass__(
         cls, *, kind: str = "", heading: str = "", tables: Mapping[str, Lines] | None = None, made_by: str = ""
@@ -113,6 +116,8 @@ class Result(Tabular):
     @property
     def title(self) -> str:
         """The first line of the result as text."""
+        if self.says:
+            return self.says
         found = self.to_json()
         return f"{found['game']}{options_text(getattr(self, 'changed', found['options']))}"
 
@@ -154,8 +159,9 @@ class OfGame(Result):
     command: str = ""
 
     def measured(self) -> dict[str, Any]:
-        """What was found, as its file holds it."""
-        raise NotImplementedError
+        """What was found, as its file holds it: the fields of the subclass."""
+        about = {field.name for field in fields(OfGame)}
+        return {field.name: stored(getattr(self, field.name)) for field in fields(self) if field.name not in about}
 
     def to_json(self) -> dict[str, Any]:
         """The result as `results.write` takes it."""
@@ -168,6 +174,17 @@ def of_game(game: Game, measuring: str = "") -> dict[str, Any]:
     stamp."""
     about = {"game": game.id, "options": game.option_values, "changed": game.changed_options}
     return {**about, "stamp": results.stamp(measuring, game) if measuring else {}}
+
+
+def stored(value: Any) -> Any:
+    """Return a value in the form that JSON takes: what has names by its names."""
+    if isinstance(value, Enum):
+        return value.name.lower()
+    if isinstance(value, list):
+        return [stored(one) for one in value]
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    return {name: stored(one) for name, one in value._asdict().items()} if hasattr(value, "_asdict") else value
 
 
 def _plain(cell: str) -> str:

@@ -20,9 +20,9 @@ import numpy as np
 from backalley import __version__
 from backalley.console.errors import InvalidType
 from backalley.envs.core.compile.source_digest import with_imports
-from backalley.envs.core.engine.workers import cores
 from backalley.envs.core.files import durable, reading
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.threads import cores
 
 _ROOT = Path(__file__).resolve().parents[2]
 

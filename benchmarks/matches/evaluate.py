@@ -15,11 +15,11 @@ from backalley.agents.base.agent import Agent
 from backalley.agents.registry import agent as agent_of
 from backalley.cluster.machines import machines
 from backalley.console.errors import InvalidType, InvalidValue
-from backalley.envs.core.engine.validation import count
-from backalley.envs.core.engine.workers import threads_of
 from backalley.envs.core.files.durable import Unfinished
+from backalley.envs.core.game.arguments import count
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.threads import threads_of
 
 from ..figures import stats
 from ..figures.result_kinds import of_game

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent
 from backalley.cluster.machines import machines
-from backalley.envs.core.engine.workers import threads_of
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.threads import threads_of
 
 from .sample import Deals, LineUp, Sample, play
 from .seating import seatings

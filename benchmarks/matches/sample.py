@@ -20,8 +20,8 @@ from backalley.agents.base.agent import Agent, name_of
 from backalley.agents.match import Match
 from backalley.cluster.work import LOCAL, Executor, Found, Sizes
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import kernel
 from backalley.envs.core.rules import rng
 
 from ..figures import stats

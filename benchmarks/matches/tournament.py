@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ from ..figures import stats
 from ..figures.charts import Dots, Mark, dots
 from ..figures.formatting import Found, Line, decimals, options_text, with_options
 from ..figures.leaderboard import MET, label, makers, met, notes
-from ..figures.result_kinds import Files, OfGame, of_game
+from ..figures.result_kinds import Files, OfGame, of_game, stored
 from ..figures.stats import Estimate, Floats
 from ..figures.tabular import Figures
 from .deviation import deviation_ratings
@@ -54,8 +54,7 @@ _WHOLE = 1 - 1e-6
 ITSELF = "against itself"
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(NamedTuple):
     """The results of one agent against another: mean return and win share per seat, with 95 % intervals."""
 
     agent: int
@@ -150,15 +149,7 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
                 )
             ],
             "anchor": {"agent": self.anchor, "rating": ANCHOR_RATING},
-            "standings": [
-                {
-                    "agent": one.agent,
-                    "against": one.against,
-                    "mean_return": one.mean_return.to_json(),
-                    "win_share": one.win_share.to_json(),
-                }
-                for one in self.standings
-            ],
+            "standings": stored(self.standings),
             "null": self.null,
             "decisions": self.decisions,
             "seconds": self.seconds,

@@ -17,11 +17,9 @@ from typing import Any
 import numpy as np
 
 from backalley.envs import core
-from backalley.envs.core.compile.interfaces import CHANCE, OVER
-from backalley.envs.core.engine.engine import Engine
-from backalley.envs.core.engine.reset_options import stacked_deck
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.reset_options import stacked_deck
 
 from . import worker
 from .fields import public_state
@@ -36,56 +34,50 @@ class Reference:
     """A game behind the interface of candidates."""
 
     def __init__(self, game: Game, start_outcome: int) -> None:
-        self._game, self._engine, self._begun = game, Engine(game, 1), False
-        self._engine.start_one(start_outcome)
-        self._settle()
+        self._game, self._state = game, game.new_state(explicit_chance=True)
+        self._gained, self._begun = np.zeros(game.num_seats), False
+        if game.num_start_outcomes > 1:
+            self._state.apply(start_outcome)
 
     def turn(self) -> int | str:
         """The seat to act, "deal" or "over"."""
-        if self._engine.acting[0] == CHANCE:
+        if self._state.is_chance:
             return "deal"
-        seat = int(self._engine.batch.seat[0])
-        return "over" if seat == OVER else seat
+        return "over" if self._state.is_over else self._state.seat
 
     def deal(self, deck: list[str]) -> None:
         """Deal from a pack."""
-        self._engine.deal_one(stacked_deck(self._game, deck))
-        self._settle()
+        for card in stacked_deck(self._game, deck)[: self._game.cards_drawn].tolist():
+            self._state.apply(card)
+        if self._begun:
+            self._gained += self._state.rewards()
 
     def act(self, action: str) -> None:
         """Play an action by its name."""
-        number = self._game.action_number(action)
-        if not self._engine.batch.mask[0, number]:
-            raise self._engine.refuse(0, number)
-        self._begun = True
-        self._engine.apply_one(number)
-        self._settle()
-
-    def _settle(self) -> None:
-        if self._engine.acting[0] != CHANCE:
-            (self._engine.finish_one if self._begun else self._engine.show_one)()
+        self._state.apply(self._game.action_number(action))
+        self._gained, self._begun = np.array(self._state.rewards()), True
 
     def legal(self) -> list[str]:
         """The names of the legal actions."""
-        return [self._game.action_str(int(action)) for action in np.flatnonzero(self._engine.batch.mask[0])]
+        return [self._game.action_str(action) for action in self._state.legal_actions()]
 
     def rewards(self) -> list[float]:
-        """What each seat gained by the latest action."""
-        gained: list[float] = self._engine.batch.reward[0].tolist() if self._begun else [0.0] * self._game.num_seats
+        """What each seat gained by the latest action and the deals after it."""
+        gained: list[float] = self._gained.tolist()
         return gained
 
     def state(self) -> dict[str, Any]:
         """The public values."""
-        return public_state(self._game, self._engine.batch.state[0])
+        return public_state(self._game, self._state.record())
 
     def choose(self, draw: random.Random, bot: str | None) -> str:
         """An action: a bot's, or a random one."""
-        batch = self._engine.batch
+        state, game = self._state, self._game
         if bot is None:
-            return self._game.action_str(draw.choice(np.flatnonzero(batch.mask[0]).tolist()))
+            return game.action_str(draw.choice(state.legal_actions()))
         key = np.uint64(draw.getrandbits(63))
-        played = self._game.bots[bot].act(self._game.options, batch.observation[0], batch.mask[0], key)
-        return self._game.action_str(int(played))
+        shown = game.records(state.observation(state.seat)[None])[0]
+        return game.action_str(int(game.bots[bot].act(game.options, shown, state.action_mask(), key)))
 
 
 class Applied:

@@ -11,8 +11,8 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from backalley.envs.core.engine.reset_options import stacked_deck
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.reset_options import stacked_deck
 from backalley.envs.core.rules.options import declared
 
 from .fields import PUBLIC

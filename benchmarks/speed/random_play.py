@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from backalley.envs.core.api.compiled_play import random_legal
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.compile.kernel import kernel
-from backalley.envs.core.engine.batch_play import random_legal
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import kernel
 from backalley.envs.core.rules import rng
 
 _LONGEST_STAGGER, _KERNEL_STEPS = 1000, 8

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from backalley.agents.base.rule_based import random_rows
 from backalley.console.errors import BrokenPromise
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.promises import hold_returns, whole_pack
 
 from ..figures import results
 from ..figures.formatting import Line, title
@@ -31,8 +31,6 @@ MIXED_TABLES = 256
 """Tables for each of many sets of options: fewer, so that long matches end, too."""
 LOOKED_AT = 4
 """Tables whose cards are counted after every step, other tables each time."""
-_ROUNDING = 1e-4
-"""Rewards are single floats, and a return is the sum of many."""
 
 
 def _soak(files: Files) -> Iterator[Line]:
@@ -81,7 +79,7 @@ def endure(game: Game, decisions: int, seed: int = 0, num_tables: int = TABLES) 
             "shows numbers outside their bounds",
         )
         for row in range(step * LOOKED_AT, (step + 1) * LOOKED_AT):
-            if not whole_pack(game, tables.engine.batch.state[row % num_tables]):
+            if not whole_pack(game, tables.arrays.state[row % num_tables]):
                 raise BrokenPromise(
                     f"{_named(game)}, seed {seed}: table {row % num_tables} lacks a card, or has one twice, at "
                     f"step {step}."
@@ -121,25 +119,6 @@ def endure_mixtures(game: Game, decisions: int, seed: int, sets: int) -> dict[st
 def _named(game: Game) -> str:
     changed = ", ".join(f"{name}={value}" for name, value in game.changed_options.items())
     return f"{game.id} ({changed})" if changed else game.id
-
-
-def whole_pack(game: Game, state: Any) -> bool:
-    """Return whether the piles hold every card of the pack once, or with replacement as many cards as are drawn."""
-    lying = sorted(card for pile in game.piles(state).values() for card in pile)
-    if game.with_replacement:
-        return len(lying) == game.cards_drawn and set(lying) <= set(game.pack)
-    return lying == sorted(game.pack)
-
-
-def hold_returns(game: Game, returns: npt.NDArray[np.float64], where: str) -> None:
-    """Raise BrokenPromise unless returns [n, N] are within their bounds and, where the game says so, sum to 0."""
-    low, high = game.reward_range
-    if ((returns < low - _ROUNDING) | (returns > high + _ROUNDING)).any():
-        raise BrokenPromise(
-            f"{where}: returns from {returns.min():g} to {returns.max():g} leave the bounds {low:g} to {high:g}."
-        )
-    if game.zero_sum and (np.abs(returns.sum(1)) > _ROUNDING).any():
-        raise BrokenPromise(f"{where}: returns sum to {np.abs(returns.sum(1)).max():g} instead of 0.")
 
 
 def soak(

@@ -32,10 +32,10 @@ from backalley.agents.search.flat_monte_carlo import SearchAgent
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.engine.workers import cores
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.threads import cores
 
 from ..figures import results
 from ..figures.charts import Dots, Mark, dots
@@ -121,7 +121,7 @@ def rollout_pace(game: Game, *, length: float = 1.0, seconds: float = SECONDS, r
     def search_once() -> int:
         before = search.rollouts
         while search.rollouts == before:  # tables without a choice take no rollouts
-            search.act(view_of(play.tables.engine, np.arange(SEARCH_TABLES), keys))
+            search.act(view_of(play.tables, np.arange(SEARCH_TABLES), keys))
             play.step()
         return search.rollouts - before
 
@@ -181,7 +181,7 @@ def decision_cost(game: Game, spec: str, seconds: float = SECONDS) -> dict[str, 
     try:
         tables.reset()
         for decision in range(_MOST_DECISIONS):
-            view = view_of(tables.engine, row, np.array([decision], np.uint64))
+            view = view_of(tables, row, np.array([decision], np.uint64))
             if view.action_mask.sum() > 1:
                 choices += 1
                 if choices % _ASKED_EVERY == 1:

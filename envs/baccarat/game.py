@@ -45,7 +45,6 @@ GAME = GameType(
     reward_range=bets.reward_range,
     zero_sum=bets.zero_sum,
     bots=BOTS,
-    consistent=observation.consistent,
     # *Measured* over 4,209 decisions of chemin de fer: what search:96 gains by one, for 1, 2 and 3, in thousandths of a
     # return: -2.6 ± 6.5, -2.6 ± 4.9, +0.5 ± 0.7. Its bots play best, or nearly so.
     z_threshold=3.0,

@@ -7,16 +7,14 @@ import numpy.typing as npt
 
 from ..core.compile.kernel import kernel
 from ..core.rules import rng
-from ..core.rules.marks import marks, one_marked
 from ..core.rules.record import field
-from .bets import DUST, has_purses, legal_bets, level_of, money, side_of, stake_of
-from .coup import banker_is_free, cards_used, hands_are_declared, place_value, two_cards
+from .bets import DUST, has_purses, legal_bets, level_of, money, side_of
+from .coup import cards_used, hands_are_declared, place_value, two_cards
 from .state import (
     BANK,
     BANKER_TURN,
     BETTING,
     COUP,
-    DRAW,
     NATURAL,
     NO_BET,
     NUM_ACTIONS,
@@ -25,7 +23,6 @@ from .state import (
     PLAYER,
     PLAYER_TURN,
     SHOWN,
-    STAND,
     STOOD,
     BankerSees,
     Mode,
@@ -295,33 +292,6 @@ def redraw_bets(options: Options, state: State, seat: int, key: np.uint64) -> np
     return key
 
 
-# Whether the numbers of an observation agree with each other
-
-
-@kernel
-def consistent(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> bool:
-    """`GameType.consistent`: bets, hands and the third card are shown as the phase has it, totals are those of the
-    cards, no more cards than the packs have are out, and who is to act bets, or stands or draws. §1.3, §3"""
-    if observation.my_turn == 0 or not one_marked(observation.phase) or not one_marked(observation.my_seat):
-        return False
-    for index in range(options.num_bettors):
-        bet = marks(observation.bet[index])
-        if bet > 1 or marks(observation.stake[index]) != bet - int(observation.bet[index, 0] != 0):
-            return False
-    if marks(observation.participant) > 1 or marks(observation.bank) > 1:
-        return False
-    if not hands_agree(observation) or not cards_add_up(options, observation):
-        return False
-    if observation.phase[BETTING] == 1:
-        open_cards = marks(observation.total[PLAYER]) + marks(observation.total[BANK]) + marks(observation.third)
-        own = marks(observation.bet[0])
-        return options.mode != Mode.CHEMIN and open_cards == 0 and own == 0 and mask_bets(options, mask)
-    for action in range(STAND):
-        if mask[action]:
-            return False
-    return bool(observation.phase[SHOWN] == 1 and mask[DRAW] == 0) or may_choose(options, observation)
-
-
 @kernel
 def which(row: npt.NDArray[np.uint8]) -> int:
     """Where a row has its 1, or -1."""
@@ -329,60 +299,3 @@ def which(row: npt.NDArray[np.uint8]) -> int:
         if row[index]:
             return index
     return -1
-
-
-@kernel
-def hands_agree(observation: Observation) -> bool:
-    """Whether each hand shows two cards and their total, the total alone, or nothing."""
-    for hand in range(2):
-        first, second, total = observation.hand[hand, 0], observation.hand[hand, 1], observation.total[hand]
-        if marks(first) > 1 or marks(second) != marks(first) or marks(total) > 1:
-            return False
-        points, shown = 0, 0
-        for value in range(10):
-            points += value * (int(first[value] != 0) + int(second[value] != 0))
-            shown += value * int(total[value] != 0)
-        if marks(first) == 1 and (marks(total) == 0 or points % 10 != shown):
-            return False
-    return marks(observation.third) <= 1
-
-
-@kernel
-def cards_add_up(options: Options, observation: Observation) -> bool:
-    """Whether the cards of each value that are left, and those shown, are not more than the packs have. §1.1"""
-    left = 0
-    for value in range(10):
-        remaining = int(np.int64(observation.remaining[value]))
-        left += remaining
-        shown = int(observation.third[value] != 0)
-        for hand in range(2):
-            shown += int(observation.hand[hand, 0, value] != 0) + int(observation.hand[hand, 1, value] != 0)
-        if options.decks > 0 and remaining + shown > cards_of(options, value):
-            return False
-    return left > 1 if options.decks > 0 else left == 0
-
-
-@kernel
-def mask_bets(options: Options, mask: npt.NDArray[np.int8]) -> bool:
-    """Whether a mask allows nothing but stakes of the table, and no bet. §2.3"""
-    for action in range(mask.shape[0]):
-        if mask[action] and action != NO_BET and (action >= STAND or stake_of(options, action) == 0):
-            return False
-    return True
-
-
-@kernel
-def may_choose(options: Options, observation: Observation) -> bool:
-    """Whether I handle a hand that I see, on a total that leaves a choice. §1.3, §1.5, §2.1"""
-    player, banker = which(observation.total[PLAYER]), which(observation.total[BANK])
-    if max(player, banker) >= NATURAL or (hands_are_declared(options) and min(player, banker) < 0):
-        return False
-    if observation.phase[BANKER_TURN] == 1:
-        mine = banker_is_free(options) and observation.my_seat[len(observation.my_seat) - 1] == 1
-        return mine and banker >= 0 and marks(observation.third) == 1
-    if observation.phase[PLAYER_TURN] == 0 or marks(observation.third) > 0 or player < 0:
-        return False
-    if options.mode == Mode.CHEMIN:
-        return bool(observation.my_seat[0] == 1) and (player == 5 or options.chemin_player_free)
-    has_bet = marks(observation.bet[0]) == 1 and observation.bet[0, 0] == 0
-    return options.mode == Mode.TABLE and player == 5 and has_bet and bool(observation.participant[0] == 1)

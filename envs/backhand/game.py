@@ -48,7 +48,6 @@ GAME = GameType(
     # -2.9 ± 5.5, -0.8 ± 3.8, -0.8 ± 1.4. `planner` plays best.
     z_threshold=3.0,
     seat_names=text.SEAT_NAMES,
-    consistent=observation.consistent,
     card_kind=enumeration.kind,
     enumeration=enumeration.ENUMERATION,
     speed_floor=9_000_000,

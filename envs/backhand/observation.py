@@ -10,5 +10,4 @@ class Observation(series.HandObservation):
 
 
 observe = series.observe
-consistent = series.consistent
 determinize = series.determinize

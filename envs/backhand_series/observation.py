@@ -7,23 +7,15 @@ import numpy.typing as npt
 
 from ..core.compile.kernel import kernel
 from ..core.rules import rng
-from ..core.rules.marks import marks, my_turn, one_marked
 from ..core.rules.record import field
-from .dealer import dealer_total
-from .rules import hand_type
 from .state import (
-    BACKHAND,
     HAND_SIZE,
     LIMIT,
     MAX_DRAWS,
     MAX_PUSHES,
     MAX_TOTAL,
     PACK,
-    PLAY_FROM,
-    PUSH,
-    PUSH_FROM,
     SHOW_CARDS,
-    STAND,
     TEN,
     DealerOptions,
     DealerState,
@@ -147,120 +139,3 @@ def determinize(options: HandOptions, state: HandState, seat: int, key: np.uint6
             state.deck[place] = card
             place += 1
     rng.shuffle(key, state.deck[first:], size)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Whether the numbers of an observation agree with each other
-
-
-@kernel
-def consistent(options: HandOptions, observation: HandObservation, mask: npt.NDArray[np.int8]) -> bool:
-    """`GameType.consistent` without a dealer hand."""
-    if mask[STAND] or not hands_agree(observation, mask):
-        return False
-    return cards_add_up(observation, np.zeros(TEN + 1, np.int64))
-
-
-@kernel
-def consistent_with_dealer(options: DealerOptions, observation: DealerObservation, mask: npt.NDArray[np.int8]) -> bool:
-    """The same with a dealer hand; whether a hand may stand is left to the game."""
-    shown = np.zeros(TEN + 1, np.int64)
-    for place in range(SHOW_CARDS):
-        if observation.show[place] == 0:
-            return False
-        shown[int(np.int64(observation.show[place]))] += 1
-    for relative in range(len(observation.total)):
-        if not dealer_agrees(options, observation, relative):
-            return False
-    return hands_agree(observation, mask) and cards_add_up(observation, shown)
-
-
-@kernel
-def hands_agree(observation: HandObservation, mask: npt.NDArray[np.int8]) -> bool:
-    """Whether it is my turn, every hand's numbers follow from its cards, and the mask allows no more than my hand does.
-    §1.3"""
-    if not my_turn(observation.to_act):
-        return False
-    for relative in range(len(observation.total)):
-        if not hand_agrees(observation, relative):
-            return False
-    push_hand = observation.draws[0] == 0 and int(np.int64(observation.initial_value[0])) >= PUSH_FROM
-    if mask[BACKHAND] and (push_hand or int(np.int64(observation.total[0])) < PLAY_FROM):
-        return False
-    return marks(observation.method[0]) == 0 and not (mask[PUSH] and not push_hand)
-
-
-@kernel
-def hand_agrees(observation: HandObservation, relative: int) -> bool:
-    """Whether a hand's totals, type and end follow from its cards. §1.3, §1.4, §1.5"""
-    draws, total, last = int(np.int64(observation.draws[relative])), 0, 0
-    for place in range(HAND_SIZE):
-        card = int(np.int64(observation.hand[relative, place]))
-        if (card > 0) != (place < 2 + draws):
-            return False
-        total += card
-        last = card if card > 0 else last
-    initial = int(np.int64(observation.hand[relative, 0])) + int(np.int64(observation.hand[relative, 1]))
-    before = total - last if draws > 0 else 0
-    kind = observation.hand_type[relative]
-    return (
-        int(np.int64(observation.total[relative])) == total
-        and int(np.int64(observation.initial_value[relative])) == initial
-        and int(np.int64(observation.player_total[relative])) == before
-        and before <= LIMIT
-        and one_marked(kind)
-        and bool(kind[hand_type(initial)] == 1)
-        and end_agrees(observation, relative, draws, initial, before, total)
-    )
-
-
-@kernel
-def end_agrees(observation: HandObservation, relative: int, draws: int, initial: int, before: int, total: int) -> bool:
-    """Whether a hand goes on, or has ended as its totals have it. §1.4, §1.6"""
-    ends, verdict, success = observation.method[relative], observation.verdict[relative], observation.success[relative]
-    if marks(ends) == 0:
-        return draws < MAX_DRAWS and total <= LIMIT and success == 0 and marks(verdict) == 0
-    won = verdict[Verdict.WIN - 1] == 1
-    if not one_marked(ends) or not one_marked(verdict) or draws == 0 or (won and success == 0):
-        return False
-    within = total <= LIMIT
-    if ends[Method.BUST - 1]:
-        return not within and success == 0
-    if ends[Method.FIVE_CARDS - 1]:
-        return within and success == 1 and draws == MAX_DRAWS
-    if ends[Method.PUSH - 1]:
-        return draws == 1 and initial >= PUSH_FROM and (success == 1) == within
-    if ends[Method.BACKHAND - 1]:
-        return before >= PLAY_FROM and (success == 1) != within
-    return within and success == 1
-
-
-@kernel
-def dealer_agrees(options: DealerOptions, observation: DealerObservation, relative: int) -> bool:
-    """Whether a hand's dealer total is that of its last draw, and it is ahead where its player total is greater.
-    §2.3"""
-    draws = int(np.int64(observation.draws[relative]))
-    if draws == 0:
-        return bool(observation.dealer_total[relative] == 0 and observation.ahead[relative] == 0)
-    drawn = int(np.int64(observation.hand[relative, min(1 + draws, HAND_SIZE - 1)]))
-    total = dealer_total(int(np.int64(observation.show[draws - 1])), drawn, options.dealer_total_cap)
-    ahead = int(np.int64(observation.player_total[relative])) > total
-    return int(np.int64(observation.dealer_total[relative])) == total and (observation.ahead[relative] == 1) == ahead
-
-
-@kernel
-def cards_add_up(observation: HandObservation, seen: npt.NDArray[np.int64]) -> bool:
-    """Whether hands, stub and the cards `seen` elsewhere, by their values [11], are of one pack, and a card is left to
-    draw. §1.1"""
-    for relative in range(len(observation.total)):
-        for place in range(HAND_SIZE):
-            seen[int(np.int64(observation.hand[relative, place]))] += 1
-    stub = int(np.int64(observation.tens_left))
-    if seen[TEN] + stub > 16:
-        return False
-    for number in range(1, TEN):
-        left = int(np.int64(observation.left[number - 1]))
-        if seen[number] + left > 4:
-            return False
-        stub += left
-    return stub == int(np.int64(observation.stub)) and stub > 0

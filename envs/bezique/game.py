@@ -15,7 +15,7 @@ from . import VERSION, rules, text
 from .bot import BOTS
 from .declarations import named_suits
 from .events import EVENTS, stock
-from .observation import Observation, consistent, determinize, observe
+from .observation import Observation, determinize, observe
 from .pack import check, pack, pack_size
 from .state import MARRIAGE, NUM_ACTIONS, NUM_CARDS, SEQUENCE, Options, State
 
@@ -73,7 +73,6 @@ GAME = GameType(
     # not, by 160
     # further determinizations
     # so weighed.
-    consistent=consistent,
     suits=Suits(named_suits, actions=((0, NUM_CARDS), (MARRIAGE, 4), (SEQUENCE, 4))),
     speed_floor=4_500_000,
 )

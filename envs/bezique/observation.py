@@ -9,12 +9,11 @@ import numpy.typing as npt
 
 from ..core.compile.kernel import kernel
 from ..core.rules import rng
-from ..core.rules.marks import marks, one_marked
 from ..core.rules.record import field
 from .declarations import declared, entry, may_declare, with_copies_exchanged
 from .drawing import drop, in_last_eight, take, top_shown
 from .groups import most_points
-from .pack import copies_of, drawing, tricks
+from .pack import copies_of
 from .sevens import can_exchange
 from .state import (
     IN_PILE,
@@ -348,53 +347,3 @@ def _closed_card(state: State, seat: int, kind: int) -> int:
         if card >> 1 == kind and int(state.scored[card]) == 0:
             found = card
     return found
-
-
-# Whether the numbers of an observation agree with each other
-
-
-@kernel
-def consistent(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> bool:
-    """`GameType.consistent`: there is one suit of trumps, every card lies in one place, hands are as large as the trick
-    has them, and who is to act plays a card that they hold, or declares. §1.2, §1.3, §1.4"""
-    declaring, led = observation.declaring == 1, marks(observation.led)
-    if observation.to_act == 0 or not one_marked(observation.trump):
-        return False
-    if led > 1 or marks(observation.turn_up) > 1 or marks(observation.top) > 1:
-        return False
-    if (observation.my_lead == 1) != (led == 0) or (declaring and led == 1):
-        return False
-    trick = int(np.int64(observation.trick))
-    if trick >= tricks(options) or (declaring and not 0 < trick <= drawing(options)):
-        return False
-    if observation.can_exchange == 1 and marks(observation.turn_up) == 0:
-        return False
-    return hands_fit(options, observation, trick, declaring, led) and mask_fits(observation, mask, declaring)
-
-
-@kernel
-def hands_fit(options: Options, observation: Observation, trick: int, declaring: bool, led: int) -> bool:
-    """Whether I hold as many cards as the trick wants, and what is not seen is what the stock and the opponent's hand
-    leave room for. §1.2, §1.3"""
-    size = options.cards_dealt - 1 if declaring else min(options.cards_dealt, tricks(options) - trick)
-    mine, theirs, unseen = 0, 0, 0
-    for kind in range(NUM_TYPES):
-        its = int(np.int64(observation.opponent_hand[kind])) + marks(observation.opponent_laid[kind])
-        own = marks(observation.hand[kind])
-        table = int(observation.turn_up[kind] != 0) + int(observation.top[kind] != 0) + int(observation.led[kind] != 0)
-        left = copies_of(options, kind) - own - its - table - int(np.int64(observation.gone[kind]))
-        if left < 0 or observation.hand[kind, 1] > observation.hand[kind, 0]:
-            return False
-        mine, theirs, unseen = mine + own, theirs + its, unseen + left
-    stock = int(np.int64(observation.stock)) - marks(observation.top)
-    return mine == size and size - led - theirs >= 0 and unseen == size - led - theirs + stock and stock >= 0
-
-
-@kernel
-def mask_fits(observation: Observation, mask: npt.NDArray[np.int8], declaring: bool) -> bool:
-    """Whether a mask allows cards of mine alone, or while somebody declares, declarations alone. §3"""
-    for action in range(mask.shape[0]):
-        plays = action < NUM_CARDS
-        if mask[action] and (plays == declaring or (plays and observation.hand[action >> 1, 0] == 0)):
-            return False
-    return True

@@ -53,7 +53,6 @@ GAME = GameType(
     # -0.6 ± 2.4, -0.8 ± 1.9, +0.3 ± 0.6. `planner` plays best.
     z_threshold=3.0,
     seat_names=text.SEAT_NAMES,
-    consistent=observation.consistent,
     card_kind=enumeration.kind,
     enumeration=enumeration.WITH_DEALER,
     enumeration_split=SHOW_CARDS,

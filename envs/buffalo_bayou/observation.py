@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from ..backhand_series import observation as series
-from ..backhand_series.state import STAND
 from ..core.compile.kernel import kernel
 from .state import Options, State
 
@@ -23,9 +19,3 @@ def observe(options: Options, state: State, seat: int, out: Observation) -> None
 
 
 determinize = series.determinize
-
-
-@kernel
-def consistent(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> bool:
-    """`GameType.consistent`: as in the series; nobody stands."""
-    return not mask[STAND] and series.consistent_with_dealer(options, observation, mask)

@@ -49,7 +49,6 @@ GAME = GameType(
     reward_range=reward_range,
     zero_sum=lambda options: options.num_players > 1 or not pays_points(options),
     bots=BOTS,
-    consistent=observation.consistent,
     num_start_outcomes=trick_hand.num_start_outcomes,
     presets={
         "letter": Preset(

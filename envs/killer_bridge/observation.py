@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from ..core.compile.kernel import kernel
 from ..core.rules import cards, trick_hand, tricks
-from ..core.rules.marks import marks, my_turn, one_marked
 from ..core.rules.record import field
 from ..core.rules.trick_hand import (
     LEAST_SCORE,
@@ -22,9 +21,8 @@ from ..core.rules.trick_hand import (
     marked_place,
     offset_of,
     per_seat,
-    trick_agrees,
 )
-from .rules import hook, is_rainbow
+from .rules import hook
 from .schedule import size_of_hand
 from .scorecard import dealer_of_line
 from .scoring import BOARD_BONUS, MADE_POINTS, bid_value, hand_points, score_bounds
@@ -34,7 +32,6 @@ from .state import (
     NO_CARD,
     PACK,
     PACK_SIZE,
-    PLAY,
     RAINBOW,
     SUITS,
     History,
@@ -316,7 +313,7 @@ def hidden_hand(state: State, who: int, room: npt.NDArray[np.int64], may_hold: n
     return held
 
 
-# Reading an observation, and whether its numbers agree with each other
+# Reading an observation
 
 
 @kernel
@@ -336,93 +333,3 @@ def played_by(options: Options, observation: Observation, offset: int) -> int:
     for listed in observation.played[offset]:
         shown |= 1 << (int(listed) - 1) if listed != 0 else 0
     return shown
-
-
-@kernel
-def consistent(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> bool:
-    """`GameType.consistent`: hands are of the size that the schedule has, every card lies in one place, seats bid and
-    play in turn, and who is to act bids, or plays a card that they hold. §1.2, §1.3"""
-    size, hand = int(observation.hand_size), marked_cards(observation.hand)
-    if size != size_of_hand(options, int(observation.hand_index)):
-        return False
-    if not my_turn(observation.turn) or not one_marked(observation.trump) or marks(observation.turned) > 1:
-        return False
-    if not one_marked(observation.dealer) or not one_marked(observation.leader):
-        return False
-    if not bids_agree(options, observation, size):
-        return False
-    finished = 0
-    for offset in range(options.num_players):
-        finished += int(observation.won[offset])
-    if cards.count_bits(hand) != size - finished or hand == 0 or (observation.playing == 0 and finished > 0):
-        return False
-    return cards_agree(options, observation, hand, finished) and mask_fits(options, observation, mask, hand)
-
-
-@kernel
-def bids_agree(options: Options, observation: Observation, size: int) -> bool:
-    """Whether all have bid once cards are played, and before it those between the first bidder and me; and every bid is
-    one. §1.3"""
-    leader = marked_place(observation.leader)
-    first = leader if leader > 0 else options.num_players
-    for offset in range(options.num_players):
-        made, value = observation.bid_set[offset] != 0, int(observation.bid_value[offset])
-        board, rainbow = observation.bid_board[offset] != 0, observation.bid_rainbow[offset] != 0
-        if made != (observation.playing == 1 or offset >= first):
-            return False
-        if (not made and (value > 0 or board or rainbow)) or (board and rainbow) or value > size:
-            return False
-        if (board and value != size) or (rainbow and value != size // 4):
-            return False
-    return True
-
-
-@kernel
-def cards_agree(options: Options, observation: Observation, hand: int, finished: int) -> bool:
-    """Whether every card shown lies in one place, each seat has played as many as there were tricks, and the trick is
-    one to which I am to play. §1.3"""
-    seats = options.num_players
-    laid, played = np.empty(seats, np.int64), np.empty(seats, np.int64)
-    gone = hand | marked_cards(observation.turned)
-    if hand & marked_cards(observation.turned):
-        return False
-    for offset in range(seats):
-        laid[offset], played[offset] = card_shown(options, observation, offset), played_by(options, observation, offset)
-        lies = int(laid[offset] >= 0)
-        if options.history == History.LAST_TRICK:
-            shown = int(finished > 0)
-            if lies and ((gone | int(played[offset])) >> int(laid[offset])) & 1:
-                return False
-        else:
-            shown = finished + lies
-            if lies and (int(played[offset]) >> int(laid[offset])) & 1 == 0:
-                return False
-        listed = marks(observation.played[offset])
-        if gone & int(played[offset]) or cards.count_bits(int(played[offset])) != listed or listed != shown:
-            return False
-        if marks(observation.trick[offset]) != lies:
-            return False
-        gone |= int(played[offset])
-    if marks(observation.winning) > 1:
-        return False
-    if observation.playing == 0:
-        return laid.max() < 0 and marks(observation.winning) == 0
-    return trick_agrees(marked_place(observation.leader), marked_place(observation.winning), laid, played, False)
-
-
-@kernel
-def mask_fits(options: Options, observation: Observation, mask: npt.NDArray[np.int8], hand: int) -> bool:
-    """Whether a mask allows bids of this hand alone, or cards of mine alone. §1.3"""
-    size = int(observation.hand_size)
-    for action in range(mask.shape[0]):
-        if mask[action] == 0:
-            continue
-        if observation.playing == 1:
-            fits = action >= PLAY and (hand >> (action - PLAY)) & 1 != 0
-        elif action == RAINBOW:
-            fits = options.allow_rainbow and is_rainbow(hand, size, marked_place(observation.trump))
-        else:
-            fits = action <= size or (action == BOARD and options.allow_board)
-        if not fits:
-            return False
-    return True

@@ -72,6 +72,5 @@ GAME = GameType(
     card_kind=enumeration.kind,
     enumeration=ENUMERATION,
     enumeration_split=None,
-    consistent=observation.consistent,
     speed_floor=9_000_000,
 )

@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backhand_series import observation as series
-from ..backhand_series.state import STAND, per_seat
+from ..backhand_series.state import per_seat
 from ..core.compile.kernel import kernel
-from ..core.rules.marks import one_marked
 from ..core.rules.record import field
 from .state import MOST_DEALS, Options, State
 
@@ -35,16 +34,3 @@ def observe(options: Options, state: State, seat: int, out: Observation) -> None
 
 
 determinize = series.determinize
-
-
-@kernel
-def consistent(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> bool:
-    """`GameType.consistent`: hands and cards as in the series; a match that is not over; who is ahead may stand. §3.5,
-    §3.6"""
-    won = int(np.int64(observation.games_won[0])) + int(np.int64(observation.games_won[1]))
-    game = int(np.int64(observation.game))
-    if game >= options.num_games or won > game or not one_marked(observation.dealt_first):
-        return False
-    if mask[STAND] and not (options.stand_pat and observation.ahead[0] == 1):
-        return False
-    return series.consistent_with_dealer(options, observation, mask)

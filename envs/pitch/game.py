@@ -46,7 +46,6 @@ GAME = GameType(
     reward_range=lambda options: (-1.0, 1.0),
     zero_sum=lambda options: True,
     bots=BOTS,
-    consistent=observation.consistent,
     sides=lambda options: tuple(side_of(options, seat) for seat in range(options.num_players)),
     num_start_outcomes=trick_hand.num_start_outcomes,
     presets={

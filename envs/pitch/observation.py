@@ -7,37 +7,24 @@ import numpy.typing as npt
 
 from ..core.compile.kernel import kernel
 from ..core.rules import cards, trick_hand, tricks
-from ..core.rules.marks import marks, my_turn, one_marked
 from ..core.rules.record import field
 from ..core.rules.trick_hand import (
     SCORE_UNIT,
     left_of,
     mark_cards,
     mark_voids,
-    marked_cards,
-    marked_place,
     offset_of,
     per_seat,
-    trick_agrees,
 )
-from ..core.rules.tricks import NO_TRUMP
-from .auction import may_bid, may_pass, top_bid
+from .auction import top_bid
 from .points import MOST_PIPS
 from .state import (
     ANY_CARD,
-    BID,
     BIDDING,
     HAND,
-    JOKER,
-    LEAST_BID,
-    NAME,
-    NAMING,
     NOBODY,
     NUM_CARDS,
     NUM_POINTS,
-    PASS,
-    PLAY,
-    PLAYING,
     Options,
     State,
     num_sides,
@@ -181,84 +168,3 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     for who in range(players):
         if who != seat:
             state.hand[who] = dealt[who]
-
-
-# Whether the numbers of an observation agree with each other
-
-
-@kernel
-def consistent(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> bool:
-    """`GameType.consistent`: every card lies in one place, hands are as large as the tricks have them, bids are one for
-    each seat, and who is to act bids, plays a card that they hold, or names trump. §1.1, §1.2, §1.3"""
-    tricks_done, hand = int(observation.tricks), marked_cards(observation.hand)
-    if not my_turn(observation.turn) or not one_marked(observation.dealer):
-        return False
-    if not one_marked(observation.trump) or not one_marked(observation.phase) or tricks_done >= options.hand_size:
-        return False
-    naming = observation.phase[NAMING] == 1
-    if cards.count_bits(hand) != options.hand_size - tricks_done - int(naming):
-        return False
-    return (
-        bids_agree(options, observation)
-        and cards_agree(options, observation, hand, tricks_done, naming)
-        and mask_fits(options, observation, mask, hand)
-    )
-
-
-@kernel
-def bids_agree(options: Options, observation: Observation) -> bool:
-    """Whether every seat has one bid or none, and the pitcher's is the highest. §1.2"""
-    highest, pitcher = int(observation.high_bid), marked_place(observation.pitcher)
-    for offset in range(options.num_players):
-        if not one_marked(observation.bids[offset]) or marked_place(observation.bids[offset]) > max(1, highest):
-            return False
-    if marks(observation.pitcher) == 0:
-        return highest == 0 and observation.phase[BIDDING] == 1
-    return marks(observation.pitcher) == 1 and highest >= LEAST_BID and bool(observation.bids[pitcher, highest] == 1)
-
-
-@kernel
-def cards_agree(options: Options, observation: Observation, hand: int, tricks_done: int, naming: bool) -> bool:
-    """Whether the cards shown are of one pack, each in one place, each seat has played as many as there were tricks,
-    and the trick is one to which I am to play, or whose trump I am to name. §1.3"""
-    seats, gone = options.num_players, hand
-    laid, played = np.empty(seats, np.int64), np.empty(seats, np.int64)
-    for offset in range(seats):
-        laid[offset], played[offset] = marked_place(observation.trick[offset]), marked_cards(observation.played[offset])
-        lies = int(laid[offset] >= 0)
-        if gone & int(played[offset]) or cards.count_bits(int(played[offset])) != tricks_done + lies:
-            return False
-        if marks(observation.trick[offset]) != lies or (lies and (int(played[offset]) >> int(laid[offset])) & 1 == 0):
-            return False
-        gone |= int(played[offset])
-    if gone >> pack_size(options) != 0 or marks(observation.winning) > 1:
-        return False
-    leader, winning = marked_place(observation.leader), marked_place(observation.winning)
-    no_trump = observation.trump[NO_TRUMP] == 1
-    if observation.phase[BIDDING] == 1:
-        return leader < 0 and winning < 0 and no_trump and gone == hand and tricks_done == 0
-    if marks(observation.leader) != 1 or (naming and (leader != 0 or laid[0] != JOKER or tricks_done > 0)):
-        return False
-    if no_trump != (naming or (tricks_done == 0 and leader == 0)):
-        return False
-    return trick_agrees(leader, winning, laid, played, naming)
-
-
-@kernel
-def mask_fits(options: Options, observation: Observation, mask: npt.NDArray[np.int8], hand: int) -> bool:
-    """Whether a mask allows no more than the phase does: bids, cards of mine, or suits. §1.2, §1.3"""
-    highest, deals = int(observation.high_bid), observation.dealer[0] == 1
-    for action in range(mask.shape[0]):
-        if mask[action] == 0:
-            continue
-        if observation.phase[PLAYING] == 1:
-            fits = PLAY <= action < NAME and (hand >> (action - PLAY)) & 1 != 0
-        elif observation.phase[NAMING] == 1:
-            fits = action >= NAME
-        elif action == PASS:
-            fits = may_pass(options, highest, deals)
-        else:
-            fits = action < PLAY and may_bid(options, highest, action - BID + LEAST_BID, deals)
-        if not fits:
-            return False
-    return True

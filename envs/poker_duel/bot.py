@@ -10,13 +10,12 @@ from ..core.compile.kernel import kernel
 from ..core.rules import rng
 from ..core.rules.pokerhands import SUIT
 from .bots.around import low_around, ordered_around, strong_around
-from .bots.chances import CHANCES
 from .bots.exchanges import low_discard, misere_discard, simple_discard, strong_discard
-from .bots.misere_chances import MISERE_CHANCES
 from .bots.splits import Split
 from .card_sets import TOP_RANK, held
 from .observation import Observation
 from .state import ASSIGN, SLOTS, STAND, Options, pack_size
+from .tables import CHANCES, MISERE_CHANCES
 
 
 @kernel

@@ -48,7 +48,6 @@ GAME = GameType(
     reward_range=rules.reward_range,
     zero_sum=lambda options: True,
     bots=BOTS,
-    consistent=observation.consistent,
     num_start_outcomes=lambda options: 2 if options.first_dealer == FirstDealer.RANDOM else 1,
     presets={
         "letter": Preset(

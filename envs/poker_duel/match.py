@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.compile.kernel import kernel
-from .game_chances import GAME_CHANCES
 from .state import Options
+from .tables import GAME_CHANCES
 
 
 @kernel

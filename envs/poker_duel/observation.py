@@ -10,11 +10,9 @@ import numpy.typing as npt
 
 from ..core.compile.kernel import kernel
 from ..core.rules import pokerhands, rng
-from ..core.rules.marks import marks, one_marked
 from ..core.rules.record import field
-from .card_sets import held
 from .slots import discarded, fought, offer_cards, placed, slot_cards, slot_strength, stock_left
-from .state import ARRANGE, ASSIGN, HAND, MOST_STOCK, SLOT, SLOTS, STAND, Options, State, pack_size
+from .state import ARRANGE, HAND, MOST_STOCK, SLOT, SLOTS, Options, State, pack_size
 
 
 class Observation:
@@ -173,108 +171,3 @@ def seen_cards(options: Options, state: State, seat: int) -> int:
         for index in range(discarded(state, other)):
             seen |= 1 << int(state.discards[other, index])
     return seen
-
-
-# Whether the numbers of an observation agree with each other
-
-
-@kernel
-def consistent(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> bool:
-    """`GameType.consistent`: every card lies in one place, slots hold what the phase has them hold, and who is to act
-    assigns a card to a slot with room, discards a card of the slot being fought, or stands. §1.3, §1.4, §1.5"""
-    if observation.my_turn == 0 or not one_marked(observation.phase) or not one_marked(observation.dealer):
-        return False
-    sudden = int(np.int64(observation.sudden_death)) > 0
-    if (observation.phase[2] == 1) != sudden or (not sudden and int(np.int64(observation.game)) >= options.num_games):
-        return False
-    if not one_place_each(observation) or not stock_agrees(options, observation, sudden):
-        return False
-    if observation.phase[0] == 1:
-        return arranging_agrees(observation) and mask_assigns(observation, mask)
-    return exchanging_agrees(observation, sudden) and mask_exchanges(observation, mask)
-
-
-@kernel
-def one_place_each(observation: Observation) -> bool:
-    """Whether no card is shown in two places."""
-    seen = held(observation.unassigned)
-    for slot in range(SLOTS):
-        mine, theirs = held(observation.slots[slot]), held(observation.exposed[slot])
-        if seen & mine or (seen | mine) & theirs:
-            return False
-        seen |= mine | theirs
-    for row in range(len(observation.discards)):
-        thrown = held(observation.discards[row])
-        if seen & thrown:
-            return False
-        seen |= thrown
-    return True
-
-
-@kernel
-def stock_agrees(options: Options, observation: Observation, sudden: bool) -> bool:
-    """Whether as many cards have been drawn, and discarded, as exchanged. §1.5"""
-    drawn = 0
-    for index in range(2):
-        thrown = 0
-        for slot in range(SLOTS):
-            thrown += int(np.int64(observation.exchanges[index, slot]))
-        if index < len(observation.discards) and marks(observation.discards[index]) != thrown:
-            return False
-        drawn += thrown
-    return int(np.int64(observation.stock)) == pack_size(options) - 2 * (SLOT if sudden else HAND) - drawn
-
-
-@kernel
-def arranging_agrees(observation: Observation) -> bool:
-    """Whether I have fifteen cards, five at most in a slot, and the next is one of those in none. §1.3"""
-    count = marks(observation.unassigned)
-    for slot in range(SLOTS):
-        if marks(observation.slots[slot]) > SLOT or marks(observation.exposed[slot]) > 0:
-            return False
-        count += marks(observation.slots[slot])
-    if count != HAND or not one_marked(observation.next_card) or marks(observation.current_slot) > 0:
-        return False
-    return held(observation.next_card) & held(observation.unassigned) != 0 and marks(observation.discards[0]) == 0
-
-
-@kernel
-def exchanging_agrees(observation: Observation, sudden: bool) -> bool:
-    """Whether all slots are full, those fought before this one lie open, and I have a turn. §1.4, §1.5"""
-    if not one_marked(observation.current_slot) or observation.turns_left[0] == 0:
-        return False
-    if marks(observation.unassigned) + marks(observation.next_card) > 0:
-        return False
-    if sudden and observation.current_slot[0] == 0:
-        return False
-    fought = True
-    for slot in range(SLOTS):
-        fought = fought and observation.current_slot[slot] == 0
-        if marks(observation.slots[slot]) != (0 if sudden and slot > 0 else SLOT):
-            return False
-        if marks(observation.exposed[slot]) != (SLOT if fought else 0):
-            return False
-    return True
-
-
-@kernel
-def mask_assigns(observation: Observation, mask: npt.NDArray[np.int8]) -> bool:
-    """Whether a mask allows slots with room alone. §3"""
-    for action in range(mask.shape[0]):
-        if mask[action] and (action < ASSIGN or marks(observation.slots[action - ASSIGN]) == SLOT):
-            return False
-    return True
-
-
-@kernel
-def mask_exchanges(observation: Observation, mask: npt.NDArray[np.int8]) -> bool:
-    """Whether a mask allows nothing but to stand, and to discard from the slot being fought while there is a deck.
-    §3"""
-    hand = 0
-    for slot in range(SLOTS):
-        if observation.current_slot[slot] == 1 and observation.stock > 0:
-            hand = held(observation.slots[slot])
-    for action in range(mask.shape[0]):
-        if mask[action] and action != STAND and (action > STAND or (hand >> action) & 1 == 0):
-            return False
-    return True

@@ -53,7 +53,6 @@ GAME = GameType(
     # Without bankrolls gains have no bound, and rewards rounded to 32 bits do not sum to 0 exactly.
     zero_sum=lambda options: options.bankroll > 0,
     bots=BOTS,
-    consistent=observation.consistent,
     num_start_outcomes=lambda options: options.num_players if options.banker == Banker.RANDOM else 1,
     presets={
         "letter": Preset(

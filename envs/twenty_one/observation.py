@@ -9,31 +9,20 @@ import numpy.typing as npt
 
 from ..core.compile.kernel import kernel
 from ..core.rules import rng
-from ..core.rules.marks import marks, one_marked
 from ..core.rules.record import field
 from .bank import ends_bank, round_cap
 from .bets import limit
 from .state import (
     ACT,
-    BACK_PASS,
-    BANKER,
-    DEAL,
     DECISION_PHASES,
-    DECLARE,
-    DEPOSIT,
     EVERYBODY,
     LARGEST_MONEY,
     MOST_CARDS,
     NEW_BANKER,
     NUM_CARDS,
     NUM_STATUSES,
-    PASS_BANK,
-    PUNTERS,
-    PUT_DEPOSIT,
     STOOD,
-    TAKE_BANK,
     TARGET,
-    TRADE,
     Episode,
     Options,
     PassBank,
@@ -401,61 +390,3 @@ def mend(
         else:
             put(state, places[first], one)
             put(state, places[second], other)
-
-
-# Whether the numbers of an observation agree with each other
-
-
-@kernel
-def consistent(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> bool:
-    """`GameType.consistent`: there is one banker and one phase, my hand is the cards that it is said to be, and the
-    mask allows what the phase asks for. §1.4, §2, §3"""
-    if observation.my_turn != 1 or not one_marked(observation.banker) or not one_marked(observation.phase):
-        return False
-    for index in range(options.num_players):
-        if not one_marked(observation.status[index]):
-            return False
-    numbered = observation.phase[NEW_BANKER] == 1 and options.pass_bank == PassBank.CHOSEN
-    if not (one_marked(observation.my_number) if numbered else marks(observation.my_number) == 0):
-        return False
-    if observation.phase[NEW_BANKER] == 0 and (observation.banker[0] == 1) == (observation.phase[PUNTERS] == 1):
-        return False
-    return hand_agrees(options, observation) and mask_fits(options, observation, mask)
-
-
-@kernel
-def hand_agrees(options: Options, observation: Observation) -> bool:
-    """Whether my cards are as many as I am said to hold, the first is one of them, and the totals are theirs. §2"""
-    hand, count = np.empty(NUM_CARDS, np.uint8), 0
-    for card in range(NUM_CARDS):
-        mine, first, thrown = observation.hand[card], observation.first_card[card], observation.discards[card]
-        if (mine != 0 and mine != 1) or (first != 0 and mine != 1) or (mine == 1 and thrown != 0):
-            return False
-        if mine == 1:
-            hand[count] = card
-            count += 1
-    if count != round(MOST_CARDS * float(observation.count[0])):
-        return False
-    if count == 0:
-        plays = observation.phase[PUNTERS] + observation.phase[BANKER] > 0
-        return not plays and marks(observation.first_card) + marks(observation.total) == 0
-    low, best = round(TARGET * float(observation.total[0])), round(TARGET * float(observation.total[1]))
-    return (
-        one_marked(observation.first_card)
-        and low == low_total(options, hand, count)
-        and best == best_total(options, hand, count)
-    )
-
-
-@kernel
-def mask_fits(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> bool:
-    """Whether a mask allows nothing but what is asked in this phase. §3"""
-    least, most = 0, TRADE
-    if observation.phase[DECLARE] == 1:
-        least, most = DEAL, BACK_PASS
-    elif observation.phase[NEW_BANKER] == 1:
-        least, most = TAKE_BANK, PASS_BANK + options.num_players - 1
-    elif observation.phase[DEPOSIT] == 1:
-        least, most = PUT_DEPOSIT, mask.shape[0] - 1
-    others = marks(mask) - marks(mask[least : most + 1])
-    return others == 0

@@ -29,10 +29,8 @@ from backalley.envs.core.api.histories import Told, event_str, events_str, state
 from backalley.envs.core.api.registry import register_game, register_gymnasium, register_pettingzoo
 from backalley.envs.core.api.row_copies import Saved
 from backalley.envs.core.api.states import States
+from backalley.envs.core.api.tables import IllegalAction, Played, TimeStep
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.engine.batch_play import Played
-from backalley.envs.core.engine.engine import IllegalAction
-from backalley.envs.core.engine.time_step import TimeStep
 from backalley.envs.core.game.catalogue import UnknownGame, game_names, game_type, games
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.rules.options import OptionError
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
     from backalley.agents.analysis import analyse
     from backalley.agents.people.replays import replay
     from backalley.agents.policies.learned import load_policy
+    from backalley.agents.policies.policy_kinds import register_policy
     from backalley.agents.registry import agent, register_agent
     from backalley.benchmarks.matches.evaluate import evaluate
     from backalley.benchmarks.matches.tournament import tournament
@@ -91,6 +90,7 @@ __all__ = [
     "register_gymnasium",
     "register_pettingzoo",
     "register_phase",
+    "register_policy",
     "replay",
     "state_fields",
     "tournament",
@@ -108,6 +108,7 @@ _ON_FIRST_USE = {
     "record_games": "records.writing",
     "register_agent": "agents.registry",
     "register_phase": "training.config.phases",
+    "register_policy": "agents.policies.policy_kinds",
     "replay": "agents.people.replays",
     "tournament": "benchmarks.matches.tournament",
     "train": "training.train",

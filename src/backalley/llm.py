@@ -22,8 +22,8 @@ from backalley.agents.gymnasium.single_agent import SeatTables
 from backalley.agents.people.advice import hint
 from backalley.agents.registry import agent, named
 from backalley.console.errors import InvalidCall, InvalidValue
-from backalley.envs.core.api.game_state import GameState, state_of
-from backalley.envs.core.engine import validation
+from backalley.envs.core.api.game_state import GameState
+from backalley.envs.core.game import arguments
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.catalogue import game_names
 from backalley.envs.core.game.game import Game
@@ -77,7 +77,7 @@ def decide(
     """Return the action that `ask(prompt)` answers with for the seat to act. An answer that cannot be read is asked for
     again `retries` times, each time with what was wrong; then UnreadableAnswer is raised, and the harness decides.
     Raises ValueError for `retries` below 0, and as `make_prompt` does."""
-    left, refusal = validation.count(retries, "retries", 0), ""
+    left, refusal = arguments.count(retries, "retries", 0), ""
     while True:
         response = ask(make_prompt(state, rules=rules, legal=legal, refusal=refusal))
         try:
@@ -142,7 +142,7 @@ class SeatInWords:
     @property
     def state(self) -> GameState:
         """The position, as a copy; what was gained before does not count in it."""
-        return state_of(self._tables.tables.engine, 0)
+        return self._tables.tables.position()
 
     def text(self, *, since: str | None = "episode", legal: bool = False) -> str:
         """Return all that the caller's seat may know, in words; with `legal` its legal actions, too. `since` is that of
@@ -171,5 +171,5 @@ class SeatInWords:
         each action. Raises ValueError for an unknown agent and where the episode is over."""
         if self.is_over:
             raise InvalidCall("The game is over: there is nothing to advise.")
-        view = view_of(self._tables.tables.engine, np.zeros(1, np.int64), np.zeros(1, np.uint64))
+        view = view_of(self._tables.tables, np.zeros(1, np.int64), np.zeros(1, np.uint64))
         return hint(named_agent(adviser, self.game), view, 0)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from backalley.console.errors import InvalidCall, NotInstalled
-from backalley.envs.core.engine import validation
+from backalley.envs.core.game import arguments
 from backalley.envs.core.text import UnreadableAnswer, rules_text
 
 from .llm import ANSWER, SeatInWords, named_game
@@ -69,7 +69,7 @@ class CardGame(Environment):  # type: ignore[misc]
     ) -> None:
         super().__init__()
         self._given: dict[str, Any] = {"game": game, "options": {}, "opponent": opponent, "seat": seat}
-        self._retries, self._legal = validation.count(retries, "retries", 0), legal
+        self._retries, self._legal = arguments.count(retries, "retries", 0), legal
         self._seat: SeatInWords | None = None
         self._refused = 0
         self._state = SeatState()

@@ -15,9 +15,9 @@ import torch
 
 from backalley.console.errors import NotInstalled
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.kernels import OVER
 from backalley.training.ppo.advantages import seat_advantages
 
 try:

@@ -153,7 +153,7 @@ def test_a_search_leaves_the_last_eight_tricks_to_the_solver() -> None:
     while tables.engine.batch.state[0]["trick"] < 24:
         step = tables.step(np.array([int(dice.choice(np.flatnonzero(mask))) for mask in step.action_mask]))
     rows = np.flatnonzero(tables.engine.batch.state["trick"] >= 24)
-    view = view_of(tables.engine, rows, np.zeros(2, np.uint64))
+    view = view_of(tables, rows, np.zeros(2, np.uint64))
     for player in (None, BotAgent(GAME, "greedy")):
         search = RacingAgent(GAME, 12, num_threads=1, player=player)
         assert (search.act(view) == BotAgent(GAME).act(view)).all()

@@ -130,7 +130,7 @@ def test_before_a_deal_the_leaf_value_is_what_comes_of_the_score(stalemate: str)
     hoped, paid = np.full(tables, np.nan), np.zeros(tables)
     state = batch.engine.batch.state
     while len(live):
-        step = batch.step(player.act(view_of(batch.engine, live, keys)), live)
+        step = batch.step(player.act(view_of(batch, live, keys)), live)
         paid[live] += step.reward[live, 0]
         for row in live[(state["game"][live] == 1) & np.isnan(hoped[live])]:
             hoped[row] = rules.leaf_value(game.options, state[row], 0)

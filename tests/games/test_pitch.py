@@ -150,7 +150,7 @@ def test_the_leaf_value_is_what_comes_of_the_scores() -> None:
         for row in live[batch.state["hand_index"][live] != seen[live]]:
             seen[row] = batch.state["hand_index"][row]
             hoped[row].append(leaf_value(game.options, batch.state[row], 0))
-        step = tables.step(player.act(view_of(tables.engine, live, keys)), live)
+        step = tables.step(player.act(view_of(tables, live, keys)), live)
         won[live] += step.reward[live, 0]
     pairs = np.array([(hope, won[row]) for row in range(1024) for hope in hoped[row]])
     for low in np.arange(-1, 1, 0.25):

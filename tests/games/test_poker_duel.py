@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,11 @@ from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.core.rules.options import OptionError
 from backalley.envs.core.rules.pokerhands import strengths
 from backalley.envs.poker_duel import bot
-from backalley.envs.poker_duel.bots import chances, misere_chances, splits, tune
-from backalley.envs.poker_duel.bots.chances import CHANCES
+from backalley.envs.poker_duel.bots import splits, tune
 from backalley.envs.poker_duel.bots.grading import GRADES, MISERE_GRADES, misere_grade
-from backalley.envs.poker_duel.bots.misere_chances import MISERE_CHANCES
 from backalley.envs.poker_duel.slots import stock_left
 from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, EXCHANGE, HAND, SLOT, SLOTS, STAND
+from backalley.envs.poker_duel.tables import CHANCES, FILE, MISERE_CHANCES
 from tests.cases import determinizations_of, marks, observed
 
 GAME = game_type("poker_duel").bind()
@@ -295,7 +294,8 @@ def test_the_table_of_chances_is_one_of_chances() -> None:
     assert CHANCES.max() <= 1
     assert (np.diff(CHANCES[0]) >= 0).all(), "the better hand wins more often"
     assert (CHANCES[1:] >= CHANCES[0] - 1e-9).all(), "an exchange is a right, and no duty"
-    assert Path(chances.__file__).read_text("utf-8") == tune.source_text(CHANCES), "the file is what tune.py writes"
+    text = FILE.read_text("utf-8")
+    assert text == tune.text_of(json.loads(text)), "the file is what tune.py writes"
 
 
 def test_the_table_of_misere_chances_is_one_of_chances() -> None:
@@ -304,7 +304,6 @@ def test_the_table_of_misere_chances_is_one_of_chances() -> None:
     assert MISERE_CHANCES.max() <= 1
     assert (np.diff(MISERE_CHANCES[0]) <= 0).all(), "the lower hand wins more often"
     assert (MISERE_CHANCES[1:] >= MISERE_CHANCES[0] - 1e-9).all(), "an exchange is a right, and no duty"
-    assert Path(misere_chances.__file__).read_text("utf-8") == tune.source_text(MISERE_CHANCES, misere=True)
 
 
 def test_misere_grades_never_put_the_higher_hand_first() -> None:

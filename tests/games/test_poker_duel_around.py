@@ -17,10 +17,10 @@ from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.core.rules.pokerhands import set_strength
 from backalley.envs.poker_duel.bots import around, splits
-from backalley.envs.poker_duel.bots.chances import CHANCES
 from backalley.envs.poker_duel.bots.grading import grade, misere_grade
 from backalley.envs.poker_duel.bots.misere_chances import MISERE_CHANCES
 from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, HAND, SLOT, SLOTS
+from backalley.envs.poker_duel.tables import CHANCES
 
 GAME = game_type("poker_duel").bind()
 Hands = tuple[int, int, int]
@@ -202,7 +202,7 @@ def points_ahead(name: str, given: dict[str, Any], placed: int, tables: int) -> 
         assert (state["phase"] != ARRANGE).all()
         live = np.arange(tables)
         while len(live):
-            step = batch.step(player.act(view_of(batch.engine, live, np.arange(tables, dtype=np.uint64))), live)
+            step = batch.step(player.act(view_of(batch, live, np.arange(tables, dtype=np.uint64))), live)
             live = live[~step.terminated[live]]
         ahead += 0.5 * (state["points"][:, turn] - state["points"][:, 1 - turn])
     return ahead

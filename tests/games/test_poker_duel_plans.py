@@ -15,11 +15,11 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.core.rules.pokerhands import set_strength
-from backalley.envs.poker_duel.bots.chances import CHANCES
 from backalley.envs.poker_duel.bots.grading import grade
 from backalley.envs.poker_duel.match import match_value
 from backalley.envs.poker_duel.plans import features, planning, whole_splits
 from backalley.envs.poker_duel.state import ASSIGN, HAND, SLOT, SLOTS
+from backalley.envs.poker_duel.tables import CHANCES
 from tests.games.test_poker_duel_around import at_random, card_set, finished, members, offered, shown_to
 
 TYPE = game_type("poker_duel")

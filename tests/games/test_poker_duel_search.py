@@ -33,7 +33,7 @@ def split_by(search: RacingAgent, tables: BatchEnv, forgets: bool) -> list[npt.N
     for step in range(HAND):
         if forgets:
             search._kept.clear()
-        view = view_of(tables.engine, np.arange(tables.num_envs), np.full(tables.num_envs, step, np.uint64))
+        view = view_of(tables, np.arange(tables.num_envs), np.full(tables.num_envs, step, np.uint64))
         made.append(search.act(view))
         tables.step(made[-1])
     return made
@@ -88,7 +88,7 @@ def test_a_split_that_was_begun_otherwise_is_gone_on_with() -> None:
     step = tables.reset()
     for _ in range(7):
         step = tables.step(np.array([int(dice.choice(np.flatnonzero(mask))) for mask in step.action_mask]))
-    view = view_of(tables.engine, np.arange(4), np.arange(4, dtype=np.uint64))
+    view = view_of(tables, np.arange(4), np.arange(4, dtype=np.uint64))
     found = RacingAgent(GAME, DETERMINIZATIONS, num_threads=1).analyse(view)
     assert (found.action == PlannerAgent(GAME).act(view)).all(), "around other cards the planner knows one split only"
     assert not np.isfinite(found.value).any()
@@ -99,7 +99,7 @@ def test_the_best_bot_plays_on_where_splits_are_compared() -> None:
     """What takes it long is to draw up a split, and here splits are laid down as they are."""
     tables = BatchEnv(GAME, 2, seed=8)
     tables.reset()
-    view = view_of(tables.engine, np.arange(2), np.zeros(2, np.uint64))
+    view = view_of(tables, np.arange(2), np.zeros(2, np.uint64))
     found, strong, greedy = (
         RacingAgent(GAME, DETERMINIZATIONS, num_threads=1, player=player).analyse(view).value
         for player in (None, agent("bot:strong", GAME), agent("bot:greedy", GAME))
@@ -118,7 +118,7 @@ def test_splits_and_exchanges_each_have_a_caution_of_their_own(of_plans: bool) -
     tables.reset()
     departed = {True: 0, False: 0}
     for number in range(2 * HAND + 8):
-        view = view_of(tables.engine, np.arange(8), np.full(8, number, np.uint64))
+        view = view_of(tables, np.arange(8), np.full(8, number, np.uint64))
         splits = tables.engine.batch.state["phase"] == ARRANGE
         if number in (0, HAND) or not splits.any():
             found = search.analyse(view).action

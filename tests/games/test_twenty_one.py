@@ -364,7 +364,7 @@ def test_a_search_takes_the_banker_to_keep_what_dp_bots_leave_it(earliest: int, 
         pots[new] += state["pot"][new]
         purses[new] += state["purse"][new, 0]
         taken[new] += 1
-        tables.step(dp.act(view_of(tables.engine, rows, keys)), rows)
+        tables.step(dp.act(view_of(tables, rows, keys)), rows)
         rows = rows[tables.time_step.seat[rows] >= 0]
     gained = taken * state["purse"][:, 0] - purses
     assert gained.sum() / pots.sum() == pytest.approx(share, abs=0.05)

@@ -190,7 +190,7 @@ def test_a_search_plays_a_final_round_on_from_the_deposit() -> None:
     tables.reset()
     search, rows, keys = agent("mc:4", tables.game), np.arange(2), np.arange(2).astype(np.uint64)
     for _ in range(2):
-        actions = search.act(view_of(tables.engine, rows, keys))
+        actions = search.act(view_of(tables, rows, keys))
         assert tables.engine.batch.mask[rows, actions].all()
         tables.step(actions)
     assert (tables.engine.batch.state["final_round"] == 1).all()

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 from backalley.agents.base.agent import Agent, name_of
 from backalley.agents.base.rule_based import BotAgent
-from backalley.agents.policies.learned import PolicyAgent
+from backalley.agents.policies.learned import PolicyAgent, load_policy
 from backalley.agents.policies.policy_kinds import NetworkPlayer
 from backalley.agents.search.racing import RacingAgent
 from backalley.envs.core.game.game import Game
@@ -120,7 +120,7 @@ class Learner:
 
     def again(self, task: Task, number: int) -> Agent:
         """See `Attacker`."""
-        return PolicyAgent(self._place(task, number), task.game)
+        return load_policy(self._place(task, number), task.game)
 
     def _place(self, task: Task, number: int) -> Path:
         return task.folder / "policies" / str(number + 1)

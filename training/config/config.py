@@ -262,6 +262,12 @@ class Config(NamedTuple):
             return self.kinds[name]
         raise AttributeError(f"There is no section {name!r} of settings.")
 
+    @property
+    def agents(self) -> list[str]:
+        """The names of agents in these settings, words such as `standing` among them."""
+        sections = [self.run, *self.kinds.values()]
+        return [name for one in sections for value in one if isinstance(value, Against) for name in value.names]
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain names and values, in the form that `parse` takes. A kind of phase from outside this package, or
         with the settings of another kind, is included if the run has a phase of it."""

@@ -13,12 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.compile.interfaces import CHANCE, Planner
-from backalley.envs.core.compile.kernel import kernel
-from backalley.envs.core.compile.templates import specialise, template, unbound
-from backalley.envs.core.engine.batch_kernels import Batch, Deck, apply, begin, deal_out, report, show
-from backalley.envs.core.engine.engine import table_names
+from backalley.envs.core.api.compiled_play import Batch, Deck, apply, begin, deal_out, report, show, table_names
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.kernels import CHANCE, Planner, kernel, specialise, template, unbound
 from backalley.envs.core.rules import rng
 
 MOST_CLASSES = 256

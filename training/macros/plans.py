@@ -23,9 +23,10 @@ from backalley.agents.policies.planner import planner as planner_of
 from backalley.agents.policies.policy_file import save_policy
 from backalley.agents.policies.policy_kinds import PlansPlayer
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.compile.kernel import Bound
-from backalley.envs.core.engine.engine import Engine
+from backalley.envs.core.api.tables import KernelArguments
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import Bound
 from backalley.envs.core.rules import rng
 
 from ..config.config import Config, ConfigError, Objective, PlansSettings
@@ -64,7 +65,7 @@ class _Met(NamedTuple):
 class _Seat(NamedTuple):
     """The arrays of one thread."""
 
-    engine: Engine
+    tables: KernelArguments
     notes: Notes
 
 
@@ -100,7 +101,7 @@ class PlanLearner(Phase):
         self._stream = np.uint64(self.seeds().generate_state(1, np.uint64)[0])
         self.pool = ThreadPool(num_threads)
         threads = range(self.pool.num_threads)
-        self._seats = [_Seat(Engine(game, 1), notes_for(game, self.plans.parts)) for _ in threads]
+        self._seats = [_Seat(BatchEnv(game, 1).for_kernels(), notes_for(game, self.plans.parts)) for _ in threads]
         self._entries: dict[str, Bound[None]] = {}
 
     @classmethod
@@ -176,9 +177,9 @@ class PlanLearner(Phase):
 
         def play(thread: int, number: int, chunk: int, streams: Streams) -> None:
             name, agent, _ = met[number]
-            (engine, notes), others = self._seats[thread], played_by(agent, self.game)
+            (given, notes), others = self._seats[thread], played_by(agent, self.game)
             mine, trace = planner_of(self.game, values), self.config.plans.trace
-            fixed = (mine, trace, others, engine.batch, engine.fresh_deck(), engine.start_outcomes, engine.limit)
+            fixed = (mine, trace, others, given.batch, given.deck, given.start_outcomes, given.limit)
             tally = Tally(decisions[number, chunk], points[number, chunk])
             self._entries[name](*fixed, streams, notes, Sums(*learned[chunk]), tally)
 

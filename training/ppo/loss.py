@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.game.kernels import kernel
 
 LOGGED = ("policy_gradient_loss", "value_loss", "entropy_loss", "approx_kl", "clip_fraction")
 """What `ppo_loss` sums besides the rows, in this order."""

@@ -14,7 +14,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
 from backalley.agents.policies.inference import Net, drawn, drawn_rows, forward, net_of, own_room
 from backalley.agents.policies.network import FLOAT32, LOG_ZERO, PolicyNetwork, masked, weights_of
-from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.game.kernels import kernel
 from backalley.envs.core.rules import rng
 
 from ..shared.thread_pool import Task, ThreadPool

@@ -24,10 +24,10 @@ from backalley.agents.base.agent import Agent, read_events
 from backalley.agents.match import act_rows
 from backalley.benchmarks.figures import stats
 from backalley.benchmarks.matches.seeding import Space
+from backalley.envs.core.api.tables import one_thread
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.compile.kernel import kernel
-from backalley.envs.core.engine.engine import Engine, one_thread
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import kernel
 
 from ..shared.league import League
 from ..shared.suit_augmentation import SuitNames
@@ -174,9 +174,9 @@ class SeatsVecEnv(VecEnv):
         return [self._seed] * self.num_envs
 
     @property
-    def engine(self) -> Engine:
-        """The arrays of the tables."""
-        return self.tables.engine
+    def lock(self) -> Any:
+        """The tables' lock; see `one_thread`."""
+        return self.tables.lock
 
     @one_thread
     def reset(self) -> npt.NDArray[Any]:
@@ -306,7 +306,7 @@ class SeatsVecEnv(VecEnv):
             if number:
                 self.league.record(number - 1, count, float(points[number]))
         self.tally.episodes += len(over)
-        self.tally.decisions += int(self.tables.engine.batch.decisions[over].sum())
+        self.tally.decisions += int(self.tables.arrays.decisions[over].sum())
 
     def return_spread(self) -> float:
         """Return the standard deviation of the learner's returns so far; the rules' own bound until enough have been
@@ -332,7 +332,7 @@ class SeatsVecEnv(VecEnv):
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays that the next step depends on."""
-        batch = self.tables.engine.batch
+        batch = self.tables.arrays
         kept = {name: getattr(batch, name) for name in _KEPT}
         return kept | self._own_arrays()
 
@@ -357,7 +357,7 @@ class SeatsVecEnv(VecEnv):
         continue from."""
         self.reset()
         self.league.restore(facts["league"], past)
-        batch = self.tables.engine.batch
+        batch = self.tables.arrays
         for name, array in arrays.items():
             target = self._own_arrays().get(name)
             np.copyto(getattr(batch, name) if target is None else target, array, casting="no")

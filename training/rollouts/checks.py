@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from backalley.envs.core.compile.interfaces import Bot
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import Bot
 
 from ..config.config import Base, ConfigError, Learned, Rollouts
 

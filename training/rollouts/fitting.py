@@ -13,7 +13,7 @@ import torch
 from backalley.agents.policies.network import PolicyNetwork
 from backalley.agents.policies.network_agent import one_thread
 from backalley.agents.policies.policy_kinds import network_size
-from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.game.kernels import kernel
 
 from ..shared.averaging import follow, learner_arrays, restore_learner
 from ..shared.checkpoint import Arrays

@@ -15,8 +15,8 @@ from backalley.agents.policies.policy_kinds import NetworkPlayer, Residual
 from backalley.agents.policies.pretrained import NoPolicy, policy_for
 from backalley.agents.policies.residual import corrected
 from backalley.agents.registry import agent as agent_of
-from backalley.envs.core.compile.interfaces import Bot
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import Bot
 
 from ..config.config import ConfigError, Learned, Rollouts
 from ..config.named_policies import ANEW, FORMER, POLICY, STANDING

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent
 from backalley.cluster.work import Executor, Found, Sizes
-from backalley.envs.core.engine.engine import Engine
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 
 from ..config.config import Config
@@ -35,7 +35,7 @@ class TargetPhase(Protocol):
     margin: float
     frozen: Agent
     executor: Executor
-    engine: Engine
+    batch: BatchEnv
     tables: Tables
     upcoming: Targets
 
@@ -76,8 +76,7 @@ class TargetWork:
         rows, maker.margin, maker.frozen = np.arange(low, high), self.margin, self.frozen
         for name, array in maker.table_arrays().items():
             array[rows] = self.tables[name][rows]
-        for row in rows:
-            maker.engine.show_one(int(row))
+        maker.batch.refresh(rows)
         maker.tables.counts[rows] = 0
         maker.make_targets(self.weights, rows)
         return tuple(array[rows] for array in _changed(maker))

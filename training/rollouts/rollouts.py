@@ -27,7 +27,7 @@ from backalley.agents.policies.policy_file import observation_bound, save_policy
 from backalley.agents.policies.policy_kinds import Player, Residual, network_player, network_size
 from backalley.cluster.work import LOCAL
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.engine.engine import Engine
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 
 from ..config.config import Config, Continues, Learned
@@ -110,7 +110,7 @@ class Rollouts(Phase):
         self._own = np.zeros(2, np.int64)
         """The policy's decisions with a choice in the latest chunk, and how many departed from the bot."""
         self._make_tables(streams)
-        self._scratch = [Engine(self.training_game, 1) for _ in range(self.pool.num_threads)]
+        self._scratch = [BatchEnv(self.training_game, 1) for _ in range(self.pool.num_threads)]
 
     @classmethod
     def check(cls, game: Game, config: Config) -> None:
@@ -128,9 +128,9 @@ class Rollouts(Phase):
 
     def _make_tables(self, streams: np.random.SeedSequence) -> None:
         count, settings, game = self.settings.tables, self.settings, self.training_game
-        self.engine = Engine(game, count)
+        self.batch = BatchEnv(game, count, autoreset=False)
         drawn = streams.generate_state(2 * count, np.uint64)
-        self.engine.batch.stream[:] = drawn[:count]
+        self.batch.arrays.stream[:] = drawn[:count]
         self.tables = Tables(
             key=drawn[count:].astype(np.uint64),
             who=np.zeros((count, game.num_seats), np.int8),
@@ -151,7 +151,7 @@ class Rollouts(Phase):
     def begin(self) -> None:
         """Begin to play the tables, with new episodes."""
         rows = np.arange(self.settings.tables)
-        self.engine.open_rows(rows, self.engine.fresh_deck())
+        self.batch.restart(rows)
         sit, sides = seat_sides if self.seated else seat_players, np.array(self.game.sides)
         for row in rows:
             sit(self.tables, self.field, sides, int(row))
@@ -194,19 +194,19 @@ class Rollouts(Phase):
             self.pool.prepare([lambda thread: make_remotely(self, weights)])
             return
         maker = self._maker(weights)
-        make_targets(maker, self.engine, self.tables, self.upcoming, self._scratch[0], np.arange(0))  # binds
+        make_targets(maker, self.batch, self.tables, self.upcoming, self._scratch[0], np.arange(0))  # binds
 
         def task(low: int) -> Task:
             rows = np.arange(low, min(low + _TABLES_AT_ONCE, self.settings.tables))
             return lambda thread: make_targets(
-                maker, self.engine, self.tables, self.upcoming, self._scratch[thread], rows
+                maker, self.batch, self.tables, self.upcoming, self._scratch[thread], rows
             )
 
         self.pool.prepare([task(low) for low in range(0, self.settings.tables, _TABLES_AT_ONCE)])
 
     def make_targets(self, weights: Arrays, rows: npt.NDArray[np.int64]) -> None:
         """Let the policy of these weights play the tables `rows`, and write their targets."""
-        make_targets(self._maker(weights), self.engine, self.tables, self.upcoming, self._scratch[0], rows)
+        make_targets(self._maker(weights), self.batch, self.tables, self.upcoming, self._scratch[0], rows)
 
     @property
     def config_elsewhere(self) -> Config:
@@ -378,7 +378,7 @@ class Rollouts(Phase):
 
     def table_arrays(self) -> Arrays:
         """Return the arrays that say where every table stands, by name; row i of each belongs to table i."""
-        batch = self.engine.batch
+        batch = self.batch.arrays
         kept = {f"batch.{name}": getattr(batch, name) for name in ("raw", "stream", "decisions", "own_decisions")}
         return kept | {
             f"tables.{name}": getattr(self.tables, name) for name in ("key", "who", "own", "episode", "returns")
@@ -413,11 +413,10 @@ class Rollouts(Phase):
             part, _, rest = name.partition(".")
             parts.setdefault(part, {})[rest] = array
         for name, array in parts["batch"].items():
-            np.copyto(getattr(self.engine.batch, name), array, casting="no")
+            np.copyto(getattr(self.batch.arrays, name), array, casting="no")
         for name, array in parts["tables"].items():
             np.copyto(getattr(self.tables, name), array, casting="no")
-        for row in range(self.settings.tables):
-            self.engine.show_one(row)
+        self.batch.refresh()
         self.held_out.restore(parts["held"])
         self.upcoming.restore(parts["next"])
         self.window.restore(parts.get("window", {}), int(facts["made"]))

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.compile.kernel import inlined, kernel, passing
-from backalley.envs.core.compile.templates import template, unbound
+from backalley.envs.core.game.kernels import inlined, kernel, passing, template, unbound
 from backalley.envs.core.rules import rng
 
 from .targets import BEST, DRAWS, FROZEN, NEXT, POLICY, RANDOM, SEATING, SECOND, Field, Learner, Tables, act_as

@@ -13,13 +13,10 @@ from backalley.agents.base.rule_based import seen_record, seen_vector
 from backalley.agents.policies.inference import Net, act, own_room
 from backalley.agents.policies.residual import solves_nothing
 from backalley.agents.search.determinizations import only_choice, play_on
-from backalley.envs.core.api.search_steps import no_leaf_value
-from backalley.envs.core.compile.interfaces import Bot
-from backalley.envs.core.compile.kernel import Bound
-from backalley.envs.core.compile.templates import specialise
-from backalley.envs.core.engine.batch_play import random_act
-from backalley.envs.core.engine.engine import Engine, table_names
+from backalley.envs.core.api.compiled_play import no_leaf_value, random_act, table_names
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import Bot, Bound, specialise
 
 from ..config.config import Objective
 from .seated import act_seated, seat_sides, seen_table, whoever_sits_continues
@@ -109,17 +106,18 @@ class Maker(NamedTuple):
 
 
 def make_targets(
-    maker: Maker, engine: Engine, tables: Tables, targets: Targets, scratch: Engine, rows: npt.NDArray[np.int64]
+    maker: Maker, batch: BatchEnv, tables: Tables, targets: Targets, scratch: BatchEnv, rows: npt.NDArray[np.int64]
 ) -> None:
-    """Play the tables `rows` of `engine` until each has its targets. This is the unit of work: it depends on those rows
+    """Play the tables `rows` of `batch` until each has its targets. This is the unit of work: it depends on those rows
     of the arrays and on the maker alone, and changes nothing else. `scratch` is one table of the thread's own."""
     game = maker.play.game
     base = own_room(maker.net) if maker.play.reference is None else game.options
     room = np.zeros(game.num_actions), np.zeros(game.num_seats), np.array(game.sides), np.zeros(game.num_seats, np.int8)
     learner = Learner(game.options, base, maker.frozen(), own_room(maker.net), maker.advised, maker.margin, *room)
-    args = (game.options, learner, maker.field, engine.batch, scratch.batch, scratch.fresh_deck())
+    given, own = batch.for_kernels(), scratch.for_kernels()
+    args = (game.options, learner, maker.field, given.batch, own.batch, own.deck)
     most = targets.advice.shape[1] * _MOST_PER_TARGET
-    _bound_kernel(maker.play)(*args, engine.start_outcomes, engine.limit, tables, targets, most, rows)
+    _bound_kernel(maker.play)(*args, given.start_outcomes, given.limit, tables, targets, most, rows)
 
 
 @functools.cache

@@ -20,11 +20,9 @@ import numpy.typing as npt
 from backalley.agents.policies.inference import Net, act, chances, forward_with_reference
 from backalley.agents.policies.residual import correction
 from backalley.agents.search.determinizations import only_choice, play_on
-from backalley.envs.core.compile.kernel import kernel, passing
-from backalley.envs.core.compile.templates import template, unbound
-from backalley.envs.core.engine.batch_kernels import Batch, Deck, apply, begin, deal_out, report, show
-from backalley.envs.core.engine.batch_play import random_legal
+from backalley.envs.core.api.compiled_play import Batch, Deck, apply, begin, deal_out, random_legal, report, show
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import kernel, passing, template, unbound
 from backalley.envs.core.rules import rng
 
 from ..config.config import Rollouts

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.engine.validation import whole
+from backalley.envs.core.game.arguments import whole
 
 from ..config.phases import Phases
 

@@ -17,7 +17,7 @@ from stable_baselines3.common.logger import KVWriter
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import BotAgent, RandomAgent
-from backalley.agents.policies.learned import PolicyAgent
+from backalley.agents.policies.learned import load_policy
 from backalley.agents.policies.policy_file import CURVE_FILE, CURVE_JSON
 from backalley.benchmarks.figures import results
 from backalley.benchmarks.figures.result_kinds import of_game
@@ -70,7 +70,7 @@ class Curve:
         game, seed = self.run.game, self.run.seed
         with tempfile.TemporaryDirectory(prefix="backalley-curve-") as scratch:
             phase.save_policy(Path(scratch) / "policy", {})
-            pair = [PolicyAgent(Path(scratch) / "policy", game), self.opponent]
+            pair = [load_policy(Path(scratch) / "policy", game), self.opponent]
         sample = meet(game, pair, self.deals, curve_keys(seed), progress)
         found = report(game, pair, sample, planned=self.deals, seed=seed, about=of_game(game))
         own, (less,) = found.agents[0], found.differences

@@ -17,8 +17,8 @@ from backalley.benchmarks.matches.sample import Deals, LineUp, Sample, play
 from backalley.benchmarks.matches.seating import seatings
 from backalley.benchmarks.matches.seeding import Roots, Space, roots
 from backalley.benchmarks.sequential.lead_test import CONFIDENCE, look, looks
-from backalley.envs.core.engine.workers import cores
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.threads import cores
 
 from ..config.config import Objective
 

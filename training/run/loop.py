@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backalley.agents.base.agent import Agent
-from backalley.agents.policies.learned import PolicyAgent
+from backalley.agents.policies.learned import load_policy
 from backalley.agents.policies.policy_file import read_metadata
 from backalley.agents.registry import agent as agent_of
 from backalley.benchmarks.figures import results
@@ -250,10 +250,10 @@ class TrainingLoop:
         comparisons: tuple[Comparison, ...] = ()
         words = phase.closing_words()
         if victim is not None:
-            gain = self._attack(PolicyAgent(learned, run.game), victim, progress)
+            gain = self._attack(load_policy(learned, run.game), victim, progress)
             kept = phase.replaces
         else:
-            gate, comparisons = self._gate(PolicyAgent(learned, run.game), progress)
+            gate, comparisons = self._gate(load_policy(learned, run.game), progress)
             kept = gate is None or (gate.passed and all(one.passed for one in comparisons))
         if not kept:
             words = []  # they describe a policy that does not stand
@@ -275,7 +275,7 @@ class TrainingLoop:
             comparisons,
         )
 
-    def _attack(self, attacker: PolicyAgent, victim: Agent, progress: DealsProgress) -> Gain:
+    def _attack(self, attacker: Agent, victim: Agent, progress: DealsProgress) -> Gain:
         """Measure what a policy gains over equality against an agent. Raises OSError."""
         run, phase = self.run, self.phase
         keys = attack_keys(run.seed, phase.number, self.decisions)
@@ -286,11 +286,11 @@ class TrainingLoop:
             board.write({"attack/gain": found.gain, "attack/low": found.low}, {}, self.decisions)
         return found
 
-    def _gate(self, new: PolicyAgent, progress: DealsProgress) -> tuple[Gate | None, tuple[Comparison, ...]]:
+    def _gate(self, new: Agent, progress: DealsProgress) -> tuple[Gate | None, tuple[Comparison, ...]]:
         """Play the gate against the previous policy, if there is one, and for a policy that passes the comparisons that
         its phase asks for. Raises OSError."""
         run, phase = self.run, self.phase
-        old = phase.policy_before() if self.before is None else PolicyAgent(self.before, run.game)
+        old = phase.policy_before() if self.before is None else load_policy(self.before, run.game)
         if old is None:
             return None, ()
         pair = [new, old]

@@ -21,12 +21,13 @@ from typing import Any
 import torch
 
 from backalley.agents.policies.policy_file import CURVE_FILE, CURVE_JSON, EVALUATION_FILE, RUN_FILE
+from backalley.agents.registry import runs_code
 from backalley.benchmarks.figures import results
 from backalley.console.errors import InvalidType
 from backalley.console.printable import one_line
-from backalley.envs.core.engine.validation import whole
 from backalley.envs.core.files import durable
 from backalley.envs.core.files.reading import check_path, read_json
+from backalley.envs.core.game.arguments import whole
 from backalley.envs.core.game.catalogue import game_names, game_type
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.rules.options import OptionError, typed
@@ -81,6 +82,11 @@ class Run:
         given = {*self.given, *(name.partition(".")[0] for name in self.overrides)}
         return modules_of(given.union(self.config.run.phases.names))
 
+    @property
+    def own_agents(self) -> list[str]:
+        """The agents of programs, servers and modules outside this package that its settings name."""
+        return [name for name in self.config.agents if runs_code(name)]
+
     def command(self, decisions: Sequence[int] = ()) -> str:
         """Return the command that does this run again; with the `decisions` of its phases, or of its first ones, the
         command that ends at exactly the same weights on the same machine."""
@@ -106,8 +112,8 @@ class Run:
 
     def resume_command(self) -> str:
         """Return the command that resumes this run."""
-        modules = _each("--phase-module", self.phase_modules)
-        return shlex.join(["backalley", "train", self.game.spec, *modules, "--resume", str(self.folder)])
+        named = [*_each("--phase-module", self.phase_modules), *_each("--agent", self.own_agents)]
+        return shlex.join(["backalley", "train", self.game.spec, *named, "--resume", str(self.folder)])
 
     def evaluation_command(self) -> str:
         """Return the command that plays the final policy against the game's best bot."""
@@ -127,6 +133,7 @@ class Run:
             "given": self.given,
             "overrides": self.overrides,
             "phase_modules": self.phase_modules,
+            "own_agents": self.own_agents,
             "config": self.config.as_dict(),
             "wandb_id": self.wandb_id,
             "seed": self.seed,
@@ -205,9 +212,16 @@ def begin(
     return Run(folder, game, settings, given, given_file, dict(overrides or {}), seed, budget, _device(device))
 
 
-def reopen(folder: Path, named: str | Game | GameType | None, budget: Budget, *, restart: bool) -> Run:
+def reopen(
+    folder: Path,
+    named: str | Game | GameType | None,
+    budget: Budget,
+    *,
+    agents: Sequence[str] = (),
+    restart: bool = False,
+) -> Run:
     """Return the run in `folder`, with another budget if one is given; with `restart`, without what it produced. A run
-    interrupted before it began is not `begun`.
+    interrupted before it began is not `begun`. `agents` are those of the settings that may run code.
 
     Raises TrainingError or ConfigError.
     """
@@ -228,6 +242,12 @@ def reopen(folder: Path, named: str | Game | GameType | None, budget: Budget, *,
     given, overrides = facts["given"], facts["overrides"]
     run = Run(folder, game, settings, given, facts["config_file"], overrides, facts["seed"], budget, facts["device"])
     run.begun, run.wandb_id = facts["begun"], facts["wandb_id"]
+    unnamed = [name for name in run.own_agents if name not in agents]
+    if unnamed:
+        raise TrainingError(
+            f"The settings of the run in {folder} name the agent {one_line(repr(unnamed[0]))[:80]}, which runs code or "
+            f"asks a server and was not named here. If you trust it, name it: {one_line(run.resume_command())}"
+        )
     if run.begun and not restart:
         stamped = ("version", "commit", "sources", "date", "machine", "torch")
         run.stamp = {name: facts[name] for name in stamped if name in facts}

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from backalley.agents.policies.network import PolicyNetwork
 from backalley.agents.policies.network_agent import one_thread
-from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.game.kernels import kernel
 
 from .thread_pool import ThreadPool
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import kernel
 
 
 @kernel

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from backalley.envs.core.engine.workers import threads_of
+from backalley.envs.core.game.threads import threads_of
 
 Task = Callable[[int], Any]
 """Called with the number of the thread that runs it, from 0."""

@@ -8,19 +8,18 @@ from typing import Any
 
 import torch
 
-from ...figures import results
-from .guide import code_of_the_guide
+from ...figures.formatting import Found
+from ..runner import finds, program_of_the_guide
 from .training_speed import GuideBeliefs
 
 
-def guide_beliefs(seconds: float, *, command: str = "", **settings: Any) -> GuideBeliefs:
+@finds(GuideBeliefs, "killer_bridge")
+def guide_beliefs(seconds: float, *, deals: int, **settings: Any) -> Found:
     """Train the guide's transformer for so many seconds of processor time, and measure it on deals of its own.
     `settings` are further fields of the page's `Args`."""
-    scope: dict[str, Any] = {"__name__": "beliefs"}
-    exec(compile(code_of_the_guide("beliefs.py", "beliefs.md"), "beliefs.py", "exec"), scope)
-    kept = torch.get_num_threads()
+    scope, kept = program_of_the_guide("beliefs.py", "beliefs.md"), torch.get_num_threads()
     try:
-        args = scope["Args"](seconds=seconds, **settings)
+        args = scope["Args"](seconds=seconds, deals=deals, **settings)
         network, positions = scope["train"](args)
         losses = scope["measure"](network, args)
     finally:
@@ -30,18 +29,5 @@ def guide_beliefs(seconds: float, *, command: str = "", **settings: Any) -> Guid
         {"name": name, "loss": float(loss.mean()), "gain": list(map(float, scope["mean_and_interval"](loss - learned)))}
         for name, loss in losses.items()
     ]
-    return GuideBeliefs(
-        {
-            "kind": GuideBeliefs.kind,
-            "command": command,
-            "game": game.id,
-            "options": game.changed_options,
-            "seconds": seconds,
-            "positions": positions,
-            "deals": args.deals,
-            "redraws": args.redraws,
-            "rows": rows,
-            "torch": torch.__version__,
-            **results.stamp(__file__, game),
-        }
-    )
+    about = {"game": game.id, "options": game.changed_options, "seconds": seconds, "positions": positions}
+    return {**about, "deals": args.deals, "redraws": args.redraws, "rows": rows, "torch": torch.__version__}

@@ -8,11 +8,9 @@ Evaluations on the way are not counted.
 
 from __future__ import annotations
 
-import re
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,67 +18,42 @@ import torch
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 
-from ...figures import results
+from ...figures.formatting import Found
+from ..runner import Progress, finds, program_of_the_guide, quiet
 from .training_speed import GuidePPO
 
-GUIDES = Path(__file__).resolve().parents[3] / "docs" / "guides"
 _TURNS, _TURN_SAMPLES = 5, 1_000_000
 
 
-def code_of_the_guide(program: str = "ppo.py", page: str = "ppo.md") -> str:
-    """Return a program of a guide: the example after its name. Raises ValueError outside a checkout, which has the
-    pages."""
-    path = GUIDES / page
-    if not path.is_file():
-        raise InvalidValue(f"There is no {path}: only a checkout of the repository has the guide.")
-    after = rf"`{re.escape(program)}`:\n\n(?:<!-- needs: [\w.]+ -->\n)?```python\n(.*?)```"
-    (code,) = re.findall(after, path.read_text("utf-8"), re.DOTALL)
-    return str(code)
-
-
+@finds(GuidePPO)
 def guide_ppo(
     game: Game,
     samples: int,
-    threads: Sequence[int],
+    threads: int,
     *,
     settings: Mapping[str, Any] | None = None,
     turn_samples: int = _TURN_SAMPLES,
-    progress: Callable[[float, float, str], None] | None = None,
-    command: str = "",
-) -> GuidePPO:
-    """Measure samples a second on each of `threads`, then train on the last number of them with `samples` samples, and
-    evaluate on the way. `settings` are fields of the page's `Args`. Raises ValueError for a game under changed options,
+    progress: Progress = quiet,
+) -> Found:
+    """Measure samples a second on one thread and on `threads`, then train on these with `samples` samples, and evaluate
+    on the way. `settings` are fields of the page's `Args`. Raises ValueError for a game under changed options,
     which the program does not take."""
     if game.changed_options:
         raise InvalidValue(f"The guide's program takes a game by its name, without options; {game!r} has some.")
-    scope: dict[str, Any] = {"__name__": "ppo"}
-    exec(compile(code_of_the_guide(), "ppo.py", "exec"), scope)
-    given = {"game": game.name, **(settings or {})}
-    kept, said = torch.get_num_threads(), progress or (lambda done, total, words: None)
-    work = samples + (1 + _TURNS) * len(threads) * turn_samples
+    scope, given, kept = program_of_the_guide(), {"game": game.name, **(settings or {})}, torch.get_num_threads()
+    numbers = sorted({1, threads})
+    work = samples + (1 + _TURNS) * len(numbers) * turn_samples
     try:
-        paces, done = _paces(scope, given, threads, turn_samples, lambda done, words: said(done, work, words))
-        args = scope["Args"](**given, samples=samples, threads=threads[-1])
+        paces, done = _paces(scope, given, numbers, turn_samples, lambda done, words: progress(done, work, words))
+        args = scope["Args"](**given, samples=samples, threads=threads)
         points = []
         for found in scope["train"](args):
             points.append(_point(found))
-            said(done + found["samples"], work, f"{found['samples']:,} samples")
+            progress(done + found["samples"], work, f"{found['samples']:,} samples")
     finally:
         torch.set_num_threads(kept)
-    return GuidePPO(
-        {
-            "kind": GuidePPO.kind,
-            "command": command,
-            "game": game.id,
-            "options": game.changed_options,
-            "threads": threads[-1],
-            "deals": args.deals,
-            "paces": paces,
-            "points": points,
-            "torch": torch.__version__,
-            **results.stamp(__file__, game),
-        }
-    )
+    found = {"threads": threads, "deals": args.deals, "paces": paces, "points": points}
+    return found | {"torch": torch.__version__}
 
 
 def _paces(

@@ -20,21 +20,18 @@ from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.network_agent import one_thread
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.files.reading import read_json
-from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules
 from backalley.training.config.phases import register_phase
 from backalley.training.run.budget import Budget
 from backalley.training.run.loop import kind
 from backalley.training.shared.phase import Phase
-from backalley.training.train import Progress
 
 from ...exact.exploit import agent_probabilities
 from ...exact.solver import Solver, solver_of
 from ...figures import results
+from ..runner import Progress, kept_rows, program_of_the_guide, quiet
 from .comparison import Learners
-from .guide import code_of_the_guide
 
 MARKS = (0.25, 0.5, 1.0)
 """Shares of the budget at which policies are measured."""
@@ -67,13 +64,13 @@ LEARNERS = {
 
 
 def learners(
-    game: str | Game,
+    game: Game,
     names: Sequence[str] = (),
     *,
     num_seeds: int = 3,
     processor_seconds: float = 60.0,
     keep: Path | None = None,
-    progress: Progress = lambda done, total, words: None,
+    progress: Progress = quiet,
     command: str = "",
 ) -> Learners:
     """Train each of the learners, by default all, over `num_seeds` seeds of that many processor seconds, and compute
@@ -83,29 +80,27 @@ def learners(
     ValueError for unknown learners, for a game that is too large to be enumerated, and where the file holds something
     else; KeyboardInterrupt after Ctrl-C: called again, it continues.
     """
-    found = game_of(game)
     unknown = [name for name in names if name not in LEARNERS]
     if unknown:
         raise InvalidValue(f"There is no learner {unknown[0]!r}; there are: {', '.join(LEARNERS)}.")
-    if isinstance(num_seeds, bool) or not isinstance(num_seeds, int) or num_seeds < 1:
-        raise InvalidValue(f"num_seeds is {num_seeds!r}; it must be a whole number of at least 1.")
     Budget(processor_seconds=processor_seconds)
     chosen = [one for one in LEARNERS.values() if one.name in names or not names]
     if any(one.phase == "nfsp" for one in chosen):
         _register_nfsp()
-    solver = solver_of(found)
+    solver = solver_of(game)
     about = {
         "kind": Learners.kind,
         "command": command,
-        "game": found.id,
-        "options": found.changed_options,
+        "game": game.id,
+        "options": game.changed_options,
         "processor_seconds": float(processor_seconds),
         "marks": list(MARKS),
         "information_sets": len(solver.seat),
         "uniform": _loss(solver, RandomAgent()),
-        **results.stamp(__file__, found),
+        **results.stamp(__file__, game),
     }
-    rows = _known(keep, about)
+    # Rows of other settings than today's are made again.
+    rows = [row for row in kept_rows(keep, about) if row["settings"] == _settings(LEARNERS.get(row["learner"]))]
     cells = [(one, seed) for seed in range(num_seeds) for one in chosen]
     for number, (one, seed) in enumerate(cells):
         if any((row["learner"], row["seed"]) == (one.name, seed) for row in rows):
@@ -123,27 +118,12 @@ def learners(
 
 def _register_nfsp() -> None:
     """Register the guide's example of a learner."""
-    scope: dict[str, Any] = {"__name__": "nfsp"}
-    exec(compile(code_of_the_guide("nfsp.py", "learning.md"), "nfsp.py", "exec", dont_inherit=True), scope)
-    register_phase(scope["PHASE"])
+    register_phase(program_of_the_guide("nfsp.py", "learning.md")["PHASE"])
 
 
 def _ordered(rows: Sequence[Row]) -> list[Row]:
     """By learners, then by seeds."""
     return sorted(rows, key=lambda row: (list(LEARNERS).index(row["learner"]), row["seed"]))
-
-
-def _known(path: Path | None, about: Mapping[str, Any]) -> list[Row]:
-    """The rows of a file that were made with today's settings. Raises ValueError where it holds something else."""
-    if path is None or not path.exists():
-        return []
-    found = read_json(path)
-    other = [name for name in ("kind", "game", "options", "processor_seconds") if found.get(name) != about[name]]
-    if other:
-        raise InvalidValue(
-            f"{path} has {other[0]} {found.get(other[0])!r}, not {about[other[0]]!r}; move it away, or name another."
-        )
-    return [row for row in found["rows"] if row["settings"] == _settings(LEARNERS.get(row["learner"]))]
 
 
 def _settings(learner: Learner | None) -> dict[str, Any] | None:

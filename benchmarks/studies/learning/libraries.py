@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import time
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from backalley.console.errors import InvalidValue, NotInstalled
 from backalley.envs.core.game.catalogue import game as game_of
 
-from ...figures import results
+from ...figures.formatting import Found
 from ...matches.evaluate import evaluate
-from .guide import code_of_the_guide
+from ..runner import finds, program_of_the_guide
 from .training_speed import LibraryPPO
 
 
@@ -35,16 +35,15 @@ GAME = "missouri_city"
 """What the programs learn."""
 
 
-def library_ppo(name: str, seconds: float, *, deals: int, seed: int = 0, command: str = "") -> LibraryPPO:
+@finds(LibraryPPO, GAME)
+def library_ppo(name: str, seconds: float, *, deals: int, seed: int = 0) -> Found:
     """Train with the guide's program for one of LIBRARIES, and evaluate against random play: `deals` deals, each in
     every seating. Raises ValueError for another name, and ImportError where the library is not installed."""
     if name not in LIBRARIES:
         raise InvalidValue(f"The guide has no program for {name!r}; there are: {', '.join(LIBRARIES)}.")
     library = LIBRARIES[name]
-    scope: dict[str, Any] = {"__name__": name}
-    code = compile(code_of_the_guide(library.program, "libraries.md"), library.program, "exec")
     try:
-        exec(code, scope)
+        scope = program_of_the_guide(library.program, "libraries.md")
     except ModuleNotFoundError as error:
         needed = ", ".join(library.packages)
         raise NotInstalled(
@@ -54,17 +53,6 @@ def library_ppo(name: str, seconds: float, *, deals: int, seed: int = 0, command
     agent = scope["train"](seconds, seed)
     took, game = time.monotonic() - began, game_of(GAME)
     report = evaluate(game, [agent, "random"], deals=deals)
-    return LibraryPPO(
-        {
-            "kind": LibraryPPO.kind,
-            "command": command,
-            "game": game.id,
-            "options": game.changed_options,
-            "library": name,
-            "versions": {package: version(package) for package in library.packages},
-            "seconds": took,
-            "deals": deals,
-            "wins": report.agents[0].win_share.to_json(),
-            **results.stamp(__file__, game),
-        }
-    )
+    versions = {package: version(package) for package in library.packages}
+    about = {"game": game.id, "options": game.changed_options, "library": name, "versions": versions}
+    return {**about, "seconds": took, "deals": deals, "wins": report.agents[0].win_share.to_json()}

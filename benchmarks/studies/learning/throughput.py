@@ -32,7 +32,6 @@ from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.gymnasium.gymnasium_env import GymnasiumEnv
 from backalley.agents.policies.network_agent import one_thread
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules
 from backalley.training.config.config import Config
@@ -41,8 +40,9 @@ from backalley.training.run.loop import kind
 from backalley.training.shared.phase import Phase
 from backalley.training.shared.training_game import training_game
 
-from ...figures import results
+from ...figures.formatting import Found
 from ...speed.alone import Alone
+from ..runner import Progress, finds, quiet
 from .training_speed import Throughput
 
 SB3 = "sb3"
@@ -68,39 +68,38 @@ class Turn(NamedTuple):
     """Processor time, of all threads."""
 
 
+@finds(Throughput)
 def throughput(
-    game: str | Game,
+    game: Game,
     phases: Sequence[str],
     threads: Sequence[int] = (1, 2),
     seconds: float = 120.0,
     *,
     config_overrides: Mapping[str, Any] | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    command: str = "",
-) -> Throughput:
+    progress: Progress = quiet,
+) -> Found:
     """Measure the rates of kinds of phases, including `sb3`.
 
     This takes about `seconds`, with at least one step in each turn. A sample is a decision that an update learns from:
     decisions of a league's opponents do not count. Raises ValueError, OptionError or ConfigError, and NotAlone where
     others used the machine: rates are by the clock.
     """
-    found = game_of(game)
     known = (*KINDS, SB3)
     unknown = [name for name in phases if name not in known]
     if unknown or not phases:
         raise InvalidValue(f"{', '.join(unknown) or 'Nothing'} is no kind of phase; there are: {', '.join(known)}.")
     if not seconds > 0:
         raise InvalidValue(f"seconds is {seconds}; it must be greater than 0.")
-    config = config_rules.load(found, None, config_overrides)
+    config = config_rules.load(game, None, config_overrides)
     with one_thread(), tempfile.TemporaryDirectory(prefix="backalley-throughput-") as scratch, ExitStack() as opened:
         steps: dict[tuple[str, int], Step] = {}
         owners: dict[tuple[str, int], Phase] = {}
         precisions: dict[tuple[str, int], str] = {}
         for name in phases:
             if name == SB3:
-                steps[name, 1] = _PlainSB3(training_game(found, config)).step
+                steps[name, 1] = _PlainSB3(training_game(game, config)).step
                 continue
-            for number, phase in _on_threads(name, found, config, Path(scratch), threads):
+            for number, phase in _on_threads(name, game, config, Path(scratch), threads):
                 opened.callback(phase.close)
                 steps[name, number], precisions[name, number] = _step_of(phase), phase.precision
                 owners[name, number] = phase
@@ -110,11 +109,7 @@ def throughput(
         alone = Alone()
         turns = _alternate(steps, seconds, progress)
         alone.check()
-    rates = {
-        "kind": Throughput.kind,
-        "command": command,
-        "game": found.id,
-        "options": found.changed_options,
+    return {
         "config": config.as_dict(),
         "torch": torch.__version__,
         "rows": [
@@ -123,9 +118,7 @@ def throughput(
             for (name, number), taken in turns.items()
         ],
         "same_weights": {name: len({learned[one] for one in learned if one[0] == name}) == 1 for name, _ in learned},
-        **results.stamp(__file__, found),
     }
-    return Throughput(rates)
 
 
 def _on_threads(name: str, game: Game, config: Config, folder: Path, threads: Sequence[int]) -> list[tuple[int, Phase]]:
@@ -176,7 +169,7 @@ class _PlainSB3:
 
 
 def _alternate(
-    steps: Mapping[tuple[str, int], Step], seconds: float, progress: Callable[[int, int], None] | None
+    steps: Mapping[tuple[str, int], Step], seconds: float, progress: Progress
 ) -> dict[tuple[str, int], list[Turn]]:
     """Turns of each trainer, for about that many seconds in all."""
     length = seconds / (_TURNS * len(steps))
@@ -187,8 +180,7 @@ def _alternate(
             while not counts.total() or time.perf_counter() - wall < length:
                 counts += step()
             turns[name].append(Turn(counts, time.perf_counter() - wall, time.process_time() - processor))
-        if progress:
-            progress(turn + 1, _TURNS)
+        progress(turn + 1, _TURNS, "")
     return turns
 
 

@@ -30,13 +30,14 @@ from backalley.training.config import config as config_rules
 from backalley.training.run.budget import Budget
 from backalley.training.run.report import TrainingResult
 from backalley.training.run.run import PHASES_FOLDER, POLICY_FOLDER
-from backalley.training.train import Progress, train
+from backalley.training.train import Stopped, train
 
 from ...figures import results
 from ...matches.evaluate import evaluate
 from ...matches.report import Report
 from ...matches.seeding import Space
 from .. import publication
+from ..runner import Progress, kept_rows, quiet
 from . import comparison
 from .variants import Method, opponents, plan_of, variants_of
 
@@ -222,20 +223,19 @@ def compare(
     processor_seconds: float = 120.0,
     runs: Path = RUNS,
     keep: Path | None = None,
-    progress: Progress = lambda done, total, words: None,
+    progress: Progress = quiet,
+    command: str = "",
 ) -> comparison.Comparison:
     """Compare methods of training a game's policy, by default all, each over `num_seeds` training seeds of that many
     seconds of processor time.
 
     The runs are kept under `runs`. With `keep`, the file is written after each row, and existing rows are kept,
-    including those of other methods and further seeds.
+    including those of other methods and further seeds, so that the result has a command of its own.
 
-    Raises ValueError for what cannot be compared, and where the file holds a comparison at another budget; Stopped or
+    Raises ValueError for what cannot be compared, and where the file holds a comparison at another budget;
     KeyboardInterrupt after Ctrl-C: called again, it continues.
     """
     found = game_of(game)
-    if isinstance(num_seeds, bool) or not isinstance(num_seeds, int) or not 1 <= num_seeds <= MOST_SEEDS:
-        raise InvalidValue(f"num_seeds is {num_seeds!r}; it must be a whole number of 1..{MOST_SEEDS}.")
     Budget(processor_seconds=processor_seconds)
     there = {method.name: method for method in variants_of(found)}
     unknown = [name for name in methods if name not in there]
@@ -243,25 +243,9 @@ def compare(
         raise InvalidValue(f"{found.name} is not trained by {unknown[0]!r}; there are: {', '.join(there)}.")
     chosen = [method for name, method in there.items() if name in methods or not methods]
     made = Comparison(found, float(processor_seconds), num_seeds, chosen, runs, keep)
-    made.rows = [] if keep is None else _rows(keep, made)
-    made.make(progress)
-    return comparison.Comparison(made.to_json())
-
-
-def _rows(path: Path, wanted: Comparison) -> list[Row]:
-    """The rows of a file. Raises ValueError where it holds something else."""
-    if not path.exists():
-        return []
-    now = wanted.to_json()
+    made.rows = kept_rows(keep, made.to_json())
     try:
-        found = read_json(path)
-        rows: list[Row] = found["rows"]
-        other = [name for name in ("kind", "game", "options", "processor_seconds") if found[name] != now[name]]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise InvalidValue(f"{path} holds no comparison of methods; move it away, or name another folder.") from None
-    if other:
-        raise InvalidValue(
-            f"{path} is a comparison with {other[0]} {found[other[0]]!r}, not {now[other[0]]!r}; move it away, or name "
-            "another folder."
-        )
-    return rows
+        made.make(progress)
+    except Stopped:
+        raise KeyboardInterrupt from None
+    return comparison.Comparison(made.to_json())

@@ -12,18 +12,18 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from backalley import __version__
 from backalley.console.errors import InvalidValue, did_you_mean
 from backalley.envs.core.files.durable import write_file
 
-from ...figures import results
-from ...figures.formatting import Line
+from ...figures.formatting import Found, Line
 from ...figures.result_kinds import Files, Kept
+from ..runner import Progress, finds, quiet
 
-SECONDS = 1.0
 _HERE = Path(__file__).resolve().parent
 _ROOT = _HERE.parents[2]
 _INSTALLED = "installed.json"
@@ -79,10 +79,7 @@ class Peers(
 ):
     """Rates of every library's games."""
 
-    @property
-    def title(self) -> str:
-        """What was played."""
-        return "Random legal play on one core, observations and legal actions produced, by processor time"
+    says = "Random legal play on one core, observations and legal actions produced, by processor time"
 
     @classmethod
     def footnotes(cls, files: Files) -> list[str]:
@@ -95,43 +92,30 @@ class Peers(
         return said
 
 
-def default_folder() -> Path:
-    """The folder of the environments: in the user's cache folder."""
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "backalley-peers"
-
-
-def peers(
-    names: Sequence[str],
-    folder: Path,
-    *,
-    seconds: float = SECONDS,
-    progress: Callable[[int, int, str], None] | None = None,
-    command: str = "",
-) -> Peers:
+@finds(Peers)
+def peers(names: Sequence[str], folder: Path | None, *, seconds: float, progress: Progress = quiet) -> Found:
     """Install and measure the libraries of those names, by default all, and ours; each repetition takes `seconds` of
-    processor time. Environments stay in `folder` and are used again. Raises ValueError for an unknown name."""
+    processor time. Environments stay in `folder`, by default one in the user's cache folder, and are used again. Raises
+    ValueError for an unknown name."""
     for name in names:
         if name not in PEERS:
             known = did_you_mean(name, PEERS) or f" There are: {', '.join(PEERS)}."
             raise InvalidValue(f"There is no peer {name!r}.{known}")
-    chosen, found = list(names or PEERS), _ours(seconds)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    chosen, found, folder = list(names or PEERS), _ours(seconds), folder or cache / "backalley-peers"
     for number, name in enumerate(chosen):
-        if progress:
-            progress(number, len(chosen), name)
+        progress(number, len(chosen), name)
         found.append(_measured(PEERS[name], name, folder / name, seconds))
-    stamp = results.stamp(__file__)
-    return Peers({"kind": Peers.kind, "command": command, "seconds": seconds, "peers": found, **stamp})
+    return {"seconds": seconds, "peers": found}
 
 
 def _ours(seconds: float) -> list[dict[str, Any]]:
     """Our own games, a row for each way."""
-    stamp = results.stamp(__file__)
     games, _ = _play(Path(sys.executable), "backalley.benchmarks.studies.peers.backalley_games", seconds, _ROOT / "src")
     rows = []
     for way, said in OURS.items():
         mine = [{**one, "game": one["game"].split()[0]} for one in games if one["game"].split()[1] == way]
-        rows.append({"title": "Back Alley", "version": stamp["version"], "way": said, "games": mine})
+        rows.append({"title": "Back Alley", "version": __version__, "way": said, "games": mine})
     return rows
 
 

@@ -29,13 +29,13 @@ from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.game import Game
 
 from ...figures import results
-from ...figures.formatting import Line, changed, title
+from ...figures.formatting import Found, Line, changed, title
 from ...figures.result_kinds import Files, Kept
 from ...figures.stats import mean_interval
+from ..runner import Progress, finds, quiet
 
-PAIRS, SECONDS = 5, 0.25
-"""Pairs of processes, and the processor seconds that a side plays in each of the TURNS of a pair."""
 TURNS = 4
+"""Of a pair."""
 SIDES = ("before", "now")
 NOTICED = 0.98
 """A game is named as slower if its whole interval is below this: where memory lies makes a percent, too."""
@@ -152,17 +152,17 @@ class Against(
         return [about, f"Slower, the whole interval below {NOTICED}: {', '.join(slower) or 'nothing'}."]
 
 
+@finds(Against)
 def against(
     games: Sequence[Game],
     commit: str,
     *,
-    pairs: int = PAIRS,
-    seconds: float = SECONDS,
+    pairs: int,
+    seconds: float = 0.25,
     first_uses: int = 1,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress = quiet,
     keep: Path | None = None,
-    command: str = "",
-) -> Against:
+) -> Found:
     """Compare the games of this checkout, with its changes, with those of an earlier commit: `pairs` pairs of processes
     for each game, `seconds` of processor time in each turn, and `first_uses` first uses of each side.
 
@@ -188,13 +188,11 @@ def against(
             said = functools.partial(_say, progress, number, len(games), game.name)
             done.append(_compare(game, roots, Path(place), pairs, seconds, first_uses, said))
             unfinished.save({"games": np.array(json.dumps(done))})
-    found = {"kind": Against.kind, "command": command, "against": sha, "pairs": pairs, "seconds": seconds}
-    return Against({**found, "games": done, **stamp})
+    return {"against": sha, "pairs": pairs, "seconds": seconds, "games": done}
 
 
-def _say(progress: Callable[[int, int, str], None] | None, done: int, planned: int, name: str, words: str) -> None:
-    if progress:
-        progress(done, planned, f"{name}: {words}")
+def _say(progress: Progress, done: int, planned: int, name: str, words: str) -> None:
+    progress(done, planned, f"{name}: {words}")
 
 
 def _compare(

@@ -39,10 +39,10 @@ from backalley.training.config.yaml_files import load_yaml
 from backalley.training.run.budget import Budget
 from backalley.training.run.run import begin, reopen
 
-from ...figures import results
-from ...figures.formatting import Line
+from ...figures.formatting import Found, Line
 from ...figures.result_kinds import KINDS, Files, Kept, figures
 from ...publish.sources import all_sources, whole
+from ..runner import Progress, finds, quiet
 from .flood import flood
 
 HOSTILE: tuple[Any, ...] = (
@@ -81,10 +81,7 @@ def _lines(files: Files) -> Iterator[Line]:
 class Chaos(Kept, kind="chaos", heading="Kills, faults and forged files", tables={"chaos": _lines}):
     """What became of all that was done to it."""
 
-    @property
-    def title(self) -> str:
-        """What was done."""
-        return "Damaged and hostile files, kills, and faults of programs and servers"
+    says = "Damaged and hostile files, kills, and faults of programs and servers"
 
     @property
     def kept(self) -> bool:
@@ -92,37 +89,25 @@ class Chaos(Kept, kind="chaos", heading="Kills, faults and forged files", tables
         return all(row["held"] == row["times"] for row in self.found["rows"])
 
 
-def chaos(
-    *,
-    seed: int = 0,
-    mutations: int = 50_000,
-    kills: int = 200,
-    faults: int = 79,
-    clicks: int = 200,
-    progress: Callable[[int, int, str], None] | None = None,
-    command: str = "",
-) -> Chaos:
+@finds(Chaos)
+def chaos(*, seed: int, mutations: int, kills: int, faults: int, clicks: int, progress: Progress = quiet) -> Found:
     """Do so many of each, drawn by `seed`; the mutations are shared among the kinds of files."""
     chance, rows = random.Random(seed), list[dict[str, Any]]()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         every = kinds(folder)
         for number, kind in enumerate(every):
-            if progress:
-                progress(number, len(every) + 2, kind.name)
+            progress(number, len(every) + 2, kind.name)
             share = mutations * (number + 1) // len(every) - mutations * number // len(every)
             rows.append(mutate(kind, folder / "changed", share, chance))
-        if progress:
-            progress(len(every), len(every) + 2, "kills")
+        progress(len(every), len(every) + 2, "kills")
         rows.append(kill(folder / "killed.json", kills, chance))
         rows.append(fill_disk(folder / "filled.json", kills))
-    if progress:
-        progress(len(every) + 1, len(every) + 2, "faults")
+    progress(len(every) + 1, len(every) + 2, "faults")
     rows.append(_faults(seed, faults))
     if clicks and importlib.util.find_spec("httpx") and importlib.util.find_spec("uvicorn"):
         rows.append(flood(clicks))
-    stamp = results.stamp(__file__)
-    return Chaos({"kind": Chaos.kind, "command": command, "seed": seed, "rows": rows, **stamp})
+    return {"seed": seed, "rows": rows}
 
 
 # Files ----------------------------------------------------------------------------------------------------------------

@@ -33,9 +33,10 @@ from backalley.training.seeds import train_seeds
 from backalley.training.train import train
 
 from ...exact.exact import solve
-from ...figures import results
+from ...figures.formatting import Found as Result
 from ...matches.evaluate import evaluate
 from ...matches.tournament import tournament
+from ..runner import Progress, finds, quiet
 from .cluster_tables import ClusterCheck
 
 NODES = 4
@@ -55,8 +56,6 @@ _BESIDE = """
 def choose(mask):
     return mask.shape[1] - 1 - mask[:, ::-1].argmax(1)
 """
-
-Progress = Callable[[int, int, str], None]
 
 
 class Nothing:
@@ -105,7 +104,8 @@ class Nodes:
         self._local.shutdown()
 
 
-def cluster_check(*, progress: Progress = lambda done, total, words: None, command: str = "") -> ClusterCheck:
+@finds(ClusterCheck, _GAME)
+def cluster_check(*, progress: Progress = quiet) -> Result:
     """Check and measure. Raises NotInstalled without Ray."""
     checks: list[dict[str, Any]] = []
     began = time.perf_counter()
@@ -131,23 +131,17 @@ def cluster_check(*, progress: Progress = lambda done, total, words: None, comma
         measures = _measured(nodes, started)
     finally:
         nodes.close()
-    learners = [_learner(name) for name in _LEARNERS]
-    return ClusterCheck(
-        {
-            "kind": ClusterCheck.kind,
-            "command": command,
-            "nodes": NODES,
-            "ray": import_ray().__version__,
-            "game": _GAME,
-            "agents": _AGENTS,
-            "range_seconds": RANGE_SECONDS,
-            "tasks_a_second_aim": TASKS_A_SECOND,
-            "checks": checks,
-            "measures": measures,
-            "learners": learners,
-            **results.stamp(__file__, game_of(_GAME)),
-        }
-    )
+    return {
+        "nodes": NODES,
+        "ray": import_ray().__version__,
+        "game": _GAME,
+        "agents": _AGENTS,
+        "range_seconds": RANGE_SECONDS,
+        "tasks_a_second_aim": TASKS_A_SECOND,
+        "checks": checks,
+        "measures": measures,
+        "learners": [_learner(name) for name in _LEARNERS],
+    }
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------

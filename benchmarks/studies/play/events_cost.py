@@ -7,20 +7,20 @@ compared: other load on the machine meets both alike.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from backalley.envs.core.game.game import Game
 
-from ...figures import results
-from ...figures.formatting import Line, changed, title
+from ...figures.formatting import Found, Line, changed, title
 from ...figures.result_kinds import Files, Kept
 from ...speed.random_play import RandomPlay, episode_length
 from ...speed.speed import FLOOR_TABLES
+from ..runner import Progress, finds, quiet
 from .against import ratio_interval
 
-PAIRS, STEPS, WARM_UP = 11, 50, 4
-"""Pairs of turns, the steps of all tables in each turn, and turns before the first pair (and as many as two episodes
+STEPS, WARM_UP = 50, 4
+"""Steps of all tables in each turn, and turns before the first pair (and as many as two episodes
 take), in which machine code is found and histories grow to their usual length."""
 
 
@@ -46,11 +46,7 @@ class EventsCost(
     """What keeping events costs, game by game."""
 
     in_title = frozenset({"options"})
-
-    @property
-    def title(self) -> str:
-        """What is compared."""
-        return f"Tables that keep events against tables that do not, {FLOOR_TABLES:,} of each, by processor time"
+    says = f"Tables that keep events against tables that do not, {FLOOR_TABLES:,} of each, by processor time"
 
     @classmethod
     def footnotes(cls, files: Files) -> list[str]:
@@ -58,21 +54,14 @@ class EventsCost(
         return [f"Means of {files[0]['pairs']} pairs of turns with their 95 % intervals."]
 
 
-def events_cost(
-    games: Sequence[Game],
-    *,
-    pairs: int = PAIRS,
-    progress: Callable[[int, int, str], None] | None = None,
-    command: str = "",
-) -> EventsCost:
+@finds(EventsCost)
+def events_cost(games: Sequence[Game], *, pairs: int, progress: Progress = quiet) -> Found:
     """Compare, for each game, random play of tables with and without events, in `pairs` pairs of turns."""
     found = []
     for number, game in enumerate(games):
-        if progress:
-            progress(number, len(games), game.name)
+        progress(number, len(games), game.name)
         found.append(_of_game(game, pairs))
-    stamp = results.stamp(__file__, *games)
-    return EventsCost({"kind": EventsCost.kind, "command": command, "pairs": pairs, "games": found, **stamp})
+    return {"pairs": pairs, "games": found}
 
 
 def _of_game(game: Game, pairs: int) -> dict[str, Any]:

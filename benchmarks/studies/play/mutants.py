@@ -20,7 +20,7 @@ import signal
 import subprocess
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,15 +28,15 @@ import numpy as np
 
 from backalley import testing
 from backalley.console.errors import InvalidCall
-from backalley.envs.core.compile.interfaces import Kernels
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import Kernels
 from backalley.envs.core.rules.events import Events
 from backalley.testing.seeds import digest
 
-from ...figures import results
-from ...figures.formatting import Line
+from ...figures.formatting import Found, Line
 from ...figures.result_kinds import Files, Kept
+from ..runner import Progress, finds, quiet
 
 GAMES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("backalley.examples.leduc", {}),
@@ -44,7 +44,6 @@ GAMES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("twenty_one", {"num_players": 2}),
 )
 """Games with hidden cards, with decisions that others do not see, and with both and a stock."""
-NUMBER = 100
 _PARTS = ("observation", "events")
 _SECONDS = 30
 """After so long a mutant that is still redrawing counts as found."""
@@ -76,11 +75,7 @@ class Mutants(Kept, kind="mutants", heading="Planted leaks", tables={"mutants": 
     """How many planted leaks the checks find."""
 
     in_title = frozenset({"options"})
-
-    @property
-    def title(self) -> str:
-        """What was planted."""
-        return "Games with one changed line in what seats observe, are told, or may imagine"
+    says = "Games with one changed line in what seats observe, are told, or may imagine"
 
     @classmethod
     def footnotes(cls, files: Files) -> list[str]:
@@ -89,22 +84,15 @@ class Mutants(Kept, kind="mutants", heading="Planted leaks", tables={"mutants": 
         return [f"Missed: {'; '.join(missed)}."] if missed else []
 
 
-def mutants(
-    number: int = NUMBER,
-    *,
-    seed: int = 0,
-    progress: Callable[[int, int, str], None] | None = None,
-    command: str = "",
-) -> Mutants:
+@finds(Mutants, *(name for name, _ in GAMES))
+def mutants(number: int, *, seed: int = 0, progress: Progress = quiet) -> Found:
     """Plant `number` faults in all, and check each. Raises RuntimeError where the process of a game fails."""
     found = []
     for place, (name, options) in enumerate(GAMES):
-        if progress:
-            progress(place, len(GAMES), name)
+        progress(place, len(GAMES), name)
         share = number * (place + 1) // len(GAMES) - number * place // len(GAMES)
         found.append(_in_process(name, options, share, seed))
-    stamp = results.stamp(__file__, *(game_of(name, **options) for name, options in GAMES))
-    return Mutants({"kind": Mutants.kind, "command": command, "seed": seed, "games": found, **stamp})
+    return {"seed": seed, "games": found}
 
 
 def _in_process(name: str, options: dict[str, Any], number: int, seed: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
@@ -24,8 +24,9 @@ from open_spiel.python.algorithms import (
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.openspiel.games import game_string
 
-from ...figures import results
-from ...studies.play.openspiel_tables import OpenSpielCheck
+from ...figures.formatting import Found
+from ..runner import Progress, finds, quiet
+from .openspiel_tables import OpenSpielCheck
 
 KUHN, LEDUC = "backalley.examples.kuhn", "backalley.examples.leduc"
 SAME_GAMES = {KUHN: "kuhn_poker", LEDUC: "leduc_poker"}
@@ -33,21 +34,18 @@ _TABLES = 8
 """Tables on which PPO learns."""
 
 
-def openspiel_check(
-    iterations: int = 100, *, progress: Callable[[int, int, str], None] | None = None, command: str = ""
-) -> OpenSpielCheck:
+@finds(OpenSpielCheck)
+def openspiel_check(iterations: int, *, progress: Progress = quiet) -> Found:
     """Measure best responses to uniform play and to a policy of so many iterations of CFR in Kuhn and Leduc poker, ours
     and OpenSpiel's, and what OpenSpiel's algorithms reach in our games."""
     values: list[dict[str, Any]] = []
     done: list[dict[str, Any]] = []
     steps = [*(_exact(path, iterations) for path in SAME_GAMES), *(step() for step in (_sampling, _nfsp, _ppo))]
     for number, step in enumerate(steps):
-        if progress:
-            progress(number, len(steps), "OpenSpiel")
+        progress(number, len(steps), "OpenSpiel")
         for row in step:
             (values if "ours" in row else done).append(row)
-    found = {"kind": OpenSpielCheck.kind, "command": command, "values": values, "algorithms": done}
-    return OpenSpielCheck({**found, "open_spiel": metadata.version("open_spiel"), **results.stamp(__file__)})
+    return {"values": values, "algorithms": done, "open_spiel": metadata.version("open_spiel")}
 
 
 def _named(path: str) -> Any:

@@ -3,28 +3,26 @@ on hard inventions. `backalley dev study sequential` runs it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from backalley.agents.registry import agent as agent_of
-from backalley.envs.core.engine.workers import cores
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.threads import cores
 
-from ...figures import results
-from ...figures.formatting import Line
+from ...figures.formatting import Found, Line
 from ...figures.result_kinds import Files, Kept
 from ...figures.stats import lead_bounds
 from ...matches.sample import Deals, LineUp, Sample, play
 from ...matches.seating import seatings
 from ...matches.seeding import Space, roots
 from ...matches.until import stops
+from ..runner import Progress, finds, quiet
 from . import peeking
 from .peeking import Law
 
-GAMES = ("pitch", "poker_duel", "killer_bridge", "missouri_city", "bezique")
-"""The games whose deals are drawn from unless others are given."""
 _PLAYED, _SEED = 4096, 0
 """Deals of a game that simulations draw from, and the seed of all."""
 _PEEKED = 2000
@@ -98,21 +96,15 @@ class SequentialChecks(
         return f"{self.found['runs']:,} runs of looking after every deal"
 
 
-def sequential_checks(
-    games: Sequence[Game],
-    *,
-    runs: int = 2000,
-    progress: Callable[[int, int, str], None] | None = None,
-    command: str = "",
-) -> SequentialChecks:
-    """Let each game's policy play its best bot, and simulate `runs` runs of deals drawn from theirs and
-    from invented ones, each for coverage, for decisions and for gates."""
+@finds(SequentialChecks)
+def sequential_checks(games: Sequence[Game], *, runs: int, progress: Progress = quiet) -> Found:
+    """Let each game's policy play its best bot, and simulate `runs` runs of deals drawn from theirs and from invented
+    ones, each for coverage, for decisions and for gates."""
     found: dict[str, list[dict[str, Any]]] = {"coverage": [], "decided": [], "gates": []}
     most_until = 20_000
     steps: list[Game | Law] = [*games, *invented()]
     for number, step in enumerate(steps):
-        if progress:
-            progress(number, len(steps), step.name)
+        progress(number, len(steps), step.name)
         law = step if isinstance(step, Law) else measured(step)
         found["coverage"].append(peeking.coverage(law, runs, _PEEKED, _SEED))
         if law.measured:
@@ -121,8 +113,7 @@ def sequential_checks(
             peeking.gates(law, effect, runs, _MOST, _FIXED, _SEED) for effect in (0.0, _FOUND, *_own(law))
         ]
     about = {"runs": runs, "most_until": most_until, "fixed_deals": _FIXED, "most_deals": _MOST, "peeked": _PEEKED}
-    stamp = results.stamp(__file__, *games)
-    return SequentialChecks({"kind": SequentialChecks.kind, "command": command, **about, **found, **stamp})
+    return about | found
 
 
 def _own(law: Law) -> tuple[float, ...]:

@@ -23,7 +23,6 @@ from backalley.agents.registry import agent as agent_of
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.files.reading import read_json
-from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 
 from ...figures import leaderboard, results
@@ -52,6 +51,7 @@ from ...matches.seeding import Space
 from ...speed.processor_time import Timed, cost, cost_of
 from .. import publication
 from ..publication import Publication
+from ..runner import finds
 from . import best_agents
 
 
@@ -212,16 +212,16 @@ def _rung(plan: Publication, label: str, spec: str, deals: int, num_threads: int
     return Rung(label, timed, deals, spec == plan.against)
 
 
+@finds(Ladder)
 def ladder(
-    game: str | Game,
+    game: Game,
     others: Mapping[str, str] | None = None,
     *,
     num_threads: int = 1,
     progress: Told | None = None,
     keep: Path | None = None,
     cluster: str | None = None,
-    command: str = "",
-) -> Ladder:
+) -> Found:
     """Measure the ladder of a game under each of the published options.
 
     `others` are further agents by their labels. With `keep`, the file of the ladder, unfinished work is saved beside
@@ -229,17 +229,17 @@ def ladder(
     ValueError.
     """
     num_threads = num_threads if cluster is None else 1
-    plans = publication.publications(game_of(game))
+    plans = publication.publications(game)
     stands, unfit = zip(*(rungs(plan, others or {}, num_threads) for plan in plans), strict=True)
     for label in others or {}:
         if all(label in errors for errors in unfit):
             raise unfit[0][label]
-    found = _measured(plans, stands, num_threads, progress, keep, cluster)
-    return Ladder({"kind": Ladder.kind, **found, "command": command})
+    return _measured(plans, stands, num_threads, progress, keep, cluster)
 
 
+@finds(Entry)
 def enter(
-    game: str | Game,
+    game: Game,
     label: str,
     spec: str,
     *,
@@ -247,19 +247,17 @@ def enter(
     num_threads: int = 1,
     progress: Told | None = None,
     keep: Path | None = None,
-    command: str = "",
-) -> Entry:
+) -> Found:
     """Measure one agent against the best bot as the ladder does, on the same decks: under the game's own options, over
     the published number of deals or over the first `deals` of them. Raises ValueError."""
-    plan = publication.publications(game_of(game))[0]
+    plan = publication.publications(game)[0]
     if deals is not None:
         check_deals(deals)
         plan = plan._replace(deals=deals)
     if label == plan.against:
         raise InvalidValue(f"{label} is the bot that others are compared with; give the agent another label.")
     there = [_rung(plan, name, agent, plan.deals, num_threads) for name, agent in ((plan.against,) * 2, (label, spec))]
-    found = _measured([plan], [there], num_threads, progress, keep, None)
-    return Entry({"kind": Entry.kind, **found, "command": command})
+    return _measured([plan], [there], num_threads, progress, keep, None)
 
 
 def _measured(

@@ -16,9 +16,7 @@ import numpy as np
 from backalley.agents.base.agent import Agent
 from backalley.agents.registry import agent as agent_of
 from backalley.console.errors import InvalidValue
-from backalley.console.progress import Progress
 from backalley.envs.core.files.durable import Unfinished
-from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 
 from ...figures import results
@@ -32,6 +30,7 @@ from ...matches.seeding import Space
 from ...speed.processor_time import Timed, cost
 from .. import publication
 from ..publication import Publication
+from ..runner import Progress, finds, quiet
 
 BASELINE = "mc:20"
 """The search that the others are compared with."""
@@ -154,23 +153,23 @@ def rows_of(plan: Publication, determinizations: Sequence[int]) -> list[Row]:
     return found
 
 
+@finds(Searches)
 def searches(
-    game: str | Game,
+    game: Game,
     determinizations: Sequence[int] = DETERMINIZATIONS,
     deals: int | None = None,
     *,
     num_threads: int = 1,
-    progress: Progress | None = None,
+    progress: Progress = quiet,
     keep: Path | None = None,
-    command: str = "",
-) -> Searches:
+) -> Found:
     """Measure searches of these numbers of determinizations in a game, over that many deals each, by default the
     published numbers. With `keep`, the file of the result, unfinished work is saved beside it. Raises ValueError."""
     if not determinizations or min(determinizations) < 1:
         raise InvalidValue(
             f"determinizations is {', '.join(map(str, determinizations)) or 'empty'}; give numbers of 1 or more."
         )
-    plan = publication.several(game_of(game))
+    plan = publication.several(game)
     rows, deals = rows_of(plan, determinizations), deals or plan.search_deals
     spent = np.zeros((len(rows), 3))
     players: list[list[Agent]] = []
@@ -197,10 +196,7 @@ def searches(
     finally:
         for player in (player for pair in players for player in pair):
             player.close()
-    found = {
-        "kind": Searches.kind,
-        "command": command,
-        "game": plan.game.id,
+    return {
         "options": plan.game.changed_options,
         "seed": publication.seed(),
         "measure": BASELINE,
@@ -212,9 +208,7 @@ def searches(
         ],
         "decisions": sum(sample.decisions for sample in samples),
         "seconds": round(sum(sample.seconds for sample in samples), 1),
-        **stamp,
     }
-    return Searches(found)
 
 
 def _found(game: Game, row: Row, sample: Sample, rows: Sequence[Row], samples: Sequence[Sample]) -> dict[str, Any]:

@@ -22,13 +22,14 @@ from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 
 from ..compile.interfaces import OVER
 from ..drawing.render import RENDER_MODES, check_render_mode, rendered, table_svg
-from ..engine.engine import BUSY, OTHER_WAYS, Engine, check_on_illegal, one_thread
-from ..engine.reset_options import ResetOptions, read_reset_options
-from ..engine.validation import whole
+from ..engine.engine import BUSY, Engine, check_on_illegal, one_thread
+from ..game.arguments import whole
 from ..game.game import Game
+from ..game.reset_options import ResetOptions, read_reset_options
 from ..rules import rng
 from .histories import SeatHistories
 from .spaces import check_observation, dict_space, vector_space
+from .tables import Tables
 
 _LET_PASS = ("options",)
 """PettingZoo's own `api_test` resets with `options={"options": 1}`."""
@@ -38,7 +39,7 @@ _OWN = ("_views", "_seat_to_act", "_place", "_seen", "_scratch")
 _NOBODY = "Nobody is at the table: the game is over or was never begun; call reset()."
 
 
-class AECEnv(SeatHistories, pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ignore]
+class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ignore]
     """One table of a game as a PettingZoo AEC environment; agents are `player_0`, `player_1`, ...
 
     An observation is `{"observation": flat vector [O], "action_mask": int8 [A]}`; the mask is all zero for an agent who
@@ -76,7 +77,8 @@ class AECEnv(SeatHistories, pettingzoo.AECEnv[str, dict[str, Any], int]):  # typ
         if not isinstance(events, (bool, np.bool_)):
             raise InvalidType(f"events is {events!r}; it takes True or False.")
         self.engine = Engine(game, 1, history=bool(events))
-        self.engine.other_ways = OTHER_WAYS if on_illegal == "raise" else ""
+        if on_illegal == "raise":
+            self.advise_other_ways()
         seat = whole(render_seat)
         if render_seat is not None and (seat is None or not 0 <= seat < self.engine.num_seats):
             last = self.engine.num_seats - 1
@@ -90,7 +92,7 @@ class AECEnv(SeatHistories, pettingzoo.AECEnv[str, dict[str, Any], int]):  # typ
         self.metadata = {"name": name, "render_modes": list(RENDER_MODES), "is_parallelizable": False, "render_fps": 1}
         self.possible_agents = [f"player_{seat}" for seat in range(self.engine.num_seats)]
         self.agents: list[str] = []
-        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self._seat_of = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._look()
         self._deck = self.engine.fresh_deck()
         self._no_mask = np.zeros(game.num_actions, np.int8)
@@ -144,6 +146,9 @@ class AECEnv(SeatHistories, pettingzoo.AECEnv[str, dict[str, Any], int]):  # typ
 
     def _nobody(self, agent: Any) -> ValueError:
         return InvalidValue(f"There is no agent {agent!r}; the agents are {', '.join(self.possible_agents)}.")
+
+    def _check_dealt(self, rows: npt.NDArray[np.int64]) -> None:
+        self._check_begun("The position")
 
     def _check_begun(self, what: str) -> None:
         if not self._begun:
@@ -208,7 +213,7 @@ class AECEnv(SeatHistories, pettingzoo.AECEnv[str, dict[str, Any], int]):  # typ
 
     def _shown(self, agent: str) -> Any:
         try:
-            seat = self._seats[agent]
+            seat = self._seat_of[agent]
         except (KeyError, TypeError):
             raise self._nobody(agent) from None
         if seat == self._seat_to_act(0):
@@ -326,6 +331,12 @@ class AECEnv(SeatHistories, pettingzoo.AECEnv[str, dict[str, Any], int]):  # typ
         return str(refusal)
 
     @one_thread
+    def refresh(self) -> None:
+        """Show the table as its state is, after the caller has written to `arrays`; it has to be in play."""
+        self.engine.show_one()
+        self._select(self._seat_to_act(0))
+
+    @one_thread
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Return the table as one seat sees it: text in mode "ansi", printed in mode "human", pixels [H, W, 3] in mode
         "rgb_array", which needs the extra `pictures`."""
@@ -335,11 +346,11 @@ class AECEnv(SeatHistories, pettingzoo.AECEnv[str, dict[str, Any], int]):  # typ
             )
             return None
         self._check_begun("render()")
-        return rendered(self.engine, 0, self.render_seat, self.render_mode)
+        return rendered(self, 0, self.render_seat, self.render_mode)
 
     def _repr_svg_(self) -> str | None:
         """The table as a picture, for notebooks; None before the first reset."""
-        return table_svg(self.engine, 0, self.render_seat) if self._begun else None
+        return table_svg(self, 0, self.render_seat) if self._begun else None
 
     def close(self) -> None:
         """Do nothing: there is nothing to close."""

@@ -16,13 +16,14 @@ from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 
 from ..compile.interfaces import CHANCE, OVER
 from ..compile.kernel import Bound
-from ..engine import validation
-from ..engine.engine import Engine, streams_of
+from ..engine.engine import streams_of
 from ..engine.event_log import keep_visible
+from ..engine.shared_table import Table, table_of
+from ..game import arguments
 from ..game.game import Game
 from ..rules import rng
 from .histories import Told, information_tensors, information_words, read_events
-from .shared_table import Table, table_of
+from .row_checks import TableChecks
 from .states import States, frozen
 
 _FUTURE = 0x667574757265
@@ -209,6 +210,10 @@ class GameState:
         seat = np.array([self._seat], np.int8)
         return frozen(self.game, self._record(), seat, *counts, np.array([self._rewards], np.float32), over & ~cut, cut)
 
+    def record(self) -> Any:
+        """The game's State record, as a copy; where chance decides, the table before it does."""
+        return self._record()[0]
+
     def _record(self) -> npt.NDArray[Any]:
         """The State record [1]."""
         return np.frombuffer(bytearray(self._raw), self.game.state_dtype)
@@ -221,7 +226,7 @@ class GameState:
         if self._seat == CHANCE:
             self._decide(self._check_outcome(action))
             return
-        number = validation.whole(action)
+        number = arguments.whole(action)
         if number is None:
             raise InvalidType(f"The action is {action!r}; it must be a whole number.")
         table, batch = self._table, self._table.batch
@@ -247,7 +252,7 @@ class GameState:
     def draw_chance(self, key: int) -> None:
         """Draw all that chance decides before the next decision, by a key of 64 bits. Raises ValueError for another
         key, RuntimeError where chance does not decide."""
-        stream = validation.words([key], "keys", 1)[0]
+        stream = arguments.words([key], "keys", 1)[0]
         if self._seat != CHANCE:
             raise InvalidCall("Chance does not decide here; draw_chance() is for states with is_chance.")
         table, engine = self._table, self._table.engine
@@ -378,7 +383,7 @@ class GameState:
         """Return a copy with all that a seat cannot see redrawn, and other chance to come. It depends only on what the
         seat knows and on the key, a whole number of 64 bits; what was gained before does not count in it. Raises
         TypeError or ValueError for an invalid seat or key, RuntimeError where no seat is to act."""
-        which, number = self._checked_seat(seat), validation.words([key], "keys", 1)
+        which, number = self._checked_seat(seat), arguments.words([key], "keys", 1)
         if self._seat < 0:
             raise InvalidCall("Nobody is to act here, so there is nothing to redraw for a decision.")
         records, made = self._record(), self.clone()
@@ -409,7 +414,7 @@ class GameState:
     # Validation -----------------------------------------------------------------------------------------------------
 
     def _checked_seat(self, given: Any) -> int:
-        seat, last = validation.whole(given), self.game.num_seats - 1
+        seat, last = arguments.whole(given), self.game.num_seats - 1
         if seat is None:
             raise InvalidType(f"The seat is {given!r}; it takes a whole number of 0..{last}.")
         if not 0 <= seat <= last:
@@ -419,7 +424,7 @@ class GameState:
     def _check_outcome(self, given: Any) -> int:
         if self._seat != CHANCE:
             raise InvalidCall("Chance does not decide here; outcomes are for states with is_chance.")
-        number = validation.whole(given)
+        number = arguments.whole(given)
         if number is None:
             raise InvalidType(f"The outcome is {given!r}; it must be a whole number.")
         if not self._started:
@@ -453,7 +458,7 @@ def new_state(game: Game, seed: int | None, explicit_chance: bool, events: bool)
             raise InvalidType(f"{name} is {given!r}; it takes True or False.")
     if explicit_chance and seed is not None:
         raise InvalidValue("With explicit_chance the caller decides what chance does, so there is no seed to give.")
-    number = validation.whole(seed)
+    number = arguments.whole(seed)
     if seed is not None and (number is None or number < 0):
         raise InvalidValue(f"The seed is {seed!r}; it must be a whole number of 0 or more.")
     made, table, nothing = object.__new__(GameState), table_of(game, bool(events)), (0.0,) * game.num_seats
@@ -480,12 +485,12 @@ def new_state(game: Game, seed: int | None, explicit_chance: bool, events: bool)
     return made
 
 
-def state_of(engine: Engine, row: int) -> GameState:
-    """Return the position of a table that has been dealt, with explicit chance; what was gained before does not count
-    in it. It has the table's history where the engine keeps that and knows it."""
-    history, batch = engine.history, engine.batch
+def position_of(tables: TableChecks, row: int) -> GameState:
+    """Return the position of a table that has been dealt, as `Tables.position` does. Several threads may ask at once,
+    while nobody plays there."""
+    history, batch = tables.engine.history, tables.engine.batch
     known = history is not None and bool(history.filled[row] >= 0)
-    made = new_state(engine.game, None, True, known)
+    made = new_state(tables.game, None, True, known)
     made._raw, made._mask, made._seat = batch.raw[row].tobytes(), batch.mask[row].tobytes(), batch.seat.item(row)
     made._decisions, made._own_decisions = batch.decisions.item(row), tuple(batch.own_decisions[row].tolist())
     made._started = True

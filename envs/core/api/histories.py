@@ -21,7 +21,7 @@ from ..engine.engine import Engine, one_thread
 from ..game.game import Game
 from ..rules.events import ACTION, COLUMNS, HIDDEN_ACTION, NOTHING, OWN, UNKNOWN, Kind
 from ..rules.record import Place
-from .row_checks import RowChecks
+from .row_checks import RowChecks, TableChecks
 
 SINCE = ("episode", "deal")
 
@@ -270,13 +270,11 @@ def _stocks(engine: Engine, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int16
     return found
 
 
-class SeatHistories:
+class SeatHistories(TableChecks):
     """What the environment of one table tells of the past and of the whole table; agents are named."""
 
-    game: Game
-    engine: Engine
     agent_selection: str
-    _seats: dict[str, int]
+    _seat_of: dict[str, int]
     _check_begun: Callable[[str], None]
     _nobody: Callable[[Any], ValueError]
 
@@ -305,7 +303,7 @@ class SeatHistories:
         self._check_begun("The history")
         name = self.agent_selection if agent is None else agent
         try:
-            seat = self._seats[name]
+            seat = self._seat_of[name]
         except (KeyError, TypeError):
             raise self._nobody(agent) from None
         return np.zeros(1, np.int64), np.array([seat])

@@ -1,24 +1,61 @@
-"""`RowChecks`: rows, seats and actions from callers of a batch, validated before anything has changed."""
+"""Rows, seats and actions from callers, validated before anything has changed: `TableChecks` for any tables,
+`RowChecks` for a batch."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidCall, InvalidValue
 
-from ..engine import validation
 from ..engine.engine import Engine
-from ..engine.workers import Workers
+from ..game import arguments
 from ..game.game import Game
-from .delayed_rewards import Booking
+from ..game.threads import Workers
+
+if TYPE_CHECKING:
+    from .delayed_rewards import Booking
 
 
-class RowChecks:
-    """What `BatchEnv` does with rows, seats and actions at its methods' doors; compiled code trusts them."""
+class TableChecks:
+    """What is checked of rows and seats."""
 
     game: Game
     engine: Engine
+
+    @property
+    def lock(self) -> Any:
+        """Held during each call; see `one_thread`."""
+        return self.engine.lock
+
+    def _rows(self, given: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        rows, size = arguments.whole_numbers(given, "Rows"), self.engine.size
+        if rows.ndim != 1:
+            raise InvalidValue(f"Rows have shape {rows.shape}; they are a list of tables, shape (n,).")
+        bad = arguments.first_outside(rows, size)
+        if bad >= 0:
+            raise InvalidValue(
+                f"Row {arguments.given_number(given, bad)} was asked for; there are {size} tables, rows 0..{size - 1}."
+            )
+        return rows
+
+    def _seats(self, given: npt.ArrayLike, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        seats, last = arguments.whole_numbers(given, "Seats"), self.game.num_seats - 1
+        if seats.shape != rows.shape:
+            raise InvalidValue(f"Seats have shape {seats.shape}; {len(rows)} tables take shape {rows.shape}, one each.")
+        bad = arguments.first_outside(seats, last + 1)
+        if bad >= 0:
+            raise InvalidValue(
+                f"Seat {arguments.given_number(given, bad)} was asked for; {self.game.name} has seats 0..{last}."
+            )
+        return seats
+
+
+class RowChecks(TableChecks):
+    """What `BatchEnv` does with rows, seats and actions at its methods' doors; compiled code trusts them."""
+
     num_envs: int
     num_seats: int
     leaf_values: bool
@@ -30,10 +67,10 @@ class RowChecks:
     """Which tables have been dealt [B]."""
     _marks: npt.NDArray[np.int64]
     _stamp: int
-    """What `validation.first_twice` takes."""
+    """What `arguments.first_twice` takes."""
 
     def _actions(self, given: npt.ArrayLike, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        array = validation.whole_numbers(given, "Actions")
+        array = arguments.whole_numbers(given, "Actions")
         if array.shape != rows.shape:
             raise InvalidValue(
                 f"Actions have shape {array.shape}; {len(rows)} tables take shape {rows.shape}, one action each."
@@ -53,37 +90,14 @@ class RowChecks:
         self._workers.spread(look, rows, actions)
         return self.engine.first_illegal(rows, actions) if found else -1
 
-    def _seats(self, given: npt.ArrayLike, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        seats = validation.whole_numbers(given, "Seats")
-        if seats.shape != rows.shape:
-            raise InvalidValue(f"Seats have shape {seats.shape}; {len(rows)} tables take shape {rows.shape}, one each.")
-        bad = validation.first_outside(seats, self.num_seats)
-        if bad >= 0:
-            raise InvalidValue(
-                f"Seat {validation.given_number(given, bad)} was asked for; {self.game.name} has seats "
-                f"0..{self.num_seats - 1}."
-            )
-        return seats
-
     def _rows(self, given: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        if given is self._all:
-            return self._all
-        rows = validation.whole_numbers(given, "Rows")
-        if rows.ndim != 1:
-            raise InvalidValue(f"Rows have shape {rows.shape}; they are a list of tables, shape (n,).")
-        bad = validation.first_outside(rows, self.num_envs)
-        if bad >= 0:
-            raise InvalidValue(
-                f"Row {validation.given_number(given, bad)} was asked for; there are {self.num_envs} tables, rows "
-                f"0..{self.num_envs - 1}."
-            )
-        return rows
+        return self._all if given is self._all else super()._rows(given)
 
     def _rows_once(self, given: npt.ArrayLike) -> npt.NDArray[np.int64]:
         rows = self._rows(given)
         if rows is not self._all:
             self._stamp += 1
-            bad = validation.first_twice(rows, self._marks, self._stamp)
+            bad = arguments.first_twice(rows, self._marks, self._stamp)
             if bad >= 0:
                 raise InvalidValue(f"Row {rows[bad]} was named twice; a table takes one action at a time.")
         return rows

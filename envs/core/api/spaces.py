@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import functools
-import itertools
-import weakref
 from typing import Any
 
 import gymnasium
@@ -64,20 +61,10 @@ def number_type(game: Game, given: Any) -> np.dtype[Any]:
     return kind
 
 
-_numbers = itertools.count()
-_made: weakref.WeakValueDictionary[int, LegalDiscrete] = weakref.WeakValueDictionary()
-"""The spaces of single environments, by the order in which they were made."""
-
-
 class LegalDiscrete(gymnasium.spaces.Discrete):
     """`Discrete(A)` whose `sample()` without a mask draws one of the actions legal now."""
 
     legal: npt.NDArray[np.int8] | None = None
-
-    def __init__(self, n: int) -> None:
-        super().__init__(n)
-        self._number = next(_numbers)
-        _made[self._number] = self
 
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
         """A legal action; with `mask` or `probability`, as `Discrete.sample`."""
@@ -92,30 +79,13 @@ class LegalMultiDiscrete(gymnasium.spaces.MultiDiscrete):
     legal: npt.NDArray[np.int8] | None = None
     """[B, A]; where nothing is legal, any action may be drawn."""
 
-    each: tuple[LegalDiscrete, ...] = ()
-    """The spaces of B single environments, which have the present legal actions."""
-
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
         """Legal actions [B]; with `mask` or `probability`, as `MultiDiscrete.sample`."""
-        known = [one.legal for one in self.each if one.legal is not None]
-        legal = np.stack(known) if known and len(known) == len(self.each) else self.legal
+        legal = self.legal
         if mask is not None or probability is not None or legal is None:
             return super().sample(mask=mask, probability=probability)
         drawn = 1.0 - self.np_random.random(legal.shape)  # never 0
         return (drawn * (legal != 0)).argmax(1).astype(self.dtype)
-
-
-@batch_space.register(LegalDiscrete)
-def _batch_legal(space: LegalDiscrete, n: int = 1) -> LegalMultiDiscrete:
-    """Gymnasium's `SyncVectorEnv` makes its n environments one after another and then batches the first one's space n
-    times, without the others. They are assumed to be the n spaces made last if this one is the first of these and no
-    episode has begun with any; otherwise (environments in other processes) no legal actions are known."""
-    batched = LegalMultiDiscrete(np.full(n, space.n), seed=copy.deepcopy(space.np_random))
-    each = tuple(one for number, one in sorted(_made.items()) if number >= space._number)
-    fresh = all(one.legal is None and one.n == space.n for one in each)
-    if len(each) == n and each[0] is space and fresh:
-        batched.each = each
-    return batched
 
 
 class BatchSpaces:

@@ -11,7 +11,7 @@ Rows, seats and actions are validated here, once; compiled code trusts them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,19 +19,22 @@ import numpy.typing as npt
 from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 
 from ..compile.interfaces import OVER
-from ..engine import validation
 from ..engine.batch_play import Played, bot_of, fork_choices, play_kernels, random_act
 from ..engine.engine import BUSY, Engine, IllegalAction, one_thread, streams_of
-from ..engine.reset_options import read_reset_options
 from ..engine.time_step import TimeStep
-from ..engine.workers import Workers, threads_of
+from ..game import arguments
 from ..game.game import Game
-from .delayed_rewards import Booking, DelayedRewards
+from ..game.reset_options import read_reset_options
+from ..game.threads import Workers, threads_of
+from .compiled_play import search_kernels
 from .histories import Histories
 from .row_copies import RowCopies
-from .search_steps import search_kernels
 from .spaces import BatchSpaces
 from .states import States, redrawn, states_of
+from .tables import Tables
+
+if TYPE_CHECKING:
+    from .delayed_rewards import Booking, DelayedRewards
 
 _ROWS_PER_THREAD = 256
 """Threads are used only for at least this many rows."""
@@ -39,7 +42,7 @@ _DECISIONS_AT_ONCE = 2**18
 """Decisions of `play_random` in one call of compiled code, which Ctrl-C cannot interrupt."""
 
 
-class BatchEnv(Histories, RowCopies, BatchSpaces):
+class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
     """B tables of one game. Row i with seed `s + i` plays exactly as the AEC environment with seed `s + i`, for any
     `num_threads`.
 
@@ -78,7 +81,7 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
     ) -> None:
         """Raises TypeError or ValueError, also for more tables than this machine has memory for; RuntimeError for a
         history of a game that declares no events."""
-        num_envs = validation.count(num_envs, "num_envs", 1)
+        num_envs = arguments.count(num_envs, "num_envs", 1)
         self.num_threads = threads_of(num_threads)
         named = {"autoreset": autoreset, "leaf_values": leaf_values, "delayed_rewards": delayed_rewards}
         for name, given in (named | {"events": events}).items():
@@ -88,7 +91,7 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
             raise InvalidValue("leaf_values end an episode early; they go with autoreset=False.")
         if leaf_values and events:
             raise InvalidValue("leaf_values are for searches, which keep no events; leave out leaf_values or events.")
-        validation.check_memory(num_envs, Engine.bytes_of(game), "num_envs")
+        arguments.check_memory(num_envs, Engine.bytes_of(game), "num_envs")
         streams = streams_of(seed, num_envs)
         self.engine = Engine(game, num_envs, buffers, history=bool(events))
         self.game, self.num_envs = game, num_envs
@@ -100,7 +103,11 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
         self._marks, self._stamp = np.zeros(num_envs, np.int64), 0
         self._dealt = np.zeros(num_envs, np.bool_)
         self._choices = np.zeros(num_envs, np.uint64)  # each table's stream for actions that are played for it
-        self._booking = Booking(num_envs, self.num_seats) if delayed_rewards else None
+        self._booking: Booking | None = None
+        if delayed_rewards:
+            from .delayed_rewards import Booking
+
+            self._booking = Booking(num_envs, self.num_seats)
         self._hand_to_callers()
         self._set_streams(*streams)
 
@@ -132,23 +139,29 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
         anything has changed."""
         read_reset_options(self.game, options)
         by_seed = None if seed is None else streams_of(seed, self.num_envs)
-        given = None if streams is None else validation.words(streams, "streams", self.num_envs)
+        given = None if streams is None else arguments.words(streams, "streams", self.num_envs)
         if by_seed is not None:
             self._set_streams(*by_seed)
-        if given is not None:
-            self._set_streams(self._all, given)
-        return self.restart(self._all, options=options)
+        return self.restart(self._all, streams=given, options=options)
 
     @one_thread
-    def restart(self, rows: npt.ArrayLike, *, options: Mapping[str, Any] | None = None) -> TimeStep:
+    def restart(
+        self,
+        rows: npt.ArrayLike,
+        *,
+        streams: npt.NDArray[np.uint64] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> TimeStep:
         """Begin a new episode on the tables of `rows`, dropping their present one. Rewards and end flags are not
-        cleared.
+        cleared. `streams[k]` becomes the random stream of table `rows[k]`; without it that goes on.
 
         `options` may hold `decks`, packs to be dealt first at each of them, and `start_outcome`; see `AECEnv.reset`.
         Raises TypeError or ValueError for invalid or repeated rows.
         """
         opening = read_reset_options(self.game, options)
         mine = self._rows_once(rows)
+        if streams is not None:
+            self._set_streams(mine, arguments.words(streams, "streams", len(mine)))
         if self.engine.stacked:
             for row in mine.tolist():
                 self.engine.stacked.pop(row, None)
@@ -178,7 +191,7 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
             bad = self._first_illegal(mine, chosen)
             if bad >= 0:
                 self._check_dealt(mine)
-                row, action = int(mine[bad]), validation.given_number(actions, bad)
+                row, action = int(mine[bad]), arguments.given_number(actions, bad)
                 refusal = self.engine.refuse(row, action)
                 raise type(refusal)(f"Table {row}: {refusal}")
             self.engine.make_room()
@@ -247,7 +260,7 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
 
     @one_thread
     def _play(self, act: Callable[..., int], name: str, steps: int, rows: npt.ArrayLike | None) -> Played:
-        left, mine = validation.count(steps, "steps", 1), self._all if rows is None else self._rows_once(rows)
+        left, mine = arguments.count(steps, "steps", 1), self._all if rows is None else self._rows_once(rows)
         self._check_dealt(mine)
         self._check_plays_on(mine)
         played = Played(np.zeros((len(mine), self.num_seats)), *np.zeros((2, len(mine)), np.int64))
@@ -306,10 +319,12 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
         return self.engine.observe(mine, which)
 
     @one_thread
-    def refresh(self) -> TimeStep:
-        """Return the present time step of all tables, after the caller has written to the arrays of `engine`, for
-        example from a checkpoint."""
-        self._hand_out(self._all)
+    def refresh(self, rows: npt.ArrayLike | None = None) -> TimeStep:
+        """Show the tables `rows` (all by default) as their states are, after the caller has written to `arrays`, for
+        example from a checkpoint. Each is in play, unless the rules say that its episode is over. Raises TypeError or
+        ValueError for invalid or repeated rows."""
+        mine = self._all if rows is None else self._rows_once(rows)
+        self._show(mine, self.engine.acting[mine] == OVER)
         return self.time_step
 
     @property
@@ -368,7 +383,7 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
         self._check_on(mine)
         batch = self.engine.batch
         which = batch.seat[mine].astype(np.int64) if seats is None else self._seats(seats, mine)
-        numbers, records = validation.words(keys, "keys", len(mine)), batch.state[mine]
+        numbers, records = arguments.words(keys, "keys", len(mine)), batch.state[mine]
         self.engine.determinize(records, which, numbers)
         return redrawn(self.game, batch, mine, which, records)
 
@@ -393,16 +408,21 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
         batch.raw[mine] = kept.state.view(np.uint8).reshape(len(given), -1) if len(given) else 0
         for name in ("decisions", "own_decisions", "reward", "terminated", "truncated"):
             getattr(batch, name)[mine] = getattr(kept, name)
-
-        def show(thread: int, rows: npt.NDArray[np.int64], over: npt.NDArray[np.bool_]) -> None:
-            engine.call("show_rows", engine.options, batch, over, rows, of=search_kernels)
-            self._hand_out(rows)
-
-        self._workers.spread(show, mine, kept.seat < 0)
+        self._show(mine, kept.seat < 0)
         if self._booking is not None:
             self._booking.forget(mine)
-        self._dealt[mine] = True
         return self.time_step
+
+    def _show(self, rows: npt.NDArray[np.int64], over: npt.NDArray[np.bool_]) -> None:
+        """Show states that were written to tables, and nobody to act where the episode is `over`."""
+        engine = self.engine
+
+        def show(thread: int, rows: npt.NDArray[np.int64], over: npt.NDArray[np.bool_]) -> None:
+            engine.call("show_rows", engine.options, engine.batch, over, rows, of=search_kernels)
+            self._hand_out(rows)
+
+        self._workers.spread(show, rows, over)
+        self._dealt[rows] = True
 
     def actions(self, given: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
         """Return actions for the tables of `rows` (all by default), one each, as a new int64 array, legal or not.
@@ -429,7 +449,7 @@ class BatchEnv(Histories, RowCopies, BatchSpaces):
             np.copyto(self._mask[part], batch.mask[part])
             np.copyto(self._seat[part], batch.seat[part])
         else:
-            validation.copy_rows(rows, batch.mask, self._mask)
+            arguments.copy_rows(rows, batch.mask, self._mask)
             self._seat[rows] = batch.seat[rows]
 
     def __repr__(self) -> str:

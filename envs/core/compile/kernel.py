@@ -21,7 +21,7 @@ from backalley.console import compile_notice
 from . import tiering
 from .kernel_cache import KernelCache
 from .numba_repair import repair
-from .tiering import Interpreted
+from .tiering import Interpreted, TookTooLong
 from .whole_program import POSSIBLE, WholeProgramDispatcher
 
 P = ParamSpec("P")
@@ -74,6 +74,13 @@ def compiled(function: Callable[P, R], *sources: Path, keep: bool = True, arrays
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` on first use, without the interpreter lock, and cache the machine code on disk."""
     return compiled(function, source(function)) if COMPILED else function
+
+
+def bounded(function: Callable[P, R]) -> Callable[P, R]:
+    """A kernel whose loops and indices follow from the sizes of its arrays, whatever numbers they hold. It is safe for
+    arguments from outside as it is (`guarded.py`)."""
+    function.is_bounded = True  # type: ignore[attr-defined]
+    return kernel(function)
 
 
 def passing(function: Callable[P, R]) -> Callable[P, R]:
@@ -136,6 +143,12 @@ class Bound(Generic[R]):
         if self._entry is not None:
             return self._entry(*args)
         entry = bind(self._find(), *args, at_once=self._at_once)
-        if not isinstance(entry, Interpreted):
-            self._entry = entry
+        if isinstance(entry, Interpreted):
+            try:
+                found: R = entry(*args)
+                return found
+            except TookTooLong:
+                tiering.compile_from_now_on()
+                entry = bind(self._find(), *args)
+        self._entry = entry
         return entry(*args)

@@ -101,13 +101,14 @@ def _roots(path: Path) -> tuple[Path, ...]:
 
 
 def with_imports(*paths: Path) -> set[Path]:
-    """Return these files and all that they import, directly or not (see `imported_files`)."""
+    """Return these files and all that they import, directly or not (see `imported_files`), and the data beside them: of
+    `tables.py`, which a kernel's globals may come from, also `tables.json`."""
     known, waiting = {*paths}, [*paths]
     while waiting:
         new = set(imported_files(waiting.pop())) - known
         known |= new
         waiting += new
-    return known
+    return known | {data for path in known if (data := path.with_suffix(".json")).is_file()}
 
 
 def source_digest(*paths: Path) -> str:

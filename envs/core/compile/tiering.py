@@ -45,6 +45,10 @@ def compile_from_now_on() -> None:
         _left = 0.0
 
 
+class TookTooLong(ArithmeticError):
+    """A call took more steps than it may (`guarded.py`)."""
+
+
 class Interpreted:
     """A kernel as the Python that it was written in. A call takes its time from the budget."""
 

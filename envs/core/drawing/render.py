@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.engine import Engine
 from ..rules.options import OptionError, unexpected_keyword
 from . import scene
 
@@ -25,27 +24,27 @@ def check_render_mode(given: Any) -> None:
         )
 
 
-def table_text(engine: Engine, row: int, seat: int | None) -> str:
+def table_text(tables: scene.Tables, row: int, seat: int | None) -> str:
     """Return the table of `row` as `seat` (by default the seat to act) may see it: a head line, the cards, the legal
     actions."""
-    return scene.text(scene.scene(engine, row, seat))
+    return scene.text(scene.scene(tables, row, seat))
 
 
-def table_svg(engine: Engine, row: int, seat: int | None, *, face_up: bool = False, **look: Any) -> str:
+def table_svg(tables: scene.Tables, row: int, seat: int | None, *, face_up: bool = False, **look: Any) -> str:
     """Return it as a picture, with `face_up` with everybody's cards; `look` is what `pictures.drawing.svg` takes."""
     from .pictures.drawing import svg  # letters are read when the first picture is drawn
 
-    return svg(scene.scene(engine, row, seat, face_up), **look)
+    return svg(scene.scene(tables, row, seat, face_up), **look)
 
 
-def rendered(engine: Engine, row: int, seat: int | None, mode: str) -> str | npt.NDArray[np.uint8] | None:
+def rendered(tables: scene.Tables, row: int, seat: int | None, mode: str) -> str | npt.NDArray[np.uint8] | None:
     """Return the table in a mode of RENDER_MODES: text for "ansi", printed for "human", pixels [720, 960, 3] for
     "rgb_array". Raises ModuleNotFoundError where pixels need the extra that is not installed."""
     if mode == "rgb_array":
         from .pictures.pixels import pixels
 
-        return pixels(table_svg(engine, row, seat, frame=FRAME))
-    text = table_text(engine, row, seat)
+        return pixels(table_svg(tables, row, seat, frame=FRAME))
+    text = table_text(tables, row, seat)
     if mode == "ansi":
         return text
     print(text)

@@ -3,16 +3,25 @@ this."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..compile.interfaces import OVER
-from ..engine.engine import Engine
+from ..engine.batch_kernels import Batch
 from ..game.game import Game
 from ..rules.table import Table, broken, text_of
 
 _MOST_NAMED = 16
+
+
+class Tables(Protocol):
+    """What is drawn: a batch, or an environment of one table."""
+
+    game: Game
+
+    @property
+    def arrays(self) -> Batch: ...
 
 
 class Scene(NamedTuple):
@@ -32,10 +41,10 @@ class Scene(NamedTuple):
     """The numbers and names of the legal actions, where the viewer is to act."""
 
 
-def scene(engine: Engine, row: int, seat: int | None, face_up: bool = False) -> Scene:
+def scene(tables: Tables, row: int, seat: int | None, face_up: bool = False) -> Scene:
     """Return the table of `row` as `seat` (by default the seat to act) may see it; with `face_up` everybody's own cards
     are shown as they see them."""
-    game, batch = engine.game, engine.batch
+    game, batch = tables.game, tables.arrays
     acting = int(batch.seat[row])
     viewer = acting if seat is None else seat
     made, over = int(batch.decisions[row]), acting == OVER

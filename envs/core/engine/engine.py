@@ -16,12 +16,12 @@ from ..compile.interfaces import CHANCE, OVER
 from ..compile.kernel import bind
 from ..compile.templates import specialise
 from ..compile.tiering import Interpreted, compile_from_now_on
+from ..game.arguments import whole
 from ..game.game import Game, GameType
+from ..game.reset_options import ResetOptions
 from ..rules import rng
 from .batch_kernels import NO_LIMIT, STEPS, TEMPLATES, Batch, Deck, first_illegal, shuffle_deck
-from .reset_options import ResetOptions
 from .time_step import Memory, TimeStep
-from .validation import whole
 
 if TYPE_CHECKING:
     from .event_log import History
@@ -61,16 +61,16 @@ def check_on_illegal(given: Any) -> None:
 
 class _OnTables(Protocol):
     @property
-    def engine(self) -> Engine: ...
+    def lock(self) -> Any: ...
 
 
 Owner = TypeVar("Owner", bound=_OnTables)
 
 
 def one_thread(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
-    """Mark a method that reads or changes the tables of `self.engine`. It raises RuntimeError, without waiting, while
-    another thread is in such a method: kernels run without the interpreter lock, so checked arguments could become
-    wrong before they are played.
+    """Mark a method that reads or changes the tables of the lock `self.lock`. It raises RuntimeError, without waiting,
+    while another thread is in such a method: kernels run without the interpreter lock, so checked arguments could
+    become wrong before they are played.
 
     Methods called at each decision (`step`, `last`) do the same without this wrapper, which would take a tenth of the
     time of a single table's step (*measured*).
@@ -78,7 +78,7 @@ def one_thread(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatena
 
     @functools.wraps(method)
     def alone(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        lock = self.engine.lock
+        lock = self.lock
         if not lock.acquire(False):
             raise InvalidCall(BUSY)
         try:
@@ -370,11 +370,6 @@ class Engine:
         seat = int(batch.seat[row])
         said = f"{self.game.seat_name(seat).capitalize()} (player_{seat}) cannot play {shown} now; legal: {names}."
         return IllegalAction(f"{said} {self.other_ways}".rstrip())
-
-    @property
-    def engine(self) -> Engine:
-        """The engine itself, for `one_thread`."""
-        return self
 
     @one_thread
     def __getstate__(self) -> dict[str, Any]:

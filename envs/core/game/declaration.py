@@ -94,12 +94,6 @@ class Declaration(Generic[OptionsT]):
 
     # View: what a seat sees, and what people read.
     Observation: type
-    consistent: Callable[..., bool] | None = None
-    """A kernel `consistent(options, observation, mask)`: whether some position could show these numbers to its seat to
-    act, each within its bounds, and allow at least the actions of the mask. Agents call it for observations from
-    outside, before bots, which trust their observations, see them. It is True for every reachable position, and False
-    at least where a bot would access wrong memory or not end. None: the game's bots are safe for all numbers within
-    bounds."""
     action_str: Callable[[Any, int], str]
     """`action_str(options, action)`: the action's name; no two actions share one."""
     action_told: Callable[[Any, int], str] | None = None

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from ..compile.kernel import kernel, passing
 from . import tricks
-from .cards import count_bits
 from .options import Option, OptionError, option
 from .record import field
 from .tricks import NO_TRUMP
@@ -211,30 +210,6 @@ def mark_voids(possible: int, trump: int, out: npt.NDArray[Any]) -> None:
     for suit in range(out.shape[0]):
         there = suit < NO_TRUMP or trump == NO_TRUMP
         out[suit] = int(there and possible & tricks.suit_set(suit, trump) == 0)
-
-
-@kernel
-def trick_agrees(
-    leader: int, winning: int, laid: npt.NDArray[np.int64], played: npt.NDArray[np.int64], has_played: bool
-) -> bool:
-    """Return whether the trick in an observation is one that the observer is to play to, or has just led: all seats
-    from the leader up to the observer have laid a card, `laid` [N] (-1 none), which is not among those `played` [N]
-    (sets) by others, and one of them is best if there are any."""
-    seats, count, cards = laid.shape[0], 0, 0
-    first = leader if leader > 0 else seats
-    for offset in range(seats):
-        lies = laid[offset] >= 0
-        if lies != (has_played if offset == 0 else offset >= first):
-            return False
-        if lies:
-            cards |= 1 << int(laid[offset])
-            count += 1
-        for other in range(seats):
-            if other != offset and lies and (int(played[other]) >> int(laid[offset])) & 1:
-                return False
-    if count != count_bits(cards):
-        return False
-    return winning < 0 if count == 0 else 0 <= winning < seats and bool(laid[winning] >= 0)
 
 
 @kernel

@@ -17,9 +17,8 @@ from ...core.rules.cards import count_bits
 from ...core.rules.pokerhands import set_strength
 from ..card_sets import is_five
 from ..state import SLOT, SLOTS, Options
-from .chances import CHANCES
+from ..tables import CHANCES, MISERE_CHANCES
 from .grading import grade, misere_grade
-from .misere_chances import MISERE_CHANCES
 from .splits import SPREAD, Split, greedy_split, low_split, misere_split, round_weights, strong_split
 
 NO_HAND = -1.0

@@ -1,4 +1,4 @@
-"""Measures the tables in chances.py and misere_chances.py: `backalley dev tune poker_duel chances`, a minute each.
+"""Measures the tables of chances in tables.json: `backalley dev tune poker_duel chances`, a minute each.
 
 The strong bot needs the chance of a hand, in each round and with each number of exchanges left, against the hands that
 players end with; which hands those are depends on how they split, and so on the table. Fictitious play closes the
@@ -11,6 +11,8 @@ which suits it worst. Where the lower hand wins, the same is done with the misè
 from __future__ import annotations
 
 import functools
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from ...core.compile.kernel import kernel
 from ...core.rules import rng
 from ..game import GAME
 from ..state import HAND, PACK, SLOT, SLOTS, Options
+from ..tables import FILE
 from .exchanges import low_discard, strong_discard
 from .grading import GRADES, MISERE_GRADES, grade, misere_grade
 from .splits import SPREAD, greedy_split, low_split, misere_split, strong_split
@@ -163,51 +166,35 @@ def fictitious_play(rounds: int = ROUNDS, deals: int = DEALS, seed: int = SEED, 
     return tables[max(range(SETTLED, rounds), key=scores.__getitem__)]
 
 
-def source_text(table: Array, misere: bool = False) -> str:
-    """chances.py, or misere_chances.py, for a table [3, 4, grades]."""
-    grades = table.shape[2]
-    what = "misère hand" if misere else "hand"
-    lines = [
-        f'"""The chance of a {what} to win its round. Written by tune.py, which measured it; change that, not this."""',
-        "",
-        "import numpy as np",
-        "",
-        f"{'MISERE_CHANCES' if misere else 'CHANCES'} = np.array(",
-        "    [",
-    ]
-    for left in range(3):
-        for row in range(SLOTS + 1):
-            lines.append(f"        # {left} exchanges left, {'sudden death' if row == SLOTS else f'round {row + 1}'}")
-            for start in range(0, grades, 13):
-                values = [f"{value:.0f}" for value in 1000 * table[left, row, start : start + 13]]
-                lines.append(f"        {', '.join(values)},")
-    columns = (
-        "misère grade], see grading.misere_grade" if misere else "13 * category + highest rank], see grading.grade"
-    )
-    lines += [
-        "    ],",
-        "    np.float64,",
-        f").reshape(3, {SLOTS + 1}, {grades}) / 1000",
-        f'"""[exchanges left 0..2, round 1..3 and sudden death, {columns}."""',
-    ]
-    return "\n".join(lines) + "\n"
+def written(name: str, numbers: npt.NDArray[Any]) -> Path:
+    """The file of all tables, with one of them written again."""
+    found = json.loads(FILE.read_text("utf-8")) | {name: numbers.tolist()}
+    FILE.write_text(text_of(found), "utf-8")
+    return FILE
 
 
-def written(misere: bool = False) -> Path:
-    """The file of one table, measured again."""
-    path = Path(__file__).with_name("misere_chances.py" if misere else "chances.py")
-    path.write_text(source_text(fictitious_play(misere=misere), misere), "utf-8")
-    return path
+def text_of(found: dict[str, Any]) -> str:
+    """The text of the file: a row of numbers a line."""
+    return re.sub(r"\], (?=[\[\"])", "],\n", json.dumps(found)) + "\n"
+
+
+def chances(name: str, misere: bool) -> Path:
+    """A table of chances, measured again, in thousandths."""
+    return written(name, np.rint(1000 * fictitious_play(misere=misere)).astype(int))
 
 
 def game_chances() -> Path:
     """How games end between players of these tables (`tune_match.py`), measured again."""
     from . import tune_match
 
-    path = Path(__file__).parents[1] / "game_chances.py"
-    path.write_text(tune_match.measured(), "utf-8")
-    return path
+    counts, leads = tune_match.measured()
+    written("dealers_lead", leads)
+    return written("game_chances", counts)
 
 
-TABLES = {"chances": written, "misere_chances": functools.partial(written, misere=True), "game_chances": game_chances}
+TABLES = {
+    "chances": functools.partial(chances, "chances", False),
+    "misere_chances": functools.partial(chances, "misere_chances", True),
+    "game_chances": game_chances,
+}
 """What `backalley dev tune` writes; the last is to be measured after the others, whose tables it plays by."""

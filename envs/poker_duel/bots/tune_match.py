@@ -1,4 +1,4 @@
-"""Measures how games between equal strong players end, for game_chances.py: `backalley dev tune poker_duel
+"""Measures how games between equal strong players end, for tables.json: `backalley dev tune poker_duel
 game_chances` (about a minute). To be run after the tables of tune.py, by which they play.
 
 A game is counted once for each player, so that the table is as good for one as for the other. How much the dealer is
@@ -66,11 +66,11 @@ def played(games: int = GAMES, seed: int = SEED, misere: bool = False) -> Counts
         rows = np.flatnonzero(shown.seat >= 0)
         while len(rows):
             actions = np.empty(len(rows), np.int64)
-            inner = batch.engine.batch
+            inner = batch.arrays
             choose(game.options, inner.observation, inner.mask, rows, actions)
             shown = batch.step(actions, rows)
             rows = np.flatnonzero(shown.seat >= 0)
-        count(game.options, batch.engine.batch.state, counts)
+        count(game.options, batch.arrays.state, counts)
         batch.close()
     return counts
 
@@ -91,39 +91,9 @@ def for_either(counts: Counts) -> Counts:
     return counts + counts[:, ::-1, ::-1, ::-1]
 
 
-def source_text(table: Counts, notes: list[str]) -> str:
-    """game_chances.py, for a table [misère, nothing_scores, 3, 3, 3]."""
-    lines = [
-        '"""How games between equal strong players end. Written by tune_match.py, which measured it; change that, not '
-        'this."""',
-        "",
-        "import numpy as np",
-        "",
-        "GAME_CHANCES = np.array(",
-        "    [",
-    ]
-    for misere in range(2):
-        lines.append(f"        # {notes[misere]}")
-        for scores in range(2):
-            lines.append(f"        # {'misère' if misere else 'the higher hand wins'}, nothing_scores {bool(scores)}")
-            lines += [f"        {', '.join(map(str, rounds.ravel()))}," for rounds in table[misere, scores]]
-    lines += [
-        "    ],",
-        "    np.float64,",
-        ").reshape(2, 2, 3, 3, 3)",
-        "GAME_CHANCES /= GAME_CHANCES.sum(axis=(2, 3, 4), keepdims=True)",
-        '"""[misère, nothing_scores, round 1, round 2, round 3]: the share of games in which a player loses (0), ties',
-        '(1) or wins (2) these rounds."""',
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def measured(games: int = GAMES) -> str:
-    """game_chances.py, measured again."""
-    tables, notes = [], []
-    for misere in (False, True):
-        counts = played(games, misere=misere)
-        lead, half = dealers_lead(counts[1])
-        notes.append(f"{games:,} games; the dealer is ahead by {lead:+.3f} ± {half:.3f} points on average")
-        tables.append(for_either(counts))
-    return source_text(np.array(tables), notes)
+def measured(games: int = GAMES) -> tuple[Counts, npt.NDArray[np.float64]]:
+    """How many games end in each way [misère, nothing_scores, 3, 3, 3], and by how many points the dealer is ahead,
+    with half the 95 % interval [misère, 2]."""
+    found = [played(games, misere=misere) for misere in (False, True)]
+    leads = np.array([dealers_lead(counts[1]) for counts in found])
+    return np.array([for_either(counts) for counts in found]), leads.round(3)

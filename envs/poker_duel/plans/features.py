@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from ...core.compile.kernel import kernel
 from ...core.rules.pokerhands import CATEGORY_SHIFT, LEADING_SHIFT, SUIT, WHEEL, Category, rank_counts, set_strength
-from ..bots.chances import CHANCES
 from ..card_sets import TOP_RANK, held, is_five, several
 from ..observation import Observation
 from ..state import SLOTS, Options
+from ..tables import CHANCES
 
 TWO_RANKS = 13 * 12 // 2
 PAIRS = TWO_RANKS

@@ -74,6 +74,13 @@ class TrainCommand(click.Command):
     help="Go on with the learning of the policy in this folder, or of that run, in the first phase.",
 )
 @click.option("--resume", type=click.Path(path_type=Path), help="Resume the run in this folder.")
+@click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    metavar="NAME",
+    help="With --resume: an agent of your own in that run's settings (cmd:PROGRAM, module:Class), which you trust.",
+)
 @click.option("--restart", is_flag=True, help="With --resume: begin that run again, in the same folder.")
 @click.option("--device", default="auto", show_default=True, help="Torch's device: auto, cpu, cuda, cuda:1, ...")
 @cluster_option
@@ -93,6 +100,7 @@ def train(
     against: str | None,
     begins: Path | None,
     resume: Path | None,
+    agents: tuple[str, ...],
     restart: bool,
     device: str,
     cluster: str | None,
@@ -137,6 +145,7 @@ def train(
                 config=config,
                 config_overrides=overrides,
                 resume=resume,
+                agents=agents,
                 restart=restart,
                 device=device,
                 cluster=cluster,

@@ -17,8 +17,8 @@ import backalley
 from backalley.console.command import CommandError, pairs
 from backalley.console.printable import one_line
 from backalley.console.progress import progress_bar
-from backalley.envs.core.engine.workers import MOST_THREADS, cores
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.threads import MOST_THREADS, cores
 
 if TYPE_CHECKING:
     from backalley.agents.base.agent import Agent
@@ -224,7 +224,7 @@ def this_line(**instead: Any) -> str:
             words += _words(value)
             continue
         if isinstance(value, tuple) and not parameter.multiple:
-            value = ",".join(map(str, value))
+            value = ",".join(map(str, value)) or None
         usual = isinstance(parameter, Special) and value == parameter.get_default(ctx)
         if name in instead or not (usual or isinstance(parameter, Neutral)):
             settings[max(parameter.opts, key=len).removeprefix("--")] = value

@@ -96,7 +96,7 @@ def _table(game: str, given: dict[str, str], settings: dict[str, Any], look: dic
         env, _ = table_in(Path(game), decisions)
         if seat is not None:
             check_seat(env.game, seat)
-        return table_svg(env.engine, 0, seat, **look)
+        return table_svg(env, 0, seat, **look)
     return drawn_by(*_player(game, given, settings), seed=settings["seed"], decisions=decisions, seat=seat, **look)
 
 

@@ -17,9 +17,8 @@ from backalley.agents.base.agent import Agent, View, answer, name_of, read_event
 from backalley.agents.base.keys import agent_keys
 from backalley.agents.match import tell_of_ends
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.api.game_state import state_of
+from backalley.envs.core.api.tables import Tables
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.engine.engine import Engine
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
 from backalley.envs.core.text import observation_text
@@ -30,10 +29,10 @@ TABLES, TABLES_WITH_TEXT = 512, 64
 """Games in one batch; fewer where rows are long."""
 
 
-def text_of(engine: Engine, row: int, seat: int) -> str:
+def text_of(tables: Tables, row: int, seat: int) -> str:
     """Return what a seat may know at a table, with what happened since the latest deal, where the game tells events: of
     whole matches, texts would grow with the square of their length."""
-    return observation_text(state_of(engine, row), seat, since=None if engine.game.type.events is None else "deal")
+    return observation_text(tables.position(row), seat, since=None if tables.game.type.events is None else "deal")
 
 
 def seated(game: Game, agents: Sequence[Agent]) -> list[Agent]:
@@ -67,15 +66,14 @@ def _batch(
     """Play `count` games from number `first` on, and yield their rows."""
     rows = np.arange(count)
     streams = np.array([rng.stream_of(head.seed + first + number) for number in range(count)], np.uint64)
-    tables.engine.batch.stream[:count] = streams
-    tables.restart(rows)
+    seat = tables.restart(rows, streams=streams).seat
     keys = np.zeros(tables.num_envs, np.uint64)
     keys[:count] = agent_keys(streams)
     returns = np.zeros((count, tables.num_seats))
     kept: list[list[Row]] = [[] for _ in range(count)]
     cast = list(dict.fromkeys(by_seat))
     who = np.tile([cast.index(agent) for agent in by_seat], (count, 1))
-    rows = rows[tables.engine.batch.seat[:count] >= 0]
+    rows = rows[seat[:count] >= 0]
     while len(rows):
         made = _decide(tables, by_seat, head, rows, keys, search)
         actions = np.array([row["action"] for row in made])
@@ -84,7 +82,7 @@ def _batch(
         for row, table, reward in zip(made, rows.tolist(), rewards.tolist(), strict=True):
             row["game"], row["reward"] = first + table, reward
             kept[table].append(row)
-        over = tables.engine.batch.seat[rows] < 0
+        over = seat[rows] < 0
         tell_of_ends(cast, who[rows[over]], keys[rows[over]], returns[rows[over]])
         rows = rows[~over]
     for table, mine in enumerate(kept):
@@ -103,17 +101,17 @@ def _decide(
 ) -> list[Row]:
     """The decision of each table of `rows`, by whoever sits there."""
     made: dict[int, Row] = {}
-    acting = tables.engine.batch.seat[rows]
+    acting = tables.time_step.seat[rows]
     for agent in dict.fromkeys(by_seat):
         mine = rows[[by_seat[seat] is agent for seat in acting.tolist()]]
         if len(mine):
-            view = view_of(tables.engine, mine, keys)
-            before = tables.engine.batch.decisions[mine].tolist()
+            view = view_of(tables, mine, keys)
+            before = tables.arrays.decisions[mine].tolist()
             made |= zip(mine.tolist(), _decided(view, before, agent, head, search), strict=True)
     found = [made[row] for row in rows.tolist()]
     if "text" in head.columns:
         for row, table in zip(found, rows.tolist(), strict=True):
-            row["text"] = text_of(tables.engine, table, row["seat"])
+            row["text"] = text_of(tables, table, row["seat"])
     return found
 
 

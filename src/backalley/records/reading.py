@@ -11,10 +11,10 @@ import numpy as np
 
 from backalley.console.errors import BackAlleyError, InvalidValue
 from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.files import gate
 from backalley.envs.core.files.reading import MIB, check_path, json_of, open_file
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import OVER
 
 from .columns import COLUMNS, FORMAT, Head, Row
 from .parquet import read_parquet
@@ -110,7 +110,7 @@ class _Replay:
         if len(head.agents) != game.num_seats:
             raise RecordError(f"the head: it names {len(head.agents)} agents, and the game has {game.num_seats} seats.")
         self.env = AECEnv(game, events="text" in head.columns and game.type.events is not None)
-        self._batch = self.env.engine.batch
+        self._table = self.env.arrays
         self._number, self._decisions, self._over = -1, 0, True
         self._returns, self._said = np.zeros(self.game.num_seats), list[float]()
 
@@ -139,16 +139,16 @@ class _Replay:
 
     def _check_seen(self, row: Row) -> None:
         """What is there before the decision."""
-        game, seat, legal = self.game, int(self._batch.seat[0]), np.flatnonzero(self._batch.mask[0]).tolist()
+        game, seat, legal = self.game, int(self._table.seat[0]), np.flatnonzero(self._table.mask[0]).tolist()
         known: Row = {"game": self._number, "decision": self._decisions, "seat": seat, "legal": legal}
         known["agent"] = self.head.agents[seat]
         known["returns"] = self._said
         if "legal_names" in row:
             known["legal_names"] = [game.action_str(action) for action in legal]
         if "observation" in row:
-            known["observation"] = self._batch.flat[0].tolist()
+            known["observation"] = self._table.flat[0].tolist()
         if "text" in row:
-            known["text"] = text_of(self.env.engine, 0, seat)
+            known["text"] = text_of(self.env, 0, seat)
         for name, value in known.items():
             if row[name] != value:
                 raise RecordError(f"{name} is {_shortly(row[name])}, and by the rules it is {_shortly(value)}.")
@@ -171,10 +171,10 @@ class _Replay:
     def _play(self, row: Row) -> None:
         self.env.step(row["action"])
         self._decisions += 1
-        reward = self._batch.reward[0].astype(np.float64)
+        reward = self._table.reward[0].astype(np.float64)
         self._hold_numbers("reward", row["reward"], reward)
         self._returns += reward
-        self._over = int(self._batch.seat[0]) == OVER
+        self._over = int(self._table.seat[0]) == OVER
         if self._over:
             self._hold_numbers("returns", row["returns"], self._returns, self._decisions)
 

@@ -19,7 +19,7 @@ import gymnasium
 import numpy as np
 
 from backalley.console.errors import BrokenPromise
-from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game.kernels import COMPILED
 
 from .report import NOT_TRIED, Report, run
 

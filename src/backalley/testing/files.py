@@ -13,10 +13,10 @@ import numpy as np
 from backalley.console.errors import BrokenPromise
 from backalley.envs import core
 from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.files.playthrough import PlaythroughError, replay
 from backalley.envs.core.game.catalogue import game_names, register_game
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import OVER
 
 from .report import NOT_TRIED
 
@@ -73,9 +73,8 @@ def check_case(game: Game, case: dict[str, Any]) -> None:
     env.reset(seed=0, options={"decks": case.get("decks", []), "start_outcome": case.get("start_outcome", 0)})
     if "state" in case:
         for name, value in case["state"].items():
-            _put(game, env.engine.batch.state[0], name, value, where)
-        env.engine.show_one()
-        env._select(int(env.engine.batch.seat[0]))
+            _put(game, env.arrays.state[0], name, value, where)
+        env.refresh()
     checked = sum(_check_step(env, step, f"{where} Step {number}") for number, step in enumerate(case["step"], start=1))
     _hold(checked, where, "this case checks nothing")
 
@@ -108,7 +107,7 @@ def _check_call(game: Game, case: dict[str, Any], where: str) -> None:
 
 def _check_step(env: AECEnv, step: dict[str, Any], where: str) -> int:
     """Return how many things the step states."""
-    game, batch = env.game, env.engine.batch
+    game, batch = env.game, env.arrays
     _hold(set(step) <= STEP_KEYS, where, f"unknown entries {set(step) - STEP_KEYS}")
     if "seat" in step:
         _hold(int(batch.seat[0]) == step["seat"], where, f"seat {int(batch.seat[0])} is to act")

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 
 from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.kernels import COMPILED
 
 from . import aec
 from .copies import check_copies

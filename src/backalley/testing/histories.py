@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import BrokenPromise
-from backalley.envs.core.api.histories import information_states, state_tensors
-from backalley.envs.core.compile.interfaces import CHANCE
-from backalley.envs.core.engine.event_log import visible
+from backalley.envs.core.api.compiled_events import visible
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import CHANCE
 from backalley.envs.core.rules.events import ACTION, HIDDEN_ACTION, NOTHING, OWN, Events, Log
 
 from .play import EPISODES, Table, random_action, walks
@@ -53,11 +53,11 @@ class _Looks:
 
     def look(self, table: Table) -> int:
         """Check the present position, the deals that could have led to it, and one action."""
-        seats = np.arange(self.game.num_seats)
-        information_states(table.env.engine, np.zeros_like(seats), seats)  # raises where more is told than declared
+        for agent in table.env.agents:
+            table.env.information_state_tensor(agent)  # raises where more is told than declared
         tried = self._look_at_deal(table) if int(table.batch.decisions[0]) == 0 else 0
         action = random_action(table.env, table.random)
-        for viewer in seats.tolist():
+        for viewer in range(self.game.num_seats):
             self._look_at_public(table, viewer)
             tried += self._look_at_action(table, viewer, action)
         return tried
@@ -66,15 +66,14 @@ class _Looks:
 
     def _look_at_deal(self, table: Table) -> int:
         """Compare deals of packs that differ in two cards."""
-        engine, tried = table.env.engine, 0
-        state, deck = np.zeros(1, self.game.state_dtype), engine.fresh_deck()
+        tried, state = 0, np.zeros(1, self.game.state_dtype)
         start = int(table.random.integers(self.game.num_start_outcomes))
         self.game.kernels.start(self.game.options, state[0], start)
         if state[0].seat != CHANCE:
             return 0
         cards = table.random.permutation(self.game.deck_size)
         if self.game.with_replacement:
-            cards = table.random.integers(self.game.deck_size, size=len(deck.cards))
+            cards = table.random.integers(self.game.deck_size, size=self.game.cards_drawn)
         first = self._dealt(state, cards)
         for _ in range(_SWAPS):
             one, other = table.random.integers(len(cards), size=2)
@@ -97,9 +96,8 @@ class _Looks:
 
     def _look_at_action(self, table: Table, viewer: int, action: int) -> int:
         """Compare an action with one that is told alike at a table that the viewer cannot tell from this one."""
-        game, engine = self.game, table.env.engine
-        other = table.batch.state.copy()
-        engine.determinize(other, np.array([viewer]), np.array([table.random.integers(2**63)], np.uint64))
+        game, other = self.game, table.batch.state.copy()
+        other[0] = table.env.position().determinize(viewer, int(table.random.integers(2**63))).record()
         actor, mask = int(table.batch.seat[0]), np.zeros(game.num_actions, np.int8)
         game.kernels.legal(game.options, other[0], mask)
         alike = [action] if actor == viewer else np.flatnonzero(mask & (self.told == self.told[action])).tolist()
@@ -118,12 +116,10 @@ class _Looks:
         return made, log
 
     def _look_at_public(self, table: Table, viewer: int) -> None:
-        engine, row = table.env.engine, np.zeros(1, np.int64)
-        before = state_tensors(engine, row, public=True, with_deck=False)
-        kept = table.batch.state.copy()
-        engine.determinize(table.batch.state, np.array([viewer]), np.array([table.random.integers(2**63)], np.uint64))
-        after = state_tensors(engine, row, public=True, with_deck=False)
-        table.batch.state[:] = kept
+        position = table.env.position()
+        redrawn = position.determinize(viewer, int(table.random.integers(2**63)))
+        batch = BatchEnv.from_states([position.states(), redrawn.states()])
+        before, after = batch.state_tensor(public=True)
         table.hold(
             np.array_equal(before, after),
             f"a field of the observation that is not declared private shows what seat {viewer} cannot see.",
@@ -149,7 +145,8 @@ class _Looks:
         mask = np.zeros(self.game.num_actions, np.int8)
         if state[0].seat == viewer:
             self.game.kernels.legal(self.game.options, state[0], mask)
-        shown: npt.NDArray[Any] = table.env.engine.observe(np.zeros(1, np.int64), np.array([viewer]), state)
+        shown = np.zeros(1, self.game.observation_dtype)
+        self.game.kernels.observe(self.game.options, state[0], viewer, shown[0])
         return shown.tobytes() + mask.tobytes()
 
     def _hold_same(self, table: Table, viewer: int, what: str, first: _Made, second: _Made) -> None:

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.benchmarks.speed.soak import hold_returns, whole_pack
 from backalley.console.errors import BrokenPromise
 from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.core.compile.interfaces import OVER, Bot
-from backalley.envs.core.compile.kernel import COMPILED
-from backalley.envs.core.engine.engine import IllegalAction
+from backalley.envs.core.api.game_state import GameState
+from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import COMPILED, OVER, Bot
+from backalley.envs.core.game.promises import hold_returns, whole_pack
 from backalley.envs.core.rules import rng
 
 from .report import NOT_TRIED
@@ -36,7 +36,7 @@ class Table:
     def __init__(self, env: AECEnv, seed: int) -> None:
         self.env, self.game, self.seed = env, env.game, seed
         self.random = np.random.default_rng(seed)
-        self.batch = env.engine.batch
+        self.batch = env.arrays
         env.reset(seed=seed)
 
     @property
@@ -66,7 +66,7 @@ Look = Callable[[Table], int]
 
 def random_action(env: AECEnv, random: np.random.Generator) -> int:
     """Return a uniformly drawn legal action of the seat to act."""
-    return int(random.choice(np.flatnonzero(env.engine.batch.mask[0])))
+    return int(random.choice(np.flatnonzero(env.arrays.mask[0])))
 
 
 def walk(table: Table, looks: Sequence[Look], positions: int = POSITIONS) -> tuple[int, int]:
@@ -139,44 +139,38 @@ def _look_at_masks(table: Table) -> int:
 
 def _look_for_leaks(table: Table) -> int:
     low, high = table.game.observation_bounds
-    seats = np.arange(table.game.num_seats)
-    shown = table.env.engine.observe(np.zeros_like(seats), seats)
+    position = table.env.position()
+    shown = np.array([position.observation(seat) for seat in range(table.game.num_seats)])
     outside = np.flatnonzero(((shown < low) | (shown > high)).any(axis=0))
     fields = [name for name, at in table.game.observation_fields.items() if set(range(at.start, at.stop)) & {*outside}]
     table.hold(not fields, f"the observation's {', '.join(fields)} leave the bounds that are declared.")
-    for viewer in seats:
-        _look_for_leaks_to(table, int(viewer), shown[viewer])
-    return len(seats)
+    for viewer in range(len(shown)):
+        _look_for_leaks_to(table, position, viewer, shown[viewer])
+    return len(shown)
 
 
-def _look_for_leaks_to(table: Table, viewer: int, shown: npt.NDArray[Any]) -> None:
+def _look_for_leaks_to(table: Table, position: GameState, viewer: int, shown: npt.NDArray[Any]) -> None:
     """Check that redrawing what a seat cannot see changes nothing that it sees, and does not depend on what it cannot
     see."""
-    game, batch, engine = table.game, table.batch, table.env.engine
-    seat, key = np.array([viewer]), np.array([table.random.integers(2**63)], np.uint64)
-    determinization = batch.state.copy()
-    engine.determinize(determinization, seat, key)
-    other = determinization.copy()
-    engine.determinize(other, seat, key + np.uint64(1))
-    again = other.copy()
-    engine.determinize(again, seat, key)
+    game, batch, key = table.game, table.batch, int(table.random.integers(2**63))
+    redrawn = position.determinize(viewer, key)
+    determinization = redrawn.record()
+    again = redrawn.determinize(viewer, key + 1).determinize(viewer, key).record()
     differing = [
         name for name in determinization.dtype.names or () if not np.array_equal(determinization[name], again[name])
     ]
     table.hold(not differing, f"determinize lets {differing} depend on what seat {viewer} cannot see.")
-    table.hold(
-        determinization["seat"][0] == batch.state["seat"][0], f"determinize for seat {viewer} changes who is to act."
-    )
-    seen = engine.observe(np.zeros(1, np.int64), seat, determinization)[0]
+    table.hold(determinization["seat"] == batch.state["seat"][0], f"determinize for seat {viewer} changes who acts.")
+    seen = redrawn.observation(viewer)
     places = game.observation_fields.items()
     changed = [name for name, at in places if not np.array_equal(seen[at.start : at.stop], shown[at.start : at.stop])]
     table.hold(not changed, f"seat {viewer} sees something hidden: determinize changes its {', '.join(changed)}.")
-    drawn = game.table_str(determinization[0], viewer), game.table_str(batch.state[0], viewer)
+    drawn = game.table_str(determinization, viewer), game.table_str(batch.state[0], viewer)
     table.hold(drawn[0] == drawn[1], f"the table as seat {viewer} sees it shows something hidden.")
-    table.hold(whole_pack(game, determinization[0]), f"determinize for seat {viewer} loses cards, or deals one twice.")
+    table.hold(whole_pack(game, determinization), f"determinize for seat {viewer} loses cards, or deals one twice.")
     if viewer == int(batch.seat[0]):
         mask = np.zeros(game.num_actions, np.int8)
-        game.kernels.legal(game.options, determinization[0], mask)
+        game.kernels.legal(game.options, determinization, mask)
         table.hold(np.array_equal(mask, batch.mask[0]), f"the legal actions of seat {viewer} show something hidden.")
 
 
@@ -214,11 +208,12 @@ def check_deal(game: Game, *, seed: int = 0) -> str:
     drawn = game.cards_drawn
     if drawn == game.deck_size or game.with_replacement:
         return f"{NOT_TRIED}a deal may use every card that is drawn."
-    env, deck, dealt = AECEnv(game), np.random.default_rng(seed).permutation(game.deck_size), []
+    deck, dealt = np.random.default_rng(seed).permutation(game.deck_size), []
     for order in (1, -1):
-        env.engine.start_one(0)
-        env.engine.deal_one(np.concatenate([deck[:drawn], deck[drawn:][::order]]))
-        dealt.append(env.engine.batch.raw.tobytes())
+        state = np.zeros(1, game.state_dtype)
+        game.kernels.start(game.options, state[0], 0)
+        game.kernels.deal(game.options, state[0], np.concatenate([deck[:drawn], deck[drawn:][::order]]))
+        dealt.append(state.tobytes())
     if dealt[0] != dealt[1]:
         raise BrokenPromise(f"{game!r}, seed {seed}: a deal uses cards below the {drawn} that cards_needed names.")
     return f"A deal used only the first {drawn} of {game.deck_size} cards."
@@ -249,9 +244,9 @@ def check_redraws(game: Game, *, seed: int = 0, episodes: int = EPISODES - 1, po
             _play_some(table, int(table.random.integers(moment)))
         if table.over:
             continue
-        viewer, key = int(table.random.integers(game.num_seats)), table.random.integers(2**63)
-        table.env.engine.determinize(table.batch.state, np.array([viewer]), np.array([key], np.uint64))
-        table.env.engine.show_one()
+        viewer, key = int(table.random.integers(game.num_seats)), int(table.random.integers(2**63))
+        table.batch.state[0] = table.env.position().determinize(viewer, key).record()
+        table.env.refresh()
         walk(table, LOOKS, positions)
         played += 1
     _draws_differ(Table(env, seed + 1))
@@ -268,13 +263,10 @@ def _play_some(table: Table, decisions: int) -> int:
 def _draws_differ(table: Table) -> None:
     """From the first decision on where seat 0 does not know nearly everything."""
     while not table.over and (COMPILED or table.batch.decisions[0] < 100):
-        determinizations = set()
+        position = table.env.position()
         with np.errstate(over="ignore"):
-            for number in range(20):
-                states = table.batch.state.copy()
-                key = np.array([rng.fork(np.uint64(5), number)], np.uint64)
-                table.env.engine.determinize(states, np.array([0]), key)
-                determinizations.add(states.tobytes())
+            keys = [int(rng.fork(np.uint64(5), number)) for number in range(20)]
+        determinizations = {position.determinize(0, key).record().tobytes() for key in keys}
         if len(determinizations) > min(15, table.game.deck_size // 3):  # a small pack can fall in few ways
             return
         table.hold(
@@ -289,23 +281,18 @@ def _draws_differ(table: Table) -> None:
 
 
 def check_bots(game: Game, *, seed: int = 0, episodes: int = EPISODES_OF_BOTS) -> str:
-    """Bots choose legal actions, the same ones with the same key, and none that they say they never play; and
-    `consistent` accepts what their tables, and those of random play, show. Bots do what chance rarely does, and what
-    they do is a table's as well."""
+    """Bots choose legal actions, the same ones with the same key, and none that they say they never play."""
     bots = [bot for bot in game.bots.values() if bot.fast]
-    if not bots and game.type.consistent is None:
-        return f"{NOT_TRIED}the game has no fast bots, and no `consistent`."
+    if not bots:
+        return f"{NOT_TRIED}the game has no fast bots."
     env, number, decisions, asked = AECEnv(game), 0, 0, 0
     while number < episodes or decisions < POSITIONS:
         table = Table(env, seed + number)
         number, batch, skill = number + 1, table.batch, table.random.random()
         while not table.over and batch.decisions[0] < 400:
             decisions += 1
-            shown, mask = batch.observation[0], batch.mask[0]
-            if game.type.consistent is not None and not game.type.consistent(game.options, shown, mask):
-                table.hold(False, f"consistent refuses what a table shows: {shown}.")
             action = None
-            if bots and table.random.random() < skill:
+            if table.random.random() < skill:
                 action = _asked(table, bots[table.seed % len(bots)])
                 asked += 1
             table.play(action)

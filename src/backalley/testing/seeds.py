@@ -16,9 +16,9 @@ import numpy.typing as npt
 from backalley.console.errors import BrokenPromise, InvalidCall
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import COMPILED
 
 from .play import Table
 from .report import NOT_TRIED
@@ -73,7 +73,7 @@ def check_batch(
                 ("seat to act", table.batch.seat[0], time_step.seat[row]),
                 ("observation", shown["observation"], time_step.observation[row]),
                 ("action mask", shown["action_mask"], time_step.action_mask[row]),
-                ("state", table.batch.raw[0], batch.engine.batch.raw[row]),
+                ("state", table.batch.raw[0], batch.arrays.raw[row]),
             ):
                 table.hold(np.array_equal(one, other), f"the {name} of row {row} of a batch differs.")
         actions = random_actions(time_step.action_mask, random)
@@ -127,7 +127,7 @@ def check_threads(game: Game, *, seed: int = 0, num_tables: int = TABLES_FOR_THR
         for _ in range(steps):
             time_step = batch.step(random_actions(time_step.action_mask, random))
             parts += [time_step.observation.tobytes(), time_step.reward.tobytes(), time_step.terminated.tobytes()]
-        runs.append(b"".join(parts) + batch.engine.batch.raw.tobytes())
+        runs.append(b"".join(parts) + batch.arrays.raw.tobytes())
         batch.close()
     for num_threads, found in zip(threads, runs, strict=True):
         if found != runs[0]:
@@ -138,18 +138,17 @@ def check_threads(game: Game, *, seed: int = 0, num_tables: int = TABLES_FOR_THR
 def digest(game: Game, seed: int, episodes: int, most: int) -> str:
     """Return a digest of all that random play shows: states, masks, observations of every seat, determinizations,
     actions of the bots in turn, rewards; of `most` decisions an episode."""
-    found, env, seats = hashlib.sha256(), AECEnv(game), np.arange(game.num_seats)
+    found, env = hashlib.sha256(), AECEnv(game)
     bots = list(game.bots.values())
     for number in range(episodes):
         table = Table(env, seed + number)
         batch, random = table.batch, table.random
         while not table.over and batch.decisions[0] < most:
-            for seat in seats:
-                states = batch.state.copy()
-                env.engine.determinize(states, np.array([seat]), np.array([random.integers(2**63)], np.uint64))
-                found.update(states.tobytes())
+            position = env.position()
+            for seat in range(game.num_seats):
+                found.update(position.determinize(seat, int(random.integers(2**63))).record().tobytes())
+                found.update(position.observation(seat).tobytes())
             found.update(batch.mask.tobytes() + batch.raw.tobytes())
-            found.update(env.engine.observe(np.zeros_like(seats), seats).tobytes())
             if bots:
                 bot, key = bots[int(batch.decisions[0]) % len(bots)], np.uint64(random.integers(2**63))
                 action = int(bot.act(game.options, batch.observation[0], batch.mask[0], key))

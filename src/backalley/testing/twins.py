@@ -18,7 +18,6 @@ from backalley.agents.base.agent import View, view_of
 from backalley.agents.programs.protocol import NEW_PARTS, PARTS, Question
 from backalley.console.errors import BrokenPromise
 from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.core.api.game_state import state_of
 from backalley.envs.core.drawing.render import table_svg
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import legal_texts, observation_text
@@ -45,7 +44,7 @@ class Twins(NamedTuple):
     @property
     def lengths(self) -> tuple[int, int]:
         """The decisions made at each of them."""
-        return tuple(int(env.engine.batch.decisions[0]) for env in (self.first, self.second))  # type: ignore[return-value]
+        return tuple(int(env.arrays.decisions[0]) for env in (self.first, self.second))  # type: ignore[return-value]
 
 
 class _Episode(NamedTuple):
@@ -64,7 +63,7 @@ def check_twins(game: Game, *, seed: int = 0, pairs: int = PAIRS, tries: int = T
         return f"{NOT_TRIED}the game declares no events, so nobody can say what a seat was told."
     found = unequal = other_length = 0
     for twins in twins_of(game, seed=seed, pairs=pairs, tries=tries):
-        one, other = (env.engine.batch.raw[0].tobytes() for env in (twins.first, twins.second))
+        one, other = (env.arrays.raw[0].tobytes() for env in (twins.first, twins.second))
         found, unequal = found + 1, unequal + (one != other)
         other_length += len(set(twins.lengths)) > 1
         compare(twins)
@@ -91,7 +90,7 @@ def twins_of(game: Game, *, seed: int = 0, pairs: int = PAIRS, tries: int = TRIE
             continue
         if not _repeat(first, episode, viewer, place, random):
             raise BrokenPromise(f"{game!r}, seed {episode.seed}: the same packs and actions led elsewhere.")
-        differ = first.engine.batch.raw.tobytes() != second.engine.batch.raw.tobytes()
+        differ = first.arrays.raw.tobytes() != second.arrays.raw.tobytes()
         twins = Twins(first, second, viewer)
         if (differ or len(set(twins.lengths)) > 1) and _told(first, viewer) == _told(second, viewer):
             yield twins
@@ -110,10 +109,10 @@ def _play(env: AECEnv, random: np.random.Generator) -> _Episode:
         [[] for _ in range(game.num_seats)],
     )
     _begin(env, made)
-    batch = env.engine.batch
-    while batch.seat[0] >= 0:
-        action = int(random.choice(np.flatnonzero(batch.mask[0])))
-        made.actions[int(batch.seat[0])].append(action)
+    table = env.arrays
+    while table.seat[0] >= 0:
+        action = int(random.choice(np.flatnonzero(table.mask[0])))
+        made.actions[int(table.seat[0])].append(action)
         env.step(action)
     return made
 
@@ -146,15 +145,15 @@ def _repeat(
     """Repeat an episode up to the viewer's decision number `place`; return whether it is reached. Where an action of
     the others is not legal, or now and then if `leaves`, they take another one."""
     _begin(env, episode)
-    batch, left = env.engine.batch, [list(actions) for actions in episode.actions]
+    table, left = env.arrays, [list(actions) for actions in episode.actions]
     made = 0
-    while (seat := int(batch.seat[0])) >= 0:
+    while (seat := int(table.seat[0])) >= 0:
         if seat == viewer and made == place:
             return True
         wanted = left[seat].pop(0) if left[seat] else -1
-        if seat != viewer and (wanted < 0 or not batch.mask[0, wanted] or (leaves and random.integers(_HIDDEN) == 0)):
-            wanted = int(random.choice(np.flatnonzero(batch.mask[0])))
-        if wanted < 0 or not batch.mask[0, wanted]:
+        if seat != viewer and (wanted < 0 or not table.mask[0, wanted] or (leaves and random.integers(_HIDDEN) == 0)):
+            wanted = int(random.choice(np.flatnonzero(table.mask[0])))
+        if wanted < 0 or not table.mask[0, wanted]:
             return False
         made += seat == viewer
         env.step(wanted)
@@ -164,7 +163,7 @@ def _repeat(
 def _told(env: AECEnv, viewer: int) -> str:
     """What makes histories of a seat equal: all that it was told, and what it did. Where rules treat cards alike
     (`GameType.card_kind`) events tell kinds of cards, and the table shows which cards they were."""
-    state = state_of(env.engine, 0)
+    state = env.position()
     told = state.information_state_string(viewer)
     return told if env.game.card_kinds is None else f"{told}\n{state.table_str(viewer)}"
 
@@ -205,7 +204,7 @@ def handed_out(env: AECEnv) -> dict[str, Any]:
         "table_text": view.table_text(0),
         "observation_text": observation_text(state, seat),
         "legal_texts": legal_texts(state),
-        "picture": table_svg(env.engine, 0, seat),
+        "picture": table_svg(env, 0, seat),
         "request to a program": json.loads(Question(_view(env), 0).line(0, frozenset(PARTS + NEW_PARTS))),
     }
     return shown
@@ -216,7 +215,7 @@ _PUBLIC = ("observation", "action_mask", "seat", "decisions", "key", "table")
 
 
 def _view(env: AECEnv) -> View:
-    return view_of(env.engine, np.zeros(1, np.int64), np.array([_ROOT], np.uint64))
+    return view_of(env, np.zeros(1, np.int64), np.array([_ROOT], np.uint64))
 
 
 def _shortly(value: object) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import BrokenPromise
-from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game.kernels import COMPILED
 
 from .aec import mask_of
 from .report import NOT_TRIED, Report, run

@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from backalley.console.errors import BackAlleyError, NotInstalled
+from backalley.envs.core.drawing.pictures.colours import DARK, LIGHT, Colours
 from backalley.envs.core.files import reading
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.catalogue import game_names
@@ -54,6 +55,7 @@ HEADERS = {
     "cache-control": "no-store",
 }
 PAGE = {"/": "page.html", "/page.css": "page.css", "/page.js": "page.js"}
+_OF_PICTURES = ("ground", "panel", "middle", "edge", "word", "quiet", "accent", "on_accent")
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 Answer = Callable[[TableServer, str, Request], Awaitable[Any]]
@@ -103,6 +105,16 @@ def _is_of(origin: str, host: str) -> bool:
         return urlsplit(origin).netloc == host
     except ValueError:
         return False
+
+
+def colour_rules() -> str:
+    """The colours of the page, by the names that `page.css` uses: those of the pictures on it."""
+
+    def rule(shades: Colours) -> str:
+        named = {name: getattr(shades, name) for name in _OF_PICTURES} | {"red": shades.signs["H"]}
+        return f":root {{ {' '.join(f'--{name}: {shade};' for name, shade in named.items())} }}".replace("_", "-")
+
+    return f"{rule(LIGHT)}\n@media (prefers-color-scheme: dark) {{ {rule(DARK)} }}\n"
 
 
 def said(error: Refused) -> JSONResponse:
@@ -352,7 +364,8 @@ def application(table_server: TableServer, names: Sequence[str] = ()) -> ASGIApp
         file = Path(__file__).with_name(PAGE[path])
 
         async def shown(request: Request) -> Response:
-            return Response(file.read_bytes(), media_type=KINDS[file.suffix])
+            head = colour_rules() if file.suffix == ".css" else ""
+            return Response(head.encode() + file.read_bytes(), media_type=KINDS[file.suffix])
 
         return shown
 

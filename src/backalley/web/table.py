@@ -23,12 +23,12 @@ from backalley.agents.base.keys import agent_keys
 from backalley.agents.people.watching import told
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.core.api.game_state import GameState, state_of
+from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.drawing import scene as scenes
 from backalley.envs.core.files import durable, gate, playthrough
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import OVER
 from backalley.envs.core.rules import rng
 from backalley.envs.core.text import event_texts
 
@@ -119,19 +119,16 @@ class Table:
         after = self.frames[-1].state.clone()
         after.apply(action)
         if after.is_chance:
-            beside = copy.deepcopy(self.env)
-            beside.engine.apply_one(action)
-            ended = beside.engine.batch.state.copy()[0]
-            gained = self._returns + ended["reward"]
-            self.frames.append(Frame(after, len(self.actions) + 1, tuple(gained.tolist()), ended))
+            gained = self._returns + after.rewards()
+            self.frames.append(Frame(after, len(self.actions) + 1, tuple(gained.tolist()), after.record()))
         self.env.step(action)
         self.actions.append(action)
-        self._returns = self._returns + self.env.engine.batch.reward[0]
+        self._returns = self._returns + self.env.arrays.reward[0]
         self._look()
         self.undo, self.trouble = None, ""
 
     def _look(self) -> None:
-        self.frames.append(Frame(state_of(self.env.engine, 0), len(self.actions), tuple(self._returns.tolist())))
+        self.frames.append(Frame(self.env.position(), len(self.actions), tuple(self._returns.tolist())))
         self.version += 1
 
     @property
@@ -160,7 +157,7 @@ class Table:
 
     def question(self) -> View:
         """Return what the seat to act sees now, at a copy of the table: an agent may think there, in another thread."""
-        return view_of(copy.deepcopy(self.env).engine, np.zeros(1, np.int64), self._keys)
+        return view_of(copy.deepcopy(self.env), np.zeros(1, np.int64), self._keys)
 
     # What a seat sees -----------------------------------------------------------------------------------------------
 
@@ -224,10 +221,10 @@ class Table:
             table = self.game.table(frame.ended, seat)
             return before._replace(table=table, acting=None, turn="The deal is over.", actions=())
         batch = BatchEnv.from_states(frame.state.states())
-        scene = scenes.scene(batch.engine, 0, 0 if seat is None else seat)
+        scene = scenes.scene(batch, 0, 0 if seat is None else seat)
         if seat is not None:
             return scene
-        every = self.game.table(batch.engine.batch.state[0], None)
+        every = self.game.table(batch.arrays.state[0], None)
         return scene._replace(table=every, viewer=None, seen="all cards are shown", actions=())
 
     def values(self, at: int, agent: Agent) -> dict[str, Any]:

@@ -20,10 +20,10 @@ from backalley.agents.registry import agent as agent_of
 from backalley.agents.registry import named
 from backalley.console.errors import BackAlleyError, InvalidValue
 from backalley.console.printable import one_line
-from backalley.envs.core.engine.workers import cores
 from backalley.envs.core.files import playthrough, reading
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.threads import cores
 
 from .table import Chair, Table, contents, restored
 

@@ -22,10 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.compile.interfaces import CHANCE, OVER, Kernels
-from backalley.envs.core.compile.kernel import kernel
-from backalley.envs.core.engine.batch_play import RANDOM_BOT
+from backalley.envs.core.api.compiled_play import RANDOM_BOT
 from backalley.envs.core.game.game import GameType
+from backalley.envs.core.game.kernels import CHANCE, OVER, Kernels, kernel
 from backalley.envs.core.rules import rng
 from backalley.envs.core.rules.events import OWN, Events, Kind, Log, tell, telling
 from backalley.envs.core.rules.options import option

@@ -17,7 +17,7 @@ from backalley.agents.base.agent import view_of
 from backalley.agents.programs.program_agent import ProgramAgent, language_model
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.engine import validation
+from backalley.envs.core.game import arguments
 from backalley.examples import kuhn
 
 from .server import FaultyServer
@@ -46,8 +46,8 @@ class Outcome(NamedTuple):
 def drawn(seed: int, count: int) -> list[tuple[Fault, int, int]]:
     """Return `count` faults by a seed, all of them before any comes again, each with a decision and a number of tables.
     Raises ValueError for a seed or a count below 0."""
-    random = np.random.default_rng(validation.count(seed, "seed", 0))
-    rounds = -(-validation.count(count, "count", 0) // len(FAULTS))
+    random = np.random.default_rng(arguments.count(seed, "seed", 0))
+    rounds = -(-arguments.count(count, "count", 0) // len(FAULTS))
     order = [int(k) for _ in range(rounds) for k in random.permutation(len(FAULTS))]
     return [(FAULTS[k], int(random.integers(3)), int(random.integers(1, 5))) for k in order[:count]]
 
@@ -117,7 +117,7 @@ def _played(player: ProgramAgent, fault: Fault, tables: int, waited: list[float]
     rows = np.arange(tables)
     while len(rows) and not trouble:
         with _timed(waited):
-            actions = player.act(view_of(batch.engine, rows, np.arange(tables, dtype=np.uint64)))
+            actions = player.act(view_of(batch, rows, np.arange(tables, dtype=np.uint64)))
         if not batch.time_step.action_mask[rows, actions].all():
             trouble = "an action that is not legal was played"
         else:

@@ -1,4 +1,4 @@
-"""`Table`: the one table on which all states of a game are played (`game_state.py`)."""
+"""`Table`: the one table on which all states of a game are played (`api/game_state.py`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import threading
 
 import numpy as np
 
-from ..engine.engine import Engine
 from ..game.game import Game
+from .engine import Engine
 
 
 class Table:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
 
-from .validation import count
+from .arguments import count
 
 MOST_THREADS = 1024
 """A larger number is probably a mistake, and could not be started on every machine."""

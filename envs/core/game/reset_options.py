@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from backalley.console.errors import InvalidType, InvalidValue, did_you_mean
 
-from ..game.game import Game
-from .validation import whole
+from .arguments import whole
+from .game import Game
 
 KEYS = ("decks", "start_outcome")
 

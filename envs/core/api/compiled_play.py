@@ -1,4 +1,9 @@
-"""Batch functions for tree search: show given states again, and stop an episode where it has a leaf value."""
+"""Playing tables in compiled code: what matches, searches and learners build their own templates from.
+
+A template takes `options`, `batch`, `deck`, `start_outcomes` and `limit`, which `BatchEnv.for_kernels` returns, and
+plays with `begin`, `deal_out`, `apply`, `report` and `show`; `specialise` (`game/kernels.py`) binds it to a game's
+kernels, by `table_names`. Below are those of a tree search: they show given states, and stop where a leaf has a value.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +15,31 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..compile.interfaces import CHANCE, OVER
-from ..compile.kernel import passing
-from ..compile.templates import specialise, template, unbound
-from ..engine.batch_kernels import Batch, Deck, apply, deal_out, report, show
-from ..engine.engine import table_names
+from ..engine.batch_kernels import Batch, Deck, apply, begin, deal_out, first_illegal, report, show
+from ..engine.batch_play import RANDOM_BOT, bot_of, random_act, random_chances, random_legal
+from ..engine.engine import kernel_names, table_names
 from ..game.game import GameType
+from ..game.kernels import CHANCE, OVER, passing, specialise, template, unbound
+
+__all__ = [
+    "RANDOM_BOT",
+    "Batch",
+    "Deck",
+    "apply",
+    "begin",
+    "bot_of",
+    "deal_out",
+    "first_illegal",
+    "kernel_names",
+    "no_leaf_value",
+    "random_act",
+    "random_chances",
+    "random_legal",
+    "report",
+    "search_kernels",
+    "show",
+    "table_names",
+]
 
 LEAF_VALUE = unbound
 """`GameType.leaf_value` in the templates below."""

@@ -1,0 +1,141 @@
+"""`Tables`: what an environment of one table and a batch have in common, for those who play, watch and measure there.
+
+Agents, searches, matches and pictures take either, and the number of a table: 0 in an environment.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.console.errors import InvalidType, InvalidValue
+
+from ..engine.batch_kernels import Batch, Deck
+from ..engine.batch_play import Played
+from ..engine.engine import OTHER_WAYS, IllegalAction, check_on_illegal, one_thread
+from ..engine.time_step import TimeStep
+from ..game import arguments
+from .histories import read_events
+from .row_checks import TableChecks
+
+if TYPE_CHECKING:
+    from ..engine.event_log import History
+    from .game_state import GameState
+
+__all__ = [
+    "IllegalAction",
+    "KernelArguments",
+    "Played",
+    "Tables",
+    "TimeStep",
+    "check_on_illegal",
+    "one_thread",
+    "redrawn_records",
+    "shown_events",
+]
+
+
+class KernelArguments(NamedTuple):
+    """What compiled code that plays tables takes; see `compiled_play.py`."""
+
+    options: Any
+    batch: Batch
+    """The tables' own memory."""
+    deck: Deck
+    """A buffer for one pack; every thread needs its own."""
+    start_outcomes: int
+    """How many things chance may decide before the deal."""
+    limit: int
+    """The number of decisions after which an episode is truncated."""
+    history: History | None
+    """The events of every table's episode, where they are kept."""
+
+
+class Tables(TableChecks):
+    """Tables by their numbers. `arrays` is for compiled code and for whoever looks at a whole table; agents are given a
+    `View`, which shows what a seat may know."""
+
+    @property
+    def arrays(self) -> Batch:
+        """The tables' own memory: states, masks, seats to act, numbers of decisions; row i of each belongs to table i.
+        It changes with every step. Compiled code trusts what is written there; `refresh` shows it."""
+        return self.engine.batch
+
+    def for_kernels(self) -> KernelArguments:
+        """Return what compiled code takes to play these tables, with a pack's buffer of its own."""
+        engine = self.engine
+        fixed = engine.options, engine.batch, engine.fresh_deck()
+        return KernelArguments(*fixed, engine.start_outcomes, engine.limit, engine.history)
+
+    @one_thread
+    def refusal(self, row: int, action: int) -> IllegalAction:
+        """Return the error for an action that is not legal at a table; it names seat, action and legal actions. Raises
+        TypeError or ValueError for an invalid row and for what is no whole number."""
+        number, mine = arguments.whole(action), self._row(row)
+        if number is None:
+            raise InvalidType(f"The action is {action!r}; it must be a whole number.")
+        return self.engine.refuse(mine, number)
+
+    def advise_other_ways(self) -> None:
+        """Let the message of IllegalAction name the other settings of `on_illegal`."""
+        self.engine.other_ways = OTHER_WAYS
+
+    @one_thread
+    def random_legal(self, row: int) -> int:
+        """Return a random legal action of a table, to be played in place of an illegal one: it follows from the table's
+        stream and the number of decisions, and the stream does not advance. Raises TypeError or ValueError for an
+        invalid row, and for a finished table."""
+        mine = self._row(row)
+        self._check_in_play(np.array([mine]))
+        return self.engine.legal_instead(mine)
+
+    @one_thread
+    def position(self, row: int = 0) -> GameState:
+        """Return the position of a table as a value, with explicit chance (see `Game.new_state`), and with the table's
+        events where it keeps and knows them; what was gained before does not count in it. Raises TypeError or
+        ValueError for an invalid row, RuntimeError for a table that has not been dealt."""
+        from .game_state import position_of
+
+        mine = self._row(row)
+        self._check_dealt(np.array([mine]))
+        return position_of(self, mine)
+
+    def _row(self, given: Any) -> int:
+        return int(self._rows([given])[0])
+
+    def _check_in_play(self, rows: npt.NDArray[np.int64]) -> None:
+        """Raise ValueError for a finished table."""
+        over = rows[self.engine.batch.seat[rows] < 0]
+        if len(over):
+            raise InvalidValue(f"Table {over[0]} is over: nobody is to act there.")
+
+    def _check_dealt(self, rows: npt.NDArray[np.int64]) -> None:
+        """Raise RuntimeError for a table that has not been dealt."""
+        raise NotImplementedError
+
+
+def redrawn_records(tables: Tables, rows: npt.ArrayLike, keys: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Return, for each k, the state of table `rows[k]` with everything redrawn by `keys[k]` that the seat to act cannot
+    see, as State records [n] that kernels may write to. Several threads may ask at once, while nobody plays there.
+
+    It depends only on what that seat knows and on the key, a whole number of 64 bits. Raises TypeError, and ValueError
+    for a finished table, too.
+    """
+    mine = tables._rows(rows)
+    tables._check_in_play(mine)
+    numbers, records = arguments.words(keys, "keys", len(mine)), tables.arrays.state[mine]
+    tables.engine.determinize(records, tables.arrays.seat[mine].astype(np.int64), numbers)
+    return records
+
+
+def shown_events(tables: Tables, row: int, seat: int) -> npt.NDArray[np.int16] | None:
+    """Return what a seat has been shown at a table since the episode began, int16 [T, 3], as `BatchEnv.events` does;
+    None where the tables keep no events, or do not know those of this one (`set_states`). Several threads may ask at
+    once, while nobody plays there."""
+    history, mine = tables.engine.history, tables._rows([row])
+    if history is None or history.filled[mine[0]] < 0:
+        return None
+    shown: npt.NDArray[np.int16] = read_events(tables.engine, mine, tables._seats([seat], mine)).events[0]
+    return shown

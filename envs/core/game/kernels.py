@@ -1,0 +1,34 @@
+"""What compiled players and rules are written with: kernels, templates, and the kernels that a game declares.
+
+It imports the compiler's room alone, so that machine code does not depend on the text of the engine.
+"""
+
+from __future__ import annotations
+
+from ..compile.guarded import ONE_AT_A_TIME, guarded
+from ..compile.interfaces import CHANCE, MEMORY, OVER, Bot, Kernels, Planner, Plans
+from ..compile.kernel import COMPILED, Bound, bind, bounded, inlined, kernel, passing, wrapping
+from ..compile.templates import specialise, template, unbound
+
+__all__ = [
+    "CHANCE",
+    "COMPILED",
+    "MEMORY",
+    "ONE_AT_A_TIME",
+    "OVER",
+    "Bot",
+    "Bound",
+    "Kernels",
+    "Planner",
+    "Plans",
+    "bind",
+    "bounded",
+    "guarded",
+    "inlined",
+    "kernel",
+    "passing",
+    "specialise",
+    "template",
+    "unbound",
+    "wrapping",
+]
