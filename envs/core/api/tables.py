@@ -15,13 +15,13 @@ from backalley.console.errors import InvalidType, InvalidValue
 from ..engine.batch_kernels import Batch, Deck
 from ..engine.batch_play import Played
 from ..engine.engine import OTHER_WAYS, IllegalAction, check_on_illegal, one_thread
-from ..engine.event_log import History
 from ..engine.time_step import TimeStep
 from ..game import arguments
 from .histories import read_events
 from .row_checks import TableChecks
 
 if TYPE_CHECKING:
+    from ..engine.event_log import History
     from .game_state import GameState
 
 __all__ = [
