@@ -30,8 +30,7 @@ from .whole_program import WholeProgramDispatcher
 
 STEPS = 30_000_000
 """Steps that one call may take: passes through loops whose number is not written in the source, and numbers in arrays
-that it creates. A bot of ours takes a tenth at most: Poker Duel's, where a split has
-been begun otherwise than it would."""
+that it creates. Ours take a tenth at most: Poker Duel's, where a split has been begun otherwise than they would."""
 _STEPS_IN_PYTHON = 1_000_000
 """Steps after which a call that runs as Python is compiled, and begins again."""
 ONE_AT_A_TIME = threading.Lock()
