@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from backalley.benchmarks.matches.seeding import roots
 from backalley.benchmarks.studies.play import chaos, lost_workers
 from backalley.benchmarks.studies.play.flood import flood
 from backalley.console.errors import InvalidValue
@@ -44,8 +45,8 @@ def test_what_is_lost_in_the_middle_of_work_is_done_again(tmp_path: Path) -> Non
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are never forked here")
 def test_results_that_a_kill_changes_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, seeds = lost_workers.roots, iter([0, 1])
-    monkeypatch.setattr(lost_workers, "roots", lambda space, seed: plain(space, next(seeds)))  # other deals
+    seeds = iter([0, 1])
+    monkeypatch.setattr(lost_workers, "roots", lambda space, seed: roots(space, next(seeds)))  # other deals
     found = lost_workers.kill_tasks("kills", lost_workers.Restarted(), tmp_path / "tasks", 3, random.Random(1))
     assert found["held"] == 0
 
