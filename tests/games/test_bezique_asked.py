@@ -117,8 +117,9 @@ class Watcher:
         """Whether the winner could declare with closed cards of these types, after what was declared already."""
         laid, trump, cards = self.laid(), int(self.state.trump), []
         for kind in closed:
-            unscored = (card for card in (2 * kind, 2 * kind + 1) if not self.state.scored[card])
-            cards.append(next(card for card in unscored if card not in cards))
+            both = (2 * kind, 2 * kind + 1)
+            closed_copies = (card for card in both if not self.state.scored[card] and not self.state.won[card])
+            cards.append(next(card for card in closed_copies if card not in cards))
         reading = self.readings[int(self.state.leader)]
         found = "other" not in self.made and bool(reading.legal(laid + cards, trump))
         if "seven" not in self.made and self.options.seven_rule != SevenRule.TRICK:
