@@ -17,7 +17,6 @@ from backalley.envs.bezique.declarations import may_declare
 from backalley.envs.bezique.events import DEALT, DRAWS, STOCK_SHOWS, TURNS_UP
 from backalley.envs.bezique.state import DECLARE_SEVEN, EXCHANGE_SEVEN, NO_DECLARATION, NONE, STOCK, SevenRule
 from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.core.api.game_state import state_of
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.testing.play import random_action
@@ -185,7 +184,7 @@ def same_as_told(env: AECEnv, deck: list[int], actions: list[int], seat: int, to
         if not batch.mask[0, action]:
             return False
         env.step(action)
-    return batch.seat[0] != OVER and state_of(env.engine, 0).information_state_string(seat) == told
+    return batch.seat[0] != OVER and env.position().information_state_string(seat) == told
 
 
 @pytest.mark.parametrize(
@@ -217,7 +216,7 @@ def test_worlds_are_even_over_all_packs_that_tell_the_seat_the_same(given: dict[
         hidden = places_unseen(env, deck, seat)
         if not 3 <= len(hidden) <= 6:
             continue
-        told = state_of(env.engine, 0).information_state_string(seat)
+        told = env.position().information_state_string(seat)
         worlds = redrawn(env, state, seat, np.arange(number))
         counts = Counter(shape(world, 1 - seat, env.game.options) for world in worlds)
         weights: Counter[Any] = Counter()
