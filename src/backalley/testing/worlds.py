@@ -69,7 +69,7 @@ def unreached(
             world = state.copy()
             env.engine.determinize(world, np.array([viewer]), np.array([key], np.uint64))
             search = _Search(env, history, viewer, world, random)
-            if search.distance() == 0:
+            if search.distance() == 0 or found >= worlds:
                 continue  # nothing was hidden, or the same was drawn
             found += 1
             distance = search.distance_after(steps)
