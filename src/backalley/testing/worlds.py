@@ -67,7 +67,7 @@ def unreached(
         for key in random.integers(2**63, size=keys).tolist():
             world = position.determinize(viewer, key)
             search = _Search(env, history, viewer, world, random)
-            if search.distance() == 0:
+            if search.distance() == 0 or found >= worlds:
                 continue  # nothing was hidden, or the same was drawn
             found += 1
             distance = search.distance_after(steps)
