@@ -39,8 +39,8 @@ def test_every_file_of_results_is_on_a_page(pages: dict[Path, str]) -> None:
     }
     there = {path.stem for path in docs.RESULTS.glob("*.json")}
     assert not [name for name in there if not any(fnmatch(name, pattern) for _, pattern in wanted)]
-    lacking = {kind for kind, pattern in wanted if not any(fnmatch(name, pattern) for name in there)}
-    assert all(result_kinds.tables()[kind].made_by for kind in lacking), "a page shows what was never measured"
+    lacking = {pattern for _, pattern in wanted if not any(fnmatch(name, pattern) for name in there)}
+    assert all("*" in pattern for pattern in lacking), "a page shows what was never measured"
 
 
 def test_pages_about_all_games_have_no_figure_typed_by_hand(pages: dict[Path, str]) -> None:

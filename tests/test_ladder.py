@@ -190,11 +190,6 @@ def test_pages_show_them(plan: Any, game: Game, tmp_path: Path) -> None:
     assert row in leaderboard.policies(game)
 
 
-def test_a_page_may_ask_for_what_is_not_measured_yet(tmp_path: Path) -> None:
-    shown = docs.with_results("<!-- results: cross cross_some -->\n<!-- /results -->\n", tmp_path, tmp_path)
-    assert "Not measured yet: `backalley dev study cross some --json benchmarks/results` does it." in shown
-
-
 def test_wrong_words_are_sentences() -> None:
     for words, sentence in (
         (["pitch", "bezique", "--with", "a=random"], "--with goes with one game"),

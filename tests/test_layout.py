@@ -304,7 +304,7 @@ def test_a_match_of_bots_imports_no_more_than_it_takes() -> None:
     assert len(outside) <= 60, f"{len(outside)} files beside those of the game"
 
 
-MOST_LINES = {"the wheel": 63_000, "benchmarks/studies": 6_100, "tests": 32_400}
+MOST_LINES = {"the wheel": 63_000, "benchmarks/studies": 5_900, "tests": 32_300}
 """Lines of Python, comments and all. They may fall; whoever needs more looks for what the new lines replace."""
 
 
