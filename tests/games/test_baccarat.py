@@ -451,29 +451,6 @@ def test_odds_ask_for_the_right_game_in_a_sentence() -> None:
     assert (told.exit_code, "no option 'packs'" in told.output) == (2, True), told.output
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"banker_policy": "free"}, 'only in mode "chemin"'),
-        ({"chemin_player_free": True}, 'needs mode="chemin"'),
-        ({"mode": "chemin", "num_bettors": 2}, "leave them out"),
-        ({"mode": "chemin", "purses": 100}, "leave them out"),
-        ({"num_bettors": 3, "purses": [5, 6]}, "one number of 1 or more for everybody, or one for each bettor"),
-        ({"num_bettors": 3, "purses": [5, 0, 6]}, "one number of 1 or more for everybody, or one for each bettor"),
-        ({"banker": "rotating"}, "needs 2 to 8 bettors"),
-        ({"decks": "inf", "reshuffle": "shoe"}, "exclude each other"),
-        ({"num_coups": "shoe"}, 'needs reshuffle="shoe"'),
-        ({"stakes": [0, 5]}, "one to four different numbers"),
-        ({"stakes": [5, 5]}, "one to four different numbers"),
-        ({"stakes": [1, 2, 3, 4, 5]}, "takes 1 to 4 numbers"),
-        ({"decks": "lots"}, '"inf" \\(0\\)'),
-    ],
-)
-def test_options_that_contradict_each_other_are_sentences(given: dict[str, Any], says: str) -> None:
-    with pytest.raises(OptionError, match=says):
-        GAME.bind(given)
-
-
 def test_cards_are_named_by_face_and_pack() -> None:
     assert [text.card_name(card) for card in (7, 52 + 7, 415)] == ["9C", "9C.2", "AS.8"]
     assert all(text.card_number(text.card_name(card)) == card for card in range(624))

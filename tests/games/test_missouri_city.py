@@ -12,14 +12,12 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley import testing
 from backalley.agents.base.agent import view_of
 from backalley.agents.registry import agent
 from backalley.benchmarks.exact.best_play import BestPlay
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.rules import cards
-from backalley.envs.core.rules.options import OptionError
 from backalley.envs.missouri_city import bot as bots
 from backalley.envs.missouri_city import rules
 from tests.commands import run
@@ -271,24 +269,6 @@ def test_a_position_of_a_recorded_game_is_solved_from_the_command_line(tmp_path:
 
 
 # A smaller pack, §3.7 -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "given",
-    [{"suits": 2}, {"lowest": 7, "highest": 9}, {"lowest": 9, "highest": 5}, {"lowest": 10}],
-    ids=str,
-)
-def test_a_pack_that_a_deal_could_use_up_is_refused(given: dict[str, int]) -> None:
-    with pytest.raises(OptionError, match=r"leave \d+ cards; a deal may take \d+"):
-        GAME.bind(given)
-
-
-@pytest.mark.parametrize("preset", ["tiny", "small"])
-def test_cut_down_games_keep_what_every_game_keeps(preset: str) -> None:
-    game = GAME.bind(preset=preset)
-    for check in (testing.check_masks, testing.check_leaks, testing.check_events, testing.check_cards):
-        check(game, episodes=3)
-    testing.check_bots(game, episodes=2)
 
 
 def test_a_deck_of_a_smaller_pack_is_named_by_its_cards() -> None:

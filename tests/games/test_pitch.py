@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import backalley
 from backalley.agents.base.agent import view_of
 from backalley.agents.registry import agent
 from backalley.benchmarks.exact.information_sets import count_information_sets
@@ -24,7 +23,6 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.files.playthrough import load, record
 from backalley.envs.core.rules import trick_hand
-from backalley.envs.core.rules.options import OptionError
 from backalley.envs.pitch import bot
 from backalley.envs.pitch.game import GAME
 from backalley.envs.pitch.state import BID
@@ -159,22 +157,6 @@ def test_the_leaf_value_is_what_comes_of_the_scores() -> None:
         assert abs(these[:, 0].mean() - these[:, 1].mean()) < 0.15
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"num_players": 5}, 'partners are 4: set teams="solo"'),
-        ({"teams": "solo", "num_players": 3, "first_dealer": 3}, "0..2"),
-        ({"teams": "solo", "num_players": 8}, "2..7"),
-        ({"joker": "high"}, "below_jack"),
-        ({"target": 0}, "1..16383"),
-        ({"target": 16384}, "1..16383"),
-    ],
-)
-def test_options_that_cannot_be_are_refused_in_a_sentence(given: dict[str, Any], says: str) -> None:
-    with pytest.raises(OptionError, match=says):
-        GAME.bind(given)
-
-
 def test_partners_are_two_sides_and_the_lonely_one_each() -> None:
     assert GAME.bind().sides == (0, 1, 0, 1)
     assert GAME.bind(teams="solo", num_players=5).sides == (0, 1, 2, 3, 4)
@@ -283,37 +265,6 @@ def test_at_the_target_the_highest_bid_is_made_where_the_auction_wins(name: str)
 
 
 # --- §4.1, and the cut-down games of §2
-
-
-def test_a_hand_in_words() -> None:
-    """Each seat is told its own cards alone; the rest is said and done before all eyes."""
-    env = AECEnv(GAME.bind(preset="small"), events=True)
-    env.reset(options={"decks": [["AC", "5D", "KC", "TD"]]})
-    for action in ("bid 2", "pass", "play KC", "play TD"):
-        env.step(env.game.action_number(action))
-    dealer, other = (backalley.events_str(env.game, env.events(agent)).splitlines() for agent in env.possible_agents)
-    assert dealer == [
-        "you: deals",
-        "you: dealt 5D TD",
-        "seat +1: bid 2",
-        "you: pass",
-        "seat +1: play KC",
-        "you: play TD",
-    ]
-    assert other[:3] == ["seat +1: deals", "you: dealt KC AC", "you: bid 2"]
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"num_players": 2}, "partners are 4"),
-        ({"suits": 3, "joker": "low_trump"}, 'set joker="none"'),
-        ({"suits": 1}, "4 players with 6 cards each need more than that"),
-    ],
-)
-def test_a_small_pack_has_no_joker_and_cards_for_all(given: dict[str, Any], says: str) -> None:
-    with pytest.raises(OptionError, match=says):
-        GAME.bind(given)
 
 
 @pytest.mark.slow

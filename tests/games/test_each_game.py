@@ -1,0 +1,96 @@
+"""Options that a game refuses, in a sentence each; test_aec.py has what every game refuses of its own accord."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import backalley
+
+NUMBERS = "it takes 1 to 13 numbers, each 1..10000"
+PURSES = "one number of 1 or more for everybody, or one for each bettor"
+SHARES = r"it takes 3 numbers, each 0\.001\.\.1 in steps of 0\.001"
+SEVENS = r"leave \d+ cards; .* even number of \d+ to \d+"
+SMALL_PACK = r"leave \d+ cards; a deal may take \d+"
+SOLO: dict[str, Any] = {"teams": "solo"}
+REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
+    "baccarat": [
+        ({"banker_policy": "free"}, 'only in mode "chemin"'),
+        ({"chemin_player_free": True}, 'needs mode="chemin"'),
+        ({"mode": "chemin", "num_bettors": 2}, "leave them out"),
+        ({"mode": "chemin", "purses": 100}, "leave them out"),
+        ({"num_bettors": 3, "purses": [5, 6]}, PURSES),
+        ({"num_bettors": 3, "purses": [5, 0, 6]}, PURSES),
+        ({"banker": "rotating"}, "needs 2 to 8 bettors"),
+        ({"decks": "inf", "reshuffle": "shoe"}, "exclude each other"),
+        ({"num_coups": "shoe"}, 'needs reshuffle="shoe"'),
+        ({"stakes": [0, 5]}, "one to four different numbers"),
+        ({"stakes": [5, 5]}, "one to four different numbers"),
+        ({"stakes": [1, 2, 3, 4, 5]}, "takes 1 to 4 numbers"),
+        ({"decks": "lots"}, '"inf" \\(0\\)'),
+    ],
+    "bezique": [
+        ({"cards_dealt": 9}, "cards_dealt"),
+        ({"cards_dealt": 7}, SEVENS),
+        ({"suits": 1, "copies": 1, "lowest": "eight", "cards_dealt": 2}, SEVENS),
+        ({"lowest": "ace", "highest": "ten"}, "lowest is a higher rank than highest"),
+        ({"last_trick": "trick_25"}, "last_trick"),
+    ],
+    "killer_bridge": [
+        ({"num_players": 3, "first_dealer": 3}, "with 3 players it takes 0..2 or 'random'"),
+        ({"length": "single", "hand_size": 14}, "4 players get at most 13 cards each"),
+        ({"hand_size": 3}, "it needs length='single'"),
+        ({"ultimate": True, "per_hand_rewards": True}, "it needs reward='points'"),
+        ({"num_players": 55}, "it takes 1..54"),
+        ({"num_players": 0}, "it takes 1..54"),
+        ({"sips_per_miss": 0}, NUMBERS),
+        ({"sips_per_miss": "1,3,0"}, NUMBERS),
+        ({"sips_per_miss": [1] * 14}, NUMBERS),
+        ({"sips_per_miss": []}, NUMBERS),
+        ({"suits": 1, "num_players": 14}, "num_players is 14; the pack has 13 cards"),
+    ],
+    "missouri_city": [
+        ({"suits": 2}, SMALL_PACK),
+        ({"lowest": 7, "highest": 9}, SMALL_PACK),
+        ({"lowest": 9, "highest": 5}, SMALL_PACK),
+        ({"lowest": 10}, SMALL_PACK),
+    ],
+    "pitch": [
+        ({"num_players": 5}, 'partners are 4: set teams="solo"'),
+        ({**SOLO, "num_players": 3, "first_dealer": 3}, "0..2"),
+        ({**SOLO, "num_players": 8}, "2..7"),
+        ({"joker": "high"}, "below_jack"),
+        ({"target": 0}, "1..16383"),
+        ({"target": 16384}, "1..16383"),
+        ({"num_players": 2}, "partners are 4"),
+        ({"suits": 3, "joker": "low_trump"}, 'set joker="none"'),
+        ({"suits": 1}, "4 players with 6 cards each need more than that"),
+    ],
+    "poker_duel": [
+        ({"round_points": (0, 0, 0)}, "at least one round must be worth something"),
+        ({"num_games": 22}, "132 points"),
+        ({"first_dealer": 3}, "seat_0"),
+        ({"exchanges_per_round": 12}, "0..11"),
+        ({"episode": "sudden_death", "exchanges_per_round": 0}, "nobody would decide anything"),
+    ],
+    "twenty_one": [
+        ({"bankroll": 10}, "bankroll 10 and initial_deposit 20"),
+        ({"num_players": 2, "banker": 3}, r"seats 0\.\.1"),
+        ({"chantal": False, "chantal_is_ace": True}, "needs chantal"),
+        ({"force_back_pass_round": 1}, "2 and more"),
+        ({"bet_fractions": [0.5, 1.0]}, "3 numbers"),
+        *(
+            ({"bet_fractions": [share, 0.5, 1.0]}, SHARES)
+            for share in (0.0705, 0.0, 1.001, 70, 1e308, 10**400, float("nan"), float("inf"), True, "a half")
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("game", "given", "says"), [(game, *case) for game, cases in REFUSED.items() for case in cases]
+)
+def test_options_that_cannot_be_are_refused_in_a_sentence(game: str, given: dict[str, Any], says: str) -> None:
+    with pytest.raises(backalley.OptionError, match=says):
+        backalley.game(game, **given)
