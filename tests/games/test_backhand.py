@@ -12,8 +12,6 @@ import numpy.typing as npt
 import pytest
 
 import backalley
-from backalley.agents.registry import agent
-from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.engine.engine import Engine
@@ -105,17 +103,3 @@ def test_no_games_record_begins_with_all_of_anothers(record: str) -> None:
     for one, other in itertools.permutations(SERIES, 2):
         short, long = (getattr(backalley.game(name), record) for name in (one, other))
         assert short.descr != long.descr[: len(short.descr)], f"{other}'s {record} begins with all of {one}'s"
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not COMPILED, reason="hundreds of thousands of deals")
-@pytest.mark.parametrize("name", SERIES)
-def test_every_bot_beats_random_play_and_the_last_one_beats_all(name: str) -> None:
-    """On the same decks, by more than the 95 % interval."""
-    game = backalley.game(name)
-    *others, last = (f"bot:{bot}" for bot in game.bots)
-    pairs = [("random", bot, 20_000) for bot in (*others, last)] + [(bot, last, 300_000) for bot in others]
-    for weaker, stronger, deals in pairs:
-        line_up = [agent(spec, game) for spec in (weaker, stronger)]
-        difference = evaluate(game, line_up, deals=deals, seed=1).differences[0]
-        assert difference.low > 0, f"{stronger} less {weaker}: {difference}"

@@ -17,11 +17,9 @@ from hypothesis import strategies as st
 from backalley.agents.base.agent import view_of
 from backalley.agents.registry import agent
 from backalley.benchmarks.exact.information_sets import count_information_sets
-from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import COMPILED
-from backalley.envs.core.files.playthrough import load, record
 from backalley.envs.core.rules import trick_hand
 from backalley.envs.pitch import bot
 from backalley.envs.pitch.game import GAME
@@ -194,30 +192,6 @@ def test_how_likely_none_of_some_cards_is_in_play(given: dict[str, Any], unseen:
         assert [bot.none_out(game.options, cards) for cards in range(1, 4)] == pytest.approx(
             [0.617021, 0.375578, 0.225347], abs=5e-7
         )
-
-
-@pytest.mark.skipif(not COMPILED, reason="thousands of games")
-@pytest.mark.parametrize(
-    ("better", "worse", "given", "deals"),
-    [
-        ("bot:book", "bot:careful", {}, 2_000),
-        ("bot:careful", "random", {}, 200),
-        ("bot:book", "random", {"mode": "hand", "low": "dealt"}, 1_000),
-        ("bot:book", "bot:careful", {"joker": "below_jack", "target": 11}, 1_000),
-        ("bot:book", "bot:careful", {"follow": "strict", "game_end": "bidder_must_win"}, 2_000),
-        pytest.param("bot:book", "bot:careful", {"teams": "solo"}, 2_000, marks=pytest.mark.slow),
-    ],
-)
-def test_the_better_player_wins(better: str, worse: str, given: dict[str, Any], deals: int) -> None:
-    game = GAME.bind(given)
-    players = [agent(better, game), agent(worse, game)]
-    assert evaluate(game, players, deals=deals, seed=1).differences[0].high < 0
-
-
-def test_book_still_plays_its_frozen_game() -> None:
-    kept = load(GAME.folder / "playthroughs" / "book_seed-2.json")
-    again = record(GAME.bind(kept["options"]), seed=2, bot="book")
-    assert (again["decks"], again["moves"], again["returns"]) == (kept["decks"], kept["moves"], kept["returns"])
 
 
 def test_book_bids_no_two_that_an_opposing_dealer_can_take() -> None:

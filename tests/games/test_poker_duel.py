@@ -13,8 +13,6 @@ import numpy.typing as npt
 import pytest
 
 import backalley
-from backalley.agents.registry import agent
-from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
@@ -264,28 +262,6 @@ def test_the_best_five_are_the_best_of_all_five(ace_low_straight: bool) -> None:
             assert set(found) <= set(hand.tolist())
             all_strengths = strengths(hand[choices], ace_low_straight)
             assert strengths(np.array([found]), ace_low_straight)[0] == all_strengths.max()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not COMPILED, reason="thousands of matches")
-@pytest.mark.parametrize(
-    ("better", "worse", "given"),
-    [
-        ("bot:strong", "bot:greedy", {}),
-        ("bot:greedy", "bot:blotto", {}),
-        ("bot:strong", "random", {}),
-        ("bot:greedy", "random", {"misere": True}),
-        ("bot:misere", "bot:greedy", {"misere": True}),
-        ("random", "bot:misere", {}),
-        ("bot:strong", "random", {"episode": "sudden_death"}),
-        ("bot:strong", "bot:greedy", {"episode": "sudden_death", "misere": True}),
-    ],
-)
-def test_the_better_player_wins(better: str, worse: str, given: dict[str, Any]) -> None:
-    game = GAME.bind(given)
-    players = [agent(better, game), agent(worse, game)]
-    difference = evaluate(game, players, deals=3_000, seed=1).differences[0]
-    assert difference.high < 0
 
 
 def test_the_table_of_chances_is_one_of_chances() -> None:

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from backalley.agents.base.agent import view_of
-from backalley.agents.match import play_out
 from backalley.agents.registry import agent
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
@@ -346,25 +345,3 @@ def test_a_search_takes_the_banker_to_keep_what_dp_bots_leave_it(earliest: int, 
         rows = rows[tables.time_step.seat[rows] >= 0]
     gained = taken * state["purse"][:, 0] - purses
     assert gained.sum() / pots.sum() == pytest.approx(share, abs=0.05)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("better", "worse"), [("bot:cautious", "random"), ("bot:shark", "bot:cautious"), ("bot:dp", "bot:shark")]
-)
-def test_each_bot_beats_the_one_before(better: str, worse: str) -> None:
-    """One of the better in each seat in turn among three of the others, on the same packs: ahead by three standard
-    errors."""
-    if not COMPILED:
-        pytest.skip("The rules are the same uncompiled, and thousands of banks take long.")
-    agents = [agent(better, GAME), agent(worse, GAME)]
-    deals = 5_000
-    gained = np.zeros(deals)
-    for seat in range(4):
-        tables = BatchEnv(GAME, deals, seed=1, autoreset=False)
-        tables.reset()
-        who = np.ones((deals, 4), np.int64)
-        who[:, seat] = 0
-        returns, _ = play_out(tables, agents, who, np.arange(deals).astype(np.uint64))
-        gained += returns[:, seat] / 4
-    assert gained.mean() > 3 * gained.std() / math.sqrt(deals)
