@@ -24,7 +24,7 @@ from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules.options import OptionError
 from backalley.testing import check_play
 from backalley.testing.play import Table, walk
-from tests.cases import determinizations_of, label, marks, own_shape
+from tests.cases import asked, determinizations_of, label, marks, own_shape
 from tests.commands import run
 
 GAME = game_type("baccarat").bind()
@@ -438,8 +438,7 @@ def test_the_counter_knows_what_a_tables_rules_make_of_the_bets(given: dict[str,
     compulsory."""
     env = AECEnv(GAME.bind(given))
     env.reset(seed=0)
-    action = bot.counter(env.game.options, env.engine.batch.observation[0], env.engine.batch.mask[0], np.uint64(0))
-    assert env.game.action_str(action) == bet
+    assert asked(env, "counter") == bet
 
 
 def test_odds_ask_for_the_right_game_in_a_sentence() -> None:

@@ -133,8 +133,8 @@ ORDER: list[tuple[str, dict[str, Any], list[str], int, float]] = [
     ("poker_duel", {"episode": "sudden_death", "misere": True}, ["greedy", "strong"], 3_000, 0.0),
     ("twenty_one", {}, ["random", "cautious", "shark", "dp"], 5_000, 0.0),
 ]
-"""Of a game under some options, players from the weakest on; the deals played; and by how much each beats the one before:
-that, and three standard errors more. At tables of more seats each plays alone against others of the other kind, in every
+"""A game under some options, players from the weakest on, the deals played, and by how much each beats the one before:
+that and three standard errors more. At tables of more seats each plays alone against others of the other kind, in every
 seat. Pitch is played by the quick tests, too."""
 
 

@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.agents.base.agent import view_of
-from backalley.agents.registry import agent
 from backalley.benchmarks.exact.best_play import BestPlay
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.rules import cards
 from backalley.envs.missouri_city import bot as bots
 from backalley.envs.missouri_city import rules
+from tests.cases import asked, by_count
 from tests.commands import run
 
 GAME = backalley.game("missouri_city")
@@ -39,13 +38,6 @@ def at_source(example: int, plays: int, **options: Any) -> AECEnv:
     for action in [step["action"] for step in case["step"] if "action" in step][:plays]:
         env.step(GAME.action_number(action))
     return env
-
-
-def answer(env: AECEnv, bot: str) -> str:
-    """What a bot does in the position on the table."""
-    batch, game = env.engine.batch, env.game
-    action = game.bots[bot].act(game.options, batch.observation[0], batch.mask[0], np.uint64(1))
-    return game.action_str(int(action))
 
 
 REASONED = [
@@ -76,7 +68,7 @@ REASONED = [
 def test_the_inventor_plays_as_the_source_reasons(figure: str, example: int, plays: int, action: str, why: str) -> None:
     env = at_source(example, plays)
     assert env.engine.batch.mask[0].sum() > 1, "no choice, no reasoning"
-    assert answer(env, "inventor") == action, f"{figure}: {why}"
+    assert asked(env, "inventor") == action, f"{figure}: {why}"
 
 
 @pytest.mark.parametrize(("plays", "total"), [(1, 16), (2, 17), (3, 20)])
@@ -85,7 +77,7 @@ def test_nobody_calls_backhand_where_only_five_cards_can_win(bot: str, plays: in
     """Source example 5: red has won its hand with a player total of 15, which none of green's backhands would beat."""
     env = at_source(5, plays)
     assert env.engine.batch.state[0].total[0] == total
-    assert answer(env, bot) == "hit"
+    assert asked(env, bot) == "hit"
 
 
 def score(lead: int, left: int, **options: Any) -> AECEnv:
@@ -121,19 +113,10 @@ def test_a_stalemate_is_worth_what_the_score_makes_of_it(
 def test_before_a_deal_the_leaf_value_is_what_comes_of_the_score(stalemate: str) -> None:
     """Over matches of three games of `planner` with itself, by the score after the first."""
     game = GAME.bind(stalemate=stalemate, num_games=3)
-    tables = 4000 if COMPILED else 60
-    batch = game.make_vec(tables, seed=3, autoreset=False)
-    batch.reset()
-    player, live, keys = agent("bot", game), np.arange(tables), np.arange(tables, dtype=np.uint64)
-    hoped, paid = np.full(tables, np.nan), np.zeros(tables)
-    state = batch.engine.batch.state
-    while len(live):
-        step = batch.step(player.act(view_of(batch, live, keys)), live)
-        paid[live] += step.reward[live, 0]
-        for row in live[(state["game"][live] == 1) & np.isnan(hoped[live])]:
-            hoped[row] = rules.leaf_value(game.options, state[row], 0)
-            assert hoped[row] == -rules.leaf_value(game.options, state[row], 1)
-        live = live[~step.terminated[live]]
+    states, paid = by_count(game, "bot", "game", 4000 if COMPILED else 60, seed=3)
+    states, paid = states[states["game"] == 1], paid[states["game"] == 1]
+    hoped, theirs = (np.array([rules.leaf_value(game.options, one, seat) for one in states]) for seat in range(2))
+    assert (hoped == -theirs).all()
     found = {value: paid[hoped == value].mean() for value in np.unique(hoped)}
     assert len(found) == (2 if stalemate == "replay" else 3)
     for value, mean in found.items():

@@ -14,8 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backalley.agents.base.agent import view_of
-from backalley.agents.registry import agent
 from backalley.benchmarks.exact.information_sets import count_information_sets
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
@@ -24,7 +22,7 @@ from backalley.envs.core.rules import trick_hand
 from backalley.envs.pitch import bot
 from backalley.envs.pitch.game import GAME
 from backalley.envs.pitch.state import BID
-from tests.cases import observed
+from tests.cases import asked, by_count, observed
 from tests.games.pitch import PIPS, ROOT, opened, played_with_a_referee
 
 agreed = {
@@ -135,24 +133,13 @@ def test_the_leaf_value_is_what_comes_of_the_scores() -> None:
     """Over games of `book` with itself, the mean leaf_value before the deals of each tenth is near the mean of what was
     won."""
     game = GAME.bind()
-    tables = BatchEnv(game, 1024, seed=2, autoreset=False)
-    player, leaf_value = agent("bot:book", game), GAME.leaf_value
-    assert leaf_value is not None
-    step, batch = tables.reset(), tables.engine.batch
-    keys = np.arange(1024, dtype=np.uint64)
-    seen, hoped = np.full(1024, -1), [[] for _ in range(1024)]  # type: ignore[var-annotated]
-    won = np.zeros(1024)
-    while (live := np.flatnonzero(step.seat >= 0)).size:
-        for row in live[batch.state["hand_index"][live] != seen[live]]:
-            seen[row] = batch.state["hand_index"][row]
-            hoped[row].append(leaf_value(game.options, batch.state[row], 0))
-        step = tables.step(player.act(view_of(tables, live, keys)), live)
-        won[live] += step.reward[live, 0]
-    pairs = np.array([(hope, won[row]) for row in range(1024) for hope in hoped[row]])
+    states, won = by_count(game, "bot:book", "hand_index", 1024, seed=2)
+    assert GAME.leaf_value is not None
+    hoped = np.array([GAME.leaf_value(game.options, one, 0) for one in states])
     for low in np.arange(-1, 1, 0.25):
-        these = pairs[(pairs[:, 0] >= low) & (pairs[:, 0] < low + 0.25)]
-        assert len(these) > 200
-        assert abs(these[:, 0].mean() - these[:, 1].mean()) < 0.15
+        these = (hoped >= low) & (hoped < low + 0.25)
+        assert these.sum() > 200
+        assert abs(hoped[these].mean() - won[these].mean()) < 0.15
 
 
 def test_partners_are_two_sides_and_the_lonely_one_each() -> None:
@@ -201,8 +188,7 @@ def test_book_bids_no_two_that_an_opposing_dealer_can_take() -> None:
         for seed in range(300 if COMPILED else 20):
             env.reset(seed=seed)
             while env.engine.batch.state[0].phase == 0 and env.engine.batch.seat[0] != 0:
-                mask = env.engine.batch.mask[0]
-                action = int(bot.book(env.game.options, env.engine.batch.observation[0], mask, np.uint64(0)))
+                action = env.game.action_number(asked(env, "book"))
                 if action == BID:
                     found.add(int(env.engine.batch.seat[0]))
                 env.step(action)
@@ -217,8 +203,8 @@ def test_a_bid_that_wins_the_game_even_if_it_is_lost_is_made(name: str) -> None:
         for score, sure in ((23, BID), (24, BID + 1), (25, BID + 2), (400, BID + 2)):
             env.reset(seed=seed)
             env.engine.batch.state["score"][0] = (score, 0)
-            shown, mask = observed(env, 0), env.engine.batch.mask[0]
-            assert GAME.bind().bots[name].act(env.game.options, shown, mask, np.uint64(0)) == sure
+            env.engine.show_one()
+            assert env.game.action_number(asked(env, name)) == sure
 
 
 @pytest.mark.parametrize("name", ["careful", "book"])
@@ -229,10 +215,10 @@ def test_at_the_target_the_highest_bid_is_made_where_the_auction_wins(name: str)
         for score in (20, 21, 400):
             env.reset(seed=seed)
             env.engine.batch.state["score"][0] = (score, 0)
-            shown, mask = observed(env, 0), env.engine.batch.mask[0]
-            made = GAME.bind().bots[name].act(env.game.options, shown, mask, np.uint64(0))
+            env.engine.show_one()
+            made = env.game.action_number(asked(env, name))
             if score == 20:
-                short.add(int(made))
+                short.add(made)
             else:
                 assert made == BID + 2
     assert BID + 2 not in short
