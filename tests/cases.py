@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from backalley.agents.base.agent import view_of
+from backalley.agents.registry import agent
 from backalley.benchmarks.speed.option_sets import allowed, alternatives
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.registry import register_game
 from backalley.envs.core.game.catalogue import game, game_names
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import OVER
 from backalley.envs.core.rules import options as option_rules
+from backalley.testing.play import random_action
 
 ONLY = os.environ.get("BACKALLEY_ONLY")
 """Names of games, comma-separated, to which a run of the generic tests is narrowed; all by default."""
@@ -106,3 +110,35 @@ def determinizations_of(env: AECEnv, seat: int, count: int, stream: int = 99) ->
 def observed(env: AECEnv, seat: int) -> Any:
     """What a seat is shown, by field."""
     return env.game.records(env.engine.observe(np.zeros(1, np.int64), np.array([seat])))[0]
+
+
+def asked(env: AECEnv, bot: str, key: int = 0) -> str:
+    """The action of a bot in the place of the seat to act, by name."""
+    game, at = env.game, env.arrays
+    return game.action_str(int(game.bots[bot].act(game.options, at.observation[0], at.mask[0], np.uint64(key))))
+
+
+def played(env: AECEnv, seeds: Iterable[int], random: np.random.Generator) -> Iterator[Any]:
+    """The State [1] at each decision of random play, an episode for each seed."""
+    for seed in seeds:
+        env.reset(seed=seed)
+        while env.arrays.seat[0] != OVER:
+            yield env.arrays.state
+            env.step(random_action(env, random))
+
+
+def by_count(game: Game, bot: str, counter: str, tables: int, seed: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Of episodes of a bot with itself: the States [n] where the field `counter` was first at each of its numbers, and
+    what the episode paid seat 0 in all [n]."""
+    batch, player = game.make_vec(tables, seed=seed, autoreset=False), agent(bot, game)
+    batch.reset()
+    live, keys, state = np.arange(tables), np.arange(tables, dtype=np.uint64), batch.arrays.state
+    last, paid, rows, found = np.full(tables, -1), np.zeros(tables), [live[:0]], [state[:0]]
+    while len(live):
+        rows.append(live[state[counter][live] != last[live]])
+        last[rows[-1]] = state[counter][rows[-1]]
+        found.append(state[rows[-1]])
+        step = batch.step(player.act(view_of(batch, live, keys)), live)
+        paid[live] += step.reward[live, 0]
+        live = live[step.seat[live] >= 0]
+    return np.concatenate(found), paid[np.concatenate(rows)]
