@@ -92,16 +92,18 @@ def sample(command: click.Command, option: click.Parameter) -> list[str]:
     name = [option.opts[0]] * isinstance(option, click.Option)
     if getattr(option, "is_flag", False):
         return name
+    context = click.Context(command)
+    context.params = {str(one.name): ("7",) for one in command.params}  # some callbacks look at other parameters
     for value in SAMPLES:
         with contextlib.suppress(click.ClickException):
-            found = option.process_value(click.Context(command), (value,) if many(option) else value)
-            if found != option.get_default(click.Context(command)):
-                return 2 * [*name, value] if many(option) else [*name, value]
+            found = option.process_value(context, (value,) if many(option) else value)
+            if found != option.get_default(context):
+                return (1 + option.multiple) * [*name, value]
     raise AssertionError(f"no sample suits {option.name}")
 
 
 def many(option: click.Parameter) -> bool:
-    return option.multiple or option.nargs == -1
+    return bool(option.multiple or option.nargs == -1)
 
 
 def read(name: str, words: list[str]) -> click.Context:
