@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from backalley.envs.core.compile.guarded import ONE_AT_A_TIME, _known, guarded
-from backalley.envs.core.compile.kernel import COMPILED, bounded, kernel, passing, uncompiled
+from backalley.envs.core.compile.kernel import COMPILED, kernel, passing, uncompiled
 from backalley.envs.core.compile.tiering import Interpreted, TookTooLong
 from backalley.envs.core.game.game import Game
 from tests.cases import GAMES
@@ -24,13 +24,6 @@ ONE = np.ones(1, np.int8)
 @kernel
 def looks_up(by: int, shown: npt.NDArray[np.int64], mask: npt.NDArray[np.int8], key: int) -> int:
     return int(shown[by])
-
-
-@kernel
-def writes(by: int, shown: npt.NDArray[np.int64], mask: npt.NDArray[np.int8], key: int) -> int:
-    room = np.zeros(4, np.int64)
-    room[by] = 7
-    return int(room[3])
 
 
 @passing
@@ -58,19 +51,6 @@ def fills(by: int, shown: npt.NDArray[np.int64], mask: npt.NDArray[np.int8], key
     return len(np.zeros((by, 2)))
 
 
-@bounded
-def sums(shown: npt.NDArray[np.int64]) -> int:
-    found = 0
-    for number in range(shown.shape[0]):
-        found += shown[number]
-    return found
-
-
-@kernel
-def adds(by: int, shown: npt.NDArray[np.int64], mask: npt.NDArray[np.int8], key: int) -> int:
-    return sums(shown) + by
-
-
 def ways(function: Callable[..., Any]) -> list[Callable[..., Any]]:
     """As machine code, and as Python."""
     made: Any = guarded(function)
@@ -82,8 +62,6 @@ def ways(function: Callable[..., Any]) -> list[Callable[..., Any]]:
     [
         (looks_up, 5, 8, IndexError),
         (looks_up, -1, 2**40, IndexError),
-        (writes, 3, 4, IndexError),
-        (writes, 0, -5, IndexError),
         (never_ends, 6, 7, TookTooLong),
         (ranges, 9, 2**62, TookTooLong),
         (fills, 3, 2**31, TookTooLong),
@@ -97,13 +75,6 @@ def test_they_answer_alike_or_raise(function: Any, good: int, bad: int, error: t
                 assert asked(good, NUMBERS, ONE, 0) == function(good, NUMBERS, ONE, 0)
                 with pytest.raises(error):
                     asked(bad, NUMBERS, ONE, 0)
-
-
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
-def test_what_follows_from_sizes_alone_is_not_compiled_again() -> None:
-    made: Any = guarded(adds)
-    assert made(5, NUMBERS, ONE, 0) == 33
-    assert made.py_func.__globals__["GUARDED"].py_func.__globals__["sums"] is sums
 
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
