@@ -24,8 +24,8 @@ from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules.options import OptionError
 from backalley.testing import check_play
 from backalley.testing.play import Table, walk
-from tests.cases import asked, determinizations_of, label, marks, own_shape
-from tests.commands import run
+from tests.common.cases import asked, determinizations_of, label, marks, own_shape
+from tests.common.commands import run
 
 GAME = game_type("baccarat").bind()
 

@@ -17,8 +17,8 @@ from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
-from tests.cases import asked, determinizations_of, observed
-from tests.commands import run
+from tests.common.cases import asked, determinizations_of, observed
+from tests.common.commands import run
 
 GAME = game_type("baccarat").bind()
 SIDES = (PLAYER, BANK, TIE)

@@ -14,7 +14,7 @@ from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
-from tests.cases import asked, determinizations_of, label, marks, observed
+from tests.common.cases import asked, determinizations_of, label, marks, observed
 
 GAME = game_type("baccarat").bind()
 

@@ -10,7 +10,7 @@ import pytest
 from backalley.envs.bezique.state import NONE, STOCK
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.testing.play import random_action
-from tests.cases import observed
+from tests.common.cases import observed
 from tests.games.bezique import redrawn, table
 
 

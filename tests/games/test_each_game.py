@@ -13,7 +13,7 @@ import backalley
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.files.playthrough import load, record
-from tests.cases import GAMES, label, marks
+from tests.common.cases import GAMES, label, marks
 
 NUMBERS = "it takes 1 to 13 numbers, each 1..10000"
 PURSES = "one number of 1 or more for everybody, or one for each bettor"

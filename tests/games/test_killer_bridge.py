@@ -21,7 +21,7 @@ from backalley.envs.core.rules import cards, trick_hand, tricks
 from backalley.envs.killer_bridge import reading, rules, schedule, scoring
 from backalley.envs.killer_bridge.state import NO_BID, PACK, PLAY, largest_hand
 from backalley.testing.play import LOOKS, Table, random_action, walk
-from tests.cases import determinizations_of, label, marks, observed
+from tests.common.cases import determinizations_of, label, marks, observed
 
 GAME: Game = game("killer_bridge")
 SAMPLES: list[dict[str, Any]] = [

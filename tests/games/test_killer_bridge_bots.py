@@ -18,7 +18,7 @@ from backalley.envs.core.game.game import Game
 from backalley.envs.killer_bridge import scoring, steering
 from backalley.envs.killer_bridge.state import BOARD
 from backalley.testing.play import random_action
-from tests.cases import asked, played
+from tests.common.cases import asked, played
 
 GAME: Game = game("killer_bridge")
 ULTIMATE = GAME.bind(ultimate=True)

@@ -18,8 +18,8 @@ from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.rules import cards
 from backalley.envs.missouri_city import bot as bots
 from backalley.envs.missouri_city import rules
-from tests.cases import asked, by_count
-from tests.commands import run
+from tests.common.cases import asked, by_count
+from tests.common.commands import run
 
 GAME = backalley.game("missouri_city")
 

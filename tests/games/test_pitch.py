@@ -22,8 +22,9 @@ from backalley.envs.core.rules import trick_hand
 from backalley.envs.pitch import bot
 from backalley.envs.pitch.game import GAME
 from backalley.envs.pitch.state import BID
-from tests.cases import asked, by_count, observed
-from tests.games.pitch import PIPS, ROOT, opened, played_with_a_referee
+from tests import ROOT
+from tests.common.cases import asked, by_count, observed
+from tests.games.pitch import PIPS, opened, played_with_a_referee
 
 agreed = {
     "target": st.sampled_from([7, 11, 21]),

@@ -24,8 +24,8 @@ from backalley.envs.poker_duel.bots.grading import GRADES, MISERE_GRADES, misere
 from backalley.envs.poker_duel.slots import stock_left
 from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, EXCHANGE, HAND, SLOT, SLOTS, STAND
 from backalley.envs.poker_duel.tables import CHANCES, FILE, MISERE_CHANCES
-from tests.cases import determinizations_of, marks, observed
-from tests.test_symmetry import Tables
+from tests.common.cases import determinizations_of, marks, observed
+from tests.core.rules.test_symmetry import Tables
 
 GAME = game_type("poker_duel").bind()
 

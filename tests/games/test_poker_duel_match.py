@@ -16,7 +16,7 @@ from backalley.envs.poker_duel import rules
 from backalley.envs.poker_duel.bots import tune_match
 from backalley.envs.poker_duel.match import match_value
 from backalley.envs.poker_duel.tables import GAME_CHANCES
-from tests.cases import by_count
+from tests.common.cases import by_count
 
 GAME = game_type("poker_duel").bind()
 
