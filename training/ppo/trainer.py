@@ -107,7 +107,7 @@ class Trainer(Phase):
     def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
         """Write the current policy. Raises OSError."""
         scale = self.config.ppo.reward_scale
-        about = self.about("MaskablePPO, every seat learning, averaged weights") | {"met": self._met()}
+        about = self.about("PPO, every seat learning, averaged weights") | {"met": self._met()}
         about["value_unit"] = 1 / scale if scale else self.tables.return_spread()
         self._write(folder, f"ppo-s{self.seed}-{self.decisions_in_short}", self.config.run.greedy, {**about, **made})
 
