@@ -18,7 +18,6 @@ from ..base.action_probabilities import Probabilities
 from ..base.rule_based import BotAgent, KernelAgent
 from .behaviour_digest import behaviour_digest
 from .inference import act, chances, logits_rows, net_of, own_room
-from .planner import PlannerAgent, classes_digest, plans_of
 from .policy_file import PolicyFileError, game_of_policy, observation_bound, player_of, read_policy
 from .policy_kinds import Arrays, NetworkPlayer, OwnPlayer, PlansPlayer, Player, Residual
 from .residual import Corrected, advised, corrected
@@ -148,6 +147,8 @@ def _opened(folder: Any, game: str | Game | GameType | None, greedy: bool | None
 def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
     """Return how `player` plays `game` with its arrays."""
     if isinstance(player, PlansPlayer):
+        from .planner import PlannerAgent, plans_of
+
         return Play(plans_of(game).act, "record", PlannerAgent(game, arrays["values"]).plays_by)
     bound = observation_bound(game)
     if isinstance(player, NetworkPlayer):
@@ -174,6 +175,8 @@ def check_bot(who: str, player: Residual, trained: Game) -> None:
 def check_plans(who: str, player: PlansPlayer, trained: Mapping[str, Any], game: Game) -> None:
     """Raise PolicyFileError if plans cannot be used under the game's options, or if the classes, under the options of
     its training, have changed."""
+    from .planner import classes_digest, plans_of
+
     try:
         classes = len(plans_of(game).values(game.options))
         digest = classes_digest(game.type.bind(trained))
