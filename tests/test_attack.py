@@ -32,7 +32,8 @@ from backalley.training.attack.work import AttackError, selection_deals
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
 from backalley.training.macros.plans import PlanLearner
-from backalley.training.ppo.vec_env import LEARNER, SeatsVecEnv
+from backalley.training.ppo.seats import LEARNER
+from backalley.training.ppo.vec_env import SeatsVecEnv
 from backalley.training.shared.league import League
 from backalley.training.train import Stopped
 from tests import toy

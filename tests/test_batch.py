@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import copy
-import os
 import pickle
-import signal
 import threading
-import time
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +21,6 @@ from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.threads import Workers
 from backalley.examples.kuhn import GAME as KUHN
 from backalley.testing.play import random_action
 from backalley.testing.seeds import random_actions
@@ -425,21 +421,3 @@ def test_finished_tables_take_no_action_until_they_are_restarted() -> None:
     batch.observe([0, 0])
     step = batch.restart([1])
     assert step.seat[1] >= 0 > step.seat[0]
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are never forked here")
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_forked_process_starts_threads_of_its_own() -> None:
-    """Threads do not outlive a fork: a child that waited for its parent's would wait for ever."""
-    workers, rows = Workers(2, 1), np.arange(2)
-    workers.spread(lambda thread, part: time.sleep(0.1), rows)
-    child = os.fork()
-    if child == 0:
-        signal.alarm(5)
-        done: list[int] = []
-        workers.spread(lambda thread, part: done.append(thread), rows)
-        workers.close()
-        os._exit(sorted(done) != [0, 0, 1])
-    assert os.waitpid(child, 0)[1] == 0
-    workers.spread(lambda thread, part: time.sleep(0.1), rows)
-    workers.close()

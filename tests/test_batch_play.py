@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
-import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,6 @@ from backalley.envs.core.compile.kernel import passing
 from backalley.envs.core.engine.batch_kernels import Deck, shuffle_deck
 from backalley.envs.core.engine.batch_play import Played, random_legal
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.threads import Workers
 from backalley.envs.core.rules import rng
 from backalley.examples import kuhn
 from tests import high_card
@@ -199,19 +196,3 @@ def test_cards_drawn_from_the_top_are_those_of_a_whole_draw(size: int, drawn: in
         assert found == expected
         np.testing.assert_array_equal(deck.cards, cards)
         random.shuffle(deck.cards[:drawn])  # as a deal may
-
-
-def test_threads_end_before_an_error_is_raised() -> None:
-    """Tables must not be played any longer when their owner goes on."""
-    workers, ended = Workers(2, 1), threading.Event()
-
-    def work(thread: int, part: npt.NDArray[np.int64]) -> None:
-        if thread == 0 and len(part):
-            raise ValueError("the caller's part")
-        time.sleep(0.2 if len(part) else 0)
-        ended.set()
-
-    with pytest.raises(ValueError, match="the caller's part"):
-        workers.spread(work, np.arange(2))
-    assert ended.is_set()
-    workers.close()

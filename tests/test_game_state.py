@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.envs.core.api.game_state import GameState, _seal
+from backalley.envs.core.api.game_state import GameState
+from backalley.envs.core.api.states import seal
 from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
@@ -305,10 +306,10 @@ def test_a_state_of_another_version_is_refused() -> None:
     with pytest.raises(ValueError, match="kept by version 1 of kuhn, and this is version 0"):
         restored(game, version + 1, events, kept, sealed)
     other = {**kept, "_raw": kept["_raw"] + b"0"}
-    with pytest.raises(ValueError, match="was altered since it was kept"):
+    with pytest.raises(ValueError, match="were altered since they were kept"):
         restored(game, version, events, other, sealed)
     with pytest.raises(ValueError, match="its State has other fields now"):
-        restored(game, version, events, other, _seal(other))
+        restored(game, version, events, other, seal(other))
 
 
 def test_a_game_that_is_over_takes_no_action() -> None:

@@ -11,8 +11,7 @@ import pytest
 import torch
 
 import backalley
-from backalley.benchmarks.studies.learning.guide import guide_ppo
-from backalley.benchmarks.studies.learning.training_speed import GuidePPO
+from backalley.benchmarks.studies.learning.guide import GuidePPO, guide_ppo
 from backalley.benchmarks.studies.runner import code_of_the_guide, program_of_the_guide
 from backalley.training.ppo.advantages import seat_advantages
 from tests.commands import run

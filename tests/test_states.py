@@ -277,10 +277,10 @@ def test_what_is_refused_is_refused_in_a_sentence_and_changes_nothing() -> None:
 
 def test_states_of_another_layout_are_refused_where_they_are_unpickled() -> None:
     states = dealt(KUHN.bind(), 1).states()
-    made, (_, game, *arrays) = states.__reduce__()
-    arrays[0] = np.zeros(1, "i4")
-    with pytest.raises(ValueError, match="These states were made by another version of"):
-        made(seal(arrays), game, *arrays)
+    made, (kind, _, game, version, arrays) = states.__reduce__()
+    other = {**arrays, "state": np.zeros(1, "i4")}
+    with pytest.raises(ValueError, match="or its State has other fields now"):
+        made(kind, seal(other), game, version, other)
 
 
 # The guide's search ---------------------------------------------------------------------------------------------------
@@ -423,9 +423,9 @@ def test_what_cannot_be_loaded_is_refused_before_anything_changed() -> None:
         with pytest.raises(kind, match=message):
             call()
         assert shown(batch) == before
-    sealed, game, version, *rest = saved.__reduce__()[1]
-    with pytest.raises(ValueError, match=r"saved by version 1 of kuhn and this is version 0"):
-        saved.__reduce__()[0](sealed, game, version + 1, *rest)
+    restored, (kind, sealed, game, version, arrays) = saved.__reduce__()
+    with pytest.raises(ValueError, match=r"kept by version 1 of kuhn, and this is version 0"):
+        restored(kind, sealed, game, version + 1, arrays)
     assert shown(batch) == before
 
 

@@ -226,11 +226,11 @@ def test_the_log_drops_what_a_resumed_run_writes_again(tmp_path: Path) -> None:
     path = tmp_path / "progress.csv"
     log = CsvLog(path, 0)
     for step in (10, 20, 30):
-        log.write({"a": step / 3, "b": 1}, {}, step)
+        log.write({"a": step / 3, "b": 1}, step)
     with open(path, "a") as file:
         file.write("40,1")  # cut off in the midst of a line
     log = CsvLog(path, 20)
-    log.write({"a": 5.0, "b": 2, "later": 9}, {}, 30)
+    log.write({"a": 5.0, "b": 2, "later": 9}, 30)
     with open(path, newline="") as file:
         assert list(csv.reader(file)) == [
             ["decisions", "a", "b", "later"],

@@ -11,13 +11,15 @@ import numpy.typing as npt
 import pytest
 import torch
 
+from backalley.agents.policies.network import masked
 from backalley.envs.core.game.catalogue import game
 from backalley.training.config import config
-from backalley.training.ppo.policy import Playing
-from backalley.training.ppo.vec_env import LEARNER, SeatsVecEnv
+from backalley.training.ppo.playing import Playing
+from backalley.training.ppo.seats import LEARNER
+from backalley.training.ppo.vec_env import SeatsVecEnv
 from backalley.training.shared.league import League, bots_of
 from backalley.training.train import train
-from tests.test_training_sb3 import TABLES, model_of
+from tests.test_training_ppo import TABLES, model_of
 from tests.tiny_runs import ROLLOUT, TINY, weights
 
 GAME = game("pitch", mode="hand")
@@ -72,13 +74,14 @@ def test_samples_are_the_policys_own() -> None:
     """What is kept of a decision, in the names it was taken under, has the probability that was noted."""
     model = model_of(SeatsVecEnv(GAME, TABLES, seed=2), learning_rate=0.0)
     model.iterate()
-    buffer = model.rollout_buffer
+    buffer = model.rollout
     for step in range(len(buffer.actions)):
         shown, chosen, legal = buffer.observations[step], buffer.actions[step], buffer.action_masks[step]
         assert np.take_along_axis(legal, chosen[:, None], 1).all()
         with torch.no_grad():
-            found = model.policy.evaluate_actions(torch.from_numpy(shown), torch.from_numpy(chosen), legal)[1]
-        np.testing.assert_allclose(found.numpy(), buffer.log_probs[step], atol=1e-5)
+            logits = masked(model.network(torch.from_numpy(shown))[0], torch.from_numpy(legal))
+            found = torch.log_softmax(logits, 1).numpy()[np.arange(TABLES), chosen]
+        np.testing.assert_allclose(found, buffer.log_probs[step], atol=1e-5)
 
 
 def test_the_critic_is_asked_in_the_names_that_each_seat_has() -> None:
@@ -93,7 +96,7 @@ def test_the_critic_is_asked_in_the_names_that_each_seat_has() -> None:
             return np.zeros(len(shown), np.float32)
 
     model.iterate()
-    model.rollout_buffer.last_values(Critic(model.policy.network, model.pool))
+    model.rollout.last_values(Critic(model.network, model.pool))
     rows, seats = np.nonzero(np.ones((TABLES, env.num_seats)))
     np.testing.assert_array_equal(
         asked[0], permuted(env, env.tables.observe(seats, rows), env.names.number[rows, seats])

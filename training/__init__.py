@@ -1,1 +1,1 @@
-"""Learning algorithms: runs of phases such as self-play by `sb3_contrib.MaskablePPO` over the batched engine."""
+"""Learning algorithms: runs of phases such as self-play by PPO over the batched engine."""

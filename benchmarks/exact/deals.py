@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.api.compiled_play import Batch, History
+from backalley.envs.core.api.compiled_events import History
+from backalley.envs.core.api.compiled_play import Batch
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import template, unbound
 from backalley.envs.core.rules import rng

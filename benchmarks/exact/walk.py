@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.api.compiled_play import Batch, History, as_told, kernel_names, logged_kernels, visible
+from backalley.envs.core.api.compiled_events import History, as_told, logged_kernels, visible
+from backalley.envs.core.api.compiled_play import Batch, kernel_names
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import CHANCE, OVER, bind, kernel, specialise, template, unbound

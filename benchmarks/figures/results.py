@@ -17,12 +17,12 @@ from typing import Any
 import numba
 import numpy as np
 
+from backalley import __version__
 from backalley.console.errors import InvalidType
 from backalley.envs.core.compile.source_digest import with_imports
 from backalley.envs.core.files import durable, reading
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.threads import cores
-from backalley.version import __version__
 
 _ROOT = Path(__file__).resolve().parents[2]
 

@@ -302,10 +302,10 @@ def docs(check: bool) -> None:
 @click.command()
 @_measures(
     "play.chaos:chaos", _count("--mutations", 50_000, "Damaged files, in all.", 0),
-    _count("--kills", 200, "Kills of a process that writes.", 0),
+    _count("--kills", 200, "Of each thing that is killed, fails or forks.", 0),
     _count("--faults", 79, "Of programs and servers of models.", 0),
     _count("--clicks", 200, "Of a player at a server that others flood.", 0), _SEED,
 )  # fmt: skip
 def chaos() -> None:
-    """Damage files, kill processes, fill disks, play with faulty programs, and flood a server of tables: nothing may be
-    lost, run or disturbed."""
+    """Damage files, kill processes and tasks, fill disks, let threads fail, fork, play with faulty programs, and flood
+    a server of tables: nothing may be lost, run or disturbed."""

@@ -10,8 +10,7 @@
 
 from __future__ import annotations
 
-import backalley.console.address_space as _address_space  # noqa: F401  # before all that takes memory
-import backalley.console.interrupts as _interrupts  # noqa: F401  # before all that takes long
+import backalley.console.start as _start  # noqa: F401  # before all that takes long, or much memory
 
 # isort: split
 import importlib as _importlib
@@ -19,7 +18,7 @@ from pathlib import Path as _Path
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-from backalley.version import __version__
+__version__ = "1.0.0"
 
 if not (_Path(__file__).parent / "envs").is_dir():
     # A checkout on a system without symbolic links: the four folders lie at the repository's root.

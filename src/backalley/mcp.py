@@ -13,10 +13,10 @@ import threading
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
+from backalley import __version__
 from backalley.console.errors import BackAlleyError, InvalidValue, NotInstalled
 from backalley.envs.core.game.catalogue import games
 from backalley.envs.core.text import rules_text
-from backalley.version import __version__
 
 from .llm import ANSWER, SeatInWords, named_game
 

@@ -22,7 +22,7 @@ from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.core.rules.options import OptionError
 from backalley.envs.core.rules.pokerhands import strengths
 from backalley.envs.poker_duel import bot
-from backalley.envs.poker_duel.bots import splits, tune
+from backalley.envs.poker_duel.bots import splits, splitter, tune
 from backalley.envs.poker_duel.bots.grading import GRADES, MISERE_GRADES, misere_grade
 from backalley.envs.poker_duel.slots import stock_left
 from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, EXCHANGE, HAND, SLOT, SLOTS, STAND
@@ -218,11 +218,11 @@ def test_a_bot_carries_out_one_split_over_its_fifteen_decisions(name: str, optio
             cards = card_set(hands[seat])
             made = [card_set(table(env).slots[seat, slot]) for slot in range(SLOTS)]
             if name == "misere" or (name == "strong" and options.get("misere")):
-                low, middle, high = splits.low_split(env.game.options, MISERE_CHANCES[2], splits.SPREAD, cards)
+                low, middle, high = splitter.low_split(env.game.options, MISERE_CHANCES[2], splitter.SPREAD, cards)
             elif options.get("misere"):
                 low, middle, high = splits.misere_split(env.game.options, cards)
             elif name == "strong":
-                low, middle, high = splits.strong_split(env.game.options, CHANCES[2], splits.SPREAD, cards)
+                low, middle, high = splitter.strong_split(env.game.options, CHANCES[2], splitter.SPREAD, cards)
             else:
                 low, middle, high = splits.greedy_split(env.game.options, cards)
             if name == "blotto":

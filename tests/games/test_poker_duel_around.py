@@ -16,11 +16,10 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.core.rules.pokerhands import set_strength
-from backalley.envs.poker_duel.bots import around, splits
+from backalley.envs.poker_duel.bots import splitter
 from backalley.envs.poker_duel.bots.grading import grade, misere_grade
-from backalley.envs.poker_duel.bots.misere_chances import MISERE_CHANCES
 from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, HAND, SLOT, SLOTS
-from backalley.envs.poker_duel.tables import CHANCES
+from backalley.envs.poker_duel.tables import CHANCES, MISERE_CHANCES
 
 GAME = game_type("poker_duel").bind()
 Hands = tuple[int, int, int]
@@ -78,7 +77,7 @@ def by_table(misere: bool) -> Worth:
     table = (MISERE_CHANCES if misere else CHANCES)[2]
 
     def worth(options: Any, hands: Hands) -> float:
-        weights = splits.round_weights(options, splits.SPREAD, hands[0] | hands[1] | hands[2])
+        weights = splitter.round_weights(options, splitter.SPREAD, hands[0] | hands[1] | hands[2])
         grades = [(misere_grade if misere else grade)(hand, options.ace_low_straight) for hand in hands]
         return sum(weights[slot] * table[slot, grades[slot]] for slot in range(SLOTS))
 
@@ -114,10 +113,10 @@ def test_no_swap_of_two_cards_betters_a_split_that_chance_began(name: str, given
         slots = at_random(2 + number % 12 if COMPILED else 10, dice)
         placed: Hands = tuple(card_set([c for c, s in zip(cards, slots, strict=False) if s == w]) for w in range(3))  # type: ignore[assignment]
         made = finished(options, act, cards, slots, dice)
-        if around.agrees(own, placed):
+        if splitter.agrees(own, placed):
             assert made == own
             continue
-        assert around.agrees(made, placed)
+        assert splitter.agrees(made, placed)
         best = worth(options, made)
         free = [(slot, card) for slot in range(SLOTS) for card in members(made[slot] & ~placed[slot])]
         for (first, mine), (second, theirs) in itertools.combinations(free, 2):
@@ -144,7 +143,8 @@ def test_a_split_around_cards_is_the_best_of_all_completions(misere: bool) -> No
             for second in itertools.combinations(members(left), SLOT - slots.count(1)):
                 hands = placed[0] | sum(first), placed[1] | sum(second), placed[2] | (left & ~sum(second))
                 best = max(best, worth(options, hands))
-        found = around.richest_around(options, table, splits.SPREAD, (placed[0], placed[1], placed[2]), rest, misere)
+        search = splitter.search_by(options, table, splitter.SPREAD, card_set(cards), misere)
+        found = splitter.split_around(search, (placed[0], placed[1], placed[2]), rest)
         assert worth(options, found) == pytest.approx(best, abs=1e-12)
 
 

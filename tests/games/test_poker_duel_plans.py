@@ -15,7 +15,8 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.core.rules.pokerhands import set_strength
-from backalley.envs.poker_duel.bots.grading import grade
+from backalley.envs.poker_duel.bots import grading, splitter
+from backalley.envs.poker_duel.bots.grading import grade, kind_of
 from backalley.envs.poker_duel.match import match_value
 from backalley.envs.poker_duel.plans import features, planning, whole_splits
 from backalley.envs.poker_duel.state import ASSIGN, HAND, SLOT, SLOTS
@@ -29,16 +30,13 @@ DEALS = 40 if COMPILED else 2
 Hands = tuple[int, int, int]
 
 
-def searching(shown: Any, values: npt.NDArray[np.float32] = OWN, game: Any = GAME) -> whole_splits.Search:
+def searching(shown: Any, values: npt.NDArray[np.float32] = OWN, game: Any = GAME) -> splitter.Search:
     return whole_splits.search_for(planner_of(game, values), shown)
 
 
-def worth(search: whole_splits.Search, split: Hands) -> float:
-    chances = [
-        float(search.values[search.bases[slot] + features.kind_of(split[slot], search.left, True)])
-        for slot in range(SLOTS)
-    ]
-    return float(whole_splits.worth_of(search.worth, *chances))
+def worth(search: splitter.Search, split: Hands) -> float:
+    chances = [float(search.values[slot][kind_of(split[slot], search.grading.left, True)]) for slot in range(SLOTS)]
+    return float(splitter.worth_of(search.worth, *chances))
 
 
 def random_hands(dice: np.random.Generator, count: int) -> list[int]:
@@ -51,15 +49,15 @@ def random_hands(dice: np.random.Generator, count: int) -> list[int]:
 def test_kinds_rank_hands_as_showdowns_do() -> None:
     dice = np.random.default_rng(1)
     hands = random_hands(dice, 3000 if COMPILED else 200)
-    found = sorted((int(features.kind_of(hand, 0, True)), int(set_strength(hand, True))) for hand in hands)
-    assert 0 <= found[0][0] < found[-1][0] < features.KINDS
+    found = sorted((int(kind_of(hand, 0, True)), int(set_strength(hand, True))) for hand in hands)
+    assert 0 <= found[0][0] < found[-1][0] < grading.KINDS
     for (kind, strength), (later, stronger) in itertools.pairwise(found):
         assert kind == later or strength < stronger
 
 
 def test_hands_that_may_be_exchanged_are_told_apart_by_what_they_may_become() -> None:
     def kind(*names: str) -> int:
-        return int(features.kind_of(card_set([GAME.card_number(name) for name in names]), 1, True))
+        return int(kind_of(card_set([GAME.card_number(name) for name in names]), 1, True))
 
     plain = kind("AC", "QD", "9H", "5S", "3C")
     assert kind("AC", "QC", "9H", "5C", "3C") - plain == 3, "four of a suit"
@@ -67,16 +65,16 @@ def test_hands_that_may_be_exchanged_are_told_apart_by_what_they_may_become() ->
     assert kind("AC", "QH", "4H", "3S", "2C") - plain == 1, "a five is missing"
     assert kind("9C", "8D", "7H", "6S", "2C") - kind("9C", "8D", "5H", "3S", "2C") == 2, "a ten or a five"
     no_low_ace = card_set([GAME.card_number(name) for name in ("AC", "QH", "4H", "3S", "2C")])
-    assert features.kind_of(no_low_ace, 1, False) == plain
+    assert kind_of(no_low_ace, 1, False) == plain
     made = {kind("AC", "KC", "QC", "JC", "TC"), kind("AC", "KC", "QC", "JC", "9C"), kind("AC", "AD", "AH", "AS", "9C")}
     assert len(made) == 3
-    assert max(made) == features.OPEN_KINDS - 1
+    assert max(made) == grading.OPEN_KINDS - 1
 
 
 def test_no_two_places_share_a_class() -> None:
     places = itertools.product(range(SLOTS + 1), range(3), range(features.NEWS))
     runs = [
-        (int(features.first_class(row, left, news)), features.OPEN_KINDS if left else features.KINDS)
+        (int(features.first_class(row, left, news)), grading.OPEN_KINDS if left else grading.KINDS)
         for row, left, news in places
     ]
     end = 0
@@ -89,7 +87,7 @@ def test_no_two_places_share_a_class() -> None:
 def test_the_values_at_the_beginning_are_the_strong_bots_chances() -> None:
     for hand in random_hands(np.random.default_rng(2), 100):
         for row, left, news in [(0, 0, 0), (1, 1, 2), (2, 2, 4), (3, 0, 1)]:
-            place = features.first_class(row, left, news) + features.kind_of(hand, left, True)
+            place = features.first_class(row, left, news) + kind_of(hand, left, True)
             assert OWN[place] == np.float32(CHANCES[left, row, grade(hand, True)])
 
 
@@ -114,7 +112,7 @@ def test_classes_and_outcomes_are_told_as_a_match_goes_on() -> None:
             left = 0 if theirs else int(shown["turns_left"][0]) if shown["current_slot"][slot] else 2
             news = features.news_of(shown, slot)
             first = features.first_class(SLOTS if sudden else slot, left, news)
-            assert found[slot] == first + features.kind_of(mine, left, True)
+            assert found[slot] == first + kind_of(mine, left, True)
             if theirs:
                 shown_down += 1
                 lead = set_strength(mine, True) - set_strength(theirs, True)
@@ -142,7 +140,7 @@ def test_a_split_is_worth_what_its_outcomes_are(given: dict[str, Any], points: H
         lead = (points[0] - points[1]) // 2 + gain
         share = np.prod([chance if won else 1 - chance for won, chance in zip(wins, chances, strict=True)])
         expected += share * (gain if given else match_value(game.options, lead, 1 - finished_games))
-    assert whole_splits.worth_of(coefficients, *chances) == pytest.approx(expected)
+    assert splitter.worth_of(coefficients, *chances) == pytest.approx(expected)
 
 
 def test_all_steps_agree_with_the_plan_at_the_first() -> None:
@@ -162,7 +160,7 @@ def test_the_plan_is_near_the_best_of_all_splits_and_above_the_strong_bots() -> 
         cards = offered(dice)
         search = searching(shown_to(cards, []))
         found = float(whole_splits.best_splits(search, card_set(cards), 1).worth[0])
-        best = worth(search, whole_splits.split_around(search, (0, 0, 0), card_set(cards)))
+        best = worth(search, splitter.split_around(search, (0, 0, 0), card_set(cards)))
         strong = finished(GAME.options, GAME.bots["strong"].act, cards, [], dice)
         gaps.append(best - found)
         leads.append(found - worth(search, strong))

@@ -1,168 +1,134 @@
-"""`MaskablePPO` with every seat learning: SB3's algorithm with our tables, buffer and policy, and averaged weights."""
+"""PPO (Schulman et al. 2017) with illegal actions masked and every seat learning: play a rollout, find the advantages
+along each seat's own decisions, learn from minibatches, average the weights.
+
+Nothing else decides what is learned: the same seed gives the same weights on any number of threads. `trainer.py` makes
+a phase of a run from it, with a league, checkpoints and a gate.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
-from sb3_contrib import MaskablePPO
-from stable_baselines3.common.callbacks import BaseCallback, CallbackList
-from stable_baselines3.common.utils import explained_variance
-from stable_baselines3.common.vec_env import VecEnv
 
-from backalley.agents.policies.network import PolicyNetwork
-from backalley.console.errors import InvalidType, InvalidValue
+from backalley.agents.policies.network import FLOAT32, PolicyNetwork
+from backalley.agents.policies.policy_file import observation_bound
 
+from ..config.config import PPO as Settings
 from ..shared.averaging import follow
 from ..shared.gradients import Gradients, Part
 from ..shared.thread_pool import ThreadPool
-from .buffer import SeatRolloutBuffer
 from .loss import LOGGED
-from .policy import Playing, TrunkPolicy
-from .vec_env import SeatsVecEnv
+from .playing import Playing, next_keys, stream_of
+from .rollout import Rollout
+from .seats import SeatTables
 
 
-class SelfPlayMaskablePPO(MaskablePPO):  # type: ignore[misc]
-    """PPO over a `SeatsVecEnv`. `iterate()` is one rollout and one update; `learn()` works as in SB3.
+class PPO:
+    """One network that decides at every seat and learns from every decision of its own.
 
-    `average` is a network with the average of the weights after each update (`averaging.follow`).
+    `network` learns; `average` holds the average of its weights after each update (`averaging.follow`), which plays
+    better; `decisions` counts those made on the tables. Between two calls of `iterate`, weights, optimizer, tables,
+    `stream` and the rollout's generator are all that the next one depends on.
     """
-
-    _last_obs: Any
-    policy: TrunkPolicy
-    rollout_buffer: SeatRolloutBuffer
 
     def __init__(
         self,
-        env: SeatsVecEnv,
+        tables: SeatTables,
+        settings: Settings,
         *,
-        averaging: float = 8.0,
-        reward_scale: float | None = None,
+        seed: int = 0,
+        width: int = 256,
+        layers: int = 2,
+        precision: str = FLOAT32,
+        device: str | torch.device = "cpu",
         num_threads: int = 1,
-        **kwargs: Any,
     ) -> None:
-        """The other keywords are MaskablePPO's, without `target_kl` and `clip_range_vf`. Any `num_threads` (0: every
-        core) gives the same weights. Raises ValueError."""
-        for name in ("target_kl", "clip_range_vf"):
-            if kwargs.get(name) is not None:
-                raise InvalidValue(f"{name} is {kwargs[name]!r}, and SelfPlayMaskablePPO does without; leave it out.")
-        self.averaging, self.reward_scale, self.num_threads = averaging, reward_scale, num_threads
-        self.updates_averaged = 0
-        kwargs = {"policy": TrunkPolicy, "rollout_buffer_class": SeatRolloutBuffer, "device": "cpu", "seed": 0} | kwargs
-        super().__init__(env=env, **kwargs)
-
-    def _setup_model(self) -> None:
-        policy, samples = (int(word) for word in np.random.SeedSequence(self.seed).generate_state(2))
-        self.policy_kwargs: dict[str, Any] = {"seed": policy, **self.policy_kwargs}
-        super()._setup_model()
-        self.rollout_buffer.generator = np.random.default_rng(samples)
-        network = self.policy.network
-        scale = 1 / network.scale.cpu().numpy().astype(np.float64)
-        self.average = PolicyNetwork(scale, network.num_actions, width=network.width, layers=network.layers).to(
-            self.device
+        """`settings.tables` and `settings.symmetry` are those of `tables`, and not read. `seed` draws the first
+        weights, the actions and the minibatches. `num_threads` (0: every core) changes nothing that is learned."""
+        self.tables, self.settings = tables, settings
+        first, samples = (int(word) for word in np.random.SeedSequence(seed).generate_state(2))
+        bound, actions = observation_bound(tables.game), tables.game.num_actions
+        self.network, self.average = (
+            PolicyNetwork(bound, actions, width=width, layers=layers, precision=kind) for kind in (precision, FLOAT32)
         )
-        self.average.load_state_dict(network.state_dict())
-        self.pool = ThreadPool(self.num_threads)
-        self._gradients = Gradients(network, self.pool)
-        self._bind()
+        self.network.initialise(torch.Generator().manual_seed(first))
+        self.network.to(device)
+        self.average.load_state_dict(self.network.state_dict())
+        self.average.to(device)
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate, eps=1e-5)
+        self.stream = stream_of(first)
+        """Draws the actions."""
+        self.rollout = Rollout(tables, settings, np.random.default_rng(samples))
+        self.pool = ThreadPool(num_threads)
+        self._gradients = Gradients(self.network, self.pool)
+        self.decisions = self.updates = self.updates_averaged = 0
+        self.logged: dict[str, float] = {}
+        """What the latest update came to, by name."""
+        self._shown: npt.NDArray[Any] | None = None
 
-    def set_env(self, env: VecEnv, force_reset: bool = True) -> None:
-        """Continue with other tables."""
-        super().set_env(env, force_reset)
-        self._bind()
+    def start(self, observation: npt.NDArray[Any] | None = None) -> None:
+        """Begin to play the tables: with new episodes, or from the observations [B, O] of restored ones."""
+        self._shown = self.tables.reset() if observation is None else observation
 
-    def _bind(self) -> None:
-        """Bind the buffer to the present tables: passed as a constructor argument, the first ones would stay."""
-        source = self.env.unwrapped
-        if not isinstance(source, SeatsVecEnv):
-            raise InvalidType(f"SelfPlayMaskablePPO learns on a SeatsVecEnv, and this is a {type(source).__name__}.")
-        self.rollout_buffer.source = source
-        self.rollout_buffer.reward_scale = self.reward_scale
+    def learn(self, decisions: int) -> None:
+        """Play and learn until at least so many decisions have been made, in all."""
+        while self.decisions < decisions:
+            self.iterate()
 
-    def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "pool", "_gradients"]
+    def iterate(self) -> None:
+        """Play one rollout by the present weights, and make one update."""
+        if self._shown is None:
+            self.start()
+        self._play()
+        self._update()
 
-    def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
-        states, variables = super()._get_torch_save_params()
-        return [*states, "average"], variables
+    def _play(self) -> None:
+        rollout, playing, tables = self.rollout, Playing(self.network, self.pool), self.tables
+        tables.begin_rollout()
+        rollout.clear()
+        for _ in range(self.settings.steps):
+            keys = np.empty(tables.num_envs, np.uint64)
+            self.stream = np.uint64(next_keys(self.stream, keys))  # compiled code returns a Python int
+            assert self._shown is not None
+            self._shown = tables.play(rollout.play(playing, keys, self._shown))
+            rollout.add_played()
+            self.decisions += tables.num_envs
+        rollout.find_advantages(playing)
 
-    def collect_rollouts(
-        self,
-        env: VecEnv,
-        callback: BaseCallback,
-        rollout_buffer: SeatRolloutBuffer,
-        n_rollout_steps: int,
-        use_masking: bool = True,
-    ) -> bool:
-        """Play one rollout by the present weights, compiled; the league first chooses its members for it."""
-        buffer, policy = rollout_buffer, Playing(self.policy.network, self.pool)
-        buffer.source.begin_rollout()
-        buffer.reset()
-        callback.on_rollout_start()
-        for _ in range(n_rollout_steps):
-            actions = buffer.play(policy, self.policy.keys(env.num_envs), self._last_obs)
-            self._last_obs, rewards, dones, infos = env.step(actions)
-            buffer.add_played()
-            self.num_timesteps += env.num_envs
-            callback.update_locals(locals())
-            if not callback.on_step():
-                return False
-        buffer.find_advantages(policy)
-        callback.on_rollout_end()
-        return True
-
-    def train(self) -> None:
+    def _update(self) -> None:
         """Learn from the rollout, minibatch after minibatch; then update the average of the weights."""
-        policy, buffer, optimizer = self.policy, self.rollout_buffer, self.policy.optimizer
-        self._update_learning_rate(optimizer)
-        weights = (self.clip_range(self._current_progress_remaining), self.ent_coef, self.vf_coef)
-        logged = []
-        for _ in range(self.n_epochs):
-            for numbers in buffer.minibatches(self.batch_size):
-                advantages = buffer.advantages[numbers]
-                if self.normalize_advantage:
-                    advantages = (advantages - advantages.mean()) / (advantages.std(ddof=1) + np.float32(1e-8))
+        settings, rollout, parameters = self.settings, self.rollout, self.network.parameters
+        weights, found = (settings.clip, settings.entropy, settings.value_weight), []
+        for _ in range(settings.epochs):
+            for numbers in rollout.minibatches(settings.batch_size):
+                advantages = rollout.advantages[numbers]
+                advantages = (advantages - advantages.mean()) / (advantages.std(ddof=1) + np.float32(1e-8))
 
                 def part(low: int, high: int, numbers: Any = numbers, advantages: Any = advantages) -> Part:
-                    return buffer.part(numbers[low:high], advantages[low:high], weights)
+                    return rollout.part(numbers[low:high], advantages[low:high], weights)
 
                 sums = self._gradients.write(len(numbers), part)
-                torch.nn.utils.clip_grad_norm_(policy.network.parameters(), self.max_grad_norm)
-                optimizer.step()
-                logged.append(sums[1:] / sums[0])
-            self._n_updates += 1
+                torch.nn.utils.clip_grad_norm_(parameters(), settings.max_grad_norm)
+                self.optimizer.step()
+                found.append(sums[1:] / sums[0])
+            self.updates += 1
         self.updates_averaged += 1
-        follow(self.average, policy.network, self.updates_averaged, self.averaging)
-        found = dict(zip(LOGGED, np.mean(logged, 0).tolist(), strict=True))
-        loss = (
-            found["policy_gradient_loss"] + self.ent_coef * found["entropy_loss"] + self.vf_coef * found["value_loss"]
-        )
-        for name, value in {**found, "loss": loss}.items():
-            self.logger.record(f"train/{name}", value)
-        self.logger.record("train/explained_variance", explained_variance(buffer.values, buffer.returns))
-        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
-
-    def _update_info_buffer(self, infos: list[dict[str, Any]], dones: Any = None) -> None:
-        """Do nothing: the tables count for themselves; SB3 would read one dict per table and step."""
-
-    def iterate(self, callback: BaseCallback | None = None) -> None:
-        """Play one rollout and make one update. Between two calls the whole state of the training is in weights,
-        optimizer, tables and generators."""
-        if self._last_obs is None:
-            self.start()
-        if callback is None:
-            callback = CallbackList([])
-            callback.init_callback(self)
-        self.collect_rollouts(self.env, callback, self.rollout_buffer, self.n_steps)
-        self.train()
+        follow(self.average, self.network, self.updates_averaged, settings.averaging)
+        means = dict(zip(LOGGED, np.mean(found, 0).tolist(), strict=True))
+        loss = means["policy_gradient_loss"] + settings.entropy * means["entropy_loss"]
+        spread, missed = np.var(rollout.returns), np.var(rollout.returns - rollout.values)
+        about = {
+            "learning_rate": settings.learning_rate,
+            "loss": loss + settings.value_weight * means["value_loss"],
+            "explained_variance": float(1 - missed / spread) if spread else float("nan"),
+            "n_updates": float(self.updates),
+        }
+        self.logged = {f"train/{name}": value for name, value in {**means, **about}.items()}
 
     def close(self) -> None:
         """End the threads."""
         self.pool.close()
-        self.env.close()
-
-    def start(self, observation: Any = None) -> None:
-        """Begin to play the tables, with new episodes or, after a restore, from the restored observations."""
-        self._last_obs = self.env.reset() if observation is None else observation
-        self._last_episode_starts = np.ones(self.n_envs, np.bool_)
+        self.tables.close()

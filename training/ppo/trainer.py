@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from stable_baselines3.common.logger import Logger
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.policies.network import network_of, weights_of
@@ -29,10 +28,9 @@ from ..config.config import Config, Objective
 from ..shared.averaging import learner_arrays, restore_learner
 from ..shared.checkpoint import Arrays
 from ..shared.league import League, bots_of
-from ..shared.phase import Phase
-from ..shared.training_game import training_game
-from .ppo import SelfPlayMaskablePPO
-from .vec_env import SeatsVecEnv, Tally
+from ..shared.phase import Phase, training_game
+from .ppo import PPO
+from .seats import SeatTables, Tally
 
 LEAGUE_FOLDER = "league"
 
@@ -53,7 +51,7 @@ class Trainer(Phase):
         members = bots_of(self.training_game) if self.against is None else [self.against]
         self.league = League(members, keep=config.league.keep, per_rollout=config.league.per_rollout)
         ppo = config.ppo
-        self.env = SeatsVecEnv(
+        self.tables = SeatTables(
             self.training_game,
             ppo.tables,
             seed=seed,
@@ -64,26 +62,11 @@ class Trainer(Phase):
             symmetry=ppo.symmetry,
             win_shares=config.run.objective == Objective.GAMES,
         )
-        self.model = SelfPlayMaskablePPO(
-            self.env,
-            seed=seed,
-            device=self.device,
-            n_steps=ppo.steps,
-            batch_size=ppo.batch_size,
-            n_epochs=ppo.epochs,
-            learning_rate=ppo.learning_rate,
-            ent_coef=ppo.entropy,
-            gamma=ppo.gamma,
-            gae_lambda=ppo.gae_lambda,
-            clip_range=ppo.clip,
-            vf_coef=ppo.value_weight,
-            max_grad_norm=ppo.max_grad_norm,
-            averaging=ppo.averaging,
-            num_threads=num_threads,
-            reward_scale=ppo.reward_scale or None,
-            policy_kwargs={"width": config.network.width, "layers": config.network.layers, "precision": self.precision},
-        )
-        self.model.set_logger(Logger(None, []))
+        size = config.network
+        self.model = PPO(
+            self.tables, ppo, seed=seed, width=size.width, layers=size.layers, precision=self.precision,
+            device=self.device, num_threads=num_threads,
+        )  # fmt: skip
         self._past: dict[str, str] = {}
         """Past selves by name, each with the digest of its weights."""
 
@@ -95,7 +78,7 @@ class Trainer(Phase):
     @property
     def has_league(self) -> bool:
         """Whether other agents than the learner play at any table."""
-        return self.env.num_seats > 1 and self.env.league_tables > 0
+        return self.tables.num_seats > 1 and self.tables.league_tables > 0
 
     def begin(self) -> None:
         """Begin to play the tables, with new episodes. If the previous policy is a network of the same size, continue
@@ -105,7 +88,7 @@ class Trainer(Phase):
             player, size = player_of(metadata), self.config.network
             if isinstance(player, NetworkPlayer) and (player.width, player.layers) == (size.width, size.layers):
                 known = network_of(weights, metadata, observation_bound(self.game)).state_dict()
-                for network in (self.model.policy.network, self.model.average):
+                for network in (self.model.network, self.model.average):
                     network.load_state_dict(known)
         self.model.start()
 
@@ -115,8 +98,8 @@ class Trainer(Phase):
         every = self.config.league.snapshot_every
         before = self.decisions // every
         self.model.iterate()
-        self.decisions = int(self.model.num_timesteps)
-        self.samples += len(self.model.rollout_buffer.kept)
+        self.decisions = self.model.decisions
+        self.samples += len(self.model.rollout.kept)
         if self.has_league and self.against is None and self.decisions // every > before:
             self._join_past()
 
@@ -124,7 +107,7 @@ class Trainer(Phase):
         """Write the current policy. Raises OSError."""
         scale = self.config.ppo.reward_scale
         about = self.about("MaskablePPO, every seat learning, averaged weights") | {"met": self._met()}
-        about["value_unit"] = 1 / scale if scale else self.env.return_spread()
+        about["value_unit"] = 1 / scale if scale else self.tables.return_spread()
         self._write(folder, f"ppo-s{self.seed}-{self.decisions_in_short}", self.config.run.greedy, {**about, **made})
 
     def _met(self) -> list[str]:
@@ -146,17 +129,17 @@ class Trainer(Phase):
     def _past_agent(self, name: str) -> Agent:
         network = network_of(*read_policy(self.folder / LEAGUE_FOLDER / name, self.game), observation_bound(self.game))
         network.precision = self.precision
-        return NetworkAgent(network.to(self.model.device).freeze(), name, block=0)
+        return NetworkAgent(network.to(self.device).freeze(), name, block=0)
 
     # Log --------------------------------------------------------------------------------------------------------------
 
     def log_values(self) -> dict[str, float]:
-        """Return episodes, returns, league scores, and SB3's numbers for the latest update."""
-        logger, tally = self.model.logger, self.env.tally
+        """Return episodes, returns, league scores, and what the latest update came to."""
+        tally = self.tables.tally
         values = {
             "rollout/episodes": float(tally.episodes),
             "rollout/episode_length": tally.decisions / max(tally.episodes, 1),
-            "rollout/return_spread": self.env.return_spread(),
+            "rollout/return_spread": self.tables.return_spread(),
         }
         count, total = tally.returns.get("", (0, 0.0))
         values["rollout/mean_return"] = total / max(count, 1)
@@ -164,16 +147,16 @@ class Trainer(Phase):
             past = [member.score for member in self.league.members if member.past and not member.retired]
             values["league/past"] = float(np.mean(past)) if past else 0.5
             values |= {f"league/{member.agent.name}": member.score for member in self.league.members if not member.past}
-        values |= logger.name_to_value
-        logger.dump()
-        self.env.tally = Tally()
+        values |= self.model.logged
+        self.model.logged = {}
+        self.tables.tally = Tally()
         return values
 
     def summary(self) -> str:
         """Return progress in a few words: decisions, speed, and the latest scores against the league's bots or the mean
         return."""
         words = [f"{self.decisions:,} decisions", f"{self.samples / max(self.seconds, 1e-9):,.0f} samples/s"]
-        count, total = self.env.tally.returns.get("", (0, 0.0))
+        count, total = self.tables.tally.returns.get("", (0, 0.0))
         if self.has_league:
             bots = [member for member in self.league.members if not member.past and member.games]
             words += [f"{member.agent.name} {100 * member.score:.0f} %" for member in bots]
@@ -186,8 +169,8 @@ class Trainer(Phase):
     def arrays(self) -> Arrays:
         """Return weights, their averages, Adam's moments and the tables."""
         model = self.model
-        kept = learner_arrays(model.policy.network, model.average, model.policy.optimizer)
-        kept |= {f"tables.{name}": array for name, array in self.env.arrays().items()}
+        kept = learner_arrays(model.network, model.average, model.optimizer)
+        kept |= {f"tables.{name}": array for name, array in self.tables.arrays().items()}
         return kept
 
     def facts(self) -> dict[str, Any]:
@@ -196,30 +179,30 @@ class Trainer(Phase):
         return {
             "decisions": self.decisions,
             "samples": self.samples,
-            "updates": model._n_updates,
+            "updates": model.updates,
             "updates_averaged": model.updates_averaged,
-            "actions": int(model.policy.stream),
-            "shuffles": model.rollout_buffer.generator.bit_generator.state,
-            "tables": self.env.facts(),
+            "actions": int(model.stream),
+            "shuffles": model.rollout.generator.bit_generator.state,
+            "tables": self.tables.facts(),
             "past": self._past,
         }
 
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         """Continue from a checkpoint of the same game and config."""
         model = self.model
-        restore_learner(arrays, model.policy.network, model.average, model.policy.optimizer)
+        restore_learner(arrays, model.network, model.average, model.optimizer)
         self._past = dict(facts["past"])
         for name, digest in self._past.items():
             if _weights_digest(self.folder / LEAGUE_FOLDER / name) != digest:
                 raise InvalidValue(f"the past self {name} in {LEAGUE_FOLDER}/ is not the one it met")
         past = {name: self._past_agent(name) for name in self._past}
         tables = {name.removeprefix("tables."): array for name, array in arrays.items() if name.startswith("tables.")}
-        observation = self.env.restore(tables, facts["tables"], past)
+        observation = self.tables.restore(tables, facts["tables"], past)
         self.decisions, self.samples = int(facts["decisions"]), int(facts["samples"])
-        model.num_timesteps = self.decisions
-        model._n_updates, model.updates_averaged = int(facts["updates"]), int(facts["updates_averaged"])
-        model.policy.stream = np.uint64(facts["actions"])
-        model.rollout_buffer.generator.bit_generator.state = facts["shuffles"]
+        model.decisions = self.decisions
+        model.updates, model.updates_averaged = int(facts["updates"]), int(facts["updates_averaged"])
+        model.stream = np.uint64(facts["actions"])
+        model.rollout.generator.bit_generator.state = facts["shuffles"]
         model.start(observation)
 
     def close(self) -> None:

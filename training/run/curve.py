@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from stable_baselines3.common.logger import KVWriter
-
 from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import BotAgent, RandomAgent
 from backalley.agents.policies.learned import load_policy
@@ -25,14 +23,14 @@ from backalley.benchmarks.matches.report import report
 
 from ..shared.phase import Phase
 from .gate import CURVE, keys_of, meet
-from .logs import CsvLog
+from .logs import Board, CsvLog
 from .run import Run
 
 
 class Curve:
     """The points so far, in `curve.csv`."""
 
-    def __init__(self, run: Run, decisions: int, seconds: float, also: Sequence[KVWriter] = ()) -> None:
+    def __init__(self, run: Run, decisions: int, seconds: float, also: Sequence[Board] = ()) -> None:
         """Continue from the run's present state; points after `decisions` will be made again, and also go to the
         loggers `also`. Raises OSError."""
         self.run, self._also = run, also
@@ -84,9 +82,9 @@ class Curve:
             "lead_low": -less.high,
             "lead_high": -less.low,
         }
-        self._log.write(values, {}, decisions)
+        self._log.write(values, decisions)
         for log in self._also:
-            log.write({f"curve/{name}": value for name, value in values.items()}, {}, decisions)
+            log.write({f"curve/{name}": value for name, value in values.items()}, decisions)
         self._next = self._after(seconds)
 
     def finish(self, command: str) -> None:

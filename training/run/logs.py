@@ -6,24 +6,23 @@ from __future__ import annotations
 import csv
 import importlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from stable_baselines3.common.logger import KVWriter, Logger
 from torch.utils.tensorboard import SummaryWriter
 
 from backalley.envs.core.files import durable
 
 from ..config.config import Config
 from .budget import TrainingError
-from .run import LOG_FILE, TENSORBOARD_FOLDER, Run
+from .run import Run
 
 STEP = "decisions"
 
 
-class CsvLog(KVWriter):
+class CsvLog:
     """One line for each log entry. A value that is new, as in another phase, gets a column after the others."""
 
     def __init__(self, path: Path, start: int) -> None:
@@ -41,14 +40,14 @@ class CsvLog(KVWriter):
             else:
                 path.unlink()
 
-    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
+    def write(self, values: Mapping[str, float], step: int) -> None:
         """Append one entry."""
-        new = sorted(name for name in key_values if name not in self._columns)
+        new = sorted(name for name in values if name not in self._columns)
         if new:
             self._widen(new)
         with open(self._path, "a", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([step, *(_plain(key_values.get(name, "")) for name in self._columns[1:])])
+            writer.writerow([step, *(_plain(values.get(name, "")) for name in self._columns[1:])])
         self.latest = step
 
     def _widen(self, new: list[str]) -> None:
@@ -66,16 +65,16 @@ class CsvLog(KVWriter):
         """Do nothing: no file is open."""
 
 
-class TensorBoardLog(KVWriter):
+class TensorBoardLog:
     """Scalars by decisions."""
 
     def __init__(self, folder: Path, start: int) -> None:
         """Hide what an interrupted run logged after `start` decisions."""
         self._writer = SummaryWriter(str(folder), purge_step=start + 1 if start else None)
 
-    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
+    def write(self, values: Mapping[str, float], step: int) -> None:
         """Write one entry."""
-        for name, value in key_values.items():
+        for name, value in values.items():
             self._writer.add_scalar(name, float(value), step)
         self._writer.flush()
 
@@ -84,7 +83,7 @@ class TensorBoardLog(KVWriter):
         self._writer.close()
 
 
-class WandbLog(KVWriter):
+class WandbLog:
     """A run of Weights & Biases, with decisions as the step. Without a network, `WANDB_MODE=offline` keeps it in the
     run's folder."""
 
@@ -108,9 +107,9 @@ class WandbLog(KVWriter):
                 f"{run.resume_command()}; or go on without it by --set run.wandb="
             ) from error
 
-    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
+    def write(self, values: Mapping[str, float], step: int) -> None:
         """Send one entry."""
-        self._run.log({name: float(value) for name, value in key_values.items()}, step=step)
+        self._run.log({name: float(value) for name, value in values.items()}, step=step)
 
     def conclude(self, values: Mapping[str, float]) -> None:
         """Write the final values of the run."""
@@ -135,16 +134,8 @@ def wandb_of(config: Config) -> Any:
         ) from None
 
 
-def run_logger(run: Run, start: int, more: Sequence[KVWriter] = ()) -> Logger:
-    """Return the logger of a run that begins, or continues, at `start` decisions."""
-    own = [CsvLog(run.folder / LOG_FILE, start), TensorBoardLog(run.folder / TENSORBOARD_FOLDER, start)]
-    return Logger(str(run.folder), [*own, *more])
-
-
-def record(logger: Logger, values: Mapping[str, float]) -> None:
-    """Record several values for the next entry."""
-    for name, value in values.items():
-        logger.record(name, value)
+Board = CsvLog | TensorBoardLog | WandbLog
+"""Each has `write(values, step)` and `close()`."""
 
 
 def _plain(value: Any) -> Any:

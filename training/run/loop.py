@@ -28,8 +28,8 @@ from ..shared.phase import Finished, Phase
 from .budget import TrainingError
 from .curve import Curve
 from .gate import ATTACK, GATE, OTHERS, Comparison, Gain, Gate, Progress, compare_at, gain_of, keys_of, play_gate
-from .logs import WandbLog, record, run_logger, wandb_of
-from .run import POLICY_FOLDER, Run
+from .logs import Board, CsvLog, TensorBoardLog, WandbLog, wandb_of
+from .run import LOG_FILE, POLICY_FOLDER, TENSORBOARD_FOLDER, Run
 
 Log = Callable[[str], None]
 """Called with a sentence."""
@@ -213,14 +213,17 @@ class TrainingLoop:
     def open_logs(self) -> None:
         """Continue the log and the curve from the run's present state. Raises OSError."""
         self.boards = [WandbLog(self.run)] if self.run.config.run.wandb.name else []
-        self.logger = run_logger(self.run, self.decisions, self.boards)
+        folder, start = self.run.folder, self.decisions
+        own: list[Board] = [CsvLog(folder / LOG_FILE, start), TensorBoardLog(folder / TENSORBOARD_FOLDER, start)]
+        self.logs = [*own, *self.boards]
         self.curve = Curve(self.run, self.decisions, self.seconds, self.boards)
 
     def _log(self) -> None:
         phase = self.phase
         values = {"time/seconds": self.seconds, "time/samples_per_second": phase.samples / max(phase.seconds, 1e-9)}
-        record(self.logger, values | {"time/phase": float(phase.number + 1)} | phase.log_values())
-        self.logger.dump(self.decisions)
+        values |= {"time/phase": float(phase.number + 1)} | phase.log_values()
+        for log in self.logs:
+            log.write(values, self.decisions)
 
     def add_point(self, progress: Progress) -> None:
         """Add a point of the learning curve. What `progress` raises ends it."""
@@ -282,7 +285,7 @@ class TrainingLoop:
         found = gain_of(run.game, attacker, victim, settings.gate_deals, keys, settings.objective, progress)
         results.write(phase.folder / ATTACK_FILE, {"kind": "attack of a run", **found._asdict(), **self._about()})
         for board in self.boards:
-            board.write({"attack/gain": found.gain, "attack/low": found.low}, {}, self.decisions)
+            board.write({"attack/gain": found.gain, "attack/low": found.low}, self.decisions)
         return found
 
     def _gate(self, new: Agent, progress: Progress) -> tuple[Gate | None, tuple[Comparison, ...]]:
@@ -301,7 +304,7 @@ class TrainingLoop:
         results.write(phase.folder / GATE_FILE, gate.to_json(**more, **self._about()))
         for board in self.boards:
             gate_values = {"gate/lead": gate.lead, "gate/sure": gate.sure, "gate/passed": float(gate.passed)}
-            board.write(gate_values, {}, self.decisions)
+            board.write(gate_values, self.decisions)
         return gate, comparisons
 
     def _compare(self, pair: Sequence[Agent], progress: Progress) -> tuple[Comparison, ...]:
@@ -344,7 +347,8 @@ class TrainingLoop:
 
     def close_logs(self) -> None:
         """End the log."""
-        self.logger.close()
+        for log in self.logs:
+            log.close()
 
     def save_unfinished(self) -> None:
         """If no policy is published yet, publish the current one. Raises OSError."""

@@ -4,13 +4,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 
-from ...figures.formatting import Found
+from ...figures.formatting import Found, Line, title
+from ...figures.result_kinds import Files, Kept
 from ..runner import finds, program_of_the_guide
-from .training_speed import GuideBeliefs
+
+
+def _beliefs(files: Files) -> Iterator[Line]:
+    """How well the guide's transformer tells who holds the cards that a seat cannot see."""
+    for found in files:
+        for row in found["rows"]:
+            mean, low, high = row["gain"]
+            bar = row["name"] != "transformer"
+            yield {
+                "game": title(found),
+                "who holds each unseen card, by": row["name"],
+                "log-loss, nats a card": f"{row['loss']:.4f}",
+                "the transformer gains": f"{mean:.4f}" if bar else "",
+                "interval over deals": f"{low:.4f} to {high:.4f}" if bar else "",
+            }
+
+
+class GuideBeliefs(
+    Kept,
+    kind="beliefs",
+    heading="Beliefs about hidden cards",
+    tables={"beliefs": _beliefs},
+    made_by="backalley dev study beliefs",
+):
+    """Log-losses of a transformer that reads events, as the guide has it."""
 
 
 @finds(GuideBeliefs, "killer_bridge")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -18,11 +18,69 @@ import torch
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 
-from ...figures.formatting import Found
+from ...figures.charts import Lines, axes_of
+from ...figures.formatting import Found, Line, percent, title
+from ...figures.result_kinds import Files, Kept
+from ...figures.stats import Estimate
 from ..runner import Progress, finds, program_of_the_guide, quiet
-from .training_speed import GuidePPO
 
 _TURNS, _TURN_SAMPLES = 5, 1_000_000
+
+
+def _learned(files: Files) -> Iterator[Line]:
+    """What the guide's learner wins after so many samples."""
+    for found in files:
+        for point in found["points"]:
+            yield {
+                "game": title(found),
+                "samples, millions": f"{point['samples'] / 1e6:.1f}",
+                "seconds": f"{point['seconds']:.0f}",
+                **{
+                    column: text
+                    for name, share in point["wins"].items()
+                    for column, text in (
+                        (f"wins against `{name}`", f"{100 * share['mean']:.1f} %"),
+                        (f"interval against `{name}`", percent(share)),
+                    )
+                },
+            }
+
+
+def _learner_paces(files: Files) -> Iterator[Line]:
+    """How many samples a second the guide's learner plays and learns from."""
+    for found in files:
+        for row in found["paces"]:
+            yield {
+                "game": title(found),
+                "threads": f"{row['threads']}",
+                "samples a second": f"{row['samples_per_second']:,.0f}",
+                "slowest and fastest turn": f"{row['low']:,.0f} to {row['high']:,.0f}",
+                "samples a second of processor time": f"{row['samples_per_processor_second']:,.0f}",
+            }
+
+
+class GuidePPO(
+    Kept,
+    kind="guide_ppo",
+    heading="The learner of the guide to PPO",
+    tables={"guide_ppo": _learned, "guide_ppo_pace": _learner_paces},
+    made_by="backalley dev study ppo",
+):
+    """Strength and speed of a learner of one's own, as the guide has it."""
+
+    brief = frozenset({"guide_ppo_pace"})
+
+    @classmethod
+    def charts(cls, files: Files) -> Iterator[Lines]:
+        """Wins by samples, a line for each opponent."""
+        for found in files:
+            lines = [
+                (name, [(point["samples"] / 1e6, Estimate(**point["wins"][name]).percent) for point in found["points"]])
+                for name in found["points"][0]["wins"]
+            ]
+            about = f"{found['deals']:,} deals each, in every seating; 95 % intervals"
+            axes = axes_of(lines, None, log=False)
+            yield Lines(f"{title(found)}: wins of the guide's PPO", about, "millions of samples", lines, axes)
 
 
 @finds(GuidePPO)

@@ -11,9 +11,12 @@ from __future__ import annotations
 import inspect
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import RandomAgent
@@ -30,8 +33,11 @@ from backalley.training.shared.phase import Phase
 from ...exact.exploit import agent_probabilities
 from ...exact.solver import Solver, solver_of
 from ...figures import results
+from ...figures.charts import Dots, dots
+from ...figures.formatting import Found, Line, options, title
+from ...figures.result_kinds import Files, Kept
+from ...figures.stats import Estimate
 from ..runner import Progress, kept_rows, program_of_the_guide, quiet
-from .comparison import Learners
 
 MARKS = (0.25, 0.5, 1.0)
 """Shares of the budget at which policies are measured."""
@@ -61,6 +67,74 @@ LEARNERS = {
     )
 }
 """The learners that are compared, by name."""
+
+
+def _seeds_of(found: Found, learner: str) -> list[Found]:
+    return [row for row in found["rows"] if row["learner"] == learner]
+
+
+def _learner_names(found: Found) -> list[str]:
+    return list(dict.fromkeys(row["learner"] for row in found["rows"]))
+
+
+def _over_seeds(losses: npt.NDArray[np.float64]) -> str:
+    """The mean, and the standard deviation of the seeds in brackets."""
+    shown = f"{float(np.mean(losses)):.4f}"
+    return f"{shown} ({float(np.std(losses, ddof=1)):.4f})" if len(losses) > 1 else shown
+
+
+def _learners(files: Files) -> Iterator[Line]:
+    """What the policies of each learner lose to a best response, at equal processor time."""
+    for found in files:
+        shares = [f"after {share:g} of the time" for share in found["marks"][:-1]]
+        still = dict.fromkeys(["seeds", *shares], "")
+        named = {"game": title(found), "options": options(found)}
+        yield {**named, "learner": "uniform play", **still, "at the end": f"{found['uniform']:.4f}"}
+        for name in _learner_names(found):
+            rows = _seeds_of(found, name)
+            losses = np.array([[point["mean_loss"] for point in row["points"]] for row in rows])
+            seconds = [point["processor_seconds"] for point in rows[0]["points"]]
+            pace = np.mean([row["decisions"] for row in rows]) / found["processor_seconds"]
+            yield {
+                **named,
+                "learner": f"`{name}`",
+                "seeds": f"{len(rows)}",
+                **{share: _over_seeds(losses[:, k]) for k, share in enumerate(shares)},
+                "at the end": _over_seeds(losses[:, -1]),
+                "processor seconds": f"{seconds[-1]:.0f}",
+                "decisions a second": f"{pace:,.0f}",
+            }
+
+
+class Learners(
+    Kept,
+    kind="learners",
+    heading="Learners by exploitability",
+    tables={"learners": _learners},
+    made_by="backalley dev study learners",
+):
+    """Learning algorithms beside each other in a game that is small enough to compute exploitability."""
+
+    @classmethod
+    def footnotes(cls, files: Files) -> list[str]:
+        """Notes for readers, in sentences."""
+        return [
+            "The figures are what a policy loses to a best response, the mean over both seats in the game's rewards "
+            "(half of NashConv); exact. They are means over training seeds, with the standard deviation of the seeds "
+            "in brackets."
+        ]
+
+    @classmethod
+    def charts(cls, files: Files) -> Iterator[Dots]:
+        """The final losses; lines reach from the best seed to the worst."""
+        for found in files:
+            ends = {
+                name: [row["points"][-1]["mean_loss"] for row in _seeds_of(found, name)]
+                for name in _learner_names(found)
+            }
+            rows = [(name, Estimate(float(np.mean(all_)), min(all_), max(all_))) for name, all_ in ends.items()]
+            about = f"After {found['processor_seconds']:g} s of processor time; lines reach from best to worst seed."
+            yield dots(f"{title(found)}: learners by exploitability", about, "loss to a best response", rows)
 
 
 def learners(

@@ -5,16 +5,41 @@ reaches. `backalley dev study library` runs it, in an environment that has the l
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from importlib.metadata import version
 from typing import NamedTuple
 
 from backalley.console.errors import InvalidValue, NotInstalled
 from backalley.envs.core.game.catalogue import game as game_of
 
-from ...figures.formatting import Found
+from ...figures.formatting import Found, Line, percent, title
+from ...figures.result_kinds import Files, Kept
 from ...matches.evaluate import evaluate
 from ..runner import finds, program_of_the_guide
-from .training_speed import LibraryPPO
+
+
+def _libraries(files: Files) -> Iterator[Line]:
+    """What the guide's programs for other libraries win against random play."""
+    for found in files:
+        first, *rest = found["versions"].items()
+        yield {
+            "library": " ".join(first),
+            "with": ", ".join(" ".join(one) for one in rest),
+            "game": title(found),
+            "seconds": f"{found['seconds']:.0f}",
+            "wins against `random`": f"{100 * found['wins']['mean']:.1f} %",
+            "interval": percent(found["wins"]),
+            "deals": f"{found['deals']:,}",
+        }
+
+
+class LibraryPPO(
+    Kept,
+    kind="libraries",
+    heading="Masked PPO with other libraries",
+    tables={"libraries": _libraries},
+):
+    """Strength of masked PPO with other libraries, as the guide has it."""
 
 
 class Library(NamedTuple):

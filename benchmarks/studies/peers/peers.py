@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from backalley import __version__
 from backalley.console.errors import InvalidValue, did_you_mean
 from backalley.envs.core.files.durable import write_file
-from backalley.version import __version__
 
 from ...figures.formatting import Found, Line
 from ...figures.result_kinds import Files, Kept

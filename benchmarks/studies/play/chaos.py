@@ -1,6 +1,6 @@
 """What happens to programs and files, all at once: damaged and hostile files of every kind, processes that are killed
-while they write or find their disk full, faulty programs and servers of models, and a flood of a server of tables.
-`backalley dev chaos` runs it.
+while they write, play or find their disk full, threads that fail, forks, faulty programs and servers of models, and a
+flood of a server of tables. `backalley dev chaos` runs it.
 
 Every mutation of a file has to be read as something valid, or refused in a sentence of ours; while it is read, no
 module that it names is imported, no process is started and no file is written (a hook of Python's audit events
@@ -44,6 +44,7 @@ from ...figures.result_kinds import KINDS, Files, Kept, figures
 from ...publish.sources import all_sources, whole
 from ..runner import Progress, finds, quiet
 from .flood import flood
+from .lost_workers import Restarted, fail_threads, fork_threads, has_ray, kill_ray_tasks, kill_tasks
 
 HOSTILE: tuple[Any, ...] = (
     "canary:game", "canary", "/tmp/canary.py:Player", "cmd:touch canary", "llm:http://127.0.0.1:9/v1#canary", "NaN",
@@ -83,6 +84,11 @@ class Chaos(Kept, kind="chaos", heading="Kills, faults and forged files", tables
 
     says = "Damaged and hostile files, kills, and faults of programs and servers"
 
+    @classmethod
+    def footnotes(cls, files: Files) -> list[str]:
+        """Say what was left out, and why."""
+        return [one for found in files for one in found.get("left_out", ())]
+
     @property
     def kept(self) -> bool:
         """Whether nothing was lost, run or disturbed."""
@@ -92,7 +98,7 @@ class Chaos(Kept, kind="chaos", heading="Kills, faults and forged files", tables
 @finds(Chaos)
 def chaos(*, seed: int, mutations: int, kills: int, faults: int, clicks: int, progress: Progress = quiet) -> Found:
     """Do so many of each, drawn by `seed`; the mutations are shared among the kinds of files."""
-    chance, rows = random.Random(seed), list[dict[str, Any]]()
+    chance, rows, left_out = random.Random(seed), list[dict[str, Any]](), list[str]()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         every = kinds(folder)
@@ -101,13 +107,19 @@ def chaos(*, seed: int, mutations: int, kills: int, faults: int, clicks: int, pr
             share = mutations * (number + 1) // len(every) - mutations * number // len(every)
             rows.append(mutate(kind, folder / "changed", share, chance))
         progress(len(every), len(every) + 2, "kills")
-        rows.append(kill(folder / "killed.json", kills, chance))
-        rows.append(fill_disk(folder / "filled.json", kills))
+        if hasattr(os, "fork"):
+            rows += _kills(folder, kills, chance)
+        else:
+            left_out.append("Kills, full disks, threads and forks were left out: this system has no fork.")
+        if not has_ray():
+            left_out.append("Kills of tasks of Ray were left out: Ray is not installed.")
     progress(len(every) + 1, len(every) + 2, "faults")
     rows.append(_faults(seed, faults))
-    if clicks and importlib.util.find_spec("httpx") and importlib.util.find_spec("uvicorn"):
+    if not (importlib.util.find_spec("httpx") and importlib.util.find_spec("uvicorn")):
+        left_out.append("The flood of a server was left out: httpx or uvicorn is not installed.")
+    elif clicks:
         rows.append(flood(clicks))
-    return {"seed": seed, "rows": rows}
+    return {"seed": seed, "rows": rows, "left_out": left_out}
 
 
 # Files ----------------------------------------------------------------------------------------------------------------
@@ -318,10 +330,22 @@ def _hook(event: str, given: tuple[Any, ...]) -> None:
 # Kills and faults -----------------------------------------------------------------------------------------------------
 
 
+def _kills(folder: Path, times: int, chance: random.Random) -> Iterator[dict[str, Any]]:
+    """Kills of what writes and of what plays, full disks, errors in threads, and forks: so many of each. A killed task
+    of Ray takes seconds to begin again, so there are a tenth of those."""
+    yield kill(folder / "killed.json", times, chance)
+    yield fill_disk(folder / "filled.json", times)
+    yield kill_tasks("kills of tasks", Restarted(), folder / "tasks", times, chance)
+    if has_ray():
+        yield kill_ray_tasks(folder / "ray", times // 10, chance)
+    yield fail_threads(times, chance)
+    yield fork_threads(times)
+
+
 def kill(path: Path, times: int, chance: random.Random) -> dict[str, Any]:
     """Kill a process that writes a file again and again, at any moment, and look at the file each time."""
     held, trouble = 0, list[str]()
-    for _ in range(times if hasattr(os, "fork") else 0):
+    for _ in range(times):
         ours, theirs = os.pipe()
         child = os.fork()
         if child == 0:
@@ -345,7 +369,7 @@ def fill_disk(path: Path, times: int) -> dict[str, Any]:
     """Let processes that may write so many bytes and no more replace a file: it is replaced, or as it was, with nothing
     beside it."""
     held, trouble = 0, list[str]()
-    for number in range(times if hasattr(os, "fork") else 0):
+    for number in range(times):
         durable.write_file(path, b"before")
         child = os.fork()
         if child == 0:

@@ -22,7 +22,6 @@ from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 
 from ..compile.interfaces import OVER
 from ..drawing.render import RENDER_MODES, check_render_mode, rendered, table_svg
-from ..engine import event_log
 from ..engine.engine import BUSY, Engine, check_on_illegal, one_thread
 from ..game.arguments import whole
 from ..game.game import Game
@@ -413,7 +412,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
         batch.raw[:], batch.stream[:] = its.raw, its.stream
         batch.decisions[:], batch.own_decisions[:] = its.decisions, its.own_decisions
         self.engine.stacked = {row: list(decks) for row, decks in self._scratch.stacked.items()}
-        self.engine.history = self._scratch.history and event_log.History(*map(np.array, self._scratch.history))
+        self.engine.history = self._scratch.history and self._scratch.history.copied()
         self._began, self._actions = began, kept["actions"][0].tolist()
         self.engine.show_one()
         self._sit_down(dict(zip(self.possible_agents, gathered, strict=True)))

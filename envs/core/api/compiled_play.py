@@ -17,34 +17,14 @@ import numpy.typing as npt
 
 from ..engine.batch_kernels import Batch, Deck, apply, begin, deal_out, first_illegal, report, show
 from ..engine.batch_play import RANDOM_BOT, bot_of, random_act, random_chances, random_legal
-from ..engine.engine import kernel_names, logged_kernels, table_names
-from ..engine.event_log import History, as_told, visible
+from ..engine.engine import kernel_names, table_names
 from ..game.game import GameType
 from ..game.kernels import CHANCE, OVER, passing, specialise, template, unbound
 
 __all__ = [
-    "RANDOM_BOT",
-    "Batch",
-    "Deck",
-    "History",
-    "apply",
-    "as_told",
-    "begin",
-    "bot_of",
-    "deal_out",
-    "first_illegal",
-    "kernel_names",
-    "logged_kernels",
-    "no_leaf_value",
-    "random_act",
-    "random_chances",
-    "random_legal",
-    "report",
-    "search_kernels",
-    "show",
-    "table_names",
-    "visible",
-]
+    "RANDOM_BOT", "Batch", "Deck", "apply", "begin", "bot_of", "deal_out", "first_illegal", "kernel_names",
+    "no_leaf_value", "random_act", "random_chances", "random_legal", "report", "search_kernels", "show", "table_names",
+]  # fmt: skip
 
 LEAF_VALUE = unbound
 """`GameType.leaf_value` in the templates below."""

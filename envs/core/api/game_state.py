@@ -24,7 +24,7 @@ from ..game.game import Game
 from ..rules import rng
 from .histories import Told, information_tensors, information_words, read_events
 from .row_checks import TableChecks
-from .states import States, frozen
+from .states import KEPT, States, check_kept, seal
 
 _FUTURE = 0x667574757265
 """The number by which a determinized state's stream is forked off its key."""
@@ -208,7 +208,8 @@ class GameState:
         cut = over & (self._record()["seat"] != OVER)
         counts = np.array([self._decisions], np.int32), np.array([self._own_decisions], np.int32)
         seat = np.array([self._seat], np.int8)
-        return frozen(self.game, self._record(), seat, *counts, np.array([self._rewards], np.float32), over & ~cut, cut)
+        arrays = self._record(), seat, *counts, np.array([self._rewards], np.float32), over & ~cut, cut
+        return States.of(self.game, dict(zip(KEPT, arrays, strict=True)))
 
     def record(self) -> Any:
         """The game's State record, as a copy; where chance decides, the table before it does."""
@@ -402,7 +403,7 @@ class GameState:
 
     def __reduce__(self) -> tuple[Any, ...]:
         kept = {name: getattr(self, name) for name in GameState.__slots__ if name not in ("game", "_table")}
-        return _restored, (self.game, self.game.version, self._table.engine.history is not None, kept, _seal(kept))
+        return _restored, (self.game, self.game.version, self._table.engine.history is not None, kept, seal(kept))
 
     def __repr__(self) -> str:
         if self._seat == OVER:
@@ -499,22 +500,9 @@ def position_of(tables: TableChecks, row: int) -> GameState:
     return made
 
 
-def _seal(kept: dict[str, Any]) -> str:
-    """A digest of all that a state holds."""
-    return hashlib.sha256(repr(sorted(kept.items())).encode()).hexdigest()
-
-
-def _restored(game: Game, version: int, events: bool, kept: dict[str, Any], sealed: str) -> GameState:
+def _restored(game: Game, version: int, events: bool, kept: dict[str, Any], sealed: bytes) -> GameState:
     """Return a pickled state. Raises ValueError for one of another version of the game, and for an altered one."""
-    if sealed != _seal(kept):
-        raise InvalidValue(
-            f"This state of {game!r} was altered since it was kept: its checksum is another. Keep it again."
-        )
-    if version != game.version or len(kept["_raw"]) != game.state_dtype.itemsize:
-        raise InvalidValue(
-            f"This state was kept by version {version} of {game.name}, and this is version {game.version}, or its "
-            "State has other fields now."
-        )
+    check_kept(sealed, kept, game, version, len(kept["_raw"]) == game.state_dtype.itemsize)
     made = object.__new__(GameState)
     made.game, made._table = game, table_of(game, events)
     for name, value in kept.items():

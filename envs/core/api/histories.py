@@ -18,7 +18,6 @@ from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 
 from ..compile.kernel import Bound
 from ..engine.engine import Engine, one_thread
-from ..engine.event_log import count_visible, read_visible
 from ..game.game import Game
 from ..rules.events import ACTION, COLUMNS, HIDDEN_ACTION, NOTHING, OWN, UNKNOWN, Kind
 from ..rules.record import Place
@@ -164,8 +163,15 @@ def read_events(
     return Told(out, length)
 
 
-_COUNT = Bound[None](lambda: count_visible, at_once=False)
-_READ = Bound[None](lambda: read_visible, at_once=False)
+def _event_log() -> Any:
+    """The kernels of histories, which most tables do without."""
+    from ..engine import event_log
+
+    return event_log
+
+
+_COUNT = Bound[None](lambda: _event_log().count_visible, at_once=False)
+_READ = Bound[None](lambda: _event_log().read_visible, at_once=False)
 
 
 def information_state_size(game: Game) -> int:

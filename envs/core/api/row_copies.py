@@ -10,16 +10,14 @@ import numpy.typing as npt
 
 from backalley.console.errors import InvalidType, InvalidValue
 
+from ..engine.batch_kernels import Deck
 from ..engine.engine import one_thread
 from ..engine.time_step import TimeStep
-from ..game.game import Game
 from .row_checks import RowChecks
-from .states import read_only, seal
-
-Packs = tuple[tuple[bytes, ...], ...]
+from .states import Positions
 
 
-class Saved:
+class Saved(Positions):
     """n tables with everything that play goes on from: returned by `BatchEnv.save`, and accepted by `BatchEnv.load`.
 
     Beside the state that is the random streams (of chance, and of `play_random`), the count of decisions, what the
@@ -28,66 +26,8 @@ class Saved:
     array index. It can be copied and pickled.
     """
 
-    __slots__ = ("_arrays", "_game", "_packs")
-    _game: Game
-    _arrays: Mapping[str, npt.NDArray[Any]]
-    """What `RowCopies._row_arrays` names, each [n, ...]."""
-    _packs: Packs
-    """The packs that are yet to be dealt at each table, int64 as bytes."""
-
-    def __init__(self) -> None:
-        raise InvalidType("Saved tables are not made by hand: take them from BatchEnv.save.")
-
-    @property
-    def game(self) -> Game:
-        """The game under its options."""
-        return self._game
-
-    def __len__(self) -> int:
-        return len(self._packs)
-
-    def __getitem__(self, rows: Any) -> Saved:
-        which = np.atleast_1d(np.arange(len(self))[rows])
-        arrays = {name: array[which] for name, array in self._arrays.items()}
-        return saved(self._game, self._game.version, arrays, tuple(self._packs[row] for row in which.tolist()))
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} saved tables of {self._game!r}>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _unsealed, (_seal(self._arrays, self._packs), self._game, self._game.version, self._arrays, self._packs)
-
-
-def saved(game: Game, version: int, arrays: Mapping[str, npt.NDArray[Any]], packs: Packs) -> Saved:
-    """Return the value of these arrays, which are copied. Raises ValueError for those of another version of the
-    game."""
-    if version != game.version or arrays["raw"].shape[1] != game.state_dtype.itemsize:
-        raise InvalidValue(
-            f"These tables were saved by version {version} of {game.name} and this is version {game.version}, or its "
-            "State has other fields now; save them again."
-        )
-    made = object.__new__(Saved)
-    made._game, made._packs = game, packs
-    made._arrays = {name: read_only(array) for name, array in arrays.items()}
-    return made
-
-
-def _seal(arrays: Mapping[str, npt.NDArray[Any]], packs: Packs) -> bytes:
-    """The seal of arrays and packs."""
-    given = np.frombuffer(repr(packs).encode(), np.uint8)
-    return seal(
-        [*(arrays[name] for name in sorted(arrays)), np.frombuffer(repr(sorted(arrays)).encode(), np.uint8), given]
-    )
-
-
-def _unsealed(sealed: bytes, game: Game, version: int, arrays: Mapping[str, npt.NDArray[Any]], packs: Packs) -> Saved:
-    """Return tables that were pickled. Raises ValueError as `saved` does, and for altered ones."""
-    if sealed != _seal(arrays, packs):
-        raise InvalidValue(
-            f"These saved tables of {game!r} were altered since they were kept: their checksum is another. Save them "
-            "again."
-        )
-    return saved(game, version, arrays, packs)
+    __slots__ = ()
+    _records = "raw"
 
 
 class RowCopies(RowChecks):
@@ -95,6 +35,7 @@ class RowCopies(RowChecks):
 
     time_step: TimeStep
     _choices: npt.NDArray[np.uint64]
+    _decks: list[Deck]
 
     def _row_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Every array with a row for each table that decides how play goes on there, or what it shows. Whatever else
@@ -108,15 +49,18 @@ class RowCopies(RowChecks):
             arrays |= {name: getattr(self.engine.history, name) for name in ("entries", "filled", "dealt")}
         return arrays
 
-    def _take_packs(self, rows: npt.NDArray[np.int64]) -> Packs:
-        stacked = self.engine.stacked
-        return tuple(tuple(pack.tobytes() for pack in stacked.get(row, ())) for row in rows.tolist())
-
     def _take(self, rows: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
-        return {name: array[rows] for name, array in self._row_arrays().items()}
+        """Those of some tables, with the packs that are yet to be dealt there [n, most, cards], and how many."""
+        stacked, left = self.engine.stacked, np.zeros(len(rows), np.int64)
+        if stacked:
+            left[:] = [len(stacked.get(row, ())) for row in rows.tolist()]
+        packs = np.zeros((len(rows), left.max(initial=0), len(self._decks[0].cards)), np.int64)
+        for k in np.flatnonzero(left).tolist():
+            packs[k, : left[k]] = stacked[int(rows[k])]
+        return {name: array[rows] for name, array in self._row_arrays().items()} | {"packs": packs, "packs_left": left}
 
-    def _put(self, rows: npt.NDArray[np.int64], arrays: Mapping[str, npt.NDArray[Any]], packs: Packs) -> TimeStep:
-        """Write `arrays` [n, ...] and packs to the tables `rows`."""
+    def _put(self, rows: npt.NDArray[np.int64], arrays: Mapping[str, npt.NDArray[Any]]) -> TimeStep:
+        """Write what `_take` returned to the tables `rows`."""
         self.engine.make_room(int(arrays["filled"].max(initial=0)) if "filled" in arrays else 0)
         for name, array in self._row_arrays().items():
             if name == "entries":  # of which either may have room for more
@@ -124,11 +68,11 @@ class RowCopies(RowChecks):
                 array[rows, :size] = arrays[name][:, :size]
             else:
                 array[rows] = arrays[name]
-        stacked = self.engine.stacked
-        for row, given in zip(rows.tolist(), packs, strict=True) if stacked or any(packs) else ():
+        stacked, left = self.engine.stacked, arrays["packs_left"]
+        for k, row in enumerate(rows.tolist()) if stacked or left.any() else ():
             stacked.pop(row, None)
-            if given:
-                stacked[row] = [np.frombuffer(pack, np.int64).copy() for pack in given]
+            if left[k]:
+                stacked[row] = list(arrays["packs"][k, : left[k]].copy())
         self._dealt[rows] = True
         self._hand_out(rows)
         return self.time_step
@@ -150,7 +94,7 @@ class RowCopies(RowChecks):
         if len(which) != len(mine):
             raise InvalidValue(f"{len(which)} rows were given to copy to {len(mine)}; give a target for each source.")
         self._check_dealt(which)
-        return self._put(mine, self._take(which), self._take_packs(which))
+        return self._put(mine, self._take(which))
 
     @one_thread
     def save(self, rows: npt.ArrayLike | None = None) -> Saved:
@@ -161,7 +105,7 @@ class RowCopies(RowChecks):
         """
         mine = self._all if rows is None else self._rows(rows)
         self._check_dealt(mine)
-        return saved(self.game, self.game.version, self._take(mine), self._take_packs(mine))
+        return Saved.of(self.game, self._take(mine))
 
     @one_thread
     def load(self, rows: npt.ArrayLike | None, saved: Saved) -> TimeStep:
@@ -185,4 +129,4 @@ class RowCopies(RowChecks):
                 f"The saved tables lack what this batch keeps ({', '.join(missing)}): they were saved by a batch made "
                 "with other settings. Make both with the same."
             )
-        return self._put(mine, saved._arrays, saved._packs)
+        return self._put(mine, saved._arrays)

@@ -15,26 +15,19 @@ from backalley.console.errors import InvalidType, InvalidValue
 from ..engine.batch_kernels import Batch, Deck
 from ..engine.batch_play import Played
 from ..engine.engine import OTHER_WAYS, IllegalAction, check_on_illegal, one_thread
-from ..engine.event_log import History
 from ..engine.time_step import TimeStep
 from ..game import arguments
 from .histories import read_events
 from .row_checks import TableChecks
 
 if TYPE_CHECKING:
+    from ..engine.event_log import History
     from .game_state import GameState
 
 __all__ = [
-    "IllegalAction",
-    "KernelArguments",
-    "Played",
-    "Tables",
-    "TimeStep",
-    "check_on_illegal",
-    "one_thread",
-    "redrawn_records",
-    "shown_events",
-]
+    "IllegalAction", "KernelArguments", "Played", "Tables", "TimeStep", "check_on_illegal", "one_thread",
+    "redrawn_records", "shown_events",
+]  # fmt: skip
 
 
 class KernelArguments(NamedTuple):

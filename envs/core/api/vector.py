@@ -400,15 +400,15 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
             raise InvalidValue(f"The states are of {given.game!r}, and the tables of {self.game!r}.")
         if len(given) != len(mine):
             raise InvalidValue(f"{len(given)} states were given for {len(mine)} tables; give one for each.")
-        engine, batch, kept = self.engine, self.engine.batch, given._kept
+        engine, batch, kept = self.engine, self.engine.batch, given._arrays
         for row in mine.tolist() if engine.stacked else ():
             engine.stacked.pop(row, None)
         if engine.history is not None:
             engine.history.filled[mine] = -1  # what was played before is not part of a state
-        batch.raw[mine] = kept.state.view(np.uint8).reshape(len(given), -1) if len(given) else 0
+        batch.raw[mine] = kept["state"].view(np.uint8).reshape(len(given), -1) if len(given) else 0
         for name in ("decisions", "own_decisions", "reward", "terminated", "truncated"):
-            getattr(batch, name)[mine] = getattr(kept, name)
-        self._show(mine, kept.seat < 0)
+            getattr(batch, name)[mine] = kept[name]
+        self._show(mine, kept["seat"] < 0)
         if self._booking is not None:
             self._booking.forget(mine)
         return self.time_step

@@ -28,9 +28,9 @@ from .templates import specialise, template, unbound
 from .tiering import TookTooLong
 from .whole_program import WholeProgramDispatcher
 
-STEPS = 100_000_000
+STEPS = 30_000_000
 """Steps that one call may take: passes through loops whose number is not written in the source, and numbers in arrays
-that it creates. *Measured*: at tables of random play the slowest bot of ours takes a tenth."""
+that it creates. Ours take a tenth at most: Poker Duel's, where a split has been begun otherwise than they would."""
 _STEPS_IN_PYTHON = 1_000_000
 """Steps after which a call that runs as Python is compiled, and begins again."""
 ONE_AT_A_TIME = threading.Lock()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,11 @@ from ..game.arguments import whole
 from ..game.game import Game, GameType
 from ..game.reset_options import ResetOptions
 from ..rules import rng
-from . import event_log
 from .batch_kernels import NO_LIMIT, STEPS, TEMPLATES, Batch, Deck, first_illegal, shuffle_deck
 from .time_step import Memory, TimeStep
+
+if TYPE_CHECKING:
+    from .event_log import History
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -107,6 +109,8 @@ def table_names(game: GameType) -> dict[str, Callable[..., Any]]:
 @functools.cache
 def logged_kernels(game: GameType) -> dict[str, Callable[..., Any]]:
     """Return the templates of `event_log.py` for one game."""
+    from . import event_log
+
     declared = event_log.events_of(game)
     told = {"TELL_DEAL": declared.deal or event_log.no_deal, "TELL_STEP": declared.step or event_log.no_step}
     return specialise(event_log.TEMPLATES, table_names(game) | told)
@@ -158,8 +162,12 @@ class Engine:
         """Packs to deal at a table (by its row) before its stream decides again."""
         self.other_ways = ""
         """What the message of IllegalAction adds about other settings of `on_illegal`."""
-        self.history = event_log.new_history(game, size) if history else None
+        self.history: History | None = None
         """The events of every table's episode, where they are kept."""
+        if history:
+            from .event_log import new_history
+
+            self.history = new_history(game, size)
         self._bound: dict[Any, Callable[..., Any]] = {}
 
     def call(
@@ -193,7 +201,7 @@ class Engine:
     def open_rows(self, rows: npt.NDArray[np.int64], deck: Deck) -> None:
         """Begin new episodes, each on its table's stream."""
         if self.history is not None:
-            kept = event_log.for_one_thread(self.game, self.history)
+            kept = self.history.for_one_thread(self.game)
             fixed = self.options, self.batch, kept, deck, self.start_outcomes
             self.call("open_rows_logged", *fixed, rows, of=logged_kernels)
             return
@@ -204,7 +212,7 @@ class Engine:
     ) -> None:
         """Play legal actions. Where events are kept, the caller has called `make_room`."""
         if self.history is not None:
-            kept = event_log.for_one_thread(self.game, self.history)
+            kept = self.history.for_one_thread(self.game)
             given = deck, self.start_outcomes, self.limit, autoreset, rows, actions
             self.call("step_rows_logged", self.options, self.batch, kept, *given, of=logged_kernels)
             return
@@ -215,7 +223,7 @@ class Engine:
         """Get memory for the events of one more action at each table, with `used` events or more there already. Raises
         RuntimeError where an action wrote more than the game declares."""
         if self.history is not None:
-            self.history = event_log.with_room(self.game, self.history, used)
+            self.history = self.history.with_room(self.game, used)
 
     def first_illegal(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
         """Return the first k whose action is not legal on table `rows[k]`, or -1."""
@@ -368,7 +376,7 @@ class Engine:
         kept = {
             name: np.array(array) for name, array in self.batch._asdict().items() if name not in ("raw", "observation")
         }
-        events = None if self.history is None else event_log.History(*map(np.array, self.history))
+        events = None if self.history is None else self.history.copied()
         rest = {"stacked": self.stacked, "other_ways": self.other_ways, "history": events}
         return {"game": self.game, "arrays": kept, **rest}
 
@@ -377,7 +385,7 @@ class Engine:
         for name, array in kept["arrays"].items():
             getattr(self.batch, name)[...] = array
         self.stacked, self.other_ways = kept["stacked"], kept["other_ways"]
-        self.history = None if kept["history"] is None else event_log.for_one_thread(self.game, kept["history"])
+        self.history = kept["history"] and kept["history"].for_one_thread(self.game)
 
 
 def streams_of(seed: Any, size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:

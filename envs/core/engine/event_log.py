@@ -41,6 +41,30 @@ class History(NamedTuple):
     before: npt.NDArray[Any]
     """[1] where a step keeps the state before it; [0] where the game does not ask for it."""
 
+    def with_room(self, game: Game, used: int = 0) -> History:
+        """Return a history with room for what one more action may write at each table, where there are `used` events or
+        more; the same where there is room. Raises RuntimeError where an action wrote more than the game declares."""
+        most, written = events_of(game.type).most(game.options), int(self.filled.max(initial=0))
+        capacity, used = self.entries.shape[1], max(used, written)
+        if written > capacity:
+            raise InvalidCall(f"{game.name} wrote more events at one action than its Events.most says, {most}.")
+        if used + most <= capacity:
+            return self
+        size = max(2 * capacity, used + most, _FIRST_CAPACITY)
+        # An odd number of cache lines of eight events: else the latest events of tables would share a few cache sets.
+        size = 8 * (size // 8 + 1 | 1) if size >= 64 else size
+        entries = np.zeros((len(self.filled), size, 4), np.int16)
+        entries[:, :capacity] = self.entries
+        return self._replace(entries=entries)
+
+    def for_one_thread(self, game: Game) -> History:
+        """Return the same history with a place of its own for the state before a step."""
+        return self._replace(before=_before(game))
+
+    def copied(self) -> History:
+        """Return a history that shares no memory with this one."""
+        return History(*map(np.array, self))
+
 
 def new_history(game: Game, size: int) -> History:
     """Return the memory for the events of `size` tables, on none of which anything has happened."""
@@ -49,8 +73,7 @@ def new_history(game: Game, size: int) -> History:
     whole = [game.action_str(action) == word for action, word in enumerate(words)]
     told = np.array([0 if seen else 1 + words.index(word) for seen, word in zip(whole, words, strict=True)], np.int16)
     told[[events_of(game.type).secret(game.options, action) for action in range(game.num_actions)]] = -1
-    made = History(entries, np.zeros(size, np.int32), np.zeros(size, np.int32), told, before)
-    return with_room(game, made)
+    return History(entries, np.zeros(size, np.int32), np.zeros(size, np.int32), told, before).with_room(game)
 
 
 def _before(game: Game) -> npt.NDArray[Any]:
@@ -62,28 +85,6 @@ def events_of(game: GameType) -> events.Events:
     if game.events is None:
         raise InvalidCall(f"{game.name} declares no events (GameType.events), so no history of it can be kept.")
     return game.events
-
-
-def with_room(game: Game, history: History, used: int = 0) -> History:
-    """Return a history with room for what one more action may write at each table, where there are `used` events or
-    more; the same where there is room. Raises RuntimeError where an action wrote more than the game declares."""
-    most, written = events_of(game.type).most(game.options), int(history.filled.max(initial=0))
-    capacity, used = history.entries.shape[1], max(used, written)
-    if written > capacity:
-        raise InvalidCall(f"{game.name} wrote more events at one action than its Events.most says, {most}.")
-    if used + most <= capacity:
-        return history
-    size = max(2 * capacity, used + most, _FIRST_CAPACITY)
-    # An odd number of cache lines of eight events: else the latest events of the tables would share a few cache sets.
-    size = 8 * (size // 8 + 1 | 1) if size >= 64 else size
-    entries = np.zeros((len(history.filled), size, 4), np.int16)
-    entries[:, :capacity] = history.entries
-    return history._replace(entries=entries)
-
-
-def for_one_thread(game: Game, history: History) -> History:
-    """Return the same history with a place of its own for the state before a step."""
-    return history._replace(before=_before(game))
 
 
 DEAL = STEP = TELL_DEAL = TELL_STEP = unbound

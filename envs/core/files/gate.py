@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 from backalley.console.errors import InvalidValue
 from backalley.console.printable import one_line
 
+from ..game.catalogue import game as game_of
 from ..game.catalogue import game_names
+from ..game.game import Game
 
 CHECK = "check"
 """The entry of our own files that holds a checksum of the others."""
@@ -82,6 +84,8 @@ GAME = OneOf(game_names)
 PLAIN = Either((None, bool, Number(), Text()))
 """A value of an option, but for those that are lists."""
 OPTIONS = Entries(Either((PLAIN, ListOf(PLAIN, 100))), 200)
+OF_A_GAME = {"game": Text(200), "version": Whole(0, 10_000), "options": OPTIONS}
+"""The entries by which a file says of which game it is; `game_in` reads them."""
 
 
 def pass_gate(found: Any, shape: Any, what: str = "it") -> None:
@@ -150,6 +154,18 @@ def _hold(kept: bool, found: Any, what: str, takes: str) -> None:
 def _shortly(value: Any) -> str:
     shown = one_line(repr(value))
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
+def game_in(found: Mapping[str, Any]) -> Game:
+    """Return the game that a file's entries name, under its options. An import path would run code that the file chose,
+    so a game from elsewhere is registered first. Raises ValueError, in a clause."""
+    name, version = found["game"], found["version"]
+    if name not in game_names():
+        raise InvalidValue(f"There is no game {_shortly(name)} that is known here; backalley.register_game adds one")
+    game = game_of(name)
+    if version != game.version:
+        raise InvalidValue(f"it is of {name} version {version}, and the game is here in version {game.version}")
+    return game.bind(found["options"])
 
 
 def with_checksum(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from backalley.console.errors import InvalidValue
 
 from ..api.aec import AECEnv
 from ..compile.interfaces import CHANCE, OVER
-from ..game.catalogue import game as game_of
 from ..game.catalogue import game_names, register_game
 from ..game.game import Game
 from ..rules import rng
@@ -34,9 +33,7 @@ FORMAT = "backalley playthrough 1"
 
 SHAPE = {
     "format": gate.OneOf([FORMAT]),
-    "game": gate.Text(200),
-    "version": gate.Whole(0, 10_000),
-    "options": gate.OPTIONS,
+    **gate.OF_A_GAME,
     "start_outcome": gate.Whole(0, 10_000),
     "decks": gate.ListOf(gate.Text(10_000)),
     "moves": gate.ListOf(gate.Text(1000)),
@@ -227,22 +224,12 @@ def table_in(path: Path, decisions: int | None = None) -> tuple[AECEnv, bool]:
 
 def _dealt(path: Path | str, kept: dict[str, Any]) -> AECEnv:
     """The table of a file before its first move."""
-    if kept["game"] not in game_names():  # an import path would run code that the file chose
-        raise PlaythroughError(
-            f"There is no game {kept['game'][:60]!r}, of which {path} is; one from elsewhere is registered first, by "
-            "backalley.register_game."
-        )
-    game = game_of(kept["game"])
-    if kept["version"] != game.version:
-        raise PlaythroughError(
-            f"{path} is of {game.name} version {kept['version']}, and the game is here in version {game.version}."
-        )
     try:
-        game = game.bind(kept["options"])
+        game = gate.game_in(kept)
         env = AECEnv(game)
         env.reset(seed=0, options=opening_of(kept))
     except (ValueError, TypeError) as error:
-        raise PlaythroughError(f"{path} is damaged: {error}") from None
+        raise PlaythroughError(f"{path} cannot be replayed: {str(error).rstrip('.')}.") from None
     if len(kept["returns"]) != game.num_seats:
         raise PlaythroughError(f"{path} is damaged: {game.num_seats} seats, and {len(kept['returns'])} returns.")
     return env

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from backalley.console.errors import InvalidType, InvalidValue, did_you_mean
-from backalley.console.importing import module_at
 
 from .game import Game, GameType, declared_game
 
@@ -104,6 +103,8 @@ def _in_folder(place: Path) -> GameType:
 
 def _imported(path: str) -> GameType:
     """The game at an import path, `package.module` or `package.module:NAME`; the working folder is searched, too."""
+    from backalley.console.importing import module_at
+
     module, _, name = path.partition(":")
     if not all(part.isidentifier() for part in module.split(".")):
         raise UnknownGame(f"There is no game {path!r}: a game outside this package is package.module, or with :NAME.")

@@ -12,11 +12,12 @@ from backalley.console.errors import InvalidType
 from ..compile.interfaces import Bot, Enumeration, Kernels, Plans, check_state
 from ..rules import cards, record
 from ..rules.events import Events
-from ..rules.symmetry import Suits
 from ..rules.table import Table
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # with a default, which Python's own has from 3.13 on
+
+    from ..rules.symmetry import Suits
 
     OptionsT = TypeVar("OptionsT", covariant=True, default=Any)
 else:

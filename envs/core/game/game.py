@@ -21,7 +21,6 @@ from backalley.console.errors import InvalidType, InvalidValue
 from ..compile.interfaces import Bot, Kernels
 from ..rules import options as option_rules
 from ..rules import record
-from ..rules.symmetry import NUM_SUITS, Symmetry, suit_permutations, symmetry_of
 from ..rules.table import Table, text_of
 from .declaration import Declaration, OptionsT
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from ..api.aec import AECEnv
     from ..api.game_state import GameState
     from ..api.vector import BatchEnv
+    from ..rules.symmetry import Symmetry
 
 _GAMES = __name__.rpartition(".core")[0]
 
@@ -327,12 +327,16 @@ class Game(Generic[OptionsT]):
     @functools.cached_property
     def symmetries(self) -> list[Symmetry]:
         """The suit permutations that the rules do not notice, the identity first."""
+        from ..rules.symmetry import NUM_SUITS, suit_permutations
+
         suits = self.type.suits
         named = range(NUM_SUITS) if suits is None else suits.named(self.options)
         return [self.symmetry_of(new) for new in suit_permutations(named)]
 
     def symmetry_of(self, new: Sequence[int]) -> Symmetry:
         """Return the permutation of every suit s to `new[s]`, whether or not the rules notice it."""
+        from ..rules.symmetry import symmetry_of
+
         runs = () if self.type.suits is None else self.type.suits.actions
         places = self.observation_fields.values()
         return symmetry_of(new, self.deck_size, places, self.num_actions, runs)

@@ -11,24 +11,6 @@ from ..compile.kernel import COMPILED, Bound, bind, bounded, inlined, kernel, pa
 from ..compile.templates import specialise, template, unbound
 
 __all__ = [
-    "CHANCE",
-    "COMPILED",
-    "MEMORY",
-    "ONE_AT_A_TIME",
-    "OVER",
-    "Bot",
-    "Bound",
-    "Kernels",
-    "Planner",
-    "Plans",
-    "bind",
-    "bounded",
-    "guarded",
-    "inlined",
-    "kernel",
-    "passing",
-    "specialise",
-    "template",
-    "unbound",
-    "wrapping",
-]
+    "CHANCE", "COMPILED", "MEMORY", "ONE_AT_A_TIME", "OVER", "Bot", "Bound", "Kernels", "Planner", "Plans", "bind",
+    "bounded", "guarded", "inlined", "kernel", "passing", "specialise", "template", "unbound", "wrapping",
+]  # fmt: skip

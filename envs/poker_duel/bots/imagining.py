@@ -13,8 +13,9 @@ from ...core.rules import rng
 from ...core.rules.cards import count_bits
 from ..slots import fought, slot_cards
 from ..state import SLOT, SLOTS, Options, State
-from .around import in_order, low_around, ordered_around, strong_around
+from .around import low_around, ordered_around, strong_around
 from .splits import Split
+from .splitter import in_order
 
 SIMPLE = 50
 """Of a hundred determinizations, those in which the opponent splits as `greedy` does; in the others as `strong`."""

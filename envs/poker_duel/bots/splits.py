@@ -6,25 +6,15 @@ alone. Sets of cards and of ranks are those of `card_sets`.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-
 from ...core.compile.kernel import kernel
-from ...core.rules import rng
 from ...core.rules.pokerhands import CATEGORY_SHIFT, SUIT, WHEEL, Category, rank_counts, set_strength
 from ..card_sets import from_short_suits, highest, is_five, kickers, of_rank, several
-from ..state import SLOTS, Options
-from .grading import grade, misere_grade
+from ..state import SLOT, Options
 
 FORMS = 17
 """How many ways `form_hand` knows to take five cards out of a set."""
-NARROW = 12
-"""Forms before this one are complete hands, worth trying for the first hand of a split."""
-SPREAD = 0.2
-"""The strong bot takes each round for worth up to this share more than it is, by an amount drawn from its cards: hard
-to foresee."""
+ALL_FORMS = FORMS + 5
+"""How many ways `any_form` knows to take five cards out of a set."""
 
 Split = tuple[int, int, int]
 """The sets of cards of slots 1, 2, 3."""
@@ -111,6 +101,37 @@ def full_house(cards: int, form: int, twice: int, thrice: int) -> int:
 
 
 @kernel
+def spare_flush(cards: int, suit: int) -> int:
+    """Five of a suit that break up as few pairs and threes as can be, or none."""
+    ranks = (cards >> (13 * suit)) & SUIT
+    once, twice, thrice, _ = rank_counts(cards)
+    chosen, left = 0, SLOT
+    for wanted in (once & ~twice, twice & ~thrice, thrice):
+        found = ranks & wanted
+        while found != 0 and left > 0:
+            rank = highest(found)
+            found &= ~rank
+            chosen |= rank
+            left -= 1
+    return chosen << (13 * suit) if left == 0 else 0
+
+
+@kernel
+def any_form(cards: int, form: int, ace_low_straight: bool) -> int:
+    """`form_hand`, and five forms more: a flush of each suit that spares other hands, and the full house with
+    the second highest pair."""
+    if form < FORMS:
+        return form_hand(cards, form, True, ace_low_straight)
+    if form < FORMS + 4:
+        return spare_flush(cards, form - FORMS)
+    _, twice, thrice, _ = rank_counts(cards)
+    three = highest(thrice)
+    pairs = twice & ~three
+    pair = highest(pairs & ~highest(pairs))
+    return of_rank(cards, three, 3) | of_rank(cards, pair, 2) if three != 0 and pair != 0 else 0
+
+
+@kernel
 def best_five(cards: int, ace_low_straight: bool) -> int:
     """The strongest five of a set of five or more cards."""
     best, strongest = 0, -1
@@ -152,91 +173,3 @@ def misere_split(options: Options, cards: int) -> Split:
     high = misere_five(cards, options.ace_low_straight)
     middle = misere_five(cards & ~high, options.ace_low_straight)
     return cards & ~high & ~middle, middle, high
-
-
-@kernel
-def round_weights(options: Options, spread: float, cards: int) -> tuple[float, float, float]:
-    """What the three rounds are taken for: their points, each up to `spread` heavier, by an amount drawn from the
-    fifteen cards."""
-    stream = np.uint64(cards)
-    stream, first = rng.below(stream, 1024)
-    stream, second = rng.below(stream, 1024)
-    stream, third = rng.below(stream, 1024)
-    return (
-        options.round_points[0] * (1 + spread * first / 1024),
-        options.round_points[1] * (1 + spread * second / 1024),
-        options.round_points[2] * (1 + spread * third / 1024),
-    )
-
-
-@kernel
-def strong_split(options: Options, chances: npt.NDArray[Any], spread: float, cards: int) -> Split:
-    """Of a dozen or two good splits, in all orders, the one that wins the most points by `chances` [3 or more rounds,
-    grades].
-
-    Rounds are weighed by `round_weights`.
-    """
-    low_ace = options.ace_low_straight
-    weight_1, weight_2, weight_3 = round_weights(options, spread, cards)
-    best = -1.0
-    low, middle, high = 0, 0, 0
-    for form in range(FORMS):
-        if form >= NARROW and best >= 0:
-            break
-        a = form_hand(cards, form, True, low_ace)
-        if not is_five(a):
-            continue
-        grade_a = grade(a, low_ace)
-        a1, a2, a3 = weight_1 * chances[0, grade_a], weight_2 * chances[1, grade_a], weight_3 * chances[2, grade_a]
-        for other_form in range(FORMS):
-            b = form_hand(cards & ~a, other_form, True, low_ace)
-            if not is_five(b):
-                continue
-            c = cards & ~a & ~b
-            grade_b, grade_c = grade(b, low_ace), grade(c, low_ace)
-            b1, b2, b3 = weight_1 * chances[0, grade_b], weight_2 * chances[1, grade_b], weight_3 * chances[2, grade_b]
-            c1, c2, c3 = weight_1 * chances[0, grade_c], weight_2 * chances[1, grade_c], weight_3 * chances[2, grade_c]
-            if max(a1 + b2 + c3, a1 + c2 + b3, b1 + a2 + c3, b1 + c2 + a3, c1 + a2 + b3, c1 + b2 + a3) <= best:
-                continue
-            if a1 + b2 + c3 > best:
-                best, low, middle, high = a1 + b2 + c3, a, b, c
-            if a1 + c2 + b3 > best:
-                best, low, middle, high = a1 + c2 + b3, a, c, b
-            if b1 + a2 + c3 > best:
-                best, low, middle, high = b1 + a2 + c3, b, a, c
-            if b1 + c2 + a3 > best:
-                best, low, middle, high = b1 + c2 + a3, b, c, a
-            if c1 + a2 + b3 > best:
-                best, low, middle, high = c1 + a2 + b3, c, a, b
-            if c1 + b2 + a3 > best:
-                best, low, middle, high = c1 + b2 + a3, c, b, a
-    return low, middle, high
-
-
-@kernel
-def low_split(options: Options, chances: npt.NDArray[Any], spread: float, cards: int) -> Split:
-    """The three hands of `misere_split` in the order that wins the most points where the lower hand wins, by `chances`
-    [3 or more rounds, misère grades]; rounds are weighed by `round_weights`."""
-    c, b, a = misere_split(options, cards)
-    weight = round_weights(options, spread, cards)
-    best = -1.0
-    low, middle, high = c, b, a
-    graded = (
-        misere_grade(a, options.ace_low_straight),
-        misere_grade(b, options.ace_low_straight),
-        misere_grade(c, options.ace_low_straight),
-    )
-    hands = (a, b, c)
-    for first in range(SLOTS):
-        for second in range(SLOTS):
-            if first == second:
-                continue
-            third = SLOTS - first - second
-            points = (
-                weight[0] * chances[0, graded[first]]
-                + weight[1] * chances[1, graded[second]]
-                + weight[2] * chances[2, graded[third]]
-            )
-            if points > best:
-                best, low, middle, high = points, hands[first], hands[second], hands[third]
-    return low, middle, high

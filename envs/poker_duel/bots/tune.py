@@ -26,7 +26,8 @@ from ..state import HAND, PACK, SLOT, SLOTS, Options
 from ..tables import FILE
 from .exchanges import low_discard, strong_discard
 from .grading import GRADES, MISERE_GRADES, grade, misere_grade
-from .splits import SPREAD, greedy_split, low_split, misere_split, strong_split
+from .splits import greedy_split, misere_split
+from .splitter import SPREAD, low_split, strong_split
 
 Array = npt.NDArray[np.float64]
 ROUNDS, DEALS, SEED = 60, 20_000, 1

@@ -12,93 +12,31 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.compile.kernel import kernel
-from ...core.rules.pokerhands import CATEGORY_SHIFT, LEADING_SHIFT, SUIT, WHEEL, Category, rank_counts, set_strength
-from ..card_sets import TOP_RANK, held, is_five, several
+from ...core.rules.pokerhands import CATEGORY_SHIFT, Category, set_strength
+from ..bots.grading import (
+    DRAWS,
+    FLUSHES,
+    FOURS,
+    FULL_HOUSES,
+    KINDS,
+    OPEN_KINDS,
+    PAIRS,
+    STRAIGHT_FLUSHES,
+    STRAIGHTS,
+    THREES,
+    TWO_PAIRS,
+    kind_of,
+)
+from ..card_sets import held, is_five
 from ..observation import Observation
 from ..state import SLOTS, Options
 from ..tables import CHANCES
 
-TWO_RANKS = 13 * 12 // 2
-PAIRS = TWO_RANKS
-TWO_PAIRS = PAIRS + 13 * 13
-THREES = TWO_PAIRS + TWO_RANKS
-STRAIGHTS = THREES + 13
-FLUSHES = STRAIGHTS + 13
-FULL_HOUSES = FLUSHES + TWO_RANKS
-FOURS = FULL_HOUSES + 13
-STRAIGHT_FLUSHES = FOURS + 13
-"""Where the kinds of each category begin: nothing, two pair and flush by two ranks, a pair by itself and the highest
-rank beside it, the rest by the leading rank."""
-KINDS = STRAIGHT_FLUSHES + 13 + 1
-"""Kinds of hands that stand; the last is the royal flush."""
-DRAWS = 6
-"""Of a hand below a straight that may be exchanged: whether four of it are of one suit, and how many ranks (0, 1, 2 or
-more) would make a straight of four of its ranks."""
-OPEN_KINDS = DRAWS * STRAIGHTS + KINDS - STRAIGHTS
-"""Kinds of hands that may be exchanged."""
 NEWS = 5
 """What the opponent may have done in a round: nothing yet; stood; exchanged once, and perhaps more to come; exchanged
 once and stood; exchanged twice or more."""
 CLASSES = (SLOTS + 1) * NEWS * (KINDS + 2 * OPEN_KINDS)
 """Classes; the row after the slots' is that of sudden death."""
-
-
-def _straight_outs(ranks: int, ace_low: bool) -> int:
-    runs = [0b11111 << low for low in range(9)] + [WHEEL] * ace_low
-    return min(2, len({run & ~ranks for run in runs if (run & ranks).bit_count() == 4}))
-
-
-STRAIGHT_OUTS = np.array(
-    [[_straight_outs(ranks, ace_low) for ranks in range(SUIT + 1)] for ace_low in (False, True)], np.int8
-)
-"""How many ranks (at most 2) would make a straight of four of a set of ranks, without and with the low ace."""
-
-
-@kernel
-def two_ranks(ranks: int) -> int:
-    """A number below TWO_RANKS for the two highest of a set of two ranks or more."""
-    top = int(TOP_RANK[ranks])
-    return top * (top - 1) // 2 + int(TOP_RANK[ranks ^ (1 << top)])
-
-
-@kernel
-def kind_of_strength(strength: int) -> int:
-    """The kind of a hand that stands."""
-    category, others = strength >> CATEGORY_SHIFT, strength & SUIT
-    leading = (strength >> LEADING_SHIFT) & SUIT
-    if category == Category.NOTHING:
-        return two_ranks(others)
-    if category == Category.PAIR:
-        return PAIRS + 13 * int(TOP_RANK[leading]) + int(TOP_RANK[others])
-    if category == Category.TWO_PAIR:
-        return TWO_PAIRS + two_ranks(leading)
-    if category == Category.THREE_OF_A_KIND:
-        return THREES + int(TOP_RANK[leading])
-    if category == Category.STRAIGHT:
-        return STRAIGHTS + int(TOP_RANK[others])
-    if category == Category.FLUSH:
-        return FLUSHES + two_ranks(others)
-    if category == Category.FULL_HOUSE:
-        return FULL_HOUSES + int(TOP_RANK[leading])
-    if category == Category.FOUR_OF_A_KIND:
-        return FOURS + int(TOP_RANK[leading])
-    return STRAIGHT_FLUSHES + (int(TOP_RANK[others]) if category == Category.STRAIGHT_FLUSH else 13)
-
-
-@kernel
-def kind_of(cards: int, left: int, ace_low_straight: bool) -> int:
-    """The kind of five cards with so many exchanges left."""
-    strength = set_strength(cards, ace_low_straight)
-    kind = kind_of_strength(strength)
-    if left == 0:
-        return kind
-    if kind >= STRAIGHTS:
-        return kind + (DRAWS - 1) * STRAIGHTS
-    to_flush = 0
-    for suit in range(4):
-        odd = cards & ~(SUIT << (13 * suit))
-        to_flush |= int(odd != 0 and not several(odd))
-    return DRAWS * kind + 3 * to_flush + int(STRAIGHT_OUTS[int(ace_low_straight), rank_counts(cards)[0]])
 
 
 @kernel

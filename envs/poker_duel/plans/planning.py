@@ -15,13 +15,14 @@ from ...core.rules import rng
 from ...core.rules.cards import count_bits
 from ...core.rules.pokerhands import CATEGORY_SHIFT, Category, set_strength
 from ..bot import fighting, lying, only_slot, row_of_chances, throw, to_slot, unseen_cards
-from ..bots.around import agrees, in_order
+from ..bots.grading import kind_of
 from ..bots.splits import Split
+from ..bots.splitter import agrees, in_order, split_around, split_of
 from ..card_sets import held
 from ..observation import Observation
 from ..state import ASSIGN, SLOT, SLOTS, Options
-from .features import first_class, kind_of, news_of
-from .whole_splits import best_splits, search_for, split_around, split_of
+from .features import first_class, news_of
+from .whole_splits import best_splits, search_for
 
 SWAPPED = 40
 """Of a hundred plans, how many are swapped about where the planner explores."""

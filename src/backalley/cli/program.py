@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from backalley.console import interrupts
+from backalley.console import start
 from backalley.console.command import CommandError, Commands
 from backalley.console.errors import did_you_mean
 
@@ -16,7 +16,7 @@ class Program(Commands):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; from now on Ctrl-C raises KeyboardInterrupt."""
-        interrupts.allow()
+        start.allow_interrupts()
         return super().invoke(ctx)
 
     def resolve_command(

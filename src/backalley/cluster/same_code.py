@@ -11,8 +11,8 @@ from pathlib import Path
 import numba
 import numpy as np
 
+from backalley import __version__
 from backalley.envs.core.compile import source_digest
-from backalley.version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 """The package's own folder."""

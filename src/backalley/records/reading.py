@@ -11,9 +11,8 @@ import numpy as np
 
 from backalley.console.errors import BackAlleyError, InvalidValue
 from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.files import gate
 from backalley.envs.core.files.reading import MIB, check_path, json_of, open_file
-from backalley.envs.core.game.catalogue import game as game_of
-from backalley.envs.core.game.catalogue import game_names
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import OVER
 
@@ -26,7 +25,16 @@ LINE_BYTES = 16 * MIB
 _CLOSE = 2e-6
 """Numbers in a record are rounded."""
 _PLAIN = {"int": int, "text": str, "list": list}
-_HEAD_KINDS = {"game": str, "version": int, "options": dict, "agents": list, "seed": int, "games": int, "columns": list}
+_HEAD = {
+    "format": str,
+    **gate.OF_A_GAME,
+    "agents": gate.ListOf(gate.Text(), 1000),
+    "seed": gate.Whole(),
+    "games": gate.Whole(1),
+    "values": gate.Either((None, gate.Text())),
+    "columns": gate.ListOf(gate.OneOf(COLUMNS), len(COLUMNS)),
+}
+"""What the head holds (`gate.py`)."""
 
 
 class RecordError(InvalidValue):
@@ -45,7 +53,7 @@ def read_record(path: Path | str) -> Iterator[Row]:
     lines = read_parquet(place) if place.suffix == ".parquet" else _lines(place)
     try:
         where, first = next(lines, ("line 1", None))
-        replay = _Replay(_head(first))
+        replay = _Replay(*_head(first))
         for here, row in lines:
             where = here
             replay.check(row)
@@ -78,41 +86,30 @@ def _value(line: bytes, where: str) -> Any:
         raise InvalidValue(f"{where}: {error}") from None
 
 
-def _head(found: Any) -> Head:
+def _head(found: Any) -> tuple[Head, Game]:
+    """The head of a record, and the game under its options."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         said = found.get("format") if isinstance(found, dict) else None
         raise RecordError(f"this is no record that can be read: its format is {str(said)[:60]!r}, and not {FORMAT!r}.")
-    for name, kind in _HEAD_KINDS.items():
-        if type(found.get(name)) is not kind:
-            raise RecordError(f"the head is damaged: its {name} is {str(found.get(name))[:60]!r}.")
-    unknown = [str(name) for name in found["columns"] if not isinstance(name, str) or name not in COLUMNS]
-    if unknown:
-        raise RecordError(f"the head names columns that are not known: {', '.join(unknown)[:100]}.")
+    try:
+        gate.pass_gate(found, _HEAD)
+        game = gate.game_in(found)
+    except InvalidValue as error:
+        raise RecordError(f"the head: {str(error).rstrip('.')}.") from None
     missing = [name for name, column in COLUMNS.items() if not column.optional and name not in found["columns"]]
     if missing:
         raise RecordError(f"the head names no column {', '.join(missing)}.")
-    head: dict[str, Any] = {name: found.get(name) for name in Head._fields}
-    return Head(**head)
-
-
-def _known_game(name: str) -> Game:
-    """The game of that name. An import path would run the module's code, so games from elsewhere are registered."""
-    if name not in game_names():
-        raise RecordError(f"it is of the game {name[:60]!r}, which is not known here; register_game() makes it known.")
-    return game_of(name)
+    return Head(**{name: found[name] for name in Head._fields}), game
 
 
 class _Replay:
     """The table on which the games of a record are played again."""
 
-    def __init__(self, head: Head) -> None:
-        game = _known_game(head.game)
-        if head.version != game.version:
-            raise RecordError(f"it is of {game.name} version {head.version}; here the game is version {game.version}.")
-        self.game, self.head = game.bind(head.options), head
-        if len(head.agents) != self.game.num_seats or head.seed < 0:
-            raise RecordError(f"the head is damaged: it takes {self.game.num_seats} agents, and a seed of 0 or more.")
-        self.env = AECEnv(self.game, events="text" in head.columns and game.type.events is not None)
+    def __init__(self, head: Head, game: Game) -> None:
+        self.game, self.head = game, head
+        if len(head.agents) != game.num_seats:
+            raise RecordError(f"the head: it names {len(head.agents)} agents, and the game has {game.num_seats} seats.")
+        self.env = AECEnv(game, events="text" in head.columns and game.type.events is not None)
         self._table = self.env.arrays
         self._number, self._decisions, self._over = -1, 0, True
         self._returns, self._said = np.zeros(self.game.num_seats), list[float]()

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import BrokenPromise
-from backalley.envs.core.api.compiled_play import visible
+from backalley.envs.core.api.compiled_events import visible
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import CHANCE

@@ -27,7 +27,6 @@ from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.drawing import scene as scenes
 from backalley.envs.core.files import durable, gate, playthrough
-from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import OVER
 from backalley.envs.core.rules import rng
@@ -39,9 +38,8 @@ _CHAIR = {"agent": gate.Text(200), "link": _SECRET, "open": bool, "session": _SE
 _DECK = gate.ListOf(gate.Either((gate.Whole(0, 10_000), gate.Text(8))), 10_000)
 SHAPE = {
     "format": gate.OneOf([FORMAT]),
+    **gate.OF_A_GAME,
     "game": gate.GAME,
-    "version": gate.Whole(0, 10_000),
-    "options": gate.OPTIONS,
     "over": bool,
     "owner": _SECRET,
     "chairs": gate.ListOf(_CHAIR, _SEATS),
@@ -286,9 +284,7 @@ def contents(found: Any) -> dict[str, Any]:
 
 def restored(name: str, found: Mapping[str, Any]) -> Table:
     """Return the table of a file's contents, which have passed the gate. Raises ValueError."""
-    game = game_of(found["game"]).bind(found["options"])
-    if found["version"] != game.version:
-        raise InvalidValue(f"it is of version {found['version']} of {game.name}; this is version {game.version}")
+    game = gate.game_in(found)
     if len(found["chairs"]) != game.num_seats:
         raise InvalidValue(f"it has {len(found['chairs'])} chairs; {game.name} has {game.num_seats} seats")
     undo = found["undo"]

@@ -22,7 +22,6 @@ from backalley.console.errors import BackAlleyError, InvalidValue
 from backalley.console.printable import one_line
 from backalley.envs.core.files import playthrough, reading
 from backalley.envs.core.game.catalogue import game as game_of
-from backalley.envs.core.game.catalogue import game_names
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.threads import cores
 
@@ -238,8 +237,6 @@ class TableServer:
         """Return a table that shows a recorded game. Raises Refused or ValueError for what is none."""
         self._check_room(session)
         kept = playthrough.checked("The file", found)
-        if kept["game"] not in game_names():
-            raise Refused(400, "The file is of a game that is not one of this server's.")
         game, actions = await self.think(lambda: playthrough.actions_of("The file", kept))
         chairs = [Chair() for _ in range(game.num_seats)]
         return await self._set_up(session, game, playthrough.opening_of(kept), chairs, actions)
