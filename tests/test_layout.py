@@ -319,8 +319,8 @@ small = {{"ppo.tables": 16, "ppo.steps": 4, "ppo.batch_size": 32, "network.width
 small |= {{"run.phases": "ppo", "run.curve_every": 0.001, "run.curve_deals": 2}}
 backalley.train("backalley.examples.kuhn", out={str(tmp_path / "run")!r}, decisions=64, config_overrides=small)"""
     )
-    apart: tuple[str, ...] = tuple(f"agents.policies.{name}" for name in ("planner", "pretrained", "own_policy", "residual"))
-    apart += ("training.attack", "training.mmd", "training.rollouts", "training.macros", "training.seeds")
+    apart = [f"agents.policies.{name}" for name in ("planner", "pretrained", "own_policy", "residual")]
+    apart += ["training.attack", "training.mmd", "training.rollouts", "training.macros", "training.seeds"]
     assert not [name for name in sorted(used) if name.startswith((*OPTIONAL, *apart))]
     outside = [name for name in used if not name.startswith("examples")]
     assert len(outside) <= 96, f"{len(outside)} files beside those of the game"
