@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-# Tests of compiled code compile at once, in the processes that they start, too; tests/test_tiering.py does not.
+# Tests of compiled code compile at once, in the processes that they start, too; those of tiering do not.
 os.environ.setdefault("BACKALLEY_COMPILE", "now")
 
 from backalley.benchmarks.speed import alone
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game import catalogue
-from tests.uncompiled import Beside
+from tests.common.uncompiled import Beside
 
 BESIDE = pytest.StashKey[Beside]()
 
@@ -33,7 +33,7 @@ def _others_use_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One training run from beginning to end, to compare others with."""
-    from tests.tiny_runs import tiny  # needs torch, which most tests do not
+    from tests.common.tiny_runs import tiny  # needs torch, which most tests do not
 
     return tiny(tmp_path_factory.mktemp("whole") / "run", seed=7)
 

@@ -104,13 +104,7 @@ def _worst_cases(files: Files) -> Iterator[Line]:
 
 
 @dataclass(frozen=True)
-class Attacked(
-    OfGame,
-    kind="attack",
-    heading="Attacks",
-    tables={"attack": _attacks, "worst_cases": _worst_cases},
-    made_by="backalley attack",
-):
+class Attacked(OfGame, kind="attack", heading="Attacks", tables={"attack": _attacks, "worst_cases": _worst_cases}):
     """An agent under attack: what the best responses that were found gain over equality."""
 
     agent: str

@@ -52,7 +52,6 @@ class Result(Tabular):
     kind: ClassVar[str]
     heading: ClassVar[str]
     tables: ClassVar[Mapping[str, Lines]]
-    made_by: ClassVar[str]
     in_title: ClassVar[frozenset[str]] = frozenset({"game", "options"})
     """Columns of the first table that are in the title of the result as text."""
     brief: ClassVar[frozenset[str]] = frozenset()
@@ -60,18 +59,15 @@ class Result(Tabular):
     says: ClassVar[str] = ""
     """The first line of the result as text; by default the game and its options."""
 
-    def __init_subclass__(
-        cls, *, kind: str = "", heading: str = "", tables: Mapping[str, Lines] | None = None, made_by: str = ""
-    ) -> None:
+    def __init_subclass__(cls, *, kind: str = "", heading: str = "", tables: Mapping[str, Lines] | None = None) -> None:
         """Register a kind by the word `kind` of its files.
 
         Reports put `heading` above such results. `tables` are tables, and sentences, by their names in the marks of
-        pages; the first is the one of reports and of the result as text. `made_by` is a command that measures any game
-        in this way: if there is one, a page may ask for results that are not measured yet.
+        pages; the first is the one of reports and of the result as text.
         """
         super().__init_subclass__()
         if kind:
-            cls.kind, cls.heading, cls.tables, cls.made_by = kind, heading, tables or {}, made_by
+            cls.kind, cls.heading, cls.tables = kind, heading, tables or {}
             KINDS[kind] = cls
 
     def to_json(self) -> dict[str, Any]:

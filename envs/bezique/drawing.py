@@ -63,14 +63,8 @@ def held_types(state: State, seat: int) -> int:
 
 
 @kernel
-def top_type(state: State) -> int:
-    """The type of the top card of the stock, which is there. §1.3"""
-    return int(state.stock[STOCK - int(state.stock_left)]) >> 1
-
-
-@kernel
 def draw_stock(state: State, seat: int, openly: bool) -> None:
-    """A seat draws the top card of the stock."""
+    """A seat draws the top card of the stock after a trick."""
     top = STOCK - int(state.stock_left)
     card = int(state.stock[top])
     state.stock[top] = NONE
@@ -79,6 +73,7 @@ def draw_stock(state: State, seat: int, openly: bool) -> None:
         take_openly(state, seat, card)
     else:
         take(state, seat, card)
+        state.drew_unseen[seat] = int(state.drew_unseen[seat]) | 1 << (int(state.trick) - 1)
 
 
 @kernel

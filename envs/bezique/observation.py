@@ -10,8 +10,9 @@ import numpy.typing as npt
 from ..core.compile.kernel import kernel
 from ..core.rules import rng
 from ..core.rules.record import field
-from .declarations import declared, entry, may_declare, with_copies_exchanged
-from .drawing import drop, in_last_eight, take, top_shown
+from .asked import draw_hand
+from .declarations import declared, entry, with_copies_exchanged
+from .drawing import in_last_eight, take, top_shown
 from .groups import most_points
 from .pack import copies_of
 from .sevens import can_exchange
@@ -31,10 +32,6 @@ from .state import (
 # Where a seat sees a card, in the order by which copies are numbered again; at last, that a redrawn determinization has
 # placed it, or that the pack lacks it
 _MINE, _LED, _TAKEN, _PILES, _TURN_UP, _TOP, _LAID, _HIDDEN, _DRAWN, _ABSENT = 0, 1, 2, 4, 6, 7, 8, 9, 10, 11
-_MOST_TRIES = 1 << 24
-"""Hands drawn until one agrees with who was asked to declare. Few are needed, and the rarest declaration that may have
-to be found, all of a sequence among seven cards of some fifty, comes once in 100,000. The bound is for states put
-together by hand in which no hand agrees: the last one drawn is then taken."""
 
 
 @kernel
@@ -179,8 +176,8 @@ def mark(out: npt.NDArray[np.uint8], card: int) -> None:
 @kernel
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
     """A determinization drawn evenly from all that agree with what `seat` knows: its own cards, every card played, laid
-    down, turned up or drawn openly, whether the winner of the latest trick was asked to declare, and in the last eight
-    tricks therefore everything. §4
+    down, turned up or drawn openly, after which tricks the other was asked to declare, and in the last eight tricks
+    therefore everything. §4
 
     Nobody can tell the copies of a card apart, so those that are not the seat's own are numbered again, by where they
     lie.
@@ -198,12 +195,8 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     size = _unplaced(state, other, places, pool)
     first_hidden = STOCK - int(state.stock_left) + int(top_open)
     count = size - (STOCK - first_hidden)
-    for _ in range(_MOST_TRIES):
-        key = rng.draw(key, pool, size, count)
-        _refill_hand(state, other, places, pool, count)
-        key, agrees = _agrees(options, state, other, key, pool, count)
-        if agrees:
-            break
+    key = draw_hand(options, state, other, key, pool, size, count)
+    _refill_hand(state, other, places, pool, count)
     key = rng.shuffle(key, pool[count:], size - count)
     for index in range(count, size):
         state.stock[first_hidden + index - count] = _next_copy(places, int(pool[index]))
@@ -294,56 +287,14 @@ def _next_copy(places: npt.NDArray[np.int64], kind: int) -> int:
 def _refill_hand(
     state: State, other: int, places: npt.NDArray[np.int64], pool: npt.NDArray[np.int64], count: int
 ) -> None:
-    """The other's hand: what lies face up, what is known to be in it, and the first `count` of the pool; what was drawn
-    for it before is hidden again."""
+    """The other's hand: what lies face up, what is known to be in it, and the first `count` of the pool."""
     state.hand[other, :] = NONE
     state.held[other] = 0
     for card in range(NUM_CARDS):
         if places[card] == _LAID:
             take(state, other, card)
-        elif places[card] == _DRAWN:
-            places[card] = _HIDDEN
     for kind in range(NUM_TYPES):
         for _ in range(int(state.known[other, kind])):
             take(state, other, _next_copy(places, kind))
     for index in range(count):
         take(state, other, _next_copy(places, int(pool[index])))
-
-
-@kernel
-def _agrees(
-    options: Options, state: State, other: int, key: np.uint64, pool: npt.NDArray[np.int64], count: int
-) -> tuple[np.uint64, bool]:
-    """Whether with the redrawn hand the other seat, if it won the latest trick, could have declared or not, as was
-    seen; and the key advanced. The first `count` of the pool are the hand's cards of which the seat did not know. §4"""
-    wanted = int(state.could_declare) if int(state.leader) == other else NONE
-    if wanted == NONE:
-        return key, True
-    if int(state.declaring):
-        return key, int(may_declare(options, state) != 0) == wanted
-    led, drew = int(state.led), int(state.drew)
-    if drew == NONE:  # it is any of the cards unknown, that led since among them
-        key, which = rng.below(key, count + int(state.led_unknown))
-        drew = int(pool[which]) if which < count else led >> 1
-    if led != NONE:
-        take(state, other, led)
-    drawn = _closed_card(state, other, drew)
-    if drawn != NONE:
-        drop(state, other, drawn)
-    could = may_declare(options, state) != 0
-    if drawn != NONE:
-        take(state, other, drawn)
-    if led != NONE:
-        drop(state, other, led)
-    return key, int(could) == wanted
-
-
-@kernel
-def _closed_card(state: State, seat: int, kind: int) -> int:
-    """A card of a type in a seat's hand that does not lie open; NONE for a seven drawn back, which does. §1.5"""
-    found = NONE
-    for index in range(int(state.held[seat])):
-        card = int(state.hand[seat, index])
-        if card >> 1 == kind and int(state.scored[card]) == 0:
-            found = card
-    return found

@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from ..core.compile.interfaces import CHANCE, OVER
 from ..core.compile.kernel import kernel
+from .asked import forget, note_asked, note_shown
 from .declarations import copies, entry, may_declare, same_partners
-from .drawing import draw_stock, draw_turn_up, drop, held_types, in_last_eight, reveal, take, take_openly, top_type
+from .drawing import draw_stock, draw_turn_up, drop, held_types, in_last_eight, reveal, take, take_openly
 from .groups import kind_of, member, members, most_points, points
 from .pack import beats, card_at, drawing, is_brisque, is_seven, pack_size, replies, tricks
-from .sevens import seen_by_both, seven_to_declare, taken_from_trick
+from .sevens import seven_to_declare, taken_from_trick
 from .state import (
     ALL_TYPES,
     BRISQUE_POINTS,
@@ -100,9 +101,8 @@ def clear_table(state: State) -> None:
     state.num_declared = 0
     state.trick = 0
     state.made = 0
-    state.could_declare = NONE
-    state.drew = NONE
     state.led = NONE
+    forget(state)
 
 
 @kernel
@@ -167,10 +167,10 @@ def step(options: Options, state: State, action: int) -> None:
 def play(options: Options, state: State, card: int) -> None:
     """Lead a card, or reply to the one led. §1.3"""
     seat = int(state.seat)
-    unknown = reveal(state, seat, card)
+    show(state, seat, card)
     drop(state, seat, card)
     if int(state.led) == NONE:
-        state.led, state.led_unknown = card, unknown
+        state.led = card
         state.seat = 1 - seat
         return
     led = int(state.led)
@@ -178,9 +178,16 @@ def play(options: Options, state: State, card: int) -> None:
 
 
 @kernel
+def show(state: State, seat: int, card: int) -> None:
+    """A card leaves the closed hand, or lies on the table already. §4"""
+    if reveal(state, seat, card):
+        note_shown(state, seat, card >> 1)
+
+
+@kernel
 def finish_trick(options: Options, state: State, led: int, reply: int, winner: int) -> None:
     """The winner takes both cards; while there is a stock they may declare. §1.3, §1.4"""
-    state.led, state.led_unknown = NONE, 0
+    state.led = NONE
     put_away(options, state, winner, led)
     put_away(options, state, winner, reply)
     state.leader = winner
@@ -207,10 +214,10 @@ def put_away(options: Options, state: State, seat: int, card: int) -> None:
 
 @kernel
 def offer_declaration(options: Options, state: State) -> None:
-    """Let the winner declare, if they can; otherwise draw at once. Either tells the other seat something of the hand,
-    but where a seven of the trick, which both see, can be declared. §1.5, §4"""
+    """Let the winner declare, if they can; otherwise draw at once. Either tells the other seat something of the hand.
+    §1.5, §4"""
     found = may_declare(options, state)
-    state.could_declare = NONE if seen_by_both(options, found) else int(found != 0)
+    note_asked(options, state, found)
     if found:
         state.declaring = 1
     else:
@@ -229,7 +236,7 @@ def declare(options: Options, state: State, action: int) -> None:
         state.made = int(state.made) | 2
         lay_down(options, state, seat, action)
     if options.seven_is_declaration:
-        state.could_declare = NONE
+        state.asked[int(state.trick) - 1] = NONE  # the declaration explains the question
         draw(options, state)
     else:
         offer_declaration(options, state)
@@ -244,7 +251,7 @@ def lay_down(options: Options, state: State, seat: int, action: int) -> None:
         for copy in range(2):
             if pattern >> (2 * index + copy) & 1:
                 card = 2 * member(action, index) + copy
-                reveal(state, seat, card)
+                show(state, seat, card)
                 state.scored[card] = int(state.scored[card]) | kind
     if options.reuse == Reuse.FREE:
         state.declared[int(state.num_declared)] = entry(action, pattern)
@@ -258,7 +265,7 @@ def declare_seven(options: Options, state: State, seat: int, action: int) -> Non
     seven, turn_up = seven_to_declare(options, state, seat, action), int(state.turn_up)
     from_trick = taken_from_trick(options, action)
     if not from_trick:
-        reveal(state, seat, seven)
+        show(state, seat, seven)
     state.scored[seven] = int(state.scored[seven]) | IN_SEVEN
     stays = options.seven_rule == SevenRule.BOTH and not from_trick
     if stays or turn_up == NONE or is_seven(turn_up):
@@ -282,10 +289,8 @@ def draw(options: Options, state: State) -> None:
         state.taken[index] = NONE
     state.declaring = 0
     if options.turn_up == TurnUp.TAKEN_FIRST and int(state.trick) == 1:
-        state.drew = int(state.turn_up) >> 1
         draw_turn_up(state, winner)
     else:
-        state.drew = top_type(state) if options.stock_top_open else NONE
         draw_stock(state, winner, bool(options.stock_top_open))
     if int(state.stock_left) > 0:
         draw_stock(state, 1 - winner, False)
@@ -295,7 +300,7 @@ def draw(options: Options, state: State) -> None:
     if int(state.trick) == drawing(options):
         state.scored[:] = 0
         state.known[:] = 0
-        state.could_declare = NONE
+        forget(state)
 
 
 # The end

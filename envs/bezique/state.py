@@ -204,14 +204,7 @@ class State:
     leader: int = field("i1", doc="who leads, or won the trick just finished")
     declaring: int = field("i1", doc="1 while the winner of a trick may declare")
     made: int = field("i1", doc="declared after this trick: 1 the seven of trumps, 2 another declaration, 3 both")
-    could_declare: int = field(
-        "i1",
-        doc="what both know of the latest trick's winner by whether they were asked: 1 they held a declaration, beside "
-        "those of `made`, before drawing, 0 they held none; -1: nothing",
-    )
-    drew: int = field("i1", doc="the type of card that this winner drew then; -1: nobody else saw it")
     led: int = field("i1", doc="the card led; -1: none")
-    led_unknown: int = field("i1", doc="1 if the card led is one that the other seat did not know to be in the hand")
     taken: npt.NDArray[np.int8] = field("i1", 2, "while the winner may declare, the trick they won; else -1")
     turn_up: int = field("i1", doc="the turn-up, or the seven that lies there for it; -1: drawn")
     stock: npt.NDArray[np.int8] = field("i1", STOCK, "the stock, top first, those left at the end; before them -1")
@@ -234,4 +227,23 @@ class State:
         "i2",
         DRAWING,
         "under `reuse: free`, each declaration: the pattern of its cards, and above 10 bits its action less 64",
+    )
+    asked: npt.NDArray[np.int8] = field(
+        "i1",
+        DRAWING,
+        "what both know of each trick's winner by whether they were asked: bit 0 is 1 if they held a declaration "
+        "before drawing, beside those of `made` (bits 1 and 2), bit 3 is the winner; -1: nothing",
+    )
+    open_then: npt.NDArray[np.int16] = field(
+        "i2", (DRAWING, HAND), "the cards of that winner that the other knew then: type, and above 5 bits `scored`"
+    )
+    shown: npt.NDArray[np.int16] = field(
+        "i2",
+        (2, HAND + DRAWING),
+        "each seat's cards, as they were played or laid down, of which the other did not know until then: type, and "
+        "above 5 bits in or after which trick",
+    )
+    num_shown: npt.NDArray[np.int8] = field("i1", 2, "entries of `shown`")
+    drew_unseen: npt.NDArray[np.int32] = field(
+        "i4", 2, "the tricks after which a seat drew a card that the other did not see: bit 0 is the first"
     )

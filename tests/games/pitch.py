@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ from backalley.envs.pitch.state import (
     Teams,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
 PIPS = {8: 10, 12: 4, 11: 3, 10: 2, 9: 1}  # by rank: ten, ace, king, queen, jack
 
 

@@ -24,8 +24,8 @@ from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules.options import OptionError
 from backalley.testing import check_play
 from backalley.testing.play import Table, walk
-from tests.cases import determinizations_of, label, marks, own_shape
-from tests.commands import run
+from tests.common.cases import asked, determinizations_of, label, marks, own_shape
+from tests.common.commands import run
 
 GAME = game_type("baccarat").bind()
 
@@ -438,8 +438,7 @@ def test_the_counter_knows_what_a_tables_rules_make_of_the_bets(given: dict[str,
     compulsory."""
     env = AECEnv(GAME.bind(given))
     env.reset(seed=0)
-    action = bot.counter(env.game.options, env.engine.batch.observation[0], env.engine.batch.mask[0], np.uint64(0))
-    assert env.game.action_str(action) == bet
+    assert asked(env, "counter") == bet
 
 
 def test_odds_ask_for_the_right_game_in_a_sentence() -> None:
@@ -449,29 +448,6 @@ def test_odds_ask_for_the_right_game_in_a_sentence() -> None:
         odds.chemin(GAME.bind(num_bettors=2))
     told = run("dev", "odds", "baccarat", "packs=8")
     assert (told.exit_code, "no option 'packs'" in told.output) == (2, True), told.output
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"banker_policy": "free"}, 'only in mode "chemin"'),
-        ({"chemin_player_free": True}, 'needs mode="chemin"'),
-        ({"mode": "chemin", "num_bettors": 2}, "leave them out"),
-        ({"mode": "chemin", "purses": 100}, "leave them out"),
-        ({"num_bettors": 3, "purses": [5, 6]}, "one number of 1 or more for everybody, or one for each bettor"),
-        ({"num_bettors": 3, "purses": [5, 0, 6]}, "one number of 1 or more for everybody, or one for each bettor"),
-        ({"banker": "rotating"}, "needs 2 to 8 bettors"),
-        ({"decks": "inf", "reshuffle": "shoe"}, "exclude each other"),
-        ({"num_coups": "shoe"}, 'needs reshuffle="shoe"'),
-        ({"stakes": [0, 5]}, "one to four different numbers"),
-        ({"stakes": [5, 5]}, "one to four different numbers"),
-        ({"stakes": [1, 2, 3, 4, 5]}, "takes 1 to 4 numbers"),
-        ({"decks": "lots"}, '"inf" \\(0\\)'),
-    ],
-)
-def test_options_that_contradict_each_other_are_sentences(given: dict[str, Any], says: str) -> None:
-    with pytest.raises(OptionError, match=says):
-        GAME.bind(given)
 
 
 def test_cards_are_named_by_face_and_pack() -> None:

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backalley.envs.baccarat import answers, bot, odds, text
+from backalley.envs.baccarat import answers, odds, text
 from backalley.envs.baccarat.state import BANK, BANKER_TURN, DRAW, PLAYER, PLAYER_TURN, STAND, TIE
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
-from tests.cases import determinizations_of, observed
-from tests.commands import run
+from tests.common.cases import asked, determinizations_of, observed
+from tests.common.commands import run
 
 GAME = game_type("baccarat").bind()
 SIDES = (PLAYER, BANK, TIE)
@@ -171,12 +171,6 @@ def test_only_a_betting_table_has_fives_to_declare() -> None:
 # Bots ----------------------------------------------------------------------------------------------------------------
 
 
-def asked(env: AECEnv) -> int:
-    """What `counter` does now."""
-    batch = env.engine.batch
-    return int(bot.counter(env.game.options, batch.observation[0], batch.mask[0], np.uint64(0)))
-
-
 def hand_of(total: int) -> list[str]:
     """A court card, and another card to make this total."""
     return ["KC", "QC" if total == 0 else "AC" if total == 1 else f"{total}C"]
@@ -193,8 +187,8 @@ def test_the_counter_gives_the_best_answer_to_a_declared_five(decks: Any, side: 
         one, two = hand_of(total)
         env.reset(seed=0, options={"decks": [["2D", one, "3D", two]]})
         env.step(game.action_number(f"{side} 5"))
-        given.append(asked(env))
-    assert given == [DRAW if answer is None else answer for answer in best]
+        given.append(asked(env, "counter"))
+    assert given == ["stand" if answer == STAND else "draw" for answer in best]
 
 
 @pytest.mark.slow
@@ -280,23 +274,23 @@ def test_the_counter_bets_on_a_choice_that_is_surely_its_own(given: dict[str, An
     env = AECEnv(GAME.bind(given))
     env.reset(seed=0)
     for bet in bets:
-        assert env.game.action_str(asked(env)) == bet
-        env.step(asked(env))
+        assert asked(env, "counter") == bet
+        env.step(env.game.action_number(bet))
 
 
 @pytest.mark.uncompiled
 def test_the_counter_of_an_open_chemin_answers_for_its_own_hand() -> None:
     env = AECEnv(GAME.bind({"mode": "chemin", "decks": "inf", "hands_declared": "on"}))
-    for total, answer in enumerate([STAND, STAND, STAND, STAND, DRAW, STAND, DRAW, DRAW]):
+    for total, answer in enumerate(["stand", "stand", "stand", "stand", "draw", "stand", "draw", "draw"]):
         one, two = hand_of(total)
         env.reset(seed=0, options={"decks": [["2D", one, "3D", two, "KD"]]})
         assert env.engine.batch.state["phase"][0] == PLAYER_TURN
         if total != 4:  # against a free Banker a four is not level
-            assert asked(env) == answer
+            assert asked(env, "counter") == answer
         env.step(DRAW)
         assert env.engine.batch.state["phase"][0] == BANKER_TURN
         # The Player's five is still a five. Level with it, the Banker gains by four cards and loses by five.
-        assert asked(env) == (DRAW if total < 5 else STAND)
+        assert asked(env, "counter") == ("draw" if total < 5 else "stand")
 
 
 # What seats see, and imagine -----------------------------------------------------------------------------------------

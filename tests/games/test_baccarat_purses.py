@@ -14,7 +14,7 @@ from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
-from tests.cases import determinizations_of, label, marks, observed
+from tests.common.cases import asked, determinizations_of, label, marks, observed
 
 GAME = game_type("baccarat").bind()
 
@@ -152,8 +152,5 @@ def test_bots_bet_what_their_purses_and_the_bank_allow(given: dict[str, Any], na
 def test_a_bot_that_must_bet_bets_what_it_can() -> None:
     env = AECEnv(GAME.bind({"purses": 4, "stakes": [5, 3, 10], "allow_no_bet": False, "tie_pays": 12}))
     env.reset(seed=0)
-    batch = env.engine.batch
-    for name, bet in (("backer", "bank 3"), ("counter", "tie 3")):
-        action = GAME.bots[name].act(env.game.options, batch.observation[0], batch.mask[0], np.uint64(0))
-        assert env.game.action_str(int(action)) == bet
+    assert (asked(env, "backer"), asked(env, "counter")) == ("bank 3", "tie 3")
     assert bot.stake_on(env.game.options, np.zeros(15, np.int8), 0, True) == 0

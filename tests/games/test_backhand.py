@@ -12,8 +12,6 @@ import numpy.typing as npt
 import pytest
 
 import backalley
-from backalley.agents.registry import agent
-from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.engine.engine import Engine
@@ -105,68 +103,3 @@ def test_no_games_record_begins_with_all_of_anothers(record: str) -> None:
     for one, other in itertools.permutations(SERIES, 2):
         short, long = (getattr(backalley.game(name), record) for name in (one, other))
         assert short.descr != long.descr[: len(short.descr)], f"{other}'s {record} begins with all of {one}'s"
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not COMPILED, reason="hundreds of thousands of deals")
-@pytest.mark.parametrize("name", SERIES)
-def test_every_bot_beats_random_play_and_the_last_one_beats_all(name: str) -> None:
-    """On the same decks, by more than the 95 % interval."""
-    game = backalley.game(name)
-    *others, last = (f"bot:{bot}" for bot in game.bots)
-    pairs = [("random", bot, 20_000) for bot in (*others, last)] + [(bot, last, 300_000) for bot in others]
-    for weaker, stronger, deals in pairs:
-        line_up = [agent(spec, game) for spec in (weaker, stronger)]
-        difference = evaluate(game, line_up, deals=deals, seed=1).differences[0]
-        assert difference.low > 0, f"{stronger} less {weaker}: {difference}"
-
-
-HISTORIES = {
-    "backhand": (
-        "TS AS 9S 5H AH 7C QD",
-        ["push", "hit"],
-        """
-you: dealt 10 9
-you: aces replaced 1
-you: push
-you: dealt 5 7
-you: aces replaced 1
-you: hit
-you: draws 10""",
-    ),
-    "buffalo_bayou": (
-        "2S 6H KD 8S 4C 9D",
-        ["backhand"],
-        """
-table: show card 10 6 2
-you: dealt 8 4
-you: backhand
-you: draws 9""",
-    ),
-    "missouri_city": (
-        "2S 6H KD AS 4C 5D 6C AC 2H 9D 3D",
-        ["hit", "hit"],
-        """
-table: show card 10 6 2
-you: dealt 5 4
-seat +1: dealt 6 2
-table: aces replaced 2
-seat +1: replaces an ace
-you: hit
-you: draws 9
-seat +1: hit
-seat +1: draws 3""",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", SERIES)
-def test_a_history_in_words(name: str) -> None:
-    """Cards are told by their values; which of those dealt were aces is not, as in the observation."""
-    deck, actions, told = HISTORIES[name]
-    first = {"dealt_first": "green"} if name == "missouri_city" else {}
-    env = backalley.make(f"{name}-v0", events=True, **first)
-    env.reset(seed=0, options={"decks": [deck.split()]})
-    for action in actions:
-        env.step(backalley.game(name).action_number(action))
-    assert backalley.events_str(backalley.game(name), env.events("player_0")) == told.strip()

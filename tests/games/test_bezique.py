@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import backalley
 from backalley import testing
 from backalley.agents.base.rule_based import BotAgent
 from backalley.envs.bezique import declarations, pack, sevens
@@ -159,16 +158,7 @@ def play_deal(env: AECEnv, seed: int, player: BotAgent) -> list[int]:
     return points
 
 
-def test_options_that_make_no_sense_are_sentences() -> None:
-    with pytest.raises(backalley.OptionError, match="cards_dealt"):
-        GAME.bind({"cards_dealt": 9})
-    for given in ({"cards_dealt": 7}, {"suits": 1, "copies": 1, "lowest": "eight", "cards_dealt": 2}):
-        with pytest.raises(backalley.OptionError, match=r"leave \d+ cards; .* even number of \d+ to \d+"):
-            GAME.bind(given)
-    with pytest.raises(backalley.OptionError, match="lowest is a higher rank than highest"):
-        GAME.bind({"lowest": "ace", "highest": "ten"})
-    with pytest.raises(backalley.OptionError, match="last_trick"):
-        GAME.bind({"last_trick": "trick_25"})
+def test_words_for_a_trick_and_names_of_cards() -> None:
     assert GAME.bind({"last_trick": "trick_24"}).options.last_trick == -1
     with pytest.raises(ValueError, match="There is no card 'QS'"):
         card_number("QS")
@@ -239,39 +229,6 @@ def test_declarations_agree_with_a_second_reading(reuse: str, quartet: str) -> N
 
 
 # --- §4.1
-
-
-def test_a_deal_in_words() -> None:
-    """The opponent is told of a declaration which cards it laid down, and of a card played that it lay there; own cards
-    have their copies, of others the type is told."""
-    leader = ["QSa", "KSa", "JDa", "TSa", "9Ca", "9Cb", "8Ca", "8Cb"]
-    dealer = ["7Da", "8Da", "9Da", "TDa", "7Db", "8Db", "9Db", "TDb"]
-    deck = [*leader[:3], *dealer[:3], *leader[3:5], *dealer[3:5], *leader[5:], *dealer[5:]]
-    env = AECEnv(GAME.bind(first_dealer=0), events=True)
-    env.reset(options={"decks": [[*deck, "7Ha", "QSb", "ACb", "ADa", "AHa"]]})
-    for action in ("play 9Ca", "play 7Da", "declare marriage S", "play QSa", "play 8Da", "declare bezique"):
-        env.step(env.game.action_number(action))
-    told = [backalley.events_str(env.game, env.events(agent)).splitlines() for agent in env.possible_agents]
-    assert told[0] == [
-        "you: deals",
-        "you: dealt 7Da 7Db 8Da 8Db 9Da 9Db TDa TDb",
-        "you: turns up 7H",
-        "table: stock shows QS",
-        "seat +1: play 9C",
-        "you: play 7Da",
-        "seat +1: declare marriage S",
-        "seat +1: lays down QS KS",
-        "you: draws ACb",
-        "table: stock shows AD",
-        "seat +1: play QS",
-        "seat +1: plays from the table QS",
-        "you: play 8Da",
-        "seat +1: declare bezique",
-        "seat +1: lays down JD QS",
-        "you: draws AHa",
-        "table: stock shows 7C",
-    ]
-    assert told[1][6:10] == ["you: declare marriage S", "you: draws QSb", "table: stock shows AD", "you: play QSa"]
 
 
 def test_the_stock_is_told_from_its_top() -> None:

@@ -18,11 +18,10 @@ from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.catalogue import game
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import cards, trick_hand, tricks
-from backalley.envs.core.rules.options import OptionError
 from backalley.envs.killer_bridge import reading, rules, schedule, scoring
 from backalley.envs.killer_bridge.state import NO_BID, PACK, PLAY, largest_hand
 from backalley.testing.play import LOOKS, Table, random_action, walk
-from tests.cases import determinizations_of, label, marks, observed
+from tests.common.cases import determinizations_of, label, marks, observed
 
 GAME: Game = game("killer_bridge")
 SAMPLES: list[dict[str, Any]] = [
@@ -408,26 +407,6 @@ def test_a_small_table_costs_no_more_than_it_needs() -> None:
 # --- options
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"num_players": 3, "first_dealer": 3}, "with 3 players it takes 0..2 or 'random'"),
-        ({"length": "single", "hand_size": 14}, "4 players get at most 13 cards each"),
-        ({"hand_size": 3}, "it needs length='single'"),
-        ({"ultimate": True, "per_hand_rewards": True}, "it needs reward='points'"),
-        ({"num_players": 55}, "it takes 1..54"),
-        ({"sips_per_miss": 0}, "it takes 1 to 13 numbers, each 1..10000"),
-        ({"sips_per_miss": "1,3,0"}, "it takes 1 to 13 numbers, each 1..10000"),
-        ({"sips_per_miss": [1] * 14}, "it takes 1 to 13 numbers, each 1..10000"),
-        ({"sips_per_miss": []}, "it takes 1 to 13 numbers, each 1..10000"),
-        ({"num_players": 0}, "it takes 1..54"),
-    ],
-)
-def test_options_that_cannot_be_are_refused_in_a_sentence(given: dict[str, Any], says: str) -> None:
-    with pytest.raises(OptionError, match=says):
-        GAME.bind(given)
-
-
 def test_options_take_the_pages_words() -> None:
     assert GAME.bind({"first_dealer": "random", "hand_size": "largest"}) == GAME.bind({})
 
@@ -435,19 +414,5 @@ def test_options_take_the_pages_words() -> None:
 # --- §2.1, and the cut-down games of §1.5
 
 
-def test_a_trick_in_words() -> None:
-    """Each seat is told its own cards alone; the card turned up is for all."""
-    env = AECEnv(GAME.bind(preset="small"), events=True)
-    env.reset(options={"decks": [["AC", "5C", "KC", "TC", "7C"]]})
-    for action in ("bid 1", "board", "play KC", "play TC"):
-        env.step(env.game.action_number(action))
-    dealer, other = (backalley.events_str(env.game, env.events(agent)).splitlines() for agent in env.possible_agents)
-    assert dealer[:3] == ["you: deals", "you: dealt 5C TC", "you: turns up 7C"]
-    assert dealer[3:] == ["seat +1: bid 1", "you: board", "seat +1: play KC", "you: play TC"]
-    assert other[:3] == ["seat +1: deals", "you: dealt KC AC", "seat +1: turns up 7C"]
-
-
 def test_a_small_pack_has_cards_for_all() -> None:
-    with pytest.raises(OptionError, match="num_players is 14; the pack has 13 cards"):
-        GAME.bind(suits=1, num_players=14)
     assert (GAME.bind(suits=2).deck_size, largest_hand(GAME.bind(suits=2).options)) == (26, 6)

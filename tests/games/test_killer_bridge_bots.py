@@ -13,31 +13,22 @@ from backalley.agents.registry import agent
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
-from backalley.envs.core.files.playthrough import load, record
 from backalley.envs.core.game.catalogue import game
 from backalley.envs.core.game.game import Game
 from backalley.envs.killer_bridge import scoring, steering
 from backalley.envs.killer_bridge.state import BOARD
 from backalley.testing.play import random_action
+from tests.common.cases import asked, played
 
 GAME: Game = game("killer_bridge")
 ULTIMATE = GAME.bind(ultimate=True)
 
 
-def chosen(env: AECEnv, bot: str = "thirty_seven") -> str:
-    """What a bot does in the place of the seat to act."""
-    batch = env.engine.batch
-    action = env.game.bots[bot].act(env.game.options, batch.observation[0], batch.mask[0], np.uint64(0))
-    return env.game.action_str(int(action))
-
-
 def test_outside_the_ultimate_game_it_plays_as_weigh() -> None:
     for options in ({"length": "single"}, {"length": "up", "drinking": True}):
-        env, random = AECEnv(GAME.bind(options)), np.random.default_rng(1)
-        env.reset(seed=1)
-        while env.engine.batch.seat[0] != OVER:
-            assert chosen(env) == chosen(env, "weigh")
-            env.step(random_action(env, random))
+        env = AECEnv(GAME.bind(options))
+        for _ in played(env, [1], np.random.default_rng(1)):
+            assert asked(env, "thirty_seven") == asked(env, "weigh")
 
 
 ONE_CARD: list[tuple[int, str, str]] = [
@@ -57,7 +48,7 @@ def test_in_the_last_hand_it_bids_what_leads_to_37(score: int, card: str, bid: s
     env.reset(seed=0, options={"decks": [[card, "9H", "TH", "KS", "6S"]], "start_outcome": 3})
     env.engine.batch.state["score"][0] = [score, 300, 200, 100]
     env.engine.show_one()
-    assert chosen(env) == bid
+    assert asked(env, "thirty_seven") == bid
     for name in (bid, "bid 0", "bid 0"):
         env.step(env.game.action_number(name))
     env.step(env.game.action_number("bid 0" if bid != "bid 1" and bid != "board" else "bid 1"))
@@ -75,7 +66,7 @@ def test_it_plays_for_the_tricks_that_lead_to_37_and_not_for_its_bid() -> None:
     env.engine.batch.state["score"][0] = [38, 300, 200, 100]
     for name in ("bid 0", "bid 0", "bid 1", "bid 0", "play 9H", "play TH", "play KH"):
         env.step(env.game.action_number(name))
-    assert (chosen(env), chosen(env, "weigh")) == ("play AH", "play 3H")
+    assert (asked(env, "thirty_seven"), asked(env, "weigh")) == ("play AH", "play 3H")
 
 
 @pytest.mark.parametrize("length", ["full", "down"])
@@ -85,11 +76,9 @@ def test_one_card_each_never_comes_to_37(length: str) -> None:
     assert brought == {10, 11, 36, -1, -26}
     hands = 2 if length == "full" else 1
     assert 37 not in {sum(points) for points in itertools.product(brought, repeat=hands)}
-    env, random = AECEnv(ULTIMATE.bind(num_players=4, length="single", hand_size=1)), np.random.default_rng(0)
-    env.reset(seed=0)
-    while env.engine.batch.seat[0] != OVER:
-        assert chosen(env) == chosen(env, "weigh")
-        env.step(random_action(env, random))
+    env = AECEnv(ULTIMATE.bind(num_players=4, length="single", hand_size=1))
+    for _ in played(env, [0], np.random.default_rng(0)):
+        assert asked(env, "thirty_seven") == asked(env, "weigh")
 
 
 def test_a_score_is_worth_the_chance_to_come_to_37() -> None:
@@ -119,39 +108,3 @@ def test_it_wins_the_ultimate_game_more_often_than_weigh() -> None:
     assert mine.mean() - 3 * mine.std() / 1000**0.5 > 0
     exact = tables.engine.batch.state["score"] == 37
     assert exact[who == 0].mean() > 0.25 > 10 * exact[who == 1].mean()
-
-
-@pytest.mark.slow
-@pytest.mark.uncompiled
-@pytest.mark.parametrize(
-    ("stem", "bot"),
-    [
-        ("num_players-5_length-down", "weigh"),
-        ("num_players-37_ultimate-True", "count"),
-        ("num_players-5_ultimate-True*", "thirty_seven"),
-    ],
-)
-def test_bots_still_play_their_frozen_games(stem: str, bot: str) -> None:
-    (path,) = (GAME.type.folder / "playthroughs").glob(f"{stem}_{bot}_seed-*.json")
-    kept = load(path)
-    again = record(GAME.bind(kept["options"]), seed=int(path.stem.partition("_seed-")[2]), bot=bot)
-    assert (again["decks"], again["moves"], again["returns"]) == (kept["decks"], kept["moves"], kept["returns"])
-
-
-BOT_ORDER = [("bot:duck", "random", 0.0), ("bot:count", "bot:duck", 0.05), ("bot:weigh", "bot:count", 0.04)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("better", "worse", "least"), BOT_ORDER)
-def test_each_bot_beats_the_one_before_it(better: str, worse: str, least: float) -> None:
-    """One seat of the better among three of the other, over 1,000 full games: at least `least` thousand points above
-    the mean."""
-    game = GAME.bind({})
-    tables = BatchEnv(game, 1000, seed=12, autoreset=False)
-    tables.reset()
-    who = np.ones((1000, 4), np.int64)
-    who[np.arange(1000), np.arange(1000) % 4] = 0
-    keys = np.arange(1000).astype(np.uint64)
-    returns, _ = play_out(tables, [agent(better, game), agent(worse, game)], who, keys)
-    mine = returns[who == 0]
-    assert mine.mean() - 4 * mine.std() / 1000**0.5 > least

@@ -19,7 +19,7 @@ from backalley.envs.killer_bridge import scoring
 from backalley.envs.killer_bridge.scorecard import ScorecardLine, scorecard
 from backalley.examples import kuhn
 from backalley.testing.play import random_action
-from tests.cases import observed
+from tests.common.cases import observed
 
 GAME: Game = game("killer_bridge")
 DRINKING = GAME.bind(length="up", drinking=True, sips_per_miss=3, history="last_trick")

@@ -12,17 +12,14 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley import testing
-from backalley.agents.base.agent import view_of
-from backalley.agents.registry import agent
 from backalley.benchmarks.exact.best_play import BestPlay
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.rules import cards
-from backalley.envs.core.rules.options import OptionError
 from backalley.envs.missouri_city import bot as bots
 from backalley.envs.missouri_city import rules
-from tests.commands import run
+from tests.common.cases import asked, by_count
+from tests.common.commands import run
 
 GAME = backalley.game("missouri_city")
 
@@ -41,13 +38,6 @@ def at_source(example: int, plays: int, **options: Any) -> AECEnv:
     for action in [step["action"] for step in case["step"] if "action" in step][:plays]:
         env.step(GAME.action_number(action))
     return env
-
-
-def answer(env: AECEnv, bot: str) -> str:
-    """What a bot does in the position on the table."""
-    batch, game = env.engine.batch, env.game
-    action = game.bots[bot].act(game.options, batch.observation[0], batch.mask[0], np.uint64(1))
-    return game.action_str(int(action))
 
 
 REASONED = [
@@ -78,7 +68,7 @@ REASONED = [
 def test_the_inventor_plays_as_the_source_reasons(figure: str, example: int, plays: int, action: str, why: str) -> None:
     env = at_source(example, plays)
     assert env.engine.batch.mask[0].sum() > 1, "no choice, no reasoning"
-    assert answer(env, "inventor") == action, f"{figure}: {why}"
+    assert asked(env, "inventor") == action, f"{figure}: {why}"
 
 
 @pytest.mark.parametrize(("plays", "total"), [(1, 16), (2, 17), (3, 20)])
@@ -87,7 +77,7 @@ def test_nobody_calls_backhand_where_only_five_cards_can_win(bot: str, plays: in
     """Source example 5: red has won its hand with a player total of 15, which none of green's backhands would beat."""
     env = at_source(5, plays)
     assert env.engine.batch.state[0].total[0] == total
-    assert answer(env, bot) == "hit"
+    assert asked(env, bot) == "hit"
 
 
 def score(lead: int, left: int, **options: Any) -> AECEnv:
@@ -123,19 +113,10 @@ def test_a_stalemate_is_worth_what_the_score_makes_of_it(
 def test_before_a_deal_the_leaf_value_is_what_comes_of_the_score(stalemate: str) -> None:
     """Over matches of three games of `planner` with itself, by the score after the first."""
     game = GAME.bind(stalemate=stalemate, num_games=3)
-    tables = 4000 if COMPILED else 60
-    batch = game.make_vec(tables, seed=3, autoreset=False)
-    batch.reset()
-    player, live, keys = agent("bot", game), np.arange(tables), np.arange(tables, dtype=np.uint64)
-    hoped, paid = np.full(tables, np.nan), np.zeros(tables)
-    state = batch.engine.batch.state
-    while len(live):
-        step = batch.step(player.act(view_of(batch, live, keys)), live)
-        paid[live] += step.reward[live, 0]
-        for row in live[(state["game"][live] == 1) & np.isnan(hoped[live])]:
-            hoped[row] = rules.leaf_value(game.options, state[row], 0)
-            assert hoped[row] == -rules.leaf_value(game.options, state[row], 1)
-        live = live[~step.terminated[live]]
+    states, paid = by_count(game, "bot", "game", 4000 if COMPILED else 60, seed=3)
+    states, paid = states[states["game"] == 1], paid[states["game"] == 1]
+    hoped, theirs = (np.array([rules.leaf_value(game.options, one, seat) for one in states]) for seat in range(2))
+    assert (hoped == -theirs).all()
     found = {value: paid[hoped == value].mean() for value in np.unique(hoped)}
     assert len(found) == (2 if stalemate == "replay" else 3)
     for value, mean in found.items():
@@ -271,24 +252,6 @@ def test_a_position_of_a_recorded_game_is_solved_from_the_command_line(tmp_path:
 
 
 # A smaller pack, §3.7 -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "given",
-    [{"suits": 2}, {"lowest": 7, "highest": 9}, {"lowest": 9, "highest": 5}, {"lowest": 10}],
-    ids=str,
-)
-def test_a_pack_that_a_deal_could_use_up_is_refused(given: dict[str, int]) -> None:
-    with pytest.raises(OptionError, match=r"leave \d+ cards; a deal may take \d+"):
-        GAME.bind(given)
-
-
-@pytest.mark.parametrize("preset", ["tiny", "small"])
-def test_cut_down_games_keep_what_every_game_keeps(preset: str) -> None:
-    game = GAME.bind(preset=preset)
-    for check in (testing.check_masks, testing.check_leaks, testing.check_events, testing.check_cards):
-        check(game, episodes=3)
-    testing.check_bots(game, episodes=2)
 
 
 def test_a_deck_of_a_smaller_pack_is_named_by_its_cards() -> None:

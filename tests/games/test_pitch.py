@@ -14,22 +14,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import backalley
-from backalley.agents.base.agent import view_of
-from backalley.agents.registry import agent
 from backalley.benchmarks.exact.information_sets import count_information_sets
-from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import COMPILED
-from backalley.envs.core.files.playthrough import load, record
 from backalley.envs.core.rules import trick_hand
-from backalley.envs.core.rules.options import OptionError
 from backalley.envs.pitch import bot
 from backalley.envs.pitch.game import GAME
 from backalley.envs.pitch.state import BID
-from tests.cases import observed
-from tests.games.pitch import PIPS, ROOT, opened, played_with_a_referee
+from tests import ROOT
+from tests.common.cases import asked, by_count, observed
+from tests.games.pitch import PIPS, opened, played_with_a_referee
 
 agreed = {
     "target": st.sampled_from([7, 11, 21]),
@@ -139,40 +134,13 @@ def test_the_leaf_value_is_what_comes_of_the_scores() -> None:
     """Over games of `book` with itself, the mean leaf_value before the deals of each tenth is near the mean of what was
     won."""
     game = GAME.bind()
-    tables = BatchEnv(game, 1024, seed=2, autoreset=False)
-    player, leaf_value = agent("bot:book", game), GAME.leaf_value
-    assert leaf_value is not None
-    step, batch = tables.reset(), tables.engine.batch
-    keys = np.arange(1024, dtype=np.uint64)
-    seen, hoped = np.full(1024, -1), [[] for _ in range(1024)]  # type: ignore[var-annotated]
-    won = np.zeros(1024)
-    while (live := np.flatnonzero(step.seat >= 0)).size:
-        for row in live[batch.state["hand_index"][live] != seen[live]]:
-            seen[row] = batch.state["hand_index"][row]
-            hoped[row].append(leaf_value(game.options, batch.state[row], 0))
-        step = tables.step(player.act(view_of(tables, live, keys)), live)
-        won[live] += step.reward[live, 0]
-    pairs = np.array([(hope, won[row]) for row in range(1024) for hope in hoped[row]])
+    states, won = by_count(game, "bot:book", "hand_index", 1024, seed=2)
+    assert GAME.leaf_value is not None
+    hoped = np.array([GAME.leaf_value(game.options, one, 0) for one in states])
     for low in np.arange(-1, 1, 0.25):
-        these = pairs[(pairs[:, 0] >= low) & (pairs[:, 0] < low + 0.25)]
-        assert len(these) > 200
-        assert abs(these[:, 0].mean() - these[:, 1].mean()) < 0.15
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"num_players": 5}, 'partners are 4: set teams="solo"'),
-        ({"teams": "solo", "num_players": 3, "first_dealer": 3}, "0..2"),
-        ({"teams": "solo", "num_players": 8}, "2..7"),
-        ({"joker": "high"}, "below_jack"),
-        ({"target": 0}, "1..16383"),
-        ({"target": 16384}, "1..16383"),
-    ],
-)
-def test_options_that_cannot_be_are_refused_in_a_sentence(given: dict[str, Any], says: str) -> None:
-    with pytest.raises(OptionError, match=says):
-        GAME.bind(given)
+        these = (hoped >= low) & (hoped < low + 0.25)
+        assert these.sum() > 200
+        assert abs(hoped[these].mean() - won[these].mean()) < 0.15
 
 
 def test_partners_are_two_sides_and_the_lonely_one_each() -> None:
@@ -214,30 +182,6 @@ def test_how_likely_none_of_some_cards_is_in_play(given: dict[str, Any], unseen:
         )
 
 
-@pytest.mark.skipif(not COMPILED, reason="thousands of games")
-@pytest.mark.parametrize(
-    ("better", "worse", "given", "deals"),
-    [
-        ("bot:book", "bot:careful", {}, 2_000),
-        ("bot:careful", "random", {}, 200),
-        ("bot:book", "random", {"mode": "hand", "low": "dealt"}, 1_000),
-        ("bot:book", "bot:careful", {"joker": "below_jack", "target": 11}, 1_000),
-        ("bot:book", "bot:careful", {"follow": "strict", "game_end": "bidder_must_win"}, 2_000),
-        pytest.param("bot:book", "bot:careful", {"teams": "solo"}, 2_000, marks=pytest.mark.slow),
-    ],
-)
-def test_the_better_player_wins(better: str, worse: str, given: dict[str, Any], deals: int) -> None:
-    game = GAME.bind(given)
-    players = [agent(better, game), agent(worse, game)]
-    assert evaluate(game, players, deals=deals, seed=1).differences[0].high < 0
-
-
-def test_book_still_plays_its_frozen_game() -> None:
-    kept = load(GAME.folder / "playthroughs" / "book_seed-2.json")
-    again = record(GAME.bind(kept["options"]), seed=2, bot="book")
-    assert (again["decks"], again["moves"], again["returns"]) == (kept["decks"], kept["moves"], kept["returns"])
-
-
 def test_book_bids_no_two_that_an_opposing_dealer_can_take() -> None:
     """It is bid before the dealer by the dealer's partner alone; where the dealer cannot take a bid, by anybody."""
     for can_take, bidders in ((True, {2}), (False, {1, 2, 3})):
@@ -245,8 +189,7 @@ def test_book_bids_no_two_that_an_opposing_dealer_can_take() -> None:
         for seed in range(300 if COMPILED else 20):
             env.reset(seed=seed)
             while env.engine.batch.state[0].phase == 0 and env.engine.batch.seat[0] != 0:
-                mask = env.engine.batch.mask[0]
-                action = int(bot.book(env.game.options, env.engine.batch.observation[0], mask, np.uint64(0)))
+                action = env.game.action_number(asked(env, "book"))
                 if action == BID:
                     found.add(int(env.engine.batch.seat[0]))
                 env.step(action)
@@ -261,8 +204,8 @@ def test_a_bid_that_wins_the_game_even_if_it_is_lost_is_made(name: str) -> None:
         for score, sure in ((23, BID), (24, BID + 1), (25, BID + 2), (400, BID + 2)):
             env.reset(seed=seed)
             env.engine.batch.state["score"][0] = (score, 0)
-            shown, mask = observed(env, 0), env.engine.batch.mask[0]
-            assert GAME.bind().bots[name].act(env.game.options, shown, mask, np.uint64(0)) == sure
+            env.engine.show_one()
+            assert env.game.action_number(asked(env, name)) == sure
 
 
 @pytest.mark.parametrize("name", ["careful", "book"])
@@ -273,47 +216,16 @@ def test_at_the_target_the_highest_bid_is_made_where_the_auction_wins(name: str)
         for score in (20, 21, 400):
             env.reset(seed=seed)
             env.engine.batch.state["score"][0] = (score, 0)
-            shown, mask = observed(env, 0), env.engine.batch.mask[0]
-            made = GAME.bind().bots[name].act(env.game.options, shown, mask, np.uint64(0))
+            env.engine.show_one()
+            made = env.game.action_number(asked(env, name))
             if score == 20:
-                short.add(int(made))
+                short.add(made)
             else:
                 assert made == BID + 2
     assert BID + 2 not in short
 
 
 # --- §4.1, and the cut-down games of §2
-
-
-def test_a_hand_in_words() -> None:
-    """Each seat is told its own cards alone; the rest is said and done before all eyes."""
-    env = AECEnv(GAME.bind(preset="small"), events=True)
-    env.reset(options={"decks": [["AC", "5D", "KC", "TD"]]})
-    for action in ("bid 2", "pass", "play KC", "play TD"):
-        env.step(env.game.action_number(action))
-    dealer, other = (backalley.events_str(env.game, env.events(agent)).splitlines() for agent in env.possible_agents)
-    assert dealer == [
-        "you: deals",
-        "you: dealt 5D TD",
-        "seat +1: bid 2",
-        "you: pass",
-        "seat +1: play KC",
-        "you: play TD",
-    ]
-    assert other[:3] == ["seat +1: deals", "you: dealt KC AC", "you: bid 2"]
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"num_players": 2}, "partners are 4"),
-        ({"suits": 3, "joker": "low_trump"}, 'set joker="none"'),
-        ({"suits": 1}, "4 players with 6 cards each need more than that"),
-    ],
-)
-def test_a_small_pack_has_no_joker_and_cards_for_all(given: dict[str, Any], says: str) -> None:
-    with pytest.raises(OptionError, match=says):
-        GAME.bind(given)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.pitch.state import JOKER
-from tests.cases import determinizations_of, observed
+from tests.common.cases import determinizations_of, observed
 from tests.games.pitch import PIPS, Referee, cards_of, opened
 
 

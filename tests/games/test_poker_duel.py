@@ -13,13 +13,10 @@ import numpy.typing as npt
 import pytest
 
 import backalley
-from backalley.agents.registry import agent
-from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
-from backalley.envs.core.rules.options import OptionError
 from backalley.envs.core.rules.pokerhands import strengths
 from backalley.envs.poker_duel import bot
 from backalley.envs.poker_duel.bots import splits, splitter, tune
@@ -27,7 +24,8 @@ from backalley.envs.poker_duel.bots.grading import GRADES, MISERE_GRADES, misere
 from backalley.envs.poker_duel.slots import stock_left
 from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, EXCHANGE, HAND, SLOT, SLOTS, STAND
 from backalley.envs.poker_duel.tables import CHANCES, FILE, MISERE_CHANCES
-from tests.cases import determinizations_of, marks, observed
+from tests.common.cases import determinizations_of, marks, observed
+from tests.core.rules.test_symmetry import Tables
 
 GAME = game_type("poker_duel").bind()
 
@@ -266,28 +264,6 @@ def test_the_best_five_are_the_best_of_all_five(ace_low_straight: bool) -> None:
             assert strengths(np.array([found]), ace_low_straight)[0] == all_strengths.max()
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not COMPILED, reason="thousands of matches")
-@pytest.mark.parametrize(
-    ("better", "worse", "given"),
-    [
-        ("bot:strong", "bot:greedy", {}),
-        ("bot:greedy", "bot:blotto", {}),
-        ("bot:strong", "random", {}),
-        ("bot:greedy", "random", {"misere": True}),
-        ("bot:misere", "bot:greedy", {"misere": True}),
-        ("random", "bot:misere", {}),
-        ("bot:strong", "random", {"episode": "sudden_death"}),
-        ("bot:strong", "bot:greedy", {"episode": "sudden_death", "misere": True}),
-    ],
-)
-def test_the_better_player_wins(better: str, worse: str, given: dict[str, Any]) -> None:
-    game = GAME.bind(given)
-    players = [agent(better, game), agent(worse, game)]
-    difference = evaluate(game, players, deals=3_000, seed=1).differences[0]
-    assert difference.high < 0
-
-
 def test_the_table_of_chances_is_one_of_chances() -> None:
     assert CHANCES.shape == (3, SLOTS + 1, GRADES)
     assert CHANCES.min() >= 0
@@ -368,16 +344,31 @@ def test_the_table_of_chances_can_be_measured_again() -> None:
     assert tune.points(ends[1], ends[2]) > 3.2
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"round_points": (0, 0, 0)}, "at least one round must be worth something"),
-        ({"num_games": 22}, "132 points"),
-        ({"first_dealer": 3}, "seat_0"),
-        ({"exchanges_per_round": 12}, "0..11"),
-        ({"episode": "sudden_death", "exchanges_per_round": 0}, "nobody would decide anything"),
-    ],
-)
-def test_options_that_cannot_be_are_refused_in_a_sentence(given: dict[str, Any], says: str) -> None:
-    with pytest.raises(OptionError, match=says):
-        GAME.bind(given)
+def test_the_order_in_which_cards_of_a_rank_are_offered_matters_to_no_split() -> None:
+    """§3: it is that of the suits, so permuted tables are offered another; who gives each card its slot all the same
+    comes to the same table."""
+    game, orders = GAME.bind(num_games=1), set()
+    for seed, symmetry in enumerate(game.symmetries):
+        tables = Tables(game, [game.symmetries[0], symmetry], seed)
+        engine, state = tables.engine, tables.engine.batch.state
+        offered = state["offer"].copy()
+        slot_of = {int(card): tables.random.permutation(np.repeat(np.arange(SLOTS), SLOT)) for card in range(2)}
+        wanted = {
+            int(card): int(slot_of[seat][place]) for seat in range(2) for place, card in enumerate(offered[0, seat])
+        }
+        state["offer"][1] = [sorted(cards, key=lambda card: (card % 13, card)) for cards in offered[1].tolist()]
+        orders.add(np.array_equal(state["offer"][1], offered[1]))
+        back = np.argsort(symmetry.cards)
+        for _ in range(2 * HAND):
+            for row in range(2):
+                seat = int(state["seat"][row])
+                card = int(state["offer"][row, seat, state["filled"][row, seat].sum()])
+                engine.apply_one(ASSIGN + wanted[card if row == 0 else int(back[card])], row)
+                engine.finish_one(row)
+        assert (state["phase"] != ARRANGE).all()
+        tables.compare()
+        while engine.batch.seat[0] != OVER:
+            assert not tables.noticed
+            tables.step()
+        assert not tables.noticed
+    assert orders == {True, False}

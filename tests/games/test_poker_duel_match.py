@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from backalley.agents.base.agent import view_of
-from backalley.agents.registry import agent
 from backalley.agents.search.determinizations import Determinizations
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import COMPILED
@@ -17,6 +16,7 @@ from backalley.envs.poker_duel import rules
 from backalley.envs.poker_duel.bots import tune_match
 from backalley.envs.poker_duel.match import match_value
 from backalley.envs.poker_duel.tables import GAME_CHANCES
+from tests.common.cases import by_count
 
 GAME = game_type("poker_duel").bind()
 
@@ -89,20 +89,10 @@ def test_what_is_left_to_gain_by_the_other_rewards_and_in_sudden_death(
 def test_after_a_game_the_leaf_value_is_what_comes_of_the_lead(given: dict[str, Any]) -> None:
     """Over matches of `strong` with itself, by lead and by dealer of the next game."""
     game = GAME.bind(given)
-    tables = 4_000 if COMPILED else 10
-    batch = BatchEnv(game, tables, seed=3, autoreset=False)
-    batch.reset()
-    player, live, keys = agent("bot:strong", game), np.arange(tables), np.arange(tables, dtype=np.uint64)
-    hoped, dealt, paid = np.full(tables, np.nan), np.zeros(tables), np.zeros(tables)
-    state = batch.engine.batch.state
-    while len(live):
-        step = batch.step(player.act(view_of(batch, live, keys)), live)
-        paid[live] += step.reward[live, 0]
-        for row in live[(state["game"][live] == 1) & np.isnan(hoped[live])]:
-            hoped[row] = rules.leaf_value(game.options, state[row], 0)
-            dealt[row] = state["dealer"][row]
-        live = live[~step.terminated[live]]
-    for which in [dealt == 0, dealt == 1, *(hoped == value for value in np.unique(hoped))]:
+    states, paid = by_count(game, "bot:strong", "game", 4_000 if COMPILED else 10, seed=3)
+    states, paid = states[states["game"] == 1], paid[states["game"] == 1]
+    hoped = np.array([rules.leaf_value(game.options, one, 0) for one in states])
+    for which in [states["dealer"] == 0, states["dealer"] == 1, *(hoped == value for value in np.unique(hoped))]:
         if which.sum() >= 100:
             error = max(paid[which].std(), 0.02) / np.sqrt(which.sum())
             assert abs(paid[which].mean() - hoped[which].mean()) < 4 * error, f"{hoped[which].mean()}"

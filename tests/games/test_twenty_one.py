@@ -14,9 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-import backalley
 from backalley.agents.base.agent import view_of
-from backalley.agents.match import play_out
 from backalley.agents.registry import agent
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
@@ -288,21 +286,6 @@ def test_the_rules_play_out_as_the_odds_say() -> None:
 # Options and bots
 
 
-@pytest.mark.parametrize(
-    ("chosen", "says"),
-    [
-        ({"bankroll": 10}, "bankroll 10 and initial_deposit 20"),
-        ({"num_players": 2, "banker": 3}, r"seats 0\.\.1"),
-        ({"chantal": False, "chantal_is_ace": True}, "needs chantal"),
-        ({"force_back_pass_round": 1}, "2 and more"),
-        ({"bet_fractions": [0.5, 1.0]}, "3 numbers"),
-    ],
-)
-def test_options_that_contradict_each_other_are_sentences(chosen: dict[str, Any], says: str) -> None:
-    with pytest.raises(backalley.OptionError, match=says):
-        GAME.bind(chosen)
-
-
 def test_none_is_a_word_for_no_bankroll_and_no_forcing() -> None:
     chosen = GAME.bind({"bankroll": "none", "force_back_pass_round": "none", "banker": "2"}).options
     assert (chosen.bankroll, chosen.force_back_pass_round, chosen.banker) == (0, 0, 2)
@@ -316,12 +299,6 @@ def test_shares_are_given_and_shown_as_fractions_and_kept_in_thousandths(spelt: 
     assert repr(game) == "backalley.game('twenty_one', bet_fractions=[0.07, 0.5, 1.0])"
     assert game == GAME.bind(game.option_values)
     assert game.bind(bet_fractions=[0.25, 0.5, 1.0]) == GAME
-
-
-@pytest.mark.parametrize("refused", [0.0705, 0.0, 1.001, 70, 1e308, 10**400, math.nan, math.inf, True, "a half"])
-def test_a_share_that_is_no_number_of_thousandths_is_refused(refused: Any) -> None:
-    with pytest.raises(backalley.OptionError, match=r"it takes 3 numbers, each 0\.001\.\.1 in steps of 0\.001"):
-        GAME.bind(bet_fractions=[refused, 0.5, 1.0])
 
 
 @pytest.mark.slow
@@ -368,25 +345,3 @@ def test_a_search_takes_the_banker_to_keep_what_dp_bots_leave_it(earliest: int, 
         rows = rows[tables.time_step.seat[rows] >= 0]
     gained = taken * state["purse"][:, 0] - purses
     assert gained.sum() / pots.sum() == pytest.approx(share, abs=0.05)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("better", "worse"), [("bot:cautious", "random"), ("bot:shark", "bot:cautious"), ("bot:dp", "bot:shark")]
-)
-def test_each_bot_beats_the_one_before(better: str, worse: str) -> None:
-    """One of the better in each seat in turn among three of the others, on the same packs: ahead by three standard
-    errors."""
-    if not COMPILED:
-        pytest.skip("The rules are the same uncompiled, and thousands of banks take long.")
-    agents = [agent(better, GAME), agent(worse, GAME)]
-    deals = 5_000
-    gained = np.zeros(deals)
-    for seat in range(4):
-        tables = BatchEnv(GAME, deals, seed=1, autoreset=False)
-        tables.reset()
-        who = np.ones((deals, 4), np.int64)
-        who[:, seat] = 0
-        returns, _ = play_out(tables, agents, who, np.arange(deals).astype(np.uint64))
-        gained += returns[:, seat] / 4
-    assert gained.mean() > 3 * gained.std() / math.sqrt(deals)

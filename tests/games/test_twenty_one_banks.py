@@ -29,7 +29,7 @@ from backalley.envs.twenty_one.state import (
     TAKE_BANK,
 )
 from backalley.testing.play import random_action
-from tests.cases import observed
+from tests.common.cases import observed
 
 GAME = game("twenty_one")
 BOTS = list(GAME.bots)

@@ -36,7 +36,7 @@ from backalley.envs.twenty_one.state import (
 from backalley.envs.twenty_one.text import card_number
 from backalley.envs.twenty_one.valuation import best_total, is_royal, low_total
 from backalley.testing.play import random_action
-from tests.cases import determinizations_of, label, own_shape
+from tests.common.cases import determinizations_of, label, own_shape
 
 GAME = game("twenty_one")
 MANY = 20_000 if COMPILED else 200

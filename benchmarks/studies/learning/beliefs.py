@@ -29,13 +29,7 @@ def _beliefs(files: Files) -> Iterator[Line]:
             }
 
 
-class GuideBeliefs(
-    Kept,
-    kind="beliefs",
-    heading="Beliefs about hidden cards",
-    tables={"beliefs": _beliefs},
-    made_by="backalley dev study beliefs",
-):
+class GuideBeliefs(Kept, kind="beliefs", heading="Beliefs about hidden cards", tables={"beliefs": _beliefs}):
     """Log-losses of a transformer that reads events, as the guide has it."""
 
 

@@ -181,7 +181,6 @@ class Comparison(
     kind="methods",
     heading="Methods of training",
     tables={"methods": _methods, "methods_means": _means, "beginnings": _beginnings, "learned": _learned},
-    made_by="backalley dev study compare",
 ):
     """Training methods beside each other."""
 

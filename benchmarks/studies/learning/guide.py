@@ -64,7 +64,6 @@ class GuidePPO(
     kind="guide_ppo",
     heading="The learner of the guide to PPO",
     tables={"guide_ppo": _learned, "guide_ppo_pace": _learner_paces},
-    made_by="backalley dev study ppo",
 ):
     """Strength and speed of a learner of one's own, as the guide has it."""
 

@@ -106,13 +106,7 @@ def _learners(files: Files) -> Iterator[Line]:
             }
 
 
-class Learners(
-    Kept,
-    kind="learners",
-    heading="Learners by exploitability",
-    tables={"learners": _learners},
-    made_by="backalley dev study learners",
-):
+class Learners(Kept, kind="learners", heading="Learners by exploitability", tables={"learners": _learners}):
     """Learning algorithms beside each other in a game that is small enough to compute exploitability."""
 
     @classmethod

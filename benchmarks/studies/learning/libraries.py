@@ -33,12 +33,7 @@ def _libraries(files: Files) -> Iterator[Line]:
         }
 
 
-class LibraryPPO(
-    Kept,
-    kind="libraries",
-    heading="Masked PPO with other libraries",
-    tables={"libraries": _libraries},
-):
+class LibraryPPO(Kept, kind="libraries", heading="Masked PPO with other libraries", tables={"libraries": _libraries}):
     """Strength of masked PPO with other libraries, as the guide has it."""
 
 

@@ -36,6 +36,5 @@ class Throughput(
     kind="throughput",
     heading="Throughput of training",
     tables={"throughput": _throughput, "training_pace": _beside_sb3},
-    made_by="backalley dev study throughput",
 ):
     """Rates of the phases of training."""

@@ -19,7 +19,7 @@ import contextlib
 import functools
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from backalley.console.errors import InvalidValue
@@ -64,8 +64,6 @@ def with_results(text: str, page: Path, folder: Path = RESULTS) -> str:
         there = {name: sorted(folder.glob(f"{name}.json")) for name in names}
         paths = [path for found_there in there.values() for path in found_there]
         missing = [name for name in names if not there[name] and ("*" not in name or not paths)]
-        if missing and tables()[kind].made_by:
-            return f"{_MARK}{kind} {' '.join(names)} -->\n{_not_yet(kind, names)}\n<!-- /results -->"
         if missing:
             raise InvalidValue(f"{page} wants {', '.join(missing)} of {folder}, where there is no such file.")
         shown = page_part(kind, [_load(path) for path in paths])
@@ -75,14 +73,6 @@ def with_results(text: str, page: Path, folder: Path = RESULTS) -> str:
     if parts != text.count(_MARK):
         raise InvalidValue(f"{page} has a results mark that is not of the form {_MARK}KIND FILE ... --> ... .")
     return made
-
-
-def _not_yet(kind: str, names: Sequence[str]) -> str:
-    """The text where nothing was measured yet."""
-    named = [name.partition("_")[2] for name in names if "_" in name and "*" not in name]
-    several = any("_" in name or "*" in name for name in names)  # a file for each game
-    place = "benchmarks/results" if several else f"benchmarks/results/{names[0]}.json"
-    return f"Not measured yet: `{' '.join([tables()[kind].made_by, *named, '--json', place])}` does it."
 
 
 def with_policies(text: str, game: Game) -> str:

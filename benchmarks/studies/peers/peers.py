@@ -70,13 +70,7 @@ def _thousands(pace: float) -> str:
     return f"{pace / 1000:,.0f}" if pace >= 10_000 else f"{pace / 1000:.1f}"
 
 
-class Peers(
-    Kept,
-    kind="peers",
-    heading="Other libraries",
-    tables={"peers": _lines},
-    made_by="backalley dev study peers",
-):
+class Peers(Kept, kind="peers", heading="Other libraries", tables={"peers": _lines}):
     """Rates of every library's games."""
 
     says = "Random legal play on one core, observations and legal actions produced, by processor time"

@@ -121,13 +121,7 @@ def _lines(files: Files) -> Iterator[Line]:
         }
 
 
-class Against(
-    Kept,
-    kind="against",
-    heading="Speed against an earlier commit",
-    tables={"against": _lines},
-    made_by="backalley dev speed --against COMMIT",
-):
+class Against(Kept, kind="against", heading="Speed against an earlier commit", tables={"against": _lines}):
     """Ratios of speeds, game by game."""
 
     in_title = frozenset({"options"})

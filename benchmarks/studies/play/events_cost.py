@@ -36,13 +36,7 @@ def _lines(files: Files) -> Iterator[Line]:
         }
 
 
-class EventsCost(
-    Kept,
-    kind="events_cost",
-    heading="Speed with events",
-    tables={"events_cost": _lines},
-    made_by="backalley dev study events",
-):
+class EventsCost(Kept, kind="events_cost", heading="Speed with events", tables={"events_cost": _lines}):
     """What keeping events costs, game by game."""
 
     in_title = frozenset({"options"})
@@ -77,12 +71,7 @@ def _of_game(game: Game, pairs: int) -> dict[str, Any]:
         for play in (plain, kept) if number % 2 else (kept, plain):
             spent[play] = _turn(play)
         ratios.append(spent[plain] / spent[kept])
-    return {
-        "game": game.id,
-        "options": game.changed_options,
-        "ratio": ratio_interval(ratios),
-        "pairs": ratios,
-    }
+    return {"game": game.id, "options": game.changed_options, "ratio": ratio_interval(ratios), "pairs": ratios}
 
 
 def _turn(play: RandomPlay) -> float:

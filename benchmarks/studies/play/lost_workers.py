@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from backalley.agents.registry import agent
 from backalley.cluster.work import LOCAL, Done, Executor, Found, Sizes, Span, Work
-from backalley.envs.core.engine.workers import Workers
 from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.threads import Workers
 
 from ...matches.sample import Deals, LineUp, Sample, play
 from ...matches.seating import seatings

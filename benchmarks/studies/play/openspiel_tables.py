@@ -40,10 +40,7 @@ def _algorithms(files: Files) -> Iterator[Line]:
 
 
 class OpenSpielCheck(
-    Kept,
-    kind="openspiel",
-    heading="OpenSpiel",
-    tables={"openspiel": _values, "openspiel_algorithms": _algorithms},
+    Kept, kind="openspiel", heading="OpenSpiel", tables={"openspiel": _values, "openspiel_algorithms": _algorithms}
 ):
     """What OpenSpiel's algorithms find in our games."""
 

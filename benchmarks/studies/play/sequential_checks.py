@@ -86,7 +86,6 @@ class SequentialChecks(
     kind="sequential",
     heading="Sequential evaluation",
     tables={"coverage": _coverage, "decided": _decided, "gates": _gates},
-    made_by="backalley dev study sequential",
 ):
     """Simulations of sequential evaluation and of gates."""
 

@@ -26,11 +26,7 @@ from .ladder import about
 
 @dataclass(frozen=True)
 class Cross(
-    Ranking,
-    kind="cross",
-    heading="Each against each",
-    tables={"cross": returns_table, "cross_wins": wins_table},
-    made_by="backalley dev study cross",
+    Ranking, kind="cross", heading="Each against each", tables={"cross": returns_table, "cross_wins": wins_table}
 ):
     """A published tournament: its agents have labels, and say how they were made."""
 

@@ -119,7 +119,6 @@ class Ladder(
     kind="ladder",
     heading="Ladder",
     tables={"ladder": _ladder, "ladders": _ladders, "strongest": _strongest, "leaderboard": best_agents.leaderboard},
-    made_by="backalley dev study ladder",
 ):
     """What `ladder` found."""
 

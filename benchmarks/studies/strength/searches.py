@@ -75,13 +75,7 @@ def _sign(found: Found, row: Found) -> str:
     return " 4x" if row["agent"] in {f"search:{found['dearer']}", f"search+policy:{found['policy']}"} else ""
 
 
-class Searches(
-    Kept,
-    kind="searches",
-    heading="Searches",
-    tables={"searches": _searches},
-    made_by="backalley dev study searches",
-):
+class Searches(Kept, kind="searches", heading="Searches", tables={"searches": _searches}):
     """What `searches` found."""
 
     @classmethod

@@ -1,0 +1,48 @@
+"""How long tests take, kept in `tests/durations.json`: seconds of each file's quick and slow tests on one core.
+
+    pytest --junitxml build/tests.xml && python -m tests.common.durations build/tests.xml
+
+`tests/project/test_durations.py` holds that every file is there and that what is there fits the limits of CONTRIBUTING.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests import ROOT
+
+FILE = ROOT / "tests" / "durations.json"
+
+
+class Slow:
+    """A pytest plugin that notes which of the collected tests are slow."""
+
+    def __init__(self) -> None:
+        self.quick: set[tuple[str, str]] = set()
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        for item in session.items:
+            if item.get_closest_marker("slow") is None:
+                module = Path(item.path).relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+                self.quick.add((module, item.name))
+
+
+def durations(report: Path) -> dict[str, dict[str, float]]:
+    """Return the seconds of each file's quick and slow tests, from a report in JUnit's format."""
+    slow = Slow()
+    pytest.main(["--collect-only", "-q", "-n", "0", "-p", "no:terminal", str(ROOT / "tests")], plugins=[slow])
+    found: dict[str, dict[str, float]] = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        module, name = case.attrib["classname"], case.attrib["name"]
+        kinds = found.setdefault(f"{module.replace('.', '/')}.py", {"quick": 0.0, "slow": 0.0})
+        kinds["quick" if (module, name) in slow.quick else "slow"] += float(case.attrib["time"])
+    return {file: {kind: round(time, 1) for kind, time in kinds.items()} for file, kinds in sorted(found.items())}
+
+
+if __name__ == "__main__":
+    FILE.write_text(json.dumps(durations(Path(sys.argv[1])), indent=1) + "\n", "utf-8")

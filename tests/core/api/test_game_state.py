@@ -1,0 +1,355 @@
+"""`GameState`: one position as a value, with chance drawn or explicit. (That it plays as the AEC environment does, is
+`testing.check_state`, in `test_rules.py`.)"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import backalley
+from backalley.envs.core.api.game_state import GameState
+from backalley.envs.core.api.states import seal
+from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import rng
+from backalley.examples.kuhn import BET
+from backalley.examples.kuhn import GAME as KUHN
+from tests.common.cases import CASES, GAMES
+from tests.common.high_card import GAME as HIGH_CARD
+
+WITH_EVENTS = [KUHN.bind(), *(game for game in GAMES if game.type.events is not None)]
+BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+
+
+def at_random(state: GameState, random: np.random.Generator) -> int:
+    """A legal action, or an outcome of chance."""
+    if state.is_chance:
+        outcomes, chances = zip(*state.chance_outcomes(), strict=True)
+        return int(random.choice(outcomes, p=chances))
+    return int(random.choice(state.legal_actions()))
+
+
+def all_of(state: GameState) -> tuple[Any, ...]:
+    """Everything that a state says."""
+    said = (state.seat, state.decisions, state.returns(), state.rewards(), state.legal_actions())
+    return *said, state.__reduce__()[1][-1]
+
+
+Plays = Callable[[GameState], dict[int, float]]
+
+
+def values(state: GameState, plays: Plays) -> tuple[float, float, int]:
+    """Seat 0's expected return from here, the sum of the probabilities of all ends, and how many they are."""
+    if state.is_over:
+        return state.returns()[0], 1.0, 1
+    chances = dict(state.chance_outcomes()) if state.is_chance else plays(state)
+    value = total = 0.0
+    ends = 0
+    for action, chance in chances.items():
+        after = state.clone()
+        after.apply(action)
+        found = values(after, plays)
+        value, total, ends = value + chance * found[0], total + chance * found[1], ends + found[2]
+    return value, total, ends
+
+
+def equilibrium(state: GameState) -> dict[int, float]:
+    """Kuhn's equilibrium with alpha 1/3."""
+    shown = state.game.records(state.observation(state.seat)[None])[0]
+    card, bets = int(np.argmax(shown["card"])), tuple(np.argmax(shown["bets"], 1)[shown["bets"].any(1)].tolist())
+    alpha = 1 / 3
+    bet = {
+        (): (alpha, 0.0, 3 * alpha),
+        (0,): (1 / 3, 0.0, 1.0),
+        (1,): (0.0, 1 / 3, 1.0),
+        (0, 1): (0.0, alpha + 1 / 3, 1.0),
+    }[bets][card]
+    return {1 - BET: 1 - bet, BET: bet}
+
+
+def test_a_walk_over_all_of_kuhn_poker_gives_its_value() -> None:
+    value, total, ends = values(KUHN.bind().new_state(explicit_chance=True), equilibrium)
+    assert value == pytest.approx(-1 / 18, abs=1e-12)
+    assert total == pytest.approx(1, abs=1e-12)
+    assert ends == 3 * 2 * 5
+
+
+@kernel
+def pair(card: int) -> int:
+    return card // 2
+
+
+def test_cards_of_one_kind_are_one_outcome_with_the_same_values() -> None:
+    """Twelve cards, of which the first is seat 0's: a card and its neighbour win the same here."""
+    game = HIGH_CARD.bind(seats=1)
+    merged = dataclasses.replace(HIGH_CARD, card_kind=pair).bind(seats=1)
+    stay = {1: 1.0}
+    one, other = (made.new_state(explicit_chance=True) for made in (game, merged))
+    assert one.chance_outcomes() == [(card, 1 / 12) for card in range(12)]
+    assert other.chance_outcomes() == [(card, 1 / 6) for card in range(0, 12, 2)]
+    other.apply(4)
+    found = dict(other.chance_outcomes())
+    assert found == {card: (1 if card == 5 else 2) / 11 for card in (0, 2, 5, 6, 8, 10)}
+
+    def first(state: GameState) -> list[float]:
+        """Seat 0's return, by its card; the other cards do not matter, so they are drawn."""
+        gains = []
+        for card, chance in state.chance_outcomes():
+            after = state.clone()
+            after.apply(card)
+            after.draw_chance(card)
+            after.apply(next(iter(stay)))
+            gains.append(chance * after.returns()[0])
+        return gains
+
+    assert sum(first(game.new_state(explicit_chance=True))) == pytest.approx(0)
+    assert sum(first(merged.new_state(explicit_chance=True))) == pytest.approx(0)
+
+
+@BY_NAME
+def test_explicit_chance_can_do_what_the_seed_does(game: Game) -> None:
+    """The stream of the seed as the key gives the seed's own deal, and cards named one by one are those dealt."""
+    drawn, named = game.new_state(seed=7), game.new_state(explicit_chance=True)
+    assert named.is_chance
+    assert named.legal_actions() == [outcome for outcome, _ in named.chance_outcomes()]
+    assert not named.action_mask().any()
+    assert not named.observation(0).any()
+    named.draw_chance(int(rng.stream_of(7)))
+    assert named.states().records.tobytes() == drawn.states().records.tobytes()
+    random, state = np.random.default_rng(1), game.new_state(explicit_chance=True)
+    outcome, deck = 0, []
+    while state.is_chance:
+        chosen = at_random(state, random)
+        if state.outcome_str(chosen).startswith("start outcome"):
+            outcome = chosen
+        else:
+            deck.append(chosen)
+        state.apply(chosen)
+    env = game.make()
+    env.reset(options={"decks": [deck], "start_outcome": outcome})
+    assert env.engine.batch.raw.tobytes() == state.states().records.tobytes()
+    assert len(deck) == game.cards_drawn
+
+
+@BY_NAME
+@pytest.mark.parametrize("explicit", [False, True])
+def test_copies_play_on_identically_and_leave_the_original(game: Game, explicit: bool) -> None:
+    random = np.random.default_rng(2)
+    state = game.new_state(None if explicit else 3, explicit)
+    for _ in range(200):
+        if state.is_over:
+            break
+        before, action = all_of(state), at_random(state, random)
+        copies = [state.clone(), copy.copy(state), copy.deepcopy(state), pickle.loads(pickle.dumps(state))]
+        for one in copies:
+            one.apply(action)
+        assert all_of(state) == before
+        state.apply(action)
+        assert all(all_of(one) == all_of(state) for one in copies)
+    assert sum(state.returns()) == pytest.approx(0, abs=1e-6) or not game.zero_sum or not state.is_over
+
+
+@BY_NAME
+def test_a_determinized_state_shows_its_seat_the_same_and_depends_on_nothing_else(game: Game) -> None:
+    random, state = np.random.default_rng(4), game.new_state(seed=5)
+    futures = Counter[bytes]()
+    for _ in range(12):
+        if state.is_over:
+            break
+        for seat in range(min(3, game.num_seats)):
+            one, other = state.determinize(seat, 8), state.determinize(seat, 9)
+            assert np.array_equal(one.observation(seat), state.observation(seat))
+            assert all_of(other.determinize(seat, 8)) == all_of(one)
+            assert not any(one.returns())
+            assert one.legal_actions() == state.legal_actions() or seat != state.seat
+            futures.update(made.states().records.tobytes() for made in (one, other))
+        state.apply(at_random(state, random))
+    assert len(futures) > 1
+
+
+@pytest.mark.parametrize("game", WITH_EVENTS, ids=lambda game: game.name)
+def test_the_history_is_that_of_the_environment_whoever_deals(game: Game) -> None:
+    env, random = game.make(events=True), np.random.default_rng(6)
+    env.reset(seed=11)
+    state, dealt = game.new_state(11, events=True), game.new_state(explicit_chance=True, events=True)
+    dealt.draw_chance(int(rng.stream_of(11)))
+    assert not game.new_state(explicit_chance=True, events=True).events(0).size
+    for step in range(60):
+        for seat, agent in enumerate(env.possible_agents):
+            for one in (state, dealt) if env.engine.batch.decisions[0] == 0 else (state,):
+                assert np.array_equal(one.events(seat), env.events(agent))
+                assert np.array_equal(one.events(seat, since="deal"), env.events(agent, since="deal"))
+                assert one.information_state_string(seat) == env.information_state_string(agent)
+                assert np.array_equal(one.information_state_tensor(seat), env.information_state_tensor(agent))
+        if state.is_over:
+            break
+        if step % 5 == 0:
+            state = pickle.loads(pickle.dumps(state))
+        action, twin = at_random(state, random), state.clone()
+        env.step(action)
+        state.apply(action)
+        twin.apply(action)
+        assert all_of(twin) == all_of(state)
+
+
+@pytest.mark.parametrize("game", WITH_EVENTS, ids=lambda game: game.name)
+def test_a_determinized_state_keeps_of_the_history_what_its_seat_was_told(game: Game) -> None:
+    random, state = np.random.default_rng(7), game.new_state(seed=12, events=True)
+    for _ in range(12):
+        if state.is_over:
+            break
+        seat = state.seat
+        others = [other for other in range(game.num_seats) if other != seat]
+        one, two = state.determinize(seat, 1), state.determinize(seat, 2)
+        assert one.information_state_string(seat) == state.information_state_string(seat)
+        assert np.array_equal(one.information_state_tensor(seat), state.information_state_tensor(seat))
+        assert one._entries == two._entries, "what is kept depends on the seat's knowledge alone"
+        assert all_of(two.determinize(seat, 1)) == all_of(one)
+        for other in others:
+            assert one.information_state_string(other).splitlines()[-1].startswith("sees ")
+            assert np.array_equal(one.events(other, since="deal"), two.events(other, since="deal"))
+        state.apply(at_random(state, random))
+
+
+def test_a_state_without_events_has_no_history() -> None:
+    state = KUHN.bind().new_state(seed=1)
+    for call in (state.events, state.information_state_tensor, state.information_state_string):
+        with pytest.raises(RuntimeError, match=r"No events are kept here; make .* state with events=True"):
+            call(0)
+    with pytest.raises(RuntimeError, match="high_card declares no events"):
+        HIGH_CARD.bind().new_state(seed=1, events=True)
+    with pytest.raises(TypeError, match="events is 1; it takes True or False"):
+        KUHN.bind().new_state(seed=1, events=1)  # type: ignore[arg-type]
+
+
+def test_a_state_goes_into_a_batch() -> None:
+    state = backalley.game("missouri_city").new_state(seed=1)
+    batch = backalley.BatchEnv.from_states(state.states(), seed=0)
+    assert np.array_equal(batch.time_step.observation[0], state.observation(state.seat))
+    assert np.array_equal(batch.time_step.action_mask[0], state.action_mask())
+    while not state.is_over:
+        state.apply(state.legal_actions()[0])
+    step = backalley.BatchEnv.from_states(state.states(), seed=0).time_step
+    assert step.terminated[0]
+    assert step.seat[0] == -2
+    assert step.reward[0].tolist() == state.rewards()
+
+
+def test_an_episode_that_is_cut_short_is_over() -> None:
+    short = dataclasses.replace(KUHN, max_decisions=lambda options: 1).bind()
+    for explicit in (False, True):
+        state = short.new_state(explicit_chance=explicit)
+        if explicit:
+            state.draw_chance(1)
+        state.apply(0)
+        assert state.is_over
+        assert not state.legal_actions()
+        assert state.states().seat[0] == -2
+        assert backalley.BatchEnv.from_states(state.states(), seed=0).time_step.truncated[0]
+
+
+@BY_NAME
+def test_bad_input_is_refused_in_a_sentence_before_anything_changed(game: Game) -> None:
+    state, chance = game.new_state(seed=1), game.new_state(explicit_chance=True)
+    if game.num_start_outcomes > 1:
+        with pytest.raises(ValueError, match="There is no start outcome 99; under these options"):
+            chance.apply(99)
+        chance.apply(0)
+    chance.apply(3)
+    illegal = next((action for action, legal in enumerate(state.action_mask()) if not legal), None)
+    before = all_of(state), all_of(chance)
+    table = backalley.GameState
+    calls: list[tuple[Callable[[], Any], type[Exception], str]] = [
+        (lambda: state.apply(game.num_actions), backalley.IllegalAction, "cannot play .* now; legal: "),
+        (lambda: state.apply(-1), backalley.IllegalAction, "cannot play "),
+        (lambda: state.apply(0.0), TypeError, "The action is 0.0; it must be a whole number"),
+        (lambda: state.chance_outcomes(), RuntimeError, "Chance does not decide here"),
+        (lambda: state.draw_chance(1), RuntimeError, "Chance does not decide here"),
+        (lambda: state.outcome_str(1), RuntimeError, "Chance does not decide here"),
+        (lambda: state.observation(game.num_seats), ValueError, f"Seat {game.num_seats} was asked for"),
+        (lambda: state.observation("0"), TypeError, "The seat is '0'; it takes a whole number"),
+        (lambda: state.determinize(-1, 0), ValueError, "Seat -1 was asked for"),
+        (lambda: state.determinize(0, -1), ValueError, "whole numbers of 0 or more"),
+        (lambda: state.table_str(99), ValueError, "Seat 99 was asked for"),
+        (lambda: chance.determinize(0, 1), RuntimeError, "Nobody is to act here"),
+        (lambda: chance.states(), RuntimeError, r"draw_chance\(\) first"),
+        (lambda: chance.draw_chance(0.5), ValueError, "take one whole number each"),
+        (lambda: chance.apply(game.deck_size), ValueError, f"There is no card {game.deck_size}; the pack of"),
+        (lambda: chance.apply(-1), ValueError, "There is no card -1"),
+        (lambda: chance.apply(True), TypeError, "The outcome is True; it must be a whole number"),
+        (lambda: game.new_state(-1), ValueError, "The seed is -1; it must be"),
+        (lambda: game.new_state("1"), ValueError, "The seed is '1'; it must be"),
+        (lambda: game.new_state(1, True), ValueError, "there is no seed to give"),
+        (lambda: game.new_state(1, 1), TypeError, "explicit_chance is 1; it takes True or False"),
+        (lambda: table(), TypeError, r"not made by hand: call new_state\(\)"),
+    ]
+    if illegal is not None:
+        calls.append((lambda: state.apply(illegal), backalley.IllegalAction, "now; legal: "))
+    if not game.with_replacement:
+        calls.append((lambda: chance.apply(3), ValueError, "has been dealt; the pack has each card once"))
+    for call, kind, message in calls:
+        with pytest.raises(kind, match=message):
+            call()
+        assert (all_of(state), all_of(chance)) == before
+
+
+def test_a_state_of_another_version_is_refused() -> None:
+    restored, (game, version, events, kept, sealed) = KUHN.bind().new_state(seed=1).__reduce__()
+    assert restored(game, version, events, kept, sealed).seat == 0
+    with pytest.raises(ValueError, match="kept by version 1 of kuhn, and this is version 0"):
+        restored(game, version + 1, events, kept, sealed)
+    other = {**kept, "_raw": kept["_raw"] + b"0"}
+    with pytest.raises(ValueError, match="were altered since they were kept"):
+        restored(game, version, events, other, sealed)
+    with pytest.raises(ValueError, match="its State has other fields now"):
+        restored(game, version, events, other, seal(other))
+
+
+def test_a_game_that_is_over_takes_no_action() -> None:
+    state = KUHN.bind().new_state(seed=1)
+    state.apply(0)
+    state.apply(0)
+    assert state.is_over
+    with pytest.raises(backalley.IllegalAction, match=r"The game is over, so 0 cannot be played"):
+        state.apply(0)
+    assert repr(state) == f"<GameState of {KUHN.bind()!r}: over after 2 decisions>"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", CASES)
+def test_chance_is_explicit_where_the_rules_ask_for_it_and_nowhere_else(game: Game) -> None:
+    """Under every option: the rules may ask for no pack before the first decision. Played for a while."""
+    state, random = game.new_state(explicit_chance=True), np.random.default_rng(3)
+    for _ in range(40):
+        if state.is_over:
+            break
+        if state.is_chance:
+            for _ in range(2):
+                state.apply(int(random.choice(state.legal_actions())))
+                if not state.is_chance:
+                    break
+            else:
+                state.draw_chance(int(random.integers(2**63)))
+        else:
+            assert state.action_mask().sum() == len(state.legal_actions()) > 0
+            assert state.observation(state.seat).any()
+            state.apply(int(random.choice(state.legal_actions())))
+
+
+def test_a_banker_who_chooses_the_deposit_decides_before_any_chance() -> None:
+    state = backalley.game("twenty_one", deposit="chosen").new_state(explicit_chance=True)
+    plain = backalley.game("twenty_one", deposit="chosen").new_state(seed=1)
+    while plain.seat >= 0 and state.seat == plain.seat and not state.is_chance:
+        assert state.legal_actions() == plain.legal_actions()
+        assert state.observation(state.seat).tolist() == plain.observation(plain.seat).tolist()
+        state.apply(state.legal_actions()[0])
+        plain.apply(plain.legal_actions()[0])
+    assert state.is_chance
+    assert state.decisions == 1

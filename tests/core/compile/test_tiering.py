@@ -1,0 +1,163 @@
+"""A kernel runs as Python until that has cost more than compiling it is worth; nobody can tell but by the time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from backalley.console import compile_notice
+from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.game.catalogue import own_games
+from tests import ROOT
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="nothing is compiled here")
+
+PLAY = """
+import hashlib, os
+import numpy as np
+import backalley
+from backalley.envs.core.compile import tiering
+from backalley.envs.core.compile.kernel import bind
+from backalley.envs.core.compile.tiering import Interpreted
+from backalley.examples import kuhn
+
+def played(steps=120):
+    game, found = kuhn.GAME.bind(), hashlib.sha256()
+    env, batch = game.make(), game.make_vec(4, seed=5)
+    random = np.random.default_rng(0)
+    env.reset(seed=5)
+    step = batch.reset()
+    for _ in range(steps):
+        actions = step.action_mask.argmax(1) if random.random() < 0.5 else 1 - step.action_mask[:, ::-1].argmax(1)
+        step = batch.step(actions)
+        for part in (step.observation, step.action_mask, step.reward, step.seat):
+            found.update(part.tobytes())
+        shown, reward, *_ = env.last()
+        found.update(shown["observation"].tobytes() + str(reward).encode())
+        if env.terminations[env.agent_selection]:
+            env.reset()
+        else:
+            env.step(int(shown["action_mask"].argmax()))
+    return found.hexdigest()[:16]
+
+def compiled():
+    "How many kernels of this game there are machine code of."
+    from backalley.envs.core.engine.engine import batch_kernels
+    return sum(len(kernel.entries) for kernel in batch_kernels(kuhn.GAME).values())
+"""
+
+
+def run(code: str, cache: Path, *, mode: str = "auto", play: str = PLAY) -> tuple[list[str], str]:
+    """What code prints in a process of its own, word by word, and its standard error."""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    env = {**os.environ, "PYTHONPATH": path, "BACKALLEY_CACHE": str(cache), "BACKALLEY_COMPILE": mode}
+    done = subprocess.run([sys.executable, "-c", play + code], capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.split(), done.stderr
+
+
+@pytest.fixture(scope="module")
+def as_python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The digest of play in Python alone."""
+    (digest, count), _ = run("print(played(), compiled())", tmp_path_factory.mktemp("cache"), mode="never")
+    assert count == "0"
+    return digest
+
+
+@pytest.mark.slow
+def test_play_goes_on_to_the_byte_when_the_compiler_takes_over(tmp_path: Path, as_python: str) -> None:
+    code = "tiering._left = {budget}; print(played(), compiled())\n"
+    (digest, count), said = run(code.format(budget=60), tmp_path)
+    assert (digest, count, said) == (as_python, "0", ""), "within the budget nothing is compiled, and nothing is said"
+    (digest, count), _ = run(code.format(budget=1e-9), tmp_path)
+    assert (digest, int(count) > 0) == (as_python, True), "the budget ended with the first call"
+    (digest, count), said = run(code.format(budget=60), tmp_path)
+    assert (digest, int(count) > 0) == (as_python, True), "what is on disk is used at once"
+    assert compile_notice.MESSAGE not in said
+    (digest, count), _ = run("print(played(), compiled())", tmp_path, mode="never")
+    assert (digest, count) == (as_python, "0"), "`never` also leaves alone what is on disk"
+
+
+@pytest.mark.slow
+def test_many_tables_are_compiled_at_once(tmp_path: Path) -> None:
+    code = "kuhn.GAME.bind().make_vec({tables}, seed=0).reset(); print(compiled(), tiering.runs_as_python())\n"
+    assert run(code.format(tables=255), tmp_path)[0] == ["0", "True"]
+    assert run(code.format(tables=256), tmp_path)[0] == ["1", "False"]
+
+
+@pytest.mark.slow
+def test_a_kernel_as_python_sees_python_throughout(tmp_path: Path) -> None:
+    """Kernels in modules, in closures, that name themselves, with defaults, of wrapping arithmetic."""
+    code = """
+from backalley.envs.core.compile.kernel import kernel, wrapping
+from backalley.envs.core.rules import rng
+
+def adds(number):
+    @kernel
+    def add(value, more=number):
+        return value + more + number
+    return add
+
+@kernel
+def factorial(number):
+    return 1 if number < 2 else number * factorial(number - 1)
+
+def calls(inner):
+    @kernel
+    def call(value):
+        return inner(value) + factorial(4)
+    return call
+
+@kernel
+def greatest(numbers):
+    return int(numbers.max() + numbers.sum() + numbers.any())
+
+call = bind(calls(adds(3)), 1, at_once=False)
+print(greatest(np.arange(4)), (np.arange(3) % 2 == 1).any())
+print(type(call).__name__, call(1), adds(1)(5), adds(1)(5, 2))
+stream, drawn = rng.below(np.uint64(2**63 + 12345), 10)
+print(int(stream), int(drawn))
+"""
+    python, said = run(code, tmp_path)
+    machine, _ = run(code.replace("type(call).__name__", "0"), tmp_path / "other", mode="now")
+    assert python[2] == "Interpreted"
+    assert (python[:2] + python[3:], said) == (machine[:2] + machine[3:], "")
+
+
+def test_an_unknown_mode_is_refused() -> None:
+    env = {**os.environ, "BACKALLEY_COMPILE": "later", "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-c", "import backalley"], capture_output=True, text=True, env=env, check=False
+    )
+    assert "The environment variable BACKALLEY_COMPILE is 'later'; it takes auto, now, never." in done.stderr
+
+
+@pytest.mark.slow
+def test_the_first_decisions_of_every_game_compile_nothing(tmp_path: Path) -> None:
+    """A table with a bot in every seat, a batch, a Gymnasium environment: none of them asks for machine code. (How much
+    of the budget they take is measured by `backalley dev speed --against`.)"""
+    code = """
+import backalley, gymnasium
+from backalley.envs.core.compile import tiering
+for game in map(backalley.game, backalley.game_names()):
+    tiering._left = 600.0
+    bot, env = backalley.agent("bot", game), game.make(render_mode="ansi")
+    env.reset(seed=7)
+    for player in env.agent_iter(9):
+        observation, reward, terminated, truncated, info = env.last()
+        env.step(None if terminated or truncated else bot.act(observation))
+    assert game.title in env.render()
+    batch = game.make_vec(8, seed=0)
+    batch.step(batch.reset().action_mask.argmax(1))
+    single = gymnasium.make(game.type.gymnasium_id, opponent="bot")
+    observation, info = single.reset(seed=1)
+    single.step(int(info["action_mask"].argmax()))
+    print(game.name, tiering.runs_as_python())
+"""
+    words, said = run(code, tmp_path / "cache", play="")
+    assert words == [word for name in own_games() for word in (name, "True")]
+    assert (said, list(tmp_path.rglob("*.nbc"))) == ("", [])

@@ -1,0 +1,132 @@
+"""A network of a user's own: the guide's module is trained, gated, saved, loaded elsewhere and attacked."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import backalley
+from backalley.agents.policies import policy_kinds
+from backalley.agents.policies.own_policy import OwnPolicyAgent
+from backalley.agents.policies.policy_file import PolicyFileError, read_metadata
+from backalley.agents.policies.policy_kinds import PolicyKind, register_policy
+from backalley.console.errors import InvalidType, InvalidValue
+from backalley.training.config.phases import KINDS, Phases
+from backalley.training.train import train
+from tests import ROOT
+from tests.common.commands import process
+
+GAME = backalley.game("backalley.examples.leduc")
+SETTINGS = {
+    "run.phases": "attention:0.5,attention",
+    "run.curve_every": 0,
+    "run.evaluation_deals": 16,
+    "run.gate_deals": 200,
+    "attention.tables": 64,
+}
+
+
+@pytest.fixture
+def attention(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The guide's module in the working folder, registered."""
+    page = (ROOT / "docs" / "guides" / "learning.md").read_text("utf-8")
+    (code,) = re.findall(r"`attention.py`.*?```python\n(.*?)```", page, re.DOTALL)
+    assert code.count("\n") < 150
+    (tmp_path / "attention.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before, takes = dict(KINDS), Phases.takes
+    monkeypatch.setattr(policy_kinds, "_registered", {})
+    backalley.register_phase("attention")
+    yield sys.modules["attention"]
+    KINDS.clear()
+    KINDS.update(before)
+    Phases.takes = takes
+    sys.modules.pop("attention", None)
+
+
+@pytest.mark.slow
+def test_it_is_trained_gated_resumed_loaded_in_another_process_and_attacked(
+    attention: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = train(GAME, out="whole", decisions=(4000, 4000), config_overrides=SETTINGS)
+    assert whole.phases[1].gate is not None
+    assert sorted(path.suffix for path in Path("whole/policy").iterdir()) == [".json", ".safetensors"]
+    train(GAME, out="cut", decisions=(4000, 2000), config_overrides=SETTINGS)
+    train(GAME, resume="cut", decisions=(4000, 4000))
+    first, second = (backalley.load_policy(run, GAME) for run in ("whole", "cut"))
+    assert isinstance(first, OwnPolicyAgent)
+    assert isinstance(second, OwnPolicyAgent)
+    for name, array in first.arrays.items():
+        np.testing.assert_array_equal(array, second.arrays[name])
+
+    played = process("evaluate", GAME.spec, "attention.py:policy:whole", "random", "--deals", "20", cwd=tmp_path)
+    assert played.returncode == 0, played.stderr
+    refused = process("evaluate", GAME.spec, "whole", "random", "--deals", "20", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "the kind 'attention', which is not registered here: first import the module" in refused.stderr
+    found = backalley.attack(GAME, first, decisions=3000, deals=64, out="attack")
+    assert {one.name for one in found.attackers} == {"ppo", "search"}
+    assert "rollouts" in found.refused, "it has no compiled kernel"
+
+
+def test_it_plays_as_its_network_says(attention: ModuleType, tmp_path: Path) -> None:
+    run = train(GAME, out="run", decisions=1000, config_overrides={**SETTINGS, "run.phases": "attention"}).folder
+    policy = backalley.load_policy(run, GAME)
+    batch = GAME.make_vec(32, seed=1)
+    step = batch.reset()
+    chances = policy.probabilities(step.observation, step.action_mask)
+    np.testing.assert_allclose(chances.sum(1), 1, atol=1e-5)
+    assert (chances[step.action_mask == 0] == 0).all()
+    logits = np.where(step.action_mask, policy.logits(step.observation), -np.inf)
+    expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    np.testing.assert_allclose(chances, expected, atol=1e-4)
+    likeliest = backalley.load_policy(run, GAME, greedy=True)
+    assert (likeliest.act(step.observation, step.action_mask) == expected.argmax(1)).all()
+    again = pickle.loads(pickle.dumps(policy))
+    np.testing.assert_array_equal(again.probabilities(step.observation, step.action_mask), chances)
+    for given, error in ((step.observation[0], InvalidValue), (step.observation[:, 1:], InvalidValue)):
+        with pytest.raises(error, match="logits take"):
+            policy.logits(given)
+
+
+def test_files_of_unknown_or_changed_networks_are_refused_in_a_sentence(
+    attention: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = train(GAME, out="run", decisions=1000, config_overrides={**SETTINGS, "run.phases": "attention"}).folder
+    stated = read_metadata(run / "policy")["player"]
+    assert stated == {"kind": "own", "name": "attention", "settings": {"width": 32, "heads": 2}, "greedy": False}
+    register_policy(
+        attention.POLICY._replace(network=lambda game, size: attention.Attention(game, size._replace(width=8)))
+    )
+    with pytest.raises(PolicyFileError, match="of another shape than"):
+        backalley.load_policy(run, GAME)
+    register_policy(attention.POLICY._replace(settings=attention.Settings))
+    with pytest.raises(PolicyFileError, match=r"cannot be played\. The network attention has no setting 'heads'"):
+        backalley.load_policy(run, GAME)
+    monkeypatch.setattr(policy_kinds, "_registered", {})
+    with pytest.raises(PolicyFileError, match="first import the module that calls register_policy"):
+        backalley.load_policy(run, GAME)
+
+
+def test_what_cannot_be_registered(attention: ModuleType) -> None:
+    kind = attention.POLICY
+    assert register_policy(kind) is kind, "once more changes nothing"
+    for given, error in (
+        (kind._replace(name="two words"), InvalidValue),
+        (kind._replace(settings=int), InvalidType),
+        (kind._replace(network=None), InvalidType),
+        ("attention", InvalidType),
+    ):
+        with pytest.raises(error):
+            register_policy(given)
+    other = type("Size", (tuple,), {"_fields": (), "__module__": "another"})
+    with pytest.raises(InvalidValue, match="already, of attention"):
+        register_policy(PolicyKind("attention", other, kind.network))

@@ -1,0 +1,456 @@
+"""Tables in a browser: who may do what, what a seat is sent, and what outlives the server."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import backalley
+from backalley.envs.core.drawing.pictures.colours import DARK, LIGHT
+from backalley.envs.core.game.game import Game
+from tests.common.cases import GAMES
+
+pytest.importorskip("starlette", reason="the extra web is not installed")
+pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
+
+from starlette.testclient import TestClient
+
+from backalley.web import app as app_module
+from backalley.web import table_server as table_server_module
+from backalley.web.app import application
+from backalley.web.table import Chair, Table
+from backalley.web.table_server import TableServer
+
+
+class Person:
+    """A session of a client."""
+
+    def __init__(self, client: TestClient) -> None:
+        self._client = client
+        self.token = client.post("/api/session", json={}).json()["token"]
+        self.headers = {"authorization": f"Bearer {self.token}"}
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self._client.get(path, params=query, headers=self.headers)
+
+    def post(self, path: str, **entries: Any) -> Any:
+        return self._client.post(path, json=entries, headers=self.headers)
+
+    def deal(self, game: str, *seats: str, **options: Any) -> str:
+        made = self.post("/api/tables", game=game, options=options, seats=list(seats))
+        assert made.status_code == 200, made.text
+        return f"/api/tables/{made.json()['id']}"
+
+    def until_mine(self, table: str) -> Any:
+        """The table when it is this person's turn, or when it is over."""
+        found = self.get(table).json()
+        while not found["over"] and found["now"] != found["mine"]:
+            before, found = found, self.get(table, after=found["version"]).json()
+            assert found["version"] != before["version"], f"nothing happens: {before['turn']}"
+        return found
+
+    def act(self, table: str, place: int = 0) -> Any:
+        found = self.until_mine(table)
+        return self.post(f"{table}/act", action=found["actions"][place][0], at=found["last"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "tables"
+
+
+@pytest.fixture
+def client(folder: Path) -> Iterator[TestClient]:
+    with serving(folder) as found:
+        yield found
+
+
+def serving(folder: Path) -> TestClient:
+    table_server = TableServer(folder, pace=0.0, adviser="search:8")
+    return TestClient(application(table_server, ["table.example"]), base_url="http://127.0.0.1:8017")
+
+
+# What a seat is sent --------------------------------------------------------------------------------------------------
+
+
+def some_frames(table: Table, random: np.random.Generator, decisions: int) -> list[int]:
+    """Play at random; return some frames of the game, ends of deals among them."""
+    while not table.over and len(table.actions) < decisions:
+        table.play(int(random.choice(table.frames[-1].state.legal_actions())))
+    ended = [at for at, frame in enumerate(table.frames) if frame.ended is not None]
+    on = [at for at, frame in enumerate(table.frames) if frame.ended is None and not frame.state.is_over]
+    return sorted({*random.choice(on, 3).tolist(), *ended[:1]})
+
+
+@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+def test_what_a_seat_is_sent_does_not_depend_on_what_it_cannot_know(game: Game) -> None:
+    """Byte by byte: the picture, the words, the events and the legal actions, with the hidden cards redrawn."""
+    random = np.random.default_rng(5)
+    table = Table("t", game, {"seed": 3}, [Chair() for _ in range(game.num_seats)], "")
+    for at in some_frames(table, random, 60):
+        frame = table.frames[at]
+        for seat in range(game.num_seats):
+            sent = json.dumps(table._draw(at, seat, "light", 960))
+            if frame.ended is not None:
+                continue  # the deal is over: its record is shown by the game's own table, which others hold to this
+            for key in (1, 2):
+                table.frames[at] = frame._replace(state=frame.state.determinize(seat, key))
+                assert json.dumps(table._draw(at, seat, "light", 960)) == sent
+            table.frames[at] = frame
+
+
+def test_a_person_sees_only_their_own_seat_until_the_game_is_over(client: TestClient) -> None:
+    one = Person(client)
+    table = one.deal("pitch", "me", "bot", "link", "bot", mode="hand")
+    assert one.get(table, seat=2).status_code == 403
+    assert one.get(table, seat="all").status_code == 403
+    assert one.get(f"{table}/recording").status_code == 409
+    other = Person(client)
+    assert other.get(table).status_code == 404, "who has no chair sees nothing"
+    link = one.get(table).json()["chairs"][2]["link"]
+    assert other.post("/api/join", link=link).json()["seat"] == 2
+    assert all(not chair["link"] for chair in other.get(table).json()["chairs"]), "links are for who made the table"
+    while not one.get(table).json()["over"]:
+        for person in (one, other):
+            if person.get(table).json()["now"] == person.get(table).json()["mine"]:
+                assert person.act(table).status_code == 200
+    shown = one.get(table, seat="all", at=0).json()
+    assert "--" not in shown["words"]
+    assert other.get(table, seat=0, at=0).json()["seat"] == 0
+
+
+def test_values_of_ones_own_decision_are_a_hint_and_others_are_not_told(client: TestClient) -> None:
+    one, other = Person(client), Person(client)
+    table = one.deal("missouri_city", "me", "link")
+    other.post("/api/join", link=one.get(table).json()["chairs"][1]["link"])
+    first, second = (one, other) if one.get(table).json()["now"] == 0 else (other, one)
+    found = first.get(f"{table}/values").json()
+    assert found["by"].startswith("search:8")
+    assert {row["name"] for row in found["actions"]} == {name for _, name in first.get(table).json()["actions"]}
+    refused = second.get(f"{table}/values")
+    assert refused.status_code == 403
+    assert "when the game is over" in refused.json()["error"]
+
+
+# Play -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_game_is_played_saved_and_looked_back_on(client: TestClient) -> None:
+    one = Person(client)
+    table = one.deal("baccarat", "me", num_coups=3)
+    while not one.until_mine(table)["over"]:
+        assert one.act(table).status_code == 200
+    found = one.get(table).json()
+    assert found["ends"], "the end of the first coup is shown"
+    ended = one.get(table, at=found["ends"][0]).json()
+    assert ended["deal_over"]
+    assert ended["turn"] == "The deal is over."
+    kept = one.get(f"{table}/recording").json()
+    assert kept["returns"] == pytest.approx(found["returns"], abs=1e-5)
+    again = f"/api/tables/{one.post('/api/recordings', **kept).json()['id']}"
+    for at in (0, found["ends"][0], found["last"]):
+        assert one.get(again, at=at, seat="all").json()["words"] == one.get(table, at=at, seat="all").json()["words"]
+    told = one.get(f"{again}/values", at=0).json()["actions"]
+    assert [row["name"] for row in told if row["taken"]] == [kept["moves"][0].partition(": ")[2]]
+
+
+def test_an_action_is_taken_back_when_all_people_agree(client: TestClient) -> None:
+    one, other = Person(client), Person(client)
+    table = one.deal("pitch", "me", "bot", "open", "bot", mode="hand", first_dealer=3)
+    (chair,) = other.get("/api/tables").json()["open"]
+    other.post("/api/join", link=chair["link"])
+    assert one.post(f"{table}/undo", agree=True).json()["error"] == "There is nothing to take back yet."
+    before = one.until_mine(table)
+    one.act(table)
+    other.until_mine(table)
+    one.post(f"{table}/undo", agree=True)
+    assert other.get(table).json()["undo"] == {"seat": 0, "agree": [0]}
+    other.post(f"{table}/undo", agree=False)
+    assert other.get(table).json()["undo"] is None
+    other.post(f"{table}/undo", agree=False)
+    one.post(f"{table}/undo", agree=True)
+    other.post(f"{table}/undo", agree=True)
+    after = one.until_mine(table)
+    assert (after["at"], after["words"]) == (before["at"], before["words"])
+
+
+def test_a_game_outlives_its_server(folder: Path) -> None:
+    with serving(folder) as client:
+        one = Person(client)
+        table = one.deal("bezique", "me", "bot")
+        one.act(table)
+        before = one.until_mine(table)
+    (folder / "torn.json").write_text('{"format": "backalley')
+    with serving(folder) as client:
+        one._client = client
+        after = one.until_mine(table)
+        assert after == before
+        assert one.act(table).status_code == 200
+        assert one.post(f"{table}/delete").status_code == 200
+        assert one.get(table).status_code == 404
+    assert [path.name for path in folder.glob("*.json")] == ["torn.json"], "what cannot be read is left alone"
+
+
+def test_an_agent_that_fails_leaves_a_table_that_can_be_looked_at(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_server_module, "answer", lambda agent, view: 1 // 0)
+    one = Person(client)
+    table = one.deal("pitch", "me", "bot", "bot", "bot", mode="hand", first_dealer=3)
+    one.act(table)
+    found = one.get(table).json()
+    while not found["trouble"]:
+        found = one.get(table, after=found["version"]).json()
+    assert found["trouble"].startswith("bot could not decide")
+
+
+def chemin_at_the_banker(client: TestClient, five: bool) -> tuple[Person, str]:
+    """A table of chemin de fer where the Banker is to act after the Player has stood: on five by choice, or by the rule
+    on six or seven. The rest of the cards is the same."""
+    one, other = Person(client), Person(client)
+    for seed in range(1000):
+        table_server_module.secrets.randbelow = lambda most, seed=seed: seed  # type: ignore[assignment]
+        table = one.deal("baccarat", "link", "me", mode="chemin", decks="home")
+        links = [chair["link"] for chair in one.get(table).json()["chairs"]]
+        other.post("/api/join", link=links[0])
+        now = other.get(table).json()
+        asked = now["now"] == 0 and not now["over"]
+        if asked and five:
+            stand = next(action for action, name in now["actions"] if name == "stand")
+            other.post(f"{table}/act", action=stand, at=now["last"])
+        found = one.get(table).json()
+        if asked == five and not found["over"] and found["now"] == 1 and "Player stands" in str(found["events"]):
+            return one, table
+        one.post(f"{table}/delete")
+    raise AssertionError("no such table")
+
+
+def test_a_banker_is_not_told_whether_the_player_was_asked(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_server_module, "secrets", table_server_module.secrets)
+    kept = table_server_module.secrets.randbelow
+    try:
+        sent = []
+        for five in (True, False):
+            one, table = chemin_at_the_banker(client, five)
+            found = one.get(table).json()
+            sent.append({name: found[name] for name in ("at", "last", "ends", "now", "acting", "turn", "over", "free")})
+            assert one.get(table, at=found["last"] + 1).status_code == 400
+        assert sent[0] == sent[1]
+    finally:
+        table_server_module.secrets.randbelow = kept
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+HOSTILE: list[tuple[str, Any]] = [
+    ("game", "canary:game"), ("game", "os"), ("game", "/tmp/evil.py:game"), ("game", None), ("version", True),
+    ("version", "1"), ("options", []), ("options", {"mode": {"a": 1}}), ("owner", 3), ("chairs", {}),
+    ("chairs", [{"agent": "bot"}]), ("chairs", [{}, {}]), ("undo", {"seat": 99, "agree": []}), ("undo", {"seat": 0}),
+    ("opening", {"seed": "x"}), ("opening", {"seed": 1, "decks": []}), ("opening", {}), ("actions", [True]),
+    ("actions", ["0"]), ("actions", [-1]), ("actions", {}), ("over", 1), ("format", "backalley table 2"),
+    ("more", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), HOSTILE, ids=lambda value: str(value)[:20])
+def test_a_forged_table_is_left_alone_and_disturbs_nobody(
+    folder: Path, name: str, value: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(folder) as client:
+        one = Person(client)
+        sound, forged = one.deal("bezique", "me", "bot"), one.deal("bezique", "me", "bot")
+    path = folder / f"{forged.rpartition('/')[2]}.json"
+    kept = json.loads(path.read_bytes())
+    kept.pop("check")
+    path.write_text(json.dumps({**kept, name: value}))
+    with serving(folder) as client:
+        one._client = client
+        assert [f"/api/tables/{row['id']}" for row in one.get("/api/tables").json()["mine"]] == [sound]
+        assert one.get(forged).status_code == 404
+        assert one.get(sound).status_code == 200
+    assert f"{path.name} is left alone: " in capsys.readouterr().err
+
+
+def test_a_changed_file_is_noticed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(folder) as client:
+        Person(client).deal("bezique", "me", "bot")
+    (path,) = folder.glob("*.json")
+    path.write_text(path.read_text().replace('"over": false', '"over": true'))
+    with serving(folder):
+        assert "its checksum is another" in capsys.readouterr().err
+
+
+def test_an_agent_that_is_not_offered_is_never_made(folder: Path, tmp_path: Path) -> None:
+    """A file names a program and a Python file as agents: its table stands still, and neither runs."""
+    mark, evil = tmp_path / "mark", tmp_path / "evil.py"
+    evil.write_text(f"open({str(mark)!r}, 'w')\nclass Player:\n    pass\n")
+    for agent in (f"{evil}:Player", f"cmd:touch {mark}", "evil:Player"):
+        with serving(folder) as client:
+            one = Person(client)
+            table = one.deal("bezique", "bot", "me")
+        path = folder / f"{table.rpartition('/')[2]}.json"
+        kept = json.loads(path.read_bytes())
+        kept.pop("check")
+        kept |= {"actions": [], "chairs": [{**kept["chairs"][0], "agent": agent}, kept["chairs"][1]]}
+        path.write_text(json.dumps(kept))
+        with serving(folder) as client:
+            assert Person(client).get(table).status_code == 404, "a stranger sets nothing up"
+            assert not mark.exists()
+            one._client = client
+            found = one.get(table).json()
+            while found["now"] == 0 and not found["trouble"]:
+                found = one.get(table, after=found["version"]).json()
+            assert not mark.exists()
+            one.post(f"{table}/delete")
+
+
+def test_a_folder_has_one_server(folder: Path) -> None:
+    with serving(folder), pytest.raises(ValueError, match=r"Another server has the tables of .*; end it, or name"):
+        TableServer(folder)
+    TableServer(folder).close()
+
+
+# Requests -------------------------------------------------------------------------------------------------------------
+
+REFUSED = [
+    ("GET", "/api/games", {"host": "evil.example"}, b"", 421, "does not answer by that name"),
+    ("POST", "/api/session", {"origin": "http://evil.example"}, b"{}", 403, "another site"),
+    ("POST", "/api/session", {"origin": "null"}, b"{}", 403, "another site"),
+    ("POST", "/api/session", {"origin": "http://["}, b"{}", 403, "another site"),
+    ("POST", "/api/session", {}, b"{", 400, "it is not JSON"),
+    ("POST", "/api/session", {}, b"[" * 60_000, 400, "nested more than 64 deep"),
+    ("POST", "/api/session", {}, b"\xff", 400, "not UTF-8"),
+    ("POST", "/api/session", {}, b" " * 70_000, 413, "more than 65,536 bytes"),
+    ("GET", "/api/games", {"authorization": "Bearer wrong"}, b"", 401, "session is not known"),
+    ("GET", "/api/games", {"authorization": ""}, b"", 401, "session is not known"),
+    ("POST", "/api/tables", {}, b"[]", 400, "its game was missing"),
+    ("POST", "/api/tables", {}, b'{"game": "chess", "options": {}, "seats": []}', 404, "no game 'chess'"),
+    ("POST", "/api/tables", {}, b'{"game": "pitch", "options": {"x": 1}, "seats": []}', 400, "no option 'x'"),
+    ("POST", "/api/tables", {}, b'{"game": "pitch", "options": {}, "seats": ["me"]}', 400, "1 seats were given"),
+    ("POST", "/api/tables", {}, b'{"game": "bezique", "options": {}, "seats": ["me", "me"]}', 400, "one seat"),
+    ("POST", "/api/tables", {}, b'{"game": "bezique", "options": {}, "seats": ["me", "os:x"]}', 400, "A seat takes"),
+    ("POST", "/api/tables", {}, b'{"game": "bezique", "options": {}, "seats": ["me", ["bot"]]}', 400, "A seat takes"),
+    ("POST", "/api/recordings", {}, b"{}", 400, "The file is no playthrough"),
+    ("POST", "/api/join", {}, b'{"link": "old"}', 404, "leads nowhere"),
+    ("GET", "/api/tables/nothing", {}, b"", 404, "no such table"),
+    ("GET", "/api/nothing", {}, b"", 404, "nothing at this address"),
+    ("DELETE", "/api/games", {}, b"", 405, "does not take DELETE"),
+    ("GET", "/../pyproject.toml", {}, b"", 404, "nothing at this address"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "headers", "body", "status", "says"), REFUSED)
+def test_bad_input_is_answered_in_a_sentence(
+    client: TestClient, method: str, path: str, headers: dict[str, str], body: bytes, status: int, says: str
+) -> None:
+    one = Person(client)
+    answer = client.request(method, path, headers={**one.headers, **headers}, content=body)
+    assert answer.status_code == status, answer.text
+    assert says in answer.json()["error"]
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+def test_bad_input_at_a_table_changes_nothing(client: TestClient) -> None:
+    one, other = Person(client), Person(client)
+    table = one.deal("bezique", "me", "link")
+    link = one.get(table).json()["chairs"][1]["link"]
+    assert one.post("/api/join", link=link).json()["error"].startswith("You sit at this table already")
+    other.post("/api/join", link=link)
+    assert other.post("/api/join", link=link).status_code == 200, "who sits there may come back"
+    assert Person(client).post("/api/join", link=link).json()["error"].startswith("Somebody sits in this chair")
+    before = one.get(table).json()
+    mine, theirs = (one, other) if before["now"] == 0 else (other, one)
+    legal, made = mine.get(table).json()["actions"][0][0], before["last"]
+    for person, entries, status in (
+        (theirs, {"action": legal, "at": made}, 409),
+        (mine, {"action": legal, "at": made + 1}, 409),
+        (mine, {"action": 10**9, "at": made}, 400),
+        (mine, {"action": -1, "at": made}, 400),
+        (mine, {"action": True, "at": made}, 400),
+        (mine, {"action": "0", "at": made}, 400),
+        (mine, {"at": made}, 400),
+    ):
+        answer = person.post(f"{table}/act", **entries)
+        assert answer.status_code == status, entries
+        assert answer.json()["error"].endswith(".")
+    for query in ({"at": "1e9"}, {"at": 99999}, {"at": "x"}, {"width": 10**8}):
+        assert one.get(table, **query).status_code == 400, query
+    assert other.post(f"{table}/delete").status_code == 403
+    assert one.get(table).json() == before
+
+
+def test_there_are_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, idle = Person(client), Person(client)
+    monkeypatch.setattr(table_server_module, "MOST_OWNED", 1)
+    one.deal("backhand", "me")
+    assert one.post("/api/tables", game="backhand", options={}, seats=["me"]).status_code == 429
+    monkeypatch.setattr(table_server_module, "MOST_SESSIONS", 2)
+    newest = Person(client)
+    assert idle.get("/api/games").status_code == 401, "who plays nowhere makes room"
+    assert one.get("/api/games").status_code == 200
+    newest.deal("backhand", "me")
+    assert client.post("/api/session", json={}).status_code == 503
+    monkeypatch.setattr(app_module, "FILE", 100)
+    assert one.post("/api/recordings", moves=["x"] * 100).status_code == 413
+
+
+def test_an_address_takes_only_its_share(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = Person(client)
+    monkeypatch.setitem(table_server_module.MOST_OF_ADDRESS, "sessions", 5)
+    monkeypatch.setitem(table_server_module.MOST_OF_ADDRESS, "tables", 2)
+    table_server = client.app._app.state.table_server if hasattr(client.app, "_app") else None  # type: ignore[attr-defined]
+    assert table_server is not None
+    for session in list(table_server._addresses):
+        table_server._addresses[session] = "10.0.0.1"
+    flood = [Person(client) for _ in range(20)]
+    assert honest.get("/api/games").status_code == 200, "a flood from elsewhere forgets its own sessions"
+    assert flood[0].get("/api/games").status_code == 401
+    for one in flood[-2:]:
+        one.deal("backhand", "me")
+    assert flood[-3].post("/api/tables", game="backhand", options={}, seats=["me"]).status_code == 429
+    assert honest.post("/api/tables", game="backhand", options={}, seats=["me"]).status_code == 200
+
+
+def test_hosts_that_are_known(client: TestClient) -> None:
+    for host in ("127.0.0.1:8017", "localhost:1", "[::1]:8017", "192.168.7.7", "TABLE.example:8017"):
+        assert client.get("/", headers={"host": host}).status_code == 200, host
+    for host in ("", "x", "127.0.0.1.evil.example", "localhost.", "[::1", "table.example@evil.example"):
+        assert client.get("/", headers={"host": host}).status_code == 421, host
+
+
+def test_the_page_loads_nothing_from_elsewhere(client: TestClient) -> None:
+    for path in ("/", "/page.css", "/page.js"):
+        text = client.get(path).text
+        assert not re.search(r"(?:https?:)?//[a-z]+\.[a-z]", text), path
+        assert "style=" not in text, "the policy of the page allows no styles in its elements"
+
+
+def test_the_page_has_the_colours_of_its_pictures(client: TestClient) -> None:
+    """Every colour is a name, which the pictures' colours give a value in both themes."""
+    text, rules = client.get("/page.css").text, Path(app_module.__file__).with_name("page.css").read_text("utf-8")
+    assert "#" not in rules.replace("#trouble", "")
+    for theme in (LIGHT, DARK):
+        assert f"--ground: {theme.ground}; " in text
+        assert f"--red: {theme.signs['H']}; " in text
+    given = re.findall(r"(--[a-z-]+): #[0-9a-f]{6};", text)
+    assert {*re.findall(r"var\((--[a-z-]+)\)", rules)} == {*given}
+    assert len(given) == 2 * len({*given})
+
+
+@pytest.mark.parametrize("name", backalley.game_names())
+def test_every_game_has_a_form(client: TestClient, name: str) -> None:
+    """With each option's default as one of its choices, and its agents all accepted at a table."""
+    one = Person(client)
+    form = one.get("/api/setup", game=name).json()
+    for option in form["options"]:
+        assert option["default"] in option.get("choices", [option["default"]]), option
+    changed = {option["name"]: option["default"] for option in form["options"]}
+    assert one.get("/api/setup", game=name, **changed).json()["seats"] == form["seats"]
+    assert "human" not in form["agents"]

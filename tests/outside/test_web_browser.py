@@ -1,0 +1,142 @@
+"""A browser plays a whole game of each of the nine, by mouse or by keyboard, at the width of a desk or of a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backalley.envs.core.game.catalogue import game as game_of
+from tests.common.serving import Served, browser
+
+pytest.importorskip("starlette", reason="the extra web is not installed")
+pytest.importorskip("uvicorn", reason="the extra web is not installed")
+pytestmark = pytest.mark.slow
+
+SHORT: dict[str, dict[str, str]] = {
+    "baccarat": {"num_coups": "3"},
+    "backhand": {},
+    "bezique": {},
+    "buffalo_bayou": {},
+    "killer_bridge": {"length": "single", "hand_size": "3"},
+    "missouri_city": {},
+    "pitch": {"mode": "hand"},
+    "poker_duel": {"num_games": "1"},
+    "twenty_one": {"preset": "small"},
+}
+"""Options with which a game is short."""
+WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+TURN = ".picture svg:not([data-done]) [role=button]"
+OVER, ENDED, MINE = ".turn:has-text('Returns: ')", ".row button.main", ".turn:has-text('It is your turn.')"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    server = Served(tmp_path_factory.mktemp("tables"), "--hint", "search:4", compiles=False)
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as found:
+        yield found
+
+
+def dealt(chromium: Any, served: Served, game: str, size: dict[str, int], scheme: str) -> Any:
+    """A page with a new game, dealt by its form."""
+    page = chromium.new_context(viewport=size, color_scheme=scheme).new_page()
+    page.set_default_timeout(60_000)
+    page.faults = []
+    page.on("pageerror", lambda error: page.faults.append(str(error)))
+    page.on("console", lambda said: page.faults.append(said.text) if said.type == "error" else None)
+    page.goto(served.address)
+    page.get_by_role("button", name=game_of(game).title).first.click()
+    page.locator("summary").click()
+    for name, value in SHORT[game].items():
+        page.evaluate("document.querySelector('form').setAttribute('data-old', '')")
+        field = page.locator(f"form [name={name}]")
+        field.fill(value) if field.evaluate("one => one.tagName") == "INPUT" else field.select_option(value)
+        field.blur()
+        page.wait_for_selector("form:not([data-old])")
+    for seat in range(1, page.locator("form select[name^=seat]").count()):
+        page.locator("form select[name^=seat]").nth(seat).select_option("random")
+    page.locator("form button.main").click()
+    page.wait_for_selector(".picture svg")
+    return page
+
+
+def take_turns(page: Any, choose: Any) -> int:
+    """Play until the game is over; return the number of turns."""
+    turns = 0
+    while True:
+        page.wait_for_selector(f"{OVER}, {TURN}, {ENDED}")
+        if page.locator(OVER).count():
+            return turns
+        if page.locator(ENDED).count():
+            page.locator(ENDED).click()
+            page.wait_for_selector(ENDED, state="detached")
+            continue
+        page.evaluate("document.querySelector('.picture svg').setAttribute('data-done', '')")
+        choose(page, turns)
+        turns += 1
+
+
+def by_mouse(page: Any, turn: int) -> None:
+    """Cards lie over each other: what shows of each is its upper left corner."""
+    buttons = page.locator(".picture [role=button]")
+    buttons.nth(turn % buttons.count()).click(position={"x": 6, "y": 9})
+
+
+def by_keyboard(page: Any, turn: int) -> None:
+    if turn % 2:
+        page.keyboard.press("1")
+    else:
+        page.keyboard.press("ArrowRight")
+        named = page.evaluate("document.activeElement.getAttribute('aria-label')")
+        assert named not in (None, "", "null")
+        page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize("game", SHORT)
+def test_a_whole_game(chromium: Any, served: Served, game: str) -> None:
+    number = list(SHORT).index(game)
+    page = dealt(chromium, served, game, PHONE if number % 3 else WIDE, "dark" if number % 2 else "light")
+    turns = take_turns(page, by_keyboard if number % 2 else by_mouse)
+    assert turns > 0
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the page"
+    page.get_by_role("button", name="One back").click()
+    page.wait_for_selector("text=To the end")
+    page.select_option("select[aria-label='Seen from']", "all")
+    page.wait_for_selector("text=all cards are shown", state="attached")
+    page.get_by_role("button", name="Values").click()
+    page.wait_for_selector(".values tr")
+    assert page.locator(".values tr", has_text="(played)").count() == 1
+    assert page.faults == []
+    page.context.close()
+
+
+def test_two_people_at_one_table_and_who_comes_late(chromium: Any, served: Served, tmp_path: Path) -> None:
+    """By link; with hints, and an action taken back after both agree."""
+    first = dealt(chromium, served, "backhand", WIDE, "light")  # makes a session
+    first.goto(f"{served.address}/#new=missouri_city")
+    first.locator("form select").nth(1).select_option("link")
+    first.locator("form button.main").click()
+    link = first.locator(".seats input").input_value()
+    second, third = (chromium.new_context(viewport=PHONE).new_page() for _ in range(2))
+    second.goto(link)
+    second.wait_for_selector(".picture svg")
+    third.goto(link)
+    third.wait_for_selector("text=Somebody sits in this chair already")
+    now, other = (first, second) if first.locator(MINE).count() else (second, first)
+    now.keyboard.press("h")
+    now.wait_for_selector(".values .best")
+    by_mouse(now, 0)
+    now.wait_for_selector(MINE, state="detached")
+    now.keyboard.press("u")
+    other.get_by_role("button", name="Agree").click()
+    now.wait_for_selector(MINE)
+    for page in (first, second, third):
+        page.context.close()

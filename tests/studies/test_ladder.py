@@ -1,0 +1,214 @@
+"""The ladder and the cross table of a game: who stands on them, what is played, and how pages show it."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backalley.agents.policies.publish import ship
+from backalley.benchmarks.figures import formatting, leaderboard, results
+from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.benchmarks.matches.seeding import Space
+from backalley.benchmarks.studies import publication
+from backalley.benchmarks.studies.pages import docs
+from backalley.benchmarks.studies.strength import cross as crossing
+from backalley.benchmarks.studies.strength import ladder
+from backalley.envs.core.game import catalogue
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.game import Game
+from backalley.examples import kuhn
+from tests.common import high_card
+from tests.common.cases import GAMES
+from tests.common.commands import run
+from tests.common.tiny_policies import elsewhere, made, residual
+
+EVERY = {"deals": 60, "searches": ["mc:2"], "search_deals": 20, "cross_deals": 30, "method_deals": 40}
+
+
+@pytest.fixture
+def plan(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What is published, for these tests."""
+    found: dict[str, Any] = {"seed": 7, "every": EVERY}
+    monkeypatch.setattr(publication, "_plans", lambda: found)
+    return found
+
+
+@pytest.fixture
+def game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Game:
+    """Kuhn poker with a policy, registered."""
+    found = elsewhere(tmp_path, monkeypatch, kuhn)
+    catalogue.register_game(found.type)
+    ship(made(tmp_path / "one", found, met=["random"], player=residual(found, 0.0)), "standard", found)
+    made(tmp_path / "other", found, 4)
+    return found
+
+
+def labels(found: Any, table: int = 0) -> list[str]:
+    return [row["label"] for row in found["tables"][table]["rows"]]
+
+
+def played(found: Any) -> Any:
+    """The tables without what depends on the machine."""
+    tables = copy.deepcopy(found["tables"])
+    for row in (row for table in tables for row in table["rows"]):
+        row.pop("milliseconds", None)
+    return tables
+
+
+def test_every_game_has_a_plan_that_can_be_played() -> None:
+    for game in GAMES:
+        first, *more = publication.publications(game)
+        assert first.game == game
+        assert not any(plan.game == game for plan in more)
+        for plan in (first, *more):
+            assert plan.deals >= 1000
+            assert plan.against.removeprefix("bot:") in game.bots
+        assert publication.publications(game.bind(**first.game.option_values)) == [first, *more]
+
+
+def test_publication_names_only_games_there_are() -> None:
+    named = set(publication._plans()) - {"seed", "every"}
+    assert named <= set(catalogue.own_games())
+
+
+def test_where_several_play(plan: Any, game: Game) -> None:
+    found = ladder.ladder(game, {"another": str(game.type.folder.parent / "other")}).found
+    assert labels(found) == ["random", "bot:random", "policy:standard", "another", "mc:2"]
+    (table,) = found["tables"]
+    assert (table["against"], table["sides"]) == ("bot:random", 2)
+    rows = {row["label"]: row for row in table["rows"]}
+    assert rows["bot:random"].keys() == {"label", "milliseconds"}, "nobody plays against itself"
+    assert [rows[name]["deals"] for name in ("random", "policy:standard", "mc:2")] == [60, 60, 20]
+    assert rows["policy:standard"]["note"] == "It is bot:random with a learned residual."
+    assert rows["another"]["made"].startswith("backalley train")
+    assert rows["policy:standard"]["met"] == ["random"]
+    assert all("milliseconds" in row for row in table["rows"])
+    null = table["null"]
+    assert (null["agent"], null["deals"], "lead" in null) == ("random", 60, False)
+    assert null["mean_return"]["low"] <= 0 <= null["mean_return"]["high"]
+
+
+def test_the_decks_are_those_of_nothing_else(plan: Any, game: Game) -> None:
+    """The same seed, by hand: a key space of its own, and what the rows say follows from the returns."""
+    found = ladder.ladder(game).found
+    row = found["tables"][0]["rows"][2]
+    in_space = evaluate(game, ["policy", "bot"], deals=60, seed=7)
+    assert row["mean_return"] != in_space.agents[0].mean_return.to_json()
+    in_space = evaluate(game, ["policy", "bot"], deals=60, seed=7, space=Space.PUBLICATION)
+    assert row["mean_return"] == in_space.agents[0].mean_return.to_json()
+    assert row["win_share"] == in_space.agents[0].win_share.to_json()
+
+
+def test_where_one_plays_alone_all_play_the_same_decks(plan: Any) -> None:
+    plan["high_card"] = {"also": [{"options": {"seats": 2}, "searches": []}]}
+    alone = ladder.ladder(high_card.GAME.bind(seats=1)).found
+    assert len(alone["tables"]) == 1, "options of one's own are all that is played"
+    rows = {row["label"]: row for row in alone["tables"][0]["rows"]}
+    assert rows["bot:random"]["deals"] == 60
+    assert "lead" not in rows["bot:random"]
+    lead = rows["random"]["lead"]["mean"]
+    assert lead == pytest.approx(rows["random"]["mean_return"]["mean"] - rows["bot:random"]["mean_return"]["mean"])
+    null = alone["tables"][0]["null"]
+    assert null["lead"]["low"] <= 0 <= null["lead"]["high"], "random play by itself, twice on the same decks"
+    assert null["lead"]["low"] < null["lead"]["high"]
+    both = ladder.ladder(high_card.GAME.bind()).found
+    assert [table["options"] for table in both["tables"]] == [{}, {"seats": 2}]
+    assert labels(both, 1) == ["random", "bot:random"]
+
+
+def test_what_fits_no_table_is_told(plan: Any, game: Game) -> None:
+    with pytest.raises(ValueError, match="There is no policy in"):
+        ladder.ladder(game, {"another": str(game.type.folder)})
+
+
+def test_it_goes_on_where_it_was_stopped(plan: Any, game: Game, tmp_path: Path) -> None:
+    path, whole = tmp_path / "ladder.json", ladder.ladder(game).found
+    calls = 0
+
+    def stop(done: int, planned: int, words: str) -> None:
+        nonlocal calls
+        calls += 1
+        assert planned == 200, "three agents and the null row with 60 deals each, a search with 20"
+        if calls == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ladder.ladder(game, keep=path, progress=stop)
+    assert results.durable.unfinished_beside(path).exists()
+    again = ladder.ladder(game, keep=path).found
+    assert played(again) == played(whole)
+    results.write(path, again)
+    finished = ladder.ladder(game, keep=path, command="line")
+    assert finished.to_json() == again | {"command": "line"}, "what is finished is not played again"
+    ship(made(tmp_path / "new", game, 9), "standard", game)
+    assert played(ladder.ladder(game, keep=path).found) != played(whole), "another policy is"
+
+
+def test_the_cross_table(plan: Any, game: Game, tmp_path: Path) -> None:
+    ranking = crossing.cross(game, {"another": str(tmp_path / "other")})
+    found = ranking.to_json()
+    assert ranking.agents == ["bot:random", "policy:standard", "another"]
+    assert ranking.deals == 30
+    assert found["kind"] == "cross"
+    assert [one.get("met") for one in found["agents"]] == [None, ["random"], None]
+    with pytest.raises(ValueError, match="nobody plays against anybody"):
+        crossing.cross(high_card.GAME.bind(seats=1), {"another": "random"})
+
+
+# On pages ------------------------------------------------------------------------------------------------------------
+
+
+def test_pages_show_them(plan: Any, game: Game, tmp_path: Path) -> None:
+    other = f"another={tmp_path / 'other'}"
+    for name, others in (("ladder", ["--with", other]), ("cross", [other])):
+        words = ["dev", "study", name, game.spec, *others, "--json", str(tmp_path), "--threads", "1"]
+        done = run(*words)
+        assert done.exit_code == 0, done.output
+        found = json.loads((tmp_path / f"{name}_{game.name}.json").read_text())
+        assert found["command"].startswith(f"backalley dev study {name} ")
+    page = tmp_path / "README.md"
+    shown = docs.with_results(
+        f"<!-- results: ladder ladder_{game.name} -->\n<!-- /results -->\n"
+        f"<!-- results: cross cross_{game.name} -->\n<!-- /results -->\n",
+        page,
+        tmp_path,
+    )
+    assert "| `bot:random`, the baseline |" in shown
+    assert "| another |" in shown
+    assert "| `policy:standard` |" in shown
+    assert shown.count("`policy:standard`: It is bot:random with a learned residual.") == 2
+    assert "† The policy of this row met that bot in training." in shown
+    assert shown.count(" †") == 2, "of the two policies one met the bot: on the ladder, and in the cross table"
+    assert "backalley train some_game --seed 0 --decisions 1\n```" in shown
+    assert docs.with_results(shown, page, tmp_path) == shown
+    card = "[`policy:standard`](policy/standard/README.md)"
+    row = f"| {card} | bot:random with a learned residual | the default options |  |"
+    assert row in leaderboard.policies(game)
+
+
+def test_wrong_words_are_sentences() -> None:
+    for words, sentence in (
+        (["pitch", "bezique", "--with", "a=random"], "--with goes with one game"),
+        (["pitch", "--with", "random"], "'random' is not of the form LABEL=AGENT"),
+        (["pitch", "--with", "a=nobody"], "There is no agent 'nobody'"),
+    ):
+        done = run("dev", "study", "ladder", *words)
+        assert sentence in done.output
+        assert done.exit_code in (1, 2)
+
+
+def test_options_as_the_command_line_takes_them() -> None:
+    assert game_of("pitch").option_words == []
+    assert game_of("pitch", joker="low_trump").option_words == ["--option", "joker=low_trump"]
+
+
+def test_who_plays_as_the_measure_does_has_no_digits_of_rounding() -> None:
+    same = {"mean": -1e-20, "low": -3e-19, "high": 3e-19}
+    assert (formatting.mean(same), formatting.interval(same)) == ("+0.000", "+0.000 to +0.000")
+    row = {"label": "bot:other", "deals": 60, "mean_return": same, "win_share": {"mean": 0.5, "low": 0.5, "high": 0.5}}
+    shown = {"game": "kuhn-v0", "tables": [{"options": {}, "against": "bot:best", "sides": 2, "rows": [row]}]}
+    assert "+0.000 to +0.000" in ladder.Ladder(shown).table()

@@ -1,0 +1,328 @@
+"""`backalley attack`: what attackers find where best responses are known, and what an attack is made of."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import backalley
+from backalley.agents.base.agent import View, as_agent, view_of
+from backalley.agents.base.rule_based import BotAgent, RandomAgent
+from backalley.benchmarks.exact.exploit import exploitability
+from backalley.benchmarks.figures.attacks import Attacked, Attacker, Point
+from backalley.benchmarks.figures.stats import Estimate
+from backalley.benchmarks.matches.sample import deal_keys
+from backalley.benchmarks.matches.seeding import Space, roots
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.game.game import Game
+from backalley.examples import kuhn, leduc
+from backalley.training.attack import attackers
+from backalley.training.attack.attack import attack
+from backalley.training.attack.gains import PUBLISHED, SELECTION, gains_of, keys_of
+from backalley.training.attack.work import AttackError, selection_deals
+from backalley.training.config import config
+from backalley.training.config.config import ConfigError
+from backalley.training.macros.plans import PlanLearner
+from backalley.training.ppo.seats import LEARNER
+from backalley.training.ppo.vec_env import SeatsVecEnv
+from backalley.training.shared.league import League
+from backalley.training.train import Stopped
+from tests.common import toy
+from tests.common.commands import run
+
+KUHN, LEDUC = kuhn.GAME.bind(), leduc.GAME.bind()
+CHEMIN = backalley.game("baccarat", mode="chemin")
+SMALL = {"ppo.tables": 64, "ppo.steps": 16, "ppo.batch_size": 256, "network.width": 16}
+SMALL |= {"attack.tables": 64, "attack.held_out": 8, "attack.batch_size": 256}
+
+
+class Bettor:
+    """Bets, or calls, whatever it holds; it has no kernel."""
+
+    def act(self, view: View) -> npt.NDArray[np.int64]:
+        return np.full(len(view), kuhn.BET)
+
+
+class First:
+    """Takes the first legal action."""
+
+    def act(self, view: View) -> npt.NDArray[np.int64]:
+        found: npt.NDArray[np.int64] = view.action_mask.argmax(1)
+        return found
+
+
+@kernel
+def generous_step(options: toy.Options, state: toy.State, action: int) -> None:
+    """A toy that pays each seat 1 more than it wins."""
+    toy.step(options, state, action)
+    if state.seat == OVER:
+        state.reward[0] += 1
+        state.reward[1] += 1
+
+
+# What is known --------------------------------------------------------------------------------------------------------
+
+
+def exact(game: Game) -> float:
+    """What a best response gains on uniform play, the mean of both seats."""
+    return exploitability(game, [RandomAgent()]).agents[0].mean_loss
+
+
+@pytest.mark.slow
+def test_uniform_play_in_kuhn_poker_gives_nearly_all_that_it_gives_to_best_responses(tmp_path: Path) -> None:
+    found = attack(KUHN, "random", decisions=600_000, deals=4000, out=tmp_path / "attack", config_overrides=SMALL)
+    assert exact(KUHN) == pytest.approx(11 / 24)
+    assert [one.name for one in found.attackers] == ["rollouts", "search", "ppo"]
+    assert [*found.refused] == ["plans"]
+    assert "kuhn has no plans" in found.refused["plans"]
+    for one in found.attackers:
+        assert one.gain.low < exact(KUHN)
+        assert one.gain.mean > 0.9 * exact(KUHN), one.name
+
+
+@pytest.mark.slow
+def test_uniform_play_in_leduc_poker_does_too(tmp_path: Path) -> None:
+    found = attack(LEDUC, "bot:random", attackers=["ppo"], decisions=1_500_000, deals=20_000, out=tmp_path / "attack")
+    assert found.gain.mean > 0.9 * exact(LEDUC)
+    assert found.gain.low < exact(LEDUC)
+
+
+@pytest.mark.slow
+def test_an_equilibrium_gives_nothing(tmp_path: Path) -> None:
+    found = attack(CHEMIN, "bot", decisions=300_000, deals=8000, out=tmp_path / "attack")
+    assert found.agent == "bot:counter"
+    for one in found.attackers:
+        assert one.gain.low < 0, one.name
+    assert found.gain.low < 0 < found.gain.high
+
+
+def test_an_agent_without_a_kernel_is_attacked(tmp_path: Path) -> None:
+    """Who always bets is called by the better half, and gets nothing out of the worse: a queen's call is worth as much
+    as its fold. So best responses gain a third a game: 1 with a jack lost, 2 won with a king, 0 with a queen."""
+    found = attack(
+        KUHN, Bettor(), attackers=["ppo"], decisions=50_000, deals=2000, out=tmp_path / "a", config_overrides=SMALL
+    )
+    assert found.agent == "Bettor"
+    assert found.gain.low > 0.9 / 3
+    assert found.gain.mean < 1.1 / 3
+
+
+# What is measured -----------------------------------------------------------------------------------------------------
+
+
+def test_equality_is_what_the_agent_gets_itself() -> None:
+    """In a game whose returns do not sum to 0 that is measured on the same deals: an agent gains nothing on itself."""
+    kernels = toy.TOY.kernels._replace(step=generous_step)
+    game = dataclasses.replace(
+        toy.TOY, name="generous", kernels=kernels, zero_sum=lambda options: False, reward_range=lambda options: (0, 2)
+    ).bind()
+    first = as_agent(First())
+    assert backalley.evaluate(game, [first, first], deals=32).agents[0].mean_return.mean == pytest.approx(1)
+    gained = gains_of(game, first, first, keys_of(3, SELECTION), 32)
+    assert gained.shape == (32,)
+    assert gained == pytest.approx(0)
+
+
+def test_play_ends_once_it_has_cost_enough() -> None:
+    keys, bot = keys_of(0, SELECTION), RandomAgent()
+    played: list[int] = []
+
+    def on_batch(deals: int) -> bool:
+        played.append(deals)
+        return True
+
+    assert len(gains_of(KUHN, bot, bot, keys, 5000, on_batch)) == played[-1] < 5000
+
+
+def test_responses_are_chosen_on_other_deals_than_tell_the_gain() -> None:
+    def streams(root: Any) -> set[int]:
+        packs, own = np.empty(5000, np.uint64), np.empty((5000, 2), np.uint64)
+        deal_keys(*root, 0, packs, own)
+        return {*packs.tolist(), *own.reshape(-1).tolist()}
+
+    uses = [streams(keys_of(seed, branch)) for seed, branch in itertools.product((0, 7), (SELECTION, PUBLISHED))]
+    uses += [streams(roots(space, 0)) for space in Space]
+    for one, other in itertools.combinations(uses, 2):
+        assert not one & other
+    assert [selection_deals(deals) for deals in (2, 100, 4096, 100_000)] == [2, 50, 2048, 2048]
+
+
+def test_a_search_that_knows_the_agent_does_not_see_what_its_seat_cannot() -> None:
+    """What is hidden is dealt again, and the answer is the same."""
+    task = attackers.Task(
+        LEDUC, RandomAgent(), 0, Path(), attackers.Budget(decisions=1), 1, {}, {}, lambda done, total, words: None
+    )
+    batch = BatchEnv(LEDUC, 64, seed=1)
+    batch.reset()
+    batch.step(np.ones(64, np.int64))
+    keys = np.arange(64, dtype=np.uint64)
+
+    def answers() -> list[int]:
+        search = attackers.ATTACKERS["search"].again(task, 0)
+        found: list[int] = search.act(view_of(batch, np.arange(64), keys)).tolist()
+        search.close()
+        return found
+
+    first, before = answers(), batch.engine.batch.state.copy()
+    batch.engine.determinize(batch.engine.batch.state, batch.time_step.seat.astype(np.int64), keys + np.uint64(9))
+    assert (batch.engine.batch.state != before).any()
+    assert len(set(first)) > 1
+    assert answers() == first
+
+
+def test_a_search_is_modelled_on_who_plays_rollouts() -> None:
+    """A bot that takes long has a fast substitute in rollouts."""
+    pitch, bezique = backalley.game("pitch"), backalley.game("bezique")
+    book, policy = BotAgent(pitch), backalley.agent("policy", pitch)
+    assert attackers.model_of(book) is book
+    assert attackers.model_of(policy) is policy
+    assert not BotAgent(bezique).bot.fast
+    assert attackers.model_of(BotAgent(bezique)) is None
+    assert attackers.model_of(as_agent(Bettor())) is None
+
+
+# Learning against one agent -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", [KUHN, backalley.game("pitch")], ids=lambda game: game.name)
+def test_ppo_has_one_side_and_the_agent_all_others(game: Game) -> None:
+    env = SeatsVecEnv(game, 64, league=League([RandomAgent()]), league_share=1.0, one_side=True)
+    env.reset()
+    sides = np.array(game.sides)
+    mine = [set(sides[who == LEARNER].tolist()) for who in env.who]
+    theirs = [set(sides[who == 0].tolist()) for who in env.who]
+    assert all(len(one) == 1 and not one & other for one, other in zip(mine, theirs, strict=True))
+    assert set().union(*mine) == set(game.sides)
+    env.close()
+
+
+def test_the_plan_learner_meets_the_agent_alone(tmp_path: Path) -> None:
+    game = backalley.game("poker_duel")
+    greedy = BotAgent(game, "greedy")
+    learner = PlanLearner(game, config.load(game), seed=0, folder=tmp_path, against=greedy)
+    assert [(one.agent, one.share) for one in learner.field] == [(greedy, 1.0)]
+    learner.close()
+    with pytest.raises(ConfigError, match="has no kernel; learn against a bot or a policy"):
+        PlanLearner(game, config.load(game), seed=0, folder=tmp_path, against=backalley.agent("mc:4", game))
+
+
+# The folder -----------------------------------------------------------------------------------------------------------
+
+
+def told(found: Attacked) -> Any:
+    """All that a result holds but times and the stamp."""
+    kept = json.loads(json.dumps(found.measured()))
+    for one in kept["attackers"]:
+        for part in (one, *one["points"]):
+            part.pop("processor_seconds")
+            part.pop("seconds", None)
+    return kept
+
+
+def test_a_stopped_attack_goes_on_to_the_same_result(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"attackers": ["ppo"], "decisions": 12_000, "deals": 400, "config_overrides": SMALL}
+    whole = attack(KUHN, "random", out=tmp_path / "whole", **given)
+    calls = itertools.count(1)
+
+    def stop(done: float, total: float, words: str) -> None:
+        if next(calls) % 5 == 0:
+            raise Stopped("Stopped.")
+
+    parts = 0
+    while True:
+        try:
+            found = attack(KUHN, "random", out=tmp_path / "parts", progress=stop, **given)
+        except Stopped:
+            parts += 1
+        else:
+            break
+    assert parts > 2
+    assert told(found) == told(whole)
+    assert told(attack(KUHN, "random", out=tmp_path / "parts", **given)) == told(whole)
+    policy = tmp_path / "parts" / found.attackers[0].points[-1].policy
+    report = backalley.evaluate(KUHN, [policy, "random"], deals=10)
+    assert report.agents[0].name == found.attackers[0].points[-1].agent
+
+
+def test_another_attack_is_not_mixed_with_it(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"attackers": ["search"], "decisions": 1, "deals": 8}
+    attack(KUHN, "random", out=tmp_path / "attack", **given)
+    with pytest.raises(AttackError, match="holds another attack"):
+        attack(KUHN, Bettor(), out=tmp_path / "attack", **given)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").touch()
+    with pytest.raises(AttackError, match="is not an empty folder"):
+        attack(KUHN, "random", out=tmp_path / "full", **given)
+
+
+@pytest.mark.parametrize(
+    ("game", "agent", "given", "says"),
+    [
+        ("backhand", "bot", {}, "backhand has one seat"),
+        (KUHN, "random", {"attackers": "ppo,pp0"}, "no attacker 'pp0'; .* Did you mean ppo?"),
+        (KUHN, "random", {"attackers": []}, "attackers names none"),
+        (KUHN, "random", {"attackers": ["plans"]}, "No attacker is left for random: .*kuhn has no plans"),
+        (KUHN, "human", {}, "plays at this terminal"),
+        (KUHN, "random", {"seconds": 0}, "seconds is 0"),
+        (KUHN, "random", {"decisions": [3, 4]}, "shares it out evenly"),
+        (KUHN, "random", {"deals": 1}, "deals is 1"),
+        (KUHN, "random", {"seed": -1}, "The seed is -1"),
+        (KUHN, "nobody", {}, "There is no agent 'nobody'"),
+    ],
+)
+def test_what_cannot_be_attacked_is_refused_in_a_sentence(
+    game: Any, agent: str, given: dict[str, Any], says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=says):
+        attack(game, agent, out=tmp_path / "attack", **given)
+    assert not (tmp_path / "attack").exists()
+
+
+def test_the_command_writes_what_was_found(tmp_path: Path) -> None:
+    path = tmp_path / "attack_kuhn.json"
+    words = (
+        "attack",
+        "backalley.examples.kuhn",
+        "random",
+        "--attackers",
+        "search",
+        "--decisions",
+        "1",
+        "--deals",
+        "40",
+    )
+    result = run(*words, "--out", tmp_path / "attack", "--json", path)
+    assert result.exit_code == 0, result.output
+    assert "the best response found gains" in result.stdout
+    found = json.loads(path.read_text("utf-8"))
+    assert found["kind"] == "attack"
+    assert found["command"].startswith("backalley attack backalley.examples.kuhn random --attackers search")
+    assert [one["deals"] for one in found["attackers"]] == [40]
+    assert [point["deals"] for point in found["attackers"][0]["points"]] == [20, 20, 20]
+
+
+def test_the_best_attacker_is_told_first_and_drawn() -> None:
+    def one(name: str, gain: float) -> Attacker:
+        points = [Point(60.0 * k, 60.0, 1000, name, "", 100, Estimate(gain, gain - 1, gain + 1)) for k in (1, 2)]
+        return Attacker(name, points, 1, 400, Estimate(gain, gain - 0.5, gain + 0.5))
+
+    about = {"game": "kuhn-v0", "options": {}, "changed": {}, "stamp": {}, "command": "backalley attack kuhn random"}
+    found = Attacked(
+        **about, agent="random", seed=0, deals=400, selection_deals=100, budget={"processor_seconds": 240.0},  # type: ignore[arg-type]
+        attackers=[one("search", 0.1), one("ppo", 0.2)], refused={},
+    )  # fmt: skip
+    assert [row[0] for row in found.figures().rows] == ["ppo", "search"]
+    assert found.gain.mean == 0.2
+    files = [found.to_json()]
+    (chart,) = Attacked.charts(files)
+    assert [name for name, _ in chart.lines] == ["search", "ppo"]
+    assert [row[1].mean for row in Attacked.summary(files).rows] == [0.2]

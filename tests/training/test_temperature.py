@@ -1,0 +1,190 @@
+"""Mixed play learned from rollouts: drawn by gains at the tables and from the file, near equilibrium in Kuhn poker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from backalley.agents.policies.inference import chances, net_of
+from backalley.agents.policies.learned import PolicyAgent
+from backalley.agents.policies.policy_file import save_policy
+from backalley.agents.policies.policy_kinds import network_player
+from backalley.benchmarks.exact.exploit import exploitability
+from backalley.examples.kuhn import BET
+from backalley.training.config.config import ConfigError
+from backalley.training.rollouts import window
+from backalley.training.rollouts.rollouts import Rollouts
+from backalley.training.rollouts.temperature import by_temperature
+from backalley.training.train import train
+from tests.training.test_rollouts import GAME, bytes_of, phase
+
+MIXING = {
+    "rollouts__base": "self",
+    "rollouts__learned": "advantages",
+    "rollouts__temperature": 0.5,
+    "rollouts__plays_at": 0.5,
+    "rollouts__noise": 0.0,
+    "rollouts__window": 0.0,
+}
+
+
+def mixing(folder: Path, **more: Any) -> Rollouts:
+    return phase(folder, **{**MIXING, **more})
+
+
+def plays(made: Rollouts, shown: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """How likely its tables play each action [n, A] where they show `shown` [n, O], both actions being legal."""
+    net = net_of(made._weights(made.settings.temperature), made._bound, greedy=False)
+    out, mask = np.zeros((len(shown), GAME.num_actions)), np.ones(GAME.num_actions, np.int8)
+    for row, one in enumerate(shown):
+        chances(net, one, mask, out[row])
+    return out
+
+
+def openings() -> npt.NDArray[Any]:
+    """What the first seat sees with each of the three cards [3, O]."""
+    shown = np.zeros((3, GAME.observation_size), GAME.observation_base)
+    shown[np.arange(3), GAME.observation_fields["card"].start + np.arange(3)] = 1
+    return shown
+
+
+def bet_at() -> npt.NDArray[Any]:
+    """What the second seat sees with the lowest and the highest card after a bet [2, O]: there one answer is better by
+    one and by three, whatever anybody plays."""
+    shown = openings()[::2].copy()
+    shown[:, GAME.observation_fields["bets"].start + BET] = 1
+    return shown
+
+
+@pytest.mark.slow
+def test_the_file_plays_what_the_tables_play(tmp_path: Path) -> None:
+    made = mixing(tmp_path, rollouts__tables=6000, rollouts__targets=2)
+    for _ in range(6):
+        made.step()
+    made.save_policy(tmp_path / "policy", {})
+    policy = PolicyAgent(tmp_path / "policy", GAME)
+    assert not policy.greedy
+    shown = np.concatenate([openings(), bet_at()])
+    told = policy.action_probabilities(shown, np.ones((5, 2), np.int8))
+    assert told == pytest.approx(plays(made, shown), abs=0.002), "but for half precision"
+    logits = made.fitting.outputs(shown) / 0.5
+    expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    assert told == pytest.approx(expected, abs=0.02)
+    # Openings go round and round as they are learned; these two go where they have to, to 0.12 and 0.998.
+    assert np.ptp(told[3:, BET]) > 0.5, "something was learned"
+
+    made._make_next()  # and so the tables play
+    made._finish_next()
+    state = made.engine.batch.state
+    begun = (state["played"] == 1) & ~made.tables.held
+    for card in range(3):
+        rows = begun & (state["card"][:, 0] == card)
+        share = (state["bets"][rows, 0] == BET + 1).mean()
+        assert share == pytest.approx(told[card, BET], abs=4 * 0.5 / np.sqrt(rows.sum()))
+
+
+def test_gains_are_over_what_the_policy_itself_would_play(tmp_path: Path) -> None:
+    """On average over its mix it gains nothing on itself, whatever it drew."""
+    made = mixing(tmp_path)
+    for _ in range(3):
+        made.step()
+    made._make_next()
+    made._finish_next()
+    targets, taken = made.upcoming, made.upcoming.taken
+    gain = targets.gain[taken]
+    mix = plays(made, targets.flat[taken])
+    assert (gain != 0).all(axis=1).any()
+    assert mix[:, BET].min() > 0.01
+    np.testing.assert_allclose((mix * gain).sum(1), 0, atol=1e-5)
+
+
+def test_mixed_play_is_the_same_on_any_number_of_threads_and_goes_on_to_the_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a window that drops targets already, too."""
+    monkeypatch.setattr(window, "FEWEST", 600)
+    found, kept = [], None
+    for threads in (1, 3):
+        made = mixing(tmp_path, num_threads=threads, rollouts__noise=0.05, rollouts__window=0.25)
+        for number in range(4):
+            if number == 2:
+                assert 0 < made.window.held < made.window.made
+                kept = made.arrays(), made.facts()
+                kept = {name: array.copy() for name, array in kept[0].items()}, kept[1]
+            made.step()
+        found.append((bytes_of(made.arrays()), made.facts(), made.targets.gain.tobytes()))
+        made.close()
+    assert found[0] == found[1]
+    again = mixing(tmp_path, rollouts__noise=0.05, rollouts__window=0.25)
+    again.restore(*kept)  # type: ignore[misc]
+    for _ in range(2):
+        again.step()
+    assert (bytes_of(again.arrays()), again.facts()) == found[0][:2]
+
+
+def test_a_head_is_scaled_to_the_temperature(tmp_path: Path) -> None:
+    made = mixing(tmp_path)
+    weights = {name: array.copy() for name, array in made.fitting.arrays().items() if name.startswith("average.")}
+    weights = {name.removeprefix("average."): array for name, array in weights.items()}
+    scaled = by_temperature(weights, 0.25)
+    for name, array in weights.items():
+        if name.startswith("head."):
+            np.testing.assert_allclose(scaled[name][:-1], array[:-1] * 4, rtol=1e-6)
+            np.testing.assert_array_equal(scaled[name][-1], array[-1])
+        else:
+            np.testing.assert_array_equal(scaled[name], array)
+    same = by_temperature(weights, 0.0)
+    assert all(same[name] is array for name, array in weights.items()), "the likeliest action needs no scale"
+    unknown = by_temperature(weights, np.inf)
+    assert not unknown["head.weight"][:-1].any(), "everything is as likely"
+    steep = by_temperature(weights, 1e-12)
+    save_policy(tmp_path / "steep", steep, GAME, name="steep", player=network_player(steep, greedy=False), made={})
+    policy = PolicyAgent(tmp_path / "steep", GAME)
+    assert policy.action_probabilities(openings(), np.ones((3, 2), np.int8)).max(1) == pytest.approx(1)
+
+
+def test_a_policy_without_temperature_plays_the_best(tmp_path: Path) -> None:
+    made = mixing(tmp_path, rollouts__temperature=0.0, rollouts__plays_at=0.0)
+    made.step()
+    made.save_policy(tmp_path / "policy", {})
+    assert PolicyAgent(tmp_path / "policy", GAME).greedy
+
+
+@pytest.mark.parametrize(("learned", "name"), [("residual", "temperature"), ("imitation", "plays_at")])
+def test_only_gains_have_a_temperature(learned: str, name: str, tmp_path: Path) -> None:
+    words = rf"rollouts.{name} is 0.5 and rollouts.learned is {learned}: only advantages .* set rollouts.learned="
+    settings = {"run.phases": "rollouts", "rollouts.learned": learned, f"rollouts.{name}": 0.5}
+    with pytest.raises(ConfigError, match=words):
+        train(GAME, out=tmp_path / "run", decisions=100, config_overrides=settings)
+    with pytest.raises(ConfigError, match="rollouts option temperature is -1; it takes 0 or more"):
+        mixing(tmp_path, rollouts__temperature=-1)
+
+
+@pytest.mark.slow
+def test_mixed_play_comes_near_the_equilibrium_of_kuhn_poker(tmp_path: Path) -> None:
+    """What always plays the best goes in circles there."""
+    losses = []
+    for temperature in (0.3, 0.0):
+        made = mixing(
+            tmp_path,
+            rollouts__temperature=temperature,
+            rollouts__plays_at=temperature,
+            rollouts__tables=256,
+            rollouts__target_share=1.0,
+            rollouts__noise=0.1,
+            rollouts__reuse=1,
+            rollouts__batch_size=256,
+            rollouts__learning_rate=1e-2,
+            rollouts__averaging=0.0,
+        )
+        for _ in range(100):
+            made.step()
+        made.save_policy(tmp_path / f"{temperature}", {})
+        losses.append(exploitability(GAME, [PolicyAgent(tmp_path / f"{temperature}", GAME)]).agents[0].mean_loss)
+        made.close()
+    assert losses[0] < 0.1
+    assert losses[1] > 1 / 6 - 1e-6, "play that never mixes loses a sixth at least, whatever was learned"
