@@ -33,7 +33,8 @@ from backalley.envs.core.game.game import Game, GameType
 
 from .config import config as config_rules
 from .run.budget import Budget, TrainingError
-from .run.loop import DealsProgress, Log, Outcome, TrainingLoop
+from .run.gate import Progress as DealsProgress
+from .run.loop import Log, Outcome, TrainingLoop
 from .run.report import TrainingResult
 from .run.run import POLICY_FOLDER, Run, begin, path_of, reopen, sentences
 from .run.signals import asked_to_stop, locked

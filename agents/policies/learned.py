@@ -16,12 +16,9 @@ from backalley.envs.core.game.game import Game, GameType
 
 from ..base.action_probabilities import Probabilities
 from ..base.rule_based import BotAgent, KernelAgent
-from .behaviour_digest import behaviour_digest
 from .inference import act, chances, logits_rows, net_of, own_room
-from .planner import PlannerAgent, classes_digest, plans_of
 from .policy_file import PolicyFileError, game_of_policy, observation_bound, player_of, read_policy
 from .policy_kinds import Arrays, NetworkPlayer, OwnPlayer, PlansPlayer, Player, Residual
-from .residual import Corrected, advised, corrected
 
 if TYPE_CHECKING:
     from .own_policy import OwnPolicyAgent
@@ -87,6 +84,8 @@ class PolicyAgent(KernelAgent):
         followed."""
         if self.is_deterministic or not isinstance(self.player, Residual):
             return super().probabilities(observation, action_mask)
+        from .residual import advised
+
         bot = self.game.bots[self.player.bot]
         follows, advises = KernelAgent(self.name, advised(bot), self.game), BotAgent(self.game, bot.name)
         follows.is_guarded = advises.is_guarded = self.is_guarded
@@ -148,11 +147,15 @@ def _opened(folder: Any, game: str | Game | GameType | None, greedy: bool | None
 def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
     """Return how `player` plays `game` with its arrays."""
     if isinstance(player, PlansPlayer):
+        from .planner import PlannerAgent, plans_of
+
         return Play(plans_of(game).act, "record", PlannerAgent(game, arrays["values"]).plays_by)
     bound = observation_bound(game)
     if isinstance(player, NetworkPlayer):
         net = net_of(arrays, bound, greedy=player.greedy)
         return Play(act, "vector", lambda: own_room(net), chances)
+    from .residual import Corrected, corrected
+
     assert isinstance(player, Residual), "a network of a user's own is an OwnPolicyAgent"
     net = net_of(arrays, np.concatenate([bound, np.ones(game.num_actions)]), greedy=True)
     margin = math.inf if player.margin is None else player.margin
@@ -162,6 +165,8 @@ def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
 
 def check_bot(who: str, player: Residual, trained: Game) -> None:
     """Raise PolicyFileError if the corrected bot is missing, or plays differently now."""
+    from .behaviour_digest import behaviour_digest
+
     if player.bot not in trained.bots:
         raise PolicyFileError(f"{who} corrects bot:{player.bot}, and {trained.name} has no such bot; train it again.")
     if behaviour_digest(trained, player.bot) != player.behaviour_digest:
@@ -174,6 +179,8 @@ def check_bot(who: str, player: Residual, trained: Game) -> None:
 def check_plans(who: str, player: PlansPlayer, trained: Mapping[str, Any], game: Game) -> None:
     """Raise PolicyFileError if plans cannot be used under the game's options, or if the classes, under the options of
     its training, have changed."""
+    from .planner import classes_digest, plans_of
+
     try:
         classes = len(plans_of(game).values(game.options))
         digest = classes_digest(game.type.bind(trained))

@@ -33,8 +33,8 @@ from .policy_kinds import Arrays, Player
 
 FORMAT = 4
 JSON_FILE, WEIGHTS_FILE = "policy.json", "policy.safetensors"
-CURVE_JSON = "curve.json"
-"""The learning curve of a run, beside its policy's folder; for a pretrained policy, inside it."""
+CURVE_JSON, CURVE_KIND = "curve.json", "learning curve"
+"""The learning curve of a run, beside its policy's folder (for a pretrained policy, inside it), and its kind."""
 RUN_FILE, CURVE_FILE, EVALUATION_FILE = "run.json", "curve.csv", "evaluation.json"
 """In the folder of a run: what it follows from, the curve so far, and the tables at its end."""
 _KINDS = {"name": str, "game": str, "found_by": str, "version": int, "options": dict, "actions": int}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backalley.agents.base.rule_based import BotAgent, RandomAgent
-from backalley.agents.policies.policy_file import CURVE_FILE, CURVE_JSON, RUN_FILE
+from backalley.agents.policies.policy_file import CURVE_FILE, CURVE_JSON, CURVE_KIND, RUN_FILE
 from backalley.console.errors import InvalidValue
 from backalley.console.printable import one_line
 from backalley.envs.core.files import reading
@@ -18,7 +18,6 @@ from backalley.envs.core.files import reading
 from ..figures.formatting import Found, bound
 from ..figures.stats import Estimate
 
-KIND = "learning curve"
 ACROSS = ("seconds", "processor_seconds", "decisions", "samples")
 """Horizontal axes of a curve; curves of earlier versions have no processor seconds."""
 MEASURES = ("win_share", "mean_return", "lead")
@@ -91,8 +90,8 @@ def read_curve(path: Path, name: str) -> LearningCurve:
 
 def curve_of(found: Mapping[str, Any], file: Path, name: str) -> LearningCurve:
     """Return the curve in a file. Raises ValueError for another kind, or a damaged one."""
-    if found.get("kind") != KIND:
-        raise InvalidValue(f"{file} is of the kind {found.get('kind')!r}; a curve's is {KIND!r}.")
+    if found.get("kind") != CURVE_KIND:
+        raise InvalidValue(f"{file} is of the kind {found.get('kind')!r}; a curve's is {CURVE_KIND!r}.")
     try:
         made = LearningCurve(
             name, found["game"], found["options"], found["opponent"], found["deals"], found["command"],

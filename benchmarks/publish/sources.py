@@ -7,7 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backalley.agents.policies.policy_file import CURVE_FILE, CURVE_JSON, EVALUATION_FILE, JSON_FILE, RUN_FILE
+from backalley.agents.policies.policy_file import (
+    CURVE_FILE,
+    CURVE_JSON,
+    CURVE_KIND,
+    EVALUATION_FILE,
+    JSON_FILE,
+    RUN_FILE,
+)
 from backalley.agents.policies.pretrained import FOLDER
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.reading import check_path
@@ -78,13 +85,13 @@ def _of_curve(path: Path, name: str) -> Source:
     curve = curves.read_curve(path, name)
     if path.parent.name == FOLDER and (path.parent.parent / "game.py").is_file():
         curve = curve._replace(name=", ".join(["policy", *options_in_words(curve.found())]))
-    return Source(path, {"kind": curves.KIND, "command": curve.command, **curve.found()}, curve)
+    return Source(path, {"kind": CURVE_KIND, "command": curve.command, **curve.found()}, curve)
 
 
 def _of_file(path: Path, name: str) -> list[Source]:
     found = curves.read_json(path)
     kind = _kind(found)
-    if kind == curves.KIND:
+    if kind == CURVE_KIND:
         return [_of_curve(path, name)]
     if kind == _TRAINING:
         stamp = {key: value for key, value in found.items() if key in ("command", "commit", "date", "machine")}
@@ -93,7 +100,7 @@ def _of_file(path: Path, name: str) -> list[Source]:
             raise InvalidValue(f"{path} is damaged: its reports are no tables.")
         return [Source(path, {**one, **stamp}) for one in reports]
     if kind not in KINDS:
-        known = ", ".join([*sorted(KINDS), curves.KIND, _TRAINING])
+        known = ", ".join([*sorted(KINDS), CURVE_KIND, _TRAINING])
         raise InvalidValue(f"{path} is of the kind {found.get('kind')!r}; a report shows: {known}.")
     with whole([Source(path, found)]):
         return [Source(path, KINDS[kind].read(found))]

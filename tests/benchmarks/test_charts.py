@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backalley.agents.policies import policy_file
-from backalley.agents.policies.policy_file import CURVE_JSON
+from backalley.agents.policies.policy_file import CURVE_JSON, CURVE_KIND
 from backalley.benchmarks.figures import axes, charts, results
 from backalley.benchmarks.figures.charts import Dots, Lines, Mark
 from backalley.benchmarks.figures.stats import Estimate
@@ -43,7 +43,7 @@ def curve_file(folder: Path, name: str = "run", **changed: Any) -> Path:
         for decisions, seconds, wins in zip(*POINTS.values(), strict=True)
     ]
     found = {
-        "kind": curves.KIND, "command": f"backalley train pitch --seed {len(name)}", "game": "pitch-v0", "options": {},
+        "kind": CURVE_KIND, "command": f"backalley train pitch --seed {len(name)}", "game": "pitch-v0", "options": {},
         "opponent": "bot:book", "deals": 500, "points": points,
     }  # fmt: skip
     place = folder / name

@@ -287,21 +287,43 @@ def test_the_version_is_declared_once_in_a_file_that_imports_nothing(game: Game)
     assert "version=VERSION" in declared
 
 
-def test_a_match_of_bots_imports_no_more_than_it_takes() -> None:
-    """Neither people, programs, policies and searches, nor drawings, texts, charts and the cluster."""
-    code = "import sys, backalley; backalley.evaluate('missouri_city', ['bot', 'random'], deals=2)\n"
-    code += "print(*(name for name in sys.modules if name.startswith('backalley.') "
+def imported_by(code: str) -> set[str]:
+    """Our files, packages apart, that a process has imported once it has run the code."""
+    code += "\nimport sys; print(*(name for name in sys.modules if name.startswith('backalley.') "
     code += "and not sys.modules[name].__spec__.submodule_search_locations))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    used = {name.removeprefix("backalley.") for name in ended.stdout.split()}
-    apart: tuple[str, ...] = ("agents.people", "agents.programs", "agents.policies", "agents.search", "training", "web")
-    apart += ("envs.core.drawing", "envs.core.text", "benchmarks.figures.charts", "benchmarks.sequential", "records")
-    apart += ("cluster.ray_cluster", "cluster.sent_modules", "agents.gymnasium", "envs.core.api.aec")
+    return {name.removeprefix("backalley.") for name in ended.stdout.split()}
+
+
+OPTIONAL = ["agents.people", "agents.programs", "agents.search", "agents.gymnasium", "web", "records", "envs.core.text"]
+OPTIONAL += ["envs.core.drawing", "envs.core.api.aec", "cluster.ray_cluster", "cluster.sent_modules"]
+OPTIONAL += ["benchmarks.exact", "benchmarks.figures.charts", "benchmarks.publish", "benchmarks.matches.tournament"]
+
+
+def test_a_match_of_bots_imports_no_more_than_it_takes() -> None:
+    """Neither people, programs, policies and searches, nor drawings, texts, charts and the cluster."""
+    used = imported_by("import backalley; backalley.evaluate('missouri_city', ['bot', 'random'], deals=2)")
+    apart: tuple[str, ...] = (*OPTIONAL, "agents.policies", "training", "benchmarks.sequential")
     apart += ("envs.core.engine.event_log", "envs.core.rules.symmetry", "console.importing", "console.progress")
     assert not [name for name in sorted(used) if name.startswith(apart)]
     outside = [name for name in used if not name.startswith(("envs.missouri_city", "envs.backhand_series"))]
     assert len(outside) <= 60, f"{len(outside)} files beside those of the game"
+
+
+def test_training_imports_no_more_than_it_takes(tmp_path: Path) -> None:
+    """Neither what a match of bots leaves out, nor other ways to learn, attacks, planners and pages."""
+    used = imported_by(
+        f"""import backalley
+small = {{"ppo.tables": 16, "ppo.steps": 4, "ppo.batch_size": 32, "network.width": 8, "run.evaluation_deals": 2}}
+small |= {{"run.phases": "ppo", "run.curve_every": 0.001, "run.curve_deals": 2}}
+backalley.train("backalley.examples.kuhn", out={str(tmp_path / "run")!r}, decisions=64, config_overrides=small)"""
+    )
+    apart = [f"agents.policies.{name}" for name in ("planner", "pretrained", "own_policy", "residual")]
+    apart += ["training.attack", "training.mmd", "training.rollouts", "training.macros", "training.seeds"]
+    assert not [name for name in sorted(used) if name.startswith((*OPTIONAL, *apart))]
+    outside = [name for name in used if not name.startswith("examples")]
+    assert len(outside) <= 96, f"{len(outside)} files beside those of the game"
 
 
 MOST_LINES = {"the wheel": 63_000, "benchmarks/studies": 5_900, "tests": 32_300}

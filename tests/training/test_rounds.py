@@ -18,7 +18,7 @@ from backalley.training.rollouts import opponents, targets
 from backalley.training.rollouts.rounds import Attack, Generation
 from backalley.training.rollouts.seated import seat_sides
 from backalley.training.rollouts.targets import BEST, FROZEN, POLICY, Field, Tables
-from backalley.training.run import comparisons, gate, loop
+from backalley.training.run import gate, loop
 from backalley.training.run.budget import TrainingError
 from backalley.training.shared.phase import Finished
 from backalley.training.train import train
@@ -237,9 +237,9 @@ def test_nobody_is_attacked_in_a_game_of_one_seat(tmp_path: Path) -> None:
 
 def rounds(folder: Path, monkeypatch: pytest.MonkeyPatch, *, pays: bool, worse: bool = False) -> Any:
     """A run of rounds whose measurements come out as asked."""
-    gain = comparisons.Gain("attacker", "standing", 10, 0.1, 0.05 if pays else -0.05, 0.2)
+    gain = gate.Gain("attacker", "standing", 10, 0.1, 0.05 if pays else -0.05, 0.2)
     passed = gate.Gate("new", "old", 10, 0.1, 0.2, 0.1, True)
-    third = comparisons.Comparison("third", 10, 0.0, 0.1, -0.2, not worse)
+    third = gate.Comparison("third", 10, 0.0, 0.1, -0.2, not worse)
     monkeypatch.setattr(loop, "gain_of", lambda *given: gain)
     monkeypatch.setattr(loop, "play_gate", lambda *given: passed)
     monkeypatch.setattr(loop, "compare_at", lambda *given, **more: third)
@@ -270,7 +270,7 @@ def test_a_generation_replaces_the_policy_that_was_attacked(tmp_path: Path, monk
 
 def test_rounds_may_begin_with_an_attack_on_what_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kuhn poker comes with no policy: its best bot stands."""
-    monkeypatch.setattr(loop, "compare_at", lambda *given, **more: comparisons.Comparison("x", 2, 0, 0, 0, True))
+    monkeypatch.setattr(loop, "compare_at", lambda *given, **more: gate.Comparison("x", 2, 0, 0, 0, True))
     settings = SMALL | {"run.phases": "attack,generation"}
     result = train(GAME, out=tmp_path / "run", decisions=[3000, 1000], config_overrides=settings)
     assert result.phases[0].gain.against == "bot:random"  # type: ignore[union-attr]
@@ -284,13 +284,11 @@ def test_rounds_may_begin_with_an_attack_on_what_stands(tmp_path: Path, monkeypa
 def test_two_policies_against_a_third_agent(fixed: dict[int, Path]) -> None:
     """Always to bet gains 0.5 against random play, and always to pass loses 0.5."""
     bets, passes = (PolicyAgent(fixed[action], GAME) for action in (kuhn.BET, kuhn.PASS))
-    keys, points = comparisons.other_keys(0, 0, 0), config.Objective.POINTS
+    keys, points = gate.keys_of(gate.OTHERS, 0, 0, 0), config.Objective.POINTS
 
-    def compared(new: Any, old: Any, deals: int, *, few: bool) -> comparisons.Comparison:
+    def compared(new: Any, old: Any, deals: int, *, few: bool) -> gate.Comparison:
         rival = agent_of("bot", GAME)
-        return comparisons.compare_at(
-            GAME, [new, old], rival, deals, keys, points, 0.1, lambda done, planned: None, few=few
-        )
+        return gate.compare_at(GAME, [new, old], rival, deals, keys, points, 0.1, lambda done, planned: None, few=few)
 
     assert compared(bets, passes, 400, few=False).passed
     assert not compared(passes, bets, 400, few=False).passed

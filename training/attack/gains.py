@@ -15,7 +15,7 @@ from backalley.benchmarks.matches.seeding import Roots, Space, roots
 from backalley.envs.core.game.game import Game
 
 from ..config.config import Objective
-from ..run.comparisons import Enough, gains
+from ..run.gate import Enough, gains
 
 SELECTION, PUBLISHED = 0, 1
 """Branches of the seeds: deals that choose among responses, and those of the published gains."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 from backalley.console.errors import InvalidType, InvalidValue, did_you_mean
-from backalley.console.importing import module_at
 from backalley.envs.core.rules.options import Written, declared
 
 _OURS = "backalley.training."
@@ -96,6 +95,8 @@ def register_missing(modules: Sequence[str]) -> None:
 
 def _imported(path: str) -> PhaseKind:
     """The kind of phase that a module declares; modules in the working folder are found too."""
+    from backalley.console.importing import module_at
+
     module = module_at(
         path,
         lambda name: InvalidValue(

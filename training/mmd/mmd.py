@@ -33,8 +33,7 @@ from ..config.config import Config, MMDSettings, Objective
 from ..ppo.advantages import seat_advantages
 from ..shared.averaging import follow, learner_arrays, restore_learner
 from ..shared.checkpoint import Arrays
-from ..shared.phase import Phase
-from ..shared.training_game import training_game
+from ..shared.phase import Phase, training_game
 
 
 class Decisions(NamedTuple):

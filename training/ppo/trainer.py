@@ -28,8 +28,7 @@ from ..config.config import Config, Objective
 from ..shared.averaging import learner_arrays, restore_learner
 from ..shared.checkpoint import Arrays
 from ..shared.league import League, bots_of
-from ..shared.phase import Phase
-from ..shared.training_game import training_game
+from ..shared.phase import Phase, training_game
 from .ppo import PPO
 from .seats import SeatTables, Tally
 

@@ -34,10 +34,9 @@ from ..config.config import Config, Continues, Learned
 from ..config.config import Rollouts as RolloutsSettings
 from ..config.named_policies import ANEW, Against, Begins
 from ..shared.checkpoint import Arrays
-from ..shared.phase import Phase
+from ..shared.phase import Phase, training_game
 from ..shared.suit_augmentation import SuitNames
 from ..shared.thread_pool import Task, ThreadPool
-from ..shared.training_game import training_game
 from .checks import check_shares, check_temperatures, reference_of
 from .fitting import Fitting, Rows, imitation, squared
 from .opponents import copy_again, frozen_of, met, opponents_of, start_of

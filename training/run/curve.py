@@ -16,14 +16,13 @@ from typing import Any
 from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import BotAgent, RandomAgent
 from backalley.agents.policies.learned import load_policy
-from backalley.agents.policies.policy_file import CURVE_FILE, CURVE_JSON
+from backalley.agents.policies.policy_file import CURVE_FILE, CURVE_JSON, CURVE_KIND
 from backalley.benchmarks.figures import results
 from backalley.benchmarks.figures.result_kinds import of_game
 from backalley.benchmarks.matches.report import report
-from backalley.benchmarks.publish.curves import KIND
 
 from ..shared.phase import Phase
-from .gate import curve_keys, meet
+from .gate import CURVE, keys_of, meet
 from .logs import Board, CsvLog
 from .run import Run
 
@@ -69,7 +68,7 @@ class Curve:
         with tempfile.TemporaryDirectory(prefix="backalley-curve-") as scratch:
             phase.save_policy(Path(scratch) / "policy", {})
             pair = [load_policy(Path(scratch) / "policy", game), self.opponent]
-        sample = meet(game, pair, self.deals, curve_keys(seed), progress)
+        sample = meet(game, pair, self.deals, keys_of(CURVE, seed), progress)
         found = report(game, pair, sample, planned=self.deals, seed=seed, about=of_game(game))
         own, (less,) = found.agents[0], found.differences
         values = {
@@ -96,7 +95,7 @@ class Curve:
         with open(path, newline="", encoding="utf-8") as file:
             points = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
         found: dict[str, Any] = {
-            "kind": KIND,
+            "kind": CURVE_KIND,
             "command": command,
             "game": self.run.game.id,
             "options": self.run.game.option_values,

@@ -26,16 +26,13 @@ from ..shared import checkpoint
 from ..shared.checkpoint import CheckpointError
 from ..shared.phase import Finished, Phase
 from .budget import TrainingError
-from .comparisons import Comparison, Gain, attack_keys, compare_at, gain_of, other_keys
 from .curve import Curve
-from .gate import Gate, gate_json, gate_keys, play_gate
+from .gate import ATTACK, GATE, OTHERS, Comparison, Gain, Gate, Progress, compare_at, gain_of, keys_of, play_gate
 from .logs import Board, CsvLog, TensorBoardLog, WandbLog, wandb_of
 from .run import LOG_FILE, POLICY_FOLDER, TENSORBOARD_FOLDER, Run
 
 Log = Callable[[str], None]
 """Called with a sentence."""
-DealsProgress = Callable[[int, int], None]
-"""Called with the deals played and the deals planned; what it raises ends the play."""
 GATE_FILE, ATTACK_FILE = "gate.json", "attack.json"
 START = "start"
 """The folder, in that of a phase, of the policy that stood before any phase."""
@@ -107,16 +104,18 @@ class TrainingLoop:
         the settings do not allow, and TrainingError where the settings need an extra that is not installed, or where no
         phase shares anything out."""
         self.run, self.done, self.executor = run, list[Outcome](), executor
-        if executor is not LOCAL and not any(kind(name).hands_out for name in run.config.run.phases.names):
+        kinds = [kind(name) for name in run.config.run.phases.names]
+        if executor is not LOCAL and not any(one.hands_out for one in kinds):
             raise TrainingError(
                 f"The phases {', '.join(run.config.run.phases.names)} learn on one machine; leave --cluster out, or "
                 "make several runs on it: --seeds 0-9."
             )
         wandb_of(run.config)
-        for name in run.config.run.phases.names:
-            kind(name).check(run.game, run.config)
-        for name in run.config.run.third_party.names or ():  # a wrong name shows now, and not at the last gate
-            agent_of(name, run.game).close()
+        for one in kinds:
+            one.check(run.game, run.config)
+        if any(one.meets_strangers for one in kinds):  # a wrong name shows now, and not at the last gate
+            for name in run.config.run.third_party.names:
+                agent_of(name, run.game).close()
 
     def enter(self) -> None:
         """Set up the phase after the finished ones."""
@@ -226,7 +225,7 @@ class TrainingLoop:
         for log in self.logs:
             log.write(values, self.decisions)
 
-    def add_point(self, progress: DealsProgress) -> None:
+    def add_point(self, progress: Progress) -> None:
         """Add a point of the learning curve. What `progress` raises ends it."""
         self.curve.add(
             self.phase,
@@ -239,7 +238,7 @@ class TrainingLoop:
 
     # The end of a phase -----------------------------------------------------------------------------------------------
 
-    def conclude(self, progress: DealsProgress) -> Outcome:
+    def conclude(self, progress: Progress) -> Outcome:
         """Write the phase's policy, play the gate, and publish the better policy as the run's.
 
         What `progress` raises ends the gate; played again, it has the same result. Raises OSError.
@@ -278,10 +277,10 @@ class TrainingLoop:
             comparisons,
         )
 
-    def _attack(self, attacker: Agent, victim: Agent, progress: DealsProgress) -> Gain:
+    def _attack(self, attacker: Agent, victim: Agent, progress: Progress) -> Gain:
         """Measure what a policy gains over equality against an agent. Raises OSError."""
         run, phase = self.run, self.phase
-        keys = attack_keys(run.seed, phase.number, self.decisions)
+        keys = keys_of(ATTACK, run.seed, phase.number, self.decisions)
         settings = run.config.run
         found = gain_of(run.game, attacker, victim, settings.gate_deals, keys, settings.objective, progress)
         results.write(phase.folder / ATTACK_FILE, {"kind": "attack of a run", **found._asdict(), **self._about()})
@@ -289,7 +288,7 @@ class TrainingLoop:
             board.write({"attack/gain": found.gain, "attack/low": found.low}, self.decisions)
         return found
 
-    def _gate(self, new: Agent, progress: DealsProgress) -> tuple[Gate | None, tuple[Comparison, ...]]:
+    def _gate(self, new: Agent, progress: Progress) -> tuple[Gate | None, tuple[Comparison, ...]]:
         """Play the gate against the previous policy, if there is one, and for a policy that passes the comparisons that
         its phase asks for. Raises OSError."""
         run, phase = self.run, self.phase
@@ -297,21 +296,21 @@ class TrainingLoop:
         if old is None:
             return None, ()
         pair = [new, old]
-        keys = gate_keys(run.seed, phase.number, self.decisions)
+        keys = keys_of(GATE, run.seed, phase.number, self.decisions)
         settings = run.config.run
         gate = play_gate(run.game, pair, settings.gate_deals, keys, settings.objective, progress)
         comparisons = self._compare(pair, progress) if gate.passed and phase.meets_strangers else ()
         more = {"comparisons": [one._asdict() for one in comparisons]} if comparisons else {}
-        results.write(phase.folder / GATE_FILE, gate_json(gate, **more, **self._about()))
+        results.write(phase.folder / GATE_FILE, gate.to_json(**more, **self._about()))
         for board in self.boards:
             gate_values = {"gate/lead": gate.lead, "gate/sure": gate.sure, "gate/passed": float(gate.passed)}
             board.write(gate_values, self.decisions)
         return gate, comparisons
 
-    def _compare(self, pair: Sequence[Agent], progress: DealsProgress) -> tuple[Comparison, ...]:
+    def _compare(self, pair: Sequence[Agent], progress: Progress) -> tuple[Comparison, ...]:
         """Play the new and the previous policy against the best bot, and against a third party in fewer deals."""
         run, settings = self.run, self.run.config.run
-        keys = other_keys(run.seed, self.phase.number, self.decisions)
+        keys = keys_of(OTHERS, run.seed, self.phase.number, self.decisions)
         rivals = [("bot", settings.gate_deals, False)] if run.game.bots else []
         if settings.third_party.names:
             rivals += [(name, settings.third_party_deals, True) for name in settings.third_party.names]

@@ -16,12 +16,13 @@ import torch
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.policies.network import BFLOAT16, FLOAT32, best_precision
+from backalley.agents.policies.policy_file import observation_layout
 from backalley.benchmarks.matches.seeding import Space, sequence
 from backalley.cluster.work import LOCAL, Executor
 from backalley.console.errors import MissingMethod
 from backalley.envs.core.game.game import Game
 
-from ..config.config import Config, Precision
+from ..config.config import Config, ConfigError, Precision
 from .checkpoint import Arrays
 
 _PRECISIONS = {Precision.FLOAT32: FLOAT32, Precision.BFLOAT16: BFLOAT16}
@@ -186,3 +187,15 @@ class Phase(abc.ABC):
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         """Continue from what `arrays` and `facts` returned. Where they do not fit it may raise KeyError, TypeError,
         ValueError, RuntimeError or OverflowError, from which the caller makes a message."""
+
+
+def training_game(game: Game, config: Config) -> Game:
+    """Return the game of the training tables: the one to be played, under the options that the settings have for
+    training. Raises OptionError, or ConfigError where its observation layout differs from that of the game itself."""
+    training = game.type.bind({**config.options, **game.changed_options})
+    if observation_layout(game) != observation_layout(training):
+        raise ConfigError(
+            f"With the training options {config.options} the observation of {game.id} has another layout than in the "
+            "game itself; use options that leave it unchanged."
+        )
+    return training

@@ -37,8 +37,7 @@ from backalley.training.config import config as config_rules
 from backalley.training.config.config import Config
 from backalley.training.config.phases import KINDS
 from backalley.training.run.loop import kind
-from backalley.training.shared.phase import Phase
-from backalley.training.shared.training_game import training_game
+from backalley.training.shared.phase import Phase, training_game
 
 from ...figures.formatting import Found
 from ...speed.alone import Alone

@@ -18,7 +18,7 @@ from backalley.benchmarks.matches.sample import deal_keys
 from backalley.benchmarks.matches.seeding import Roots, Space, roots
 from backalley.training.ppo.vec_env import SeatsVecEnv
 from backalley.training.run import curve
-from backalley.training.run.gate import curve_keys, gate_keys
+from backalley.training.run.gate import ATTACK, CURVE, GATE, OTHERS, keys_of
 from backalley.training.train import Stopped, train
 from tests.common.tiny_runs import GAME, ROLLOUT, TINY, Killed, die, log_of, weights
 
@@ -134,10 +134,12 @@ def test_what_is_learned_from_judged_by_and_published_never_meets() -> None:
             f"{seed} publication": streams(roots(Space.PUBLICATION, seed)),
             f"{seed} evaluation": streams(roots(Space.EVALUATION, seed)),
             f"{seed} tables": streams(roots(Space.TABLES, seed)),
-            f"{seed} curve": streams(curve_keys(seed)),
-            f"{seed} gate 0": streams(gate_keys(seed, 0, 1000)),
-            f"{seed} gate 1": streams(gate_keys(seed, 1, 1000)),
-            f"{seed} gate 1, later": streams(gate_keys(seed, 1, 2000)),
+            f"{seed} curve": streams(keys_of(CURVE, seed)),
+            f"{seed} gate 0": streams(keys_of(GATE, seed, 0, 1000)),
+            f"{seed} gate 1": streams(keys_of(GATE, seed, 1, 1000)),
+            f"{seed} gate 1, later": streams(keys_of(GATE, seed, 1, 2000)),
+            f"{seed} attack 1": streams(keys_of(ATTACK, seed, 1, 1000)),
+            f"{seed} others 1": streams(keys_of(OTHERS, seed, 1, 1000)),
         }
         for phase in range(2):
             seeds = seeding.sequence(Space.TRAINING, seed, phase)
