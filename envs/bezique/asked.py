@@ -216,7 +216,7 @@ def agrees(
         if int(left[index]) < trick:
             twice |= once & 1 << int(pool[index])
             once |= 1 << int(pool[index])
-    return bool(could_declare(options, int(state.trump), row, once, twice) == (row[1] == 1))
+    return bool(could_declare(options, int(state.trump), row, once, twice) == (int(row[1]) == 1))
 
 
 @kernel
