@@ -241,10 +241,10 @@ def test_tables_that_do_not_reset_themselves(game: Game) -> None:
                 envs.step(envs.action_space.sample())
             shown = envs.reset(options={"reset_mask": over})[0]
     for bad in (some[:2], some.astype(int), some.tolist(), np.zeros(3, bool), None):
-        before = envs.unwrapped.engine.batch.raw.tobytes()  # type: ignore[attr-defined]
+        before = envs.unwrapped.tables.arrays.raw.tobytes()  # type: ignore[attr-defined]
         with pytest.raises(ValueError, match="reset_mask is "):
             envs.reset(seed=3, options={"reset_mask": bad})
-        assert envs.unwrapped.engine.batch.raw.tobytes() == before  # type: ignore[attr-defined]
+        assert envs.unwrapped.tables.arrays.raw.tobytes() == before  # type: ignore[attr-defined]
     alone = gymnasium.make(game.type.gymnasium_id, opponent="random").reset(seed=32)[0]
     stays = shown[1].copy()
     shown = envs.reset(seed=30, options={"reset_mask": some})[0]

@@ -79,7 +79,7 @@ def test_the_file_plays_what_the_tables_play(tmp_path: Path) -> None:
 
     made._make_next()  # and so the tables play
     made._finish_next()
-    state = made.engine.batch.state
+    state = made.batch.arrays.state
     begun = (state["played"] == 1) & ~made.tables.held
     for card in range(3):
         rows = begun & (state["card"][:, 0] == card)

@@ -50,6 +50,7 @@ class _Looks:
         self.kinds = OWN + len(declared.kinds)
         words = [game.action_told(action) for action in range(game.num_actions)]
         self.told = np.array([words.index(word) for word in words])
+        self.two = BatchEnv(game, 2, seed=0, autoreset=False)
 
     def look(self, table: Table) -> int:
         """Check the present position, the deals that could have led to it, and one action."""
@@ -118,8 +119,8 @@ class _Looks:
     def _look_at_public(self, table: Table, viewer: int) -> None:
         position = table.env.position()
         redrawn = position.determinize(viewer, int(table.random.integers(2**63)))
-        batch = BatchEnv.from_states([position.states(), redrawn.states()])
-        before, after = batch.state_tensor(public=True)
+        self.two.set_states([position.states(), redrawn.states()])
+        before, after = self.two.state_tensor(public=True)
         table.hold(
             np.array_equal(before, after),
             f"a field of the observation that is not declared private shows what seat {viewer} cannot see.",
