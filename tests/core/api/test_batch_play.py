@@ -127,27 +127,6 @@ def test_every_legal_action_is_equally_likely() -> None:
     assert abs(bets.mean() - 0.5) < 4.5 * 0.5 / np.sqrt(4000)
 
 
-REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
-    ({"steps": 0}, ValueError, "steps is 0; it takes a whole number of 1 or more"),
-    ({"steps": -3}, ValueError, "steps is -3"),
-    ({"steps": 2.5}, TypeError, "steps is 2.5; it takes a whole number of 1 or more"),
-    ({"steps": True}, TypeError, "steps is True"),
-    ({"steps": 1, "rows": [0, 0]}, ValueError, "Row 0 was named twice"),
-    ({"steps": 1, "rows": [9]}, ValueError, "Row 9 was asked for; there are 3 tables"),
-]
-
-
-@pytest.mark.parametrize(("given", "error", "says"), REFUSED)
-def test_what_cannot_be_played_is_refused_in_a_sentence(
-    given: dict[str, Any], error: type[Exception], says: str
-) -> None:
-    batch = dealt(KUHN, 3)
-    before = everything(batch)
-    with pytest.raises(error, match=says):
-        batch.play_random(**given)
-    assert everything(batch) == before
-
-
 def test_tables_that_cannot_be_played_on_are_named() -> None:
     with pytest.raises(RuntimeError, match=r"Table 0 has not been dealt; call reset\(\) first"):
         BatchEnv(KUHN, 2, seed=0).play_random(1)

@@ -8,6 +8,8 @@ import inspect
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -181,40 +183,121 @@ def test_whatever_is_thrown_at_a_batch_is_taken_or_refused_in_a_sentence(times: 
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
 
 
-@pytest.mark.parametrize(
-    ("row", "says"), [(10_000_000, "Row 10000000"), (-1, "Row -1"), (4, "Row 4"), (2**63, "Row 9223372036854775808")]
-)
-def test_rows_that_are_none(row: int, says: str) -> None:
-    batch = BatchEnv(GAMES[0], 4, seed=0)
+def kuhn(size: int = 4, **settings: Any) -> BatchEnv:
+    batch = BatchEnv(KUHN.bind(first=settings.pop("first", 0)), size, seed=5, autoreset=False, **settings)
     batch.reset()
-    for call in (
-        lambda: batch.step([0], rows=[row]),
-        lambda: batch.restart([row]),
-        lambda: batch.observe([0], rows=[row]),
-        lambda: batch.forfeit([row]),
-        lambda: batch.states([row]),
-        lambda: batch.determinize([0], [row]),
-        lambda: batch.set_states(batch.states([0]), [row]),
-        lambda: batch.copy_rows([row], [0]),
-        lambda: batch.copy_rows([0], [row]),
-    ):
-        with pytest.raises(ValueError, match=f"{says} was asked for; there are 4 tables, rows 0..3"):
-            call()
+    return batch
 
 
-def test_a_row_named_twice_and_a_seat_too_many() -> None:
-    batch = BatchEnv(GAMES[0], 4, seed=0)
-    step = batch.reset()
-    action = int(step.action_mask[1].argmax())
-    before = picture(batch)
-    with pytest.raises(ValueError, match="Row 1 was named twice"):
-        batch.step([action, action], rows=[1, 1])
-    with pytest.raises(ValueError, match="Row 1 was named twice"):
-        batch.restart([0, 1, 1])
-    with pytest.raises(ValueError, match="Seat 99 was asked for"):
-        batch.observe([0, 0, 0, 99])
-    assert picture(batch) == before
-    assert batch.observe([0, 0], rows=[1, 1]).shape == (2, GAMES[0].observation_size)
+def other_states() -> backalley.States:
+    other = BatchEnv(GAMES[0], 2, seed=0)
+    other.reset()
+    return other.states()
+
+
+BY_ROWS: list[Callable[..., Any]] = [
+    lambda batch, row: batch.step([0], rows=[row]),
+    lambda batch, row: batch.restart([row]),
+    lambda batch, row: batch.observe([0], rows=[row]),
+    lambda batch, row: batch.forfeit([row]),
+    lambda batch, row: batch.states([row]),
+    lambda batch, row: batch.determinize([0], [row]),
+    lambda batch, row: batch.set_states(batch.states([0]), [row]),
+    lambda batch, row: batch.copy_rows([row], [0]),
+    lambda batch, row: batch.copy_rows([0], [row]),
+    lambda batch, row: batch.play_random(1, rows=[row]),
+    lambda batch, row: batch.actions([0], [row]),
+    lambda batch, row: batch.save([row]),
+    lambda batch, row: batch.load([row], batch.save([0])),
+]
+WHOLE = "they must be whole numbers"
+LACKS = r"lack what this batch keeps \(ended, gained\)"
+STREAMS = "The streams cannot be read as one array .* 4 tables take one whole number each"
+REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+    *(
+        (partial(call, row=row), ValueError, f"Row {row} was asked for; there are 4 tables, rows 0..3")
+        for call in BY_ROWS
+        for row in (10_000_000, -1, 4, 2**63)
+    ),
+    (lambda batch: batch.step(np.zeros(3, int)), ValueError, "shape"),
+    (lambda batch: batch.step(np.zeros((4, 1), int)), ValueError, "shape"),
+    (lambda batch: batch.step(np.zeros(4)), TypeError, "float64"),
+    (lambda batch: batch.step(np.zeros(4, bool)), TypeError, "bool"),
+    (lambda batch: batch.step(["a"] * 4), TypeError, "whole numbers"),
+    (lambda batch: batch.step(np.full(4, -1)), IllegalAction, "legal:"),
+    (lambda batch: batch.step(np.full(4, 10**12)), IllegalAction, "no action"),
+    (lambda batch: batch.step(np.full(4, 2**63, np.uint64)), IllegalAction, f"{2**63}, which is no action"),
+    (lambda batch: batch.step([0, 0, 0, 10**30]), IllegalAction, f"{10**30}, which is no action"),
+    (lambda batch: batch.step([[0], [0, 1], [0], [0]]), TypeError, "cannot be read as one array"),
+    (lambda batch: batch.step(0), ValueError, "shape"),
+    (lambda batch: batch.step(None), TypeError, "object"),
+    (lambda batch: batch.step([0, 0], rows=[1, 1]), ValueError, "Row 1 was named twice"),
+    (lambda batch: batch.restart([0, 1, 1]), ValueError, "Row 1 was named twice"),
+    (lambda batch: batch.observe([0, 0, 0, 99]), ValueError, "Seat 99 was asked for"),
+    (lambda batch: batch.actions([0]), ValueError, "4 tables take shape"),
+    (lambda batch: batch.actions([0], [0, 1]), ValueError, "2 tables take shape"),
+    (lambda batch: batch.actions([0], 5), ValueError, "Rows have shape"),
+    (lambda batch: batch.actions([0], "0"), TypeError, "Rows are of type"),
+    (lambda batch: batch.actions({}), TypeError, "Actions are of type"),
+    (lambda batch: batch.play_random(0), ValueError, "steps is 0; it takes a whole number of 1 or more"),
+    (lambda batch: batch.play_random(-3), ValueError, "steps is -3"),
+    (lambda batch: batch.play_random(2.5), TypeError, "steps is 2.5; it takes a whole number of 1"),
+    (lambda batch: batch.play_random(True), TypeError, "steps is True"),
+    (lambda batch: batch.play_random(1, [0, 0]), ValueError, "Row 0 was named twice"),
+    (lambda batch: batch.reset(seed=99, streams=[1, 2]), ValueError, "The streams are of type"),
+    (lambda batch: batch.reset(seed=99, streams=[1, 2, 3, -3]), ValueError, "A stream is -3"),
+    (lambda batch: batch.reset(seed=99, streams=[[1], [2, 3], 4, 5]), ValueError, STREAMS),
+    (lambda batch: batch.reset(seed=99, streams="abc"), ValueError, "The streams are of type"),
+    (lambda batch: batch.reset(seed=[1, 2], streams=[1, 2, 3, 4]), ValueError, "2 seeds were given"),
+    (lambda batch: batch.reset(seed=99, streams=[1, 2, 3, 4], options={"deck": []}), ValueError, "Did you mean decks"),
+    (lambda batch: batch.reset(seed=[99, 98, 97, -1]), ValueError, "A seed is -1"),
+    (
+        lambda batch: BatchEnv.from_states(batch.states().records),
+        TypeError,
+        "States are taken as .* a ndarray was given",
+    ),
+    (lambda batch: batch.set_states(batch.states().records), TypeError, "States are taken as"),
+    (lambda batch: batch.set_states([]), TypeError, "States are taken as"),
+    (lambda batch: batch.set_states([batch.states(), batch.states().records]), TypeError, "States are taken as"),
+    (lambda batch: batch.set_states(other_states(), [0, 1]), ValueError, "The states are of .*, and the tables of"),
+    (lambda batch: batch.set_states([batch.states(), other_states()]), ValueError, "States of one game go together"),
+    (lambda batch: batch.set_states(batch.states([0, 1])), ValueError, "2 states were given for 4 tables"),
+    (lambda batch: batch.set_states(batch.states([0, 1]), [1, 1]), ValueError, "Row 1 was named twice"),
+    (lambda batch: batch.copy_rows([0, 1], [2]), ValueError, "2 rows were given to copy to 1"),
+    (lambda batch: batch.copy_rows([0, 1], [2, 2]), ValueError, "Row 2 was named twice"),
+    (lambda batch: batch.copy_rows([0.0], [1]), TypeError, WHOLE),
+    (lambda batch: batch.determinize([1, 2]), ValueError, r"4 tables take one whole number each"),
+    (lambda batch: batch.determinize([1.5], [0]), ValueError, "The keys are of type float64"),
+    (lambda batch: batch.determinize([-1], [0]), ValueError, "A key is -1"),
+    (lambda batch: batch.determinize([1], [0], [2]), ValueError, "Seat 2 was asked for"),
+    (lambda batch: BatchEnv(batch.game, 2).states(), RuntimeError, "Table 0 has not been dealt"),
+    (lambda batch: BatchEnv(batch.game, 2).determinize([1, 1]), RuntimeError, "Table 0 has not been dealt"),
+    (lambda batch: BatchEnv(batch.game, 2, leaf_values=True), ValueError, "they go with autoreset=False"),
+    (lambda batch: BatchEnv.from_states(batch.states(), leaf_values=1), TypeError, "leaf_values is 1"),  # type: ignore[arg-type]
+    (lambda batch: batch.load([0, 1], batch.save([0, 1, 2])), ValueError, "3 saved tables were given for 2 tables"),
+    (lambda batch: batch.load([0, 1, 1], batch.save([0, 1, 2])), ValueError, "Row 1 was named twice"),
+    (lambda batch: batch.load([0.0], batch.save([0])), TypeError, "must be whole numbers"),
+    (lambda batch: batch.load(None, batch.states()), TypeError, "load takes what BatchEnv.save returned; a States"),
+    (lambda batch: batch.load(None, kuhn(first=1).save()), ValueError, r"of backalley.game\(.*first=1\), and these of"),
+    (
+        lambda batch: kuhn(delayed_rewards=True).load(None, batch.save()),
+        ValueError,
+        LACKS,
+    ),
+    (lambda batch: backalley.Saved(), TypeError, "not made by hand"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "says"), REFUSED)
+def test_what_is_refused_is_refused_in_a_sentence_and_changes_nothing(
+    call: Callable[[BatchEnv], Any], error: type[Exception], says: str
+) -> None:
+    batch = kuhn()
+    batch.step([0] * 4)
+    before = picture(batch), [array.tobytes() for array in batch.time_step]
+    with pytest.raises(error, match=says):
+        call(batch)
+    assert before == (picture(batch), [array.tobytes() for array in batch.time_step])
 
 
 def test_arrays_of_any_make_give_the_tables_they_name() -> None:
