@@ -12,7 +12,7 @@ import pytest
 import backalley
 from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.game.game import Game
-from backalley.testing.worlds import unreached
+from tests.common.worlds import unreached
 
 # Bezique with each card once, so that what seats observe says all: the same rules, shorter deals (§2 of its page).
 BEZIQUE: list[dict[str, Any]] = [
