@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -155,7 +154,10 @@ class KernelAgent(DirectAgent):
         return careful
 
     def _run(self, rows: Bound[None], *args: Any) -> None:
-        with ONE_AT_A_TIME if self.is_guarded else contextlib.nullcontext():
+        if not self.is_guarded:
+            rows(*args)
+            return
+        with ONE_AT_A_TIME, np.errstate(all="ignore"):  # where it runs as Python, NumPy would warn, and not answer
             rows(*args)
 
     @functools.cached_property

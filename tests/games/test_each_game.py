@@ -107,54 +107,49 @@ SERIES = ("backhand", "buffalo_bayou", "missouri_city")
 PLANNED: dict[str, Any] = {"turn_up": "taken_first", "seven_rule": "trick", "quartet": "any", "stock_top_open": False}
 ONCE: dict[str, Any] = {"reuse": "once", "endgame": "classic", "plain_sequence": 0, "seven_is_declaration": False}
 LATE: dict[str, Any] = {"mode": "match", "target": 300, "last_trick": "trick_24", "declare_at_trick_24": False}
-ORDER: list[tuple[str, dict[str, Any], list[str], int, float]] = [
-    *((name, {}, ["random", bot], 20_000, 0.0) for name in SERIES for bot in backalley.game(name).bots),
-    *((name, {}, [bot, "planner"], 300_000, 0.0) for name in SERIES for bot in list(backalley.game(name).bots)[:-1]),
-    ("bezique", {}, ["random", "greedy", "early", "planner", "strong"], 1_500, 0.0),
+ORDER: list[tuple[str, dict[str, Any], list[str], int]] = [
+    *((name, {}, ["random", bot], 20_000) for name in SERIES for bot in backalley.game(name).bots),
+    *((name, {}, [bot, "planner"], 300_000) for name in SERIES for bot in list(backalley.game(name).bots)[:-1]),
+    ("bezique", {}, ["random", "greedy", "early", "planner", "strong"], 1_500),
     *(
-        ("bezique", given, ["random", bot], 150, 0.0)
+        ("bezique", given, ["random", bot], 150)
         for given in (PLANNED, {**ONCE, "melds_face_up": False}, LATE, {"seven_rule": "both", "reuse": "free"})
         for bot in ("planner", "strong")
     ),
-    ("killer_bridge", {}, ["random", "duck"], 250, 0.1),
-    ("killer_bridge", {}, ["duck", "count"], 250, 0.09),
-    ("killer_bridge", {}, ["count", "weigh"], 250, 0.07),
-    ("pitch", {}, ["careful", "book"], 2_000, 0.0),
-    ("pitch", {}, ["random", "careful"], 200, 0.0),
-    ("pitch", {"mode": "hand", "low": "dealt"}, ["random", "book"], 1_000, 0.0),
-    ("pitch", {"joker": "below_jack", "target": 11}, ["careful", "book"], 1_000, 0.0),
-    ("pitch", {"follow": "strict", "game_end": "bidder_must_win"}, ["careful", "book"], 2_000, 0.0),
-    ("pitch", {"teams": "solo"}, ["careful", "book"], 2_000, 0.0),
-    ("poker_duel", {}, ["blotto", "greedy", "strong"], 3_000, 0.0),
-    ("poker_duel", {}, ["random", "strong"], 3_000, 0.0),
-    ("poker_duel", {}, ["misere", "random"], 3_000, 0.0),
-    ("poker_duel", {"misere": True}, ["random", "greedy", "misere"], 3_000, 0.0),
-    ("poker_duel", {"episode": "sudden_death"}, ["random", "strong"], 3_000, 0.0),
-    ("poker_duel", {"episode": "sudden_death", "misere": True}, ["greedy", "strong"], 3_000, 0.0),
-    ("twenty_one", {}, ["random", "cautious", "shark", "dp"], 5_000, 0.0),
+    ("pitch", {}, ["careful", "book"], 2_000),
+    ("pitch", {}, ["random", "careful"], 200),
+    ("pitch", {"mode": "hand", "low": "dealt"}, ["random", "book"], 1_000),
+    ("pitch", {"joker": "below_jack", "target": 11}, ["careful", "book"], 1_000),
+    ("pitch", {"follow": "strict", "game_end": "bidder_must_win"}, ["careful", "book"], 2_000),
+    ("pitch", {"teams": "solo"}, ["careful", "book"], 2_000),
+    ("poker_duel", {}, ["blotto", "greedy", "strong"], 3_000),
+    ("poker_duel", {}, ["random", "strong"], 3_000),
+    ("poker_duel", {}, ["misere", "random"], 3_000),
+    ("poker_duel", {"misere": True}, ["random", "greedy", "misere"], 3_000),
+    ("poker_duel", {"episode": "sudden_death"}, ["random", "strong"], 3_000),
+    ("poker_duel", {"episode": "sudden_death", "misere": True}, ["greedy", "strong"], 3_000),
+    ("twenty_one", {}, ["random", "cautious", "shark", "dp"], 5_000),
 ]
-"""A game under some options, players from the weakest on, the deals played, and by how much each beats the one before:
-that and three standard errors more. At tables of more seats each plays alone against others of the other kind, in every
+"""A game under some options, players from the weakest on, and the deals in which each beats the one before by three
+standard errors. At tables of more seats each plays alone against others of the other kind, in every
 seat. Pitch is played by the quick tests, too."""
 
 
 @pytest.mark.skipif(not COMPILED, reason="thousands of games")
 @pytest.mark.parametrize(
-    ("name", "given", "weaker", "stronger", "deals", "least"),
+    ("name", "given", "weaker", "stronger", "deals"),
     [
-        pytest.param(name, given, *pair, deals, least, id=f"{name}[{label(given)}]-{'-'.join(pair)}", marks=slow)
-        for name, given, players, deals, least in ORDER
+        pytest.param(name, given, *pair, deals, id=f"{name}[{label(given)}]-{'-'.join(pair)}", marks=slow)
+        for name, given, players, deals in ORDER
         for slow in [[] if name == "pitch" and "teams" not in given else [pytest.mark.slow]]
         for pair in itertools.pairwise(players)
     ],
 )
-def test_the_better_player_wins(
-    name: str, given: dict[str, Any], weaker: str, stronger: str, deals: int, least: float
-) -> None:
+def test_the_better_player_wins(name: str, given: dict[str, Any], weaker: str, stronger: str, deals: int) -> None:
     game = backalley.game(name, **given)
     line_up = [backalley.agent("random" if one == "random" else f"bot:{one}", game) for one in (weaker, stronger)]
     difference = evaluate(game, line_up, deals=deals, seed=1).differences[0]
-    assert difference.mean - 3 * difference.half_width / 1.96 > least, str(difference)
+    assert difference.mean - 3 * difference.half_width / 1.96 > 0, str(difference)
 
 
 FROZEN = [
