@@ -42,8 +42,8 @@ _TOO_LONG = "it takes too long"
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _add_steps(typing: Any, number: Any, anew: Any) -> Any:
-    """Add a number to the steps left, or set them to it where `anew`; return how many are left."""
+def _add_steps(typing: Any, number: Any, again: Any) -> Any:
+    """Add a number to the steps left, or set them to it where `again`; return how many are left."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         wide, name = ir.IntType(64), "backalley_steps_left"
