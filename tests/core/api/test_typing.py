@@ -28,7 +28,7 @@ from backalley.envs.core.rules import options as option_rules
 from tests import ROOT
 from tests.common.cases import GAMES
 
-CALLS = ROOT / "tests" / "typed_calls.py"
+CALLS = ROOT / "tests" / "common" / "typed_calls.py"
 OWN = [game for game in GAMES if game.type.module.startswith("backalley.envs.")]
 BY_NAME = pytest.mark.parametrize("game", OWN, ids=lambda game: game.name)
 
