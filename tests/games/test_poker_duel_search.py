@@ -62,17 +62,17 @@ def test_what_is_remembered_is_of_the_same_decision() -> None:
     engine.batch.flat[1] = engine.batch.flat[0]
     engine.batch.decisions[1] += 36
     together = RacingAgent(GAME, DETERMINIZATIONS, num_threads=1).analyse(
-        view_of(engine, np.arange(2), np.zeros(2, np.uint64))
+        view_of(tables, np.arange(2), np.zeros(2, np.uint64))
     )
     assert (together.value[0] != together.value[1]).any()
     for k in range(2):
         alone = RacingAgent(GAME, DETERMINIZATIONS, num_threads=1).analyse(
-            view_of(engine, np.array([k]), np.zeros(2, np.uint64))
+            view_of(tables, np.array([k]), np.zeros(2, np.uint64))
         )
         np.testing.assert_array_equal(alone.value[0], together.value[k])
     sent = pickle.loads(pickle.dumps(RacingAgent(GAME, DETERMINIZATIONS, num_threads=1)))
     np.testing.assert_array_equal(
-        sent.analyse(view_of(engine, np.arange(2), np.zeros(2, np.uint64))).value, together.value
+        sent.analyse(view_of(tables, np.arange(2), np.zeros(2, np.uint64))).value, together.value
     )
 
 
