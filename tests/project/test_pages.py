@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import importlib
 import re
+import sys
+import types
 import warnings
 from pathlib import Path
 
@@ -73,7 +75,9 @@ def test_python_examples_of_the_pages_run(
     with warnings.catch_warnings():
         if needs:
             warnings.simplefilter("default")  # the library's own
-        exec(compile(block, "README", "exec"), {"__name__": "example"})
+        module = types.ModuleType("example")
+        monkeypatch.setitem(sys.modules, "example", module)  # where classes of the example look for their types
+        exec(compile(block, "README", "exec", dont_inherit=True), vars(module))
 
 
 # Docstrings -----------------------------------------------------------------------------------------------------------
