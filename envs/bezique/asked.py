@@ -73,11 +73,14 @@ def note_asked(options: Options, state: State, found: int) -> None:
     """After a trick its winner is asked or not, who may declare `found`; and the cards they hold of which the other
     seat knows. Nothing is concluded from a question that these cards, or a seven in the trick, explain."""
     winner, place = int(state.leader), int(state.trick) - 1
-    cards = np.empty(HAND, np.int64)
-    number = known_cards(state, winner, cards)
     state.asked[place] = NONE
-    state.open_then[place, :] = NONE
-    if found and (seen_by_both(options, found) or could_with(options, state, winner, cards[:number])):
+    cards = state.open_then[place]
+    cards[:] = NONE
+    if found and seen_by_both(options, found):
+        return
+    number = known_cards(state, winner, cards)
+    if found and could_with(options, state, winner, cards, number):
+        cards[:] = NONE
         return
     state.asked[place] = int(found != 0) | int(state.made) << 1 | winner << 3
     for index in range(number):
@@ -91,35 +94,33 @@ def note_asked(options: Options, state: State, found: int) -> None:
 
 
 @kernel
-def known_cards(state: State, seat: int, out: npt.NDArray[np.int64]) -> int:
-    """The cards a seat holds of which the other knows: those laid down, then those known to be in the closed hand.
-    Gives their number."""
-    number = 0
-    for index in range(int(state.held[seat])):
-        card = int(state.hand[seat, index])
-        if int(state.scored[card]):
-            out[number] = card
-            number += 1
-    previous, left = NONE, 0
+def known_cards(state: State, seat: int, out: npt.NDArray[np.int16]) -> int:
+    """The cards a seat holds of which the other knows, ascending: those laid down, and those known to be in the closed
+    hand. Gives their number."""
+    number, previous, left = 0, NONE, 0
     for index in range(int(state.held[seat])):
         card = int(state.hand[seat, index])
         if card >> 1 != previous:
             previous, left = card >> 1, int(state.known[seat, card >> 1])
-        if left > 0 and int(state.scored[card]) == 0:
+        laid = int(state.scored[card]) != 0
+        if laid or left > 0:
             out[number] = card
             number += 1
-            left -= 1
+            left -= int(not laid)
     return number
 
 
 @kernel
-def could_with(options: Options, state: State, seat: int, cards: npt.NDArray[np.int64]) -> bool:
-    """Whether the winner of the trick could declare something if these were all their cards."""
-    hand, held = state.hand[seat].copy(), int(state.held[seat])
-    state.hand[seat, : len(cards)] = cards
-    state.held[seat] = len(cards)
+def could_with(options: Options, state: State, seat: int, cards: npt.NDArray[np.int16], number: int) -> bool:
+    """Whether the winner of the trick could declare something if the first `number` of these were all their cards."""
+    hand, held = 0, int(state.held[seat])  # kept in one number: a copy of the hand takes longer than all the rest
+    for index in range(HAND):
+        hand |= (int(state.hand[seat, index]) + 1) << (7 * index)
+        state.hand[seat, index] = cards[index]
+    state.held[seat] = number
     could = may_declare(options, state) != 0
-    state.hand[seat, :] = hand
+    for index in range(HAND):
+        state.hand[seat, index] = (hand >> (7 * index) & 127) - 1
     state.held[seat] = held
     return could
 
