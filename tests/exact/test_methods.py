@@ -17,8 +17,7 @@ from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
 from backalley.benchmarks.studies import publication
 from backalley.benchmarks.studies.learning import comparison, training_comparison
-from backalley.benchmarks.studies.learning.training_comparison import compare
-from backalley.benchmarks.studies.learning.variants import opponents, plan_of, variants_of
+from backalley.benchmarks.studies.learning.training_comparison import compare, opponents, plan_of, variants_of
 from backalley.benchmarks.studies.pages import docs
 from backalley.envs.core.game.game import Game
 from backalley.examples import kuhn

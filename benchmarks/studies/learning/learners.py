@@ -1,5 +1,4 @@
 """Compare learning algorithms by exact exploitability, at equal processor time, in games small enough to compute it.
-`backalley dev study learners` runs it.
 
 All begin from random weights, have the same network, and play and learn on one thread. A learner's policy is written as
 a run would write it, at some shares of the budget; what that takes, and what compiling takes, counts for nobody. A row
@@ -12,6 +11,7 @@ import inspect
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.network_agent import one_thread
+from backalley.cli.shared import option_option
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules
@@ -32,18 +33,17 @@ from backalley.training.shared.phase import Phase
 
 from ...exact.exploit import agent_probabilities
 from ...exact.solver import Solver, solver_of
-from ...figures import results
 from ...figures.charts import Dots, dots
 from ...figures.formatting import Found, Line, options, title
 from ...figures.result_kinds import Files, Kept
 from ...figures.stats import Estimate
-from ..runner import Progress, kept_rows, program_of_the_guide, quiet
+from ..runner import GAME, Progress, Row, count, kept_rows, make_rows, quiet, seconds, study, words
+from .guides import program_of_the_guide
 
 MARKS = (0.25, 0.5, 1.0)
 """Shares of the budget at which policies are measured."""
 SHARED = {"network.width": 128, "network.layers": 2, "network.precision": "float32"}
 """Settings of all learners."""
-Row = dict[str, Any]
 
 
 class Learner(NamedTuple):
@@ -131,18 +131,26 @@ class Learners(Kept, kind="learners", heading="Learners by exploitability", tabl
             yield dots(f"{title(found)}: learners by exploitability", about, "loss to a best response", rows)
 
 
+@study(
+    "learners",
+    Learners,
+    GAME,
+    count("--seeds num_seeds", 3, "Runs of each learner."),
+    seconds("--processor-seconds", 60.0),
+    words("--learners names", "", "Some of the learners, with commas; by default all."),
+    option_option,
+)
 def learners(
     game: Game,
     names: Sequence[str] = (),
     *,
+    about: Row,
     num_seeds: int = 3,
     processor_seconds: float = 60.0,
     keep: Path | None = None,
     progress: Progress = quiet,
-    command: str = "",
-) -> Learners:
-    """Train each of the learners, by default all, over `num_seeds` seeds of that many processor seconds, and compute
-    what their policies lose to best responses.
+) -> Row:
+    """Compare learning algorithms by what their policies lose to best responses in GAME, which has to be small.
 
     With `keep`, the file is written after each run, and rows that it has of the same settings are kept. Raises
     ValueError for unknown learners, for a game that is too large to be enumerated, and where the file holds something
@@ -154,44 +162,35 @@ def learners(
     Budget(processor_seconds=processor_seconds)
     chosen = [one for one in LEARNERS.values() if one.name in names or not names]
     if any(one.phase == "nfsp" for one in chosen):
-        _register_nfsp()
+        register_phase(program_of_the_guide("nfsp.py", "learning.md")["PHASE"])
     solver = solver_of(game)
     about = {
-        "kind": Learners.kind,
-        "command": command,
-        "game": game.id,
-        "options": game.changed_options,
+        **about,
         "processor_seconds": float(processor_seconds),
         "marks": list(MARKS),
         "information_sets": len(solver.seat),
         "uniform": _loss(solver, RandomAgent()),
-        **results.stamp(__file__, game),
     }
-    # Rows of other settings than today's are made again.
-    rows = [row for row in kept_rows(keep, about) if row["settings"] == _settings(LEARNERS.get(row["learner"]))]
-    cells = [(one, seed) for seed in range(num_seeds) for one in chosen]
-    for number, (one, seed) in enumerate(cells):
-        if any((row["learner"], row["seed"]) == (one.name, seed) for row in rows):
-            continue
 
-        def said(done: float, words: str = f"{one.name} with seed {seed}", before: int = number) -> None:
-            progress(before * processor_seconds + done, len(cells) * processor_seconds, words)
+    def row_of(number: int, one: Learner, seed: int) -> Row:
+        def said(done: float) -> None:
+            words = f"{one.name} with seed {seed}"
+            progress(number * processor_seconds + done, len(cells) * processor_seconds, words)
 
         made = _row(solver, one, seed, processor_seconds, said)
-        rows.append(made | {name: about[name] for name in ("commit", "sources")})
-        if keep is not None:
-            results.write(keep, {**about, "rows": _ordered(rows)})
-    return Learners({**about, "rows": _ordered(rows)})
+        return made | {name: about[name] for name in ("commit", "sources")}
 
-
-def _register_nfsp() -> None:
-    """Register the guide's example of a learner."""
-    register_phase(program_of_the_guide("nfsp.py", "learning.md")["PHASE"])
-
-
-def _ordered(rows: Sequence[Row]) -> list[Row]:
-    """By learners, then by seeds."""
-    return sorted(rows, key=lambda row: (list(LEARNERS).index(row["learner"]), row["seed"]))
+    seeded = [(one, seed) for seed in range(num_seeds) for one in chosen]
+    cells: list[tuple[Row, Callable[[], Row]]] = [
+        ({"learner": one.name, "seed": seed, "settings": _settings(one)}, partial(row_of, number, one, seed))
+        for number, (one, seed) in enumerate(seeded)
+    ]
+    # Rows of other settings than today's are made again.
+    rows = [row for row in kept_rows(keep, about) if row["settings"] == _settings(LEARNERS.get(row["learner"]))]
+    order = list(LEARNERS)
+    return make_rows(
+        keep, lambda rows: {**about, "rows": rows}, rows, cells, lambda row: (order.index(row["learner"]), row["seed"])
+    )
 
 
 def _settings(learner: Learner | None) -> dict[str, Any] | None:
@@ -218,13 +217,7 @@ def _row(solver: Solver, learner: Learner, seed: int, budget: float, said: Calla
             point = {"processor_seconds": round(phase.processor_seconds, 1), "decisions": phase.decisions}
             points.append({**point, "mean_loss": _loss(solver, PolicyAgent(place, game))})
         phase.close()
-    return {
-        "learner": learner.name,
-        "seed": seed,
-        "settings": _settings(learner),
-        "decisions": phase.decisions,
-        "points": points,
-    }
+    return {"decisions": phase.decisions, "points": points}
 
 
 def _loss(solver: Solver, agent: Agent) -> float:

@@ -1,6 +1,6 @@
 """Measure how fast training is: decisions, samples, targets and rollouts a second for every kind of phase, on one
 thread and on more, and for plain Stable-Baselines3. All take turns in one process, so that other load on the machine
-affects them alike. `backalley dev study throughput` runs it.
+affects them alike.
 
 The first step of a phase gives the same weights on any number of threads, which is checked here, too. From the times on
 one thread and on most follows the share of the work that is serial, and with it what more cores can give (Amdahl
@@ -18,19 +18,17 @@ import statistics
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from sb3_contrib import MaskablePPO
-from stable_baselines3.common.logger import Logger
-from stable_baselines3.common.vec_env import DummyVecEnv
 
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.gymnasium.gymnasium_env import GymnasiumEnv
 from backalley.agents.policies.network_agent import one_thread
+from backalley.console.command import whole_numbers
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules
@@ -39,10 +37,10 @@ from backalley.training.config.phases import KINDS
 from backalley.training.run.loop import kind
 from backalley.training.shared.phase import Phase, training_game
 
-from ...figures.formatting import Found
+from ...figures.formatting import Found, Line, title
+from ...figures.result_kinds import Files, Kept
 from ...speed.alone import Alone
-from ..runner import Progress, finds, quiet
-from .training_speed import Throughput
+from ..runner import GAME, Progress, quiet, seconds, study, words
 
 SB3 = "sb3"
 """The name of Stable-Baselines3 among the phases."""
@@ -67,7 +65,47 @@ class Turn(NamedTuple):
     """Processor time, of all threads."""
 
 
-@finds(Throughput)
+def _throughput(files: Files) -> Iterator[Line]:
+    """How fast the phases of training are, and MaskablePPO with its defaults."""
+    for found in files:
+        for row in found["rows"]:
+            pace = {f"{name} a second": f"{number:,.0f}" for name, number in row["per_second"].items()}
+            name = "`MaskablePPO`, its defaults" if row["phase"] == "sb3" else f"`{row['phase']}`"
+            line = {"game": title(found), "phase": name, "threads": f"{row['threads']}", **pace}
+            if "serial_share" in row:
+                line |= {"times one thread": f"{row['times_one_thread']:.2f}", "serial": f"{row['serial_share']:.1%}"}
+                line |= {f"{cores} cores": f"{times:.1f}" for cores, times in row["predicted"].items()}
+            yield line
+
+
+def _beside_sb3(files: Files) -> str:
+    """How many times as fast PPO here is as Stable-Baselines3 with its defaults, in a sentence."""
+    (found,) = files
+    samples = {row["phase"]: row["per_second"]["samples"] for row in found["rows"] if row["threads"] == 1}
+    return (
+        f"At {title(found)} PPO here learns from {samples['ppo'] / samples['sb3']:.0f} times as many samples a second "
+        f"as `sb3_contrib.MaskablePPO` with its defaults, side by side on one {found['machine']['processor']}."
+    )
+
+
+class Throughput(
+    Kept,
+    kind="throughput",
+    heading="Throughput of training",
+    tables={"throughput": _throughput, "training_pace": _beside_sb3},
+):
+    """Rates of the phases of training."""
+
+
+@study(
+    "throughput",
+    Throughput,
+    GAME,
+    words("--phases", "ppo,rollouts", "Kinds of phases, and sb3, with commas."),
+    words("--threads", "1,2", "Numbers of threads, with commas.", whole_numbers),
+    seconds("--seconds", 120.0, ""),
+    file="throughput_{game}",
+)
 def throughput(
     game: Game,
     phases: Sequence[str],
@@ -77,7 +115,7 @@ def throughput(
     config_overrides: Mapping[str, Any] | None = None,
     progress: Progress = quiet,
 ) -> Found:
-    """Measure the rates of kinds of phases, including `sb3`.
+    """Measure how many decisions and samples a second the phases of training GAME make.
 
     This takes about `seconds`, with at least one step in each turn. A sample is a decision that an update learns from:
     decisions of a league's opponents do not count. Raises ValueError, OptionError or ConfigError, and NotAlone where
@@ -154,6 +192,10 @@ class _PlainSB3:
     """MaskablePPO with its defaults, one rollout and one update at a time."""
 
     def __init__(self, game: Game) -> None:
+        from sb3_contrib import MaskablePPO
+        from stable_baselines3.common.logger import Logger
+        from stable_baselines3.common.vec_env import DummyVecEnv
+
         env = DummyVecEnv([lambda: GymnasiumEnv(game, seat="random", opponent=RandomAgent())] * _SB3_ENVS)
         self.model = MaskablePPO("MlpPolicy", env, device="cpu", seed=0)
         self.model.set_logger(Logger(None, []))

@@ -22,8 +22,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import click
+
+from backalley.cli.shared import write_pages
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.files import docs
+from backalley.envs.core.files import docs, typed
 from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.catalogue import games, games_root
 from backalley.envs.core.game.game import Game
@@ -32,6 +35,7 @@ from ...figures import leaderboard
 from ...figures.formatting import Found
 from ...figures.result_kinds import page_part, tables
 from .. import kinds  # noqa: F401
+from ..runner import COMMANDS as COMMANDS
 from .model_cards import model_cards
 from .page_pictures import with_pictures
 
@@ -107,3 +111,13 @@ def pages() -> dict[Path, str]:
         found[page] = text
         pictures |= drawn
     return found | pictures | model_cards(RESULTS)
+
+
+@click.command("docs")
+@click.option("--check", is_flag=True, help="Write nothing; fail if a file is not fresh.")
+def write_docs(check: bool) -> None:
+    """Write every table, chart and output of every page, and what `types` writes."""
+    write_pages({**pages(), **typed.files()}, "docs", check=check)
+
+
+COMMANDS["docs"] = write_docs

@@ -1,28 +1,31 @@
 """How sequential evaluation and the gates of training keep their promises, by simulation on the deals of real games and
-on hard inventions. `backalley dev study sequential` runs it."""
+on hard inventions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import click
 import numpy as np
 
 from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.threads import cores
 
-from ...figures.formatting import Found, Line
-from ...figures.result_kinds import Files, Kept
+from ...figures.formatting import Found
+from ...figures.result_kinds import Columns, Kept, lines
 from ...figures.stats import lead_bounds
 from ...matches.sample import Deals, LineUp, Sample, play
 from ...matches.seating import seatings
 from ...matches.seeding import Space, roots
 from ...matches.until import stops
-from ..runner import Progress, finds, quiet
+from ..runner import Progress, count, quiet, study
 from . import peeking
 from .peeking import Law
 
+_SAMPLED = ("pitch", "poker_duel", "killer_bridge", "missouri_city", "bezique")
+"""The games from whose deals simulations draw."""
 _PLAYED, _SEED = 4096, 0
 """Deals of a game that simulations draw from, and the seed of all."""
 _PEEKED = 2000
@@ -38,54 +41,47 @@ def _share(found: dict[str, float], digits: int = 1) -> str:
     return f"{100 * found['mean']:.{digits}f} % ({low} to {high})"
 
 
-def _coverage(files: Files) -> Iterator[Line]:
-    """How often intervals hold under constant looking."""
-    for one in (one for found in files for one in found["coverage"]):
-        yield {
-            "drawn from": one["law"],
-            "confidence sequence, every look": _share(one["anytime"]),
-            "Student's t, every look": _share(one["student"]),
-            "Student's t, last look": _share(one["student_at_the_end"]),
-            "width, in Student's": f"{one['width_ratio']:.2f}",
-        }
+def _shares(name: str, digits: int = 1) -> Callable[[Found], str]:
+    return lambda one: _share(one[name], digits)
 
 
-def _decided(files: Files) -> Iterator[Line]:
-    """When differences are decided."""
-    for found in files:
-        for one in found["decided"]:
-            yield {
-                "drawn from": one["law"],
-                "lead, in standard deviations": f"{one['effect']:.3f}",
-                "deals of a fixed test": f"{one['fixed']:,}",
-                "until decided, median": _deals(one["median"], found),
-                "nine in ten": _deals(one["nine_in_ten"], found),
-            }
+def _deals(name: str) -> Callable[[Found], str]:
+    return lambda one: f"over {one['most_until']:,}" if one[name] is None else f"{one[name]:,}"
 
 
-def _deals(number: int | None, found: Any) -> str:
-    return f"over {found['most_until']:,}" if number is None else f"{number:,}"
-
-
-def _gates(files: Files) -> Iterator[Line]:
-    """How often gates pass, and on how many deals."""
-    for found in files:
-        for one in found["gates"]:
-            yield {
-                "drawn from": one["law"],
-                "lead, in standard deviations": f"{one['effect']:.3f}",
-                "fixed test passes": _share(one["passed_fixed"], 2),
-                "sequential test passes": _share(one["passed"], 2),
-                "deals, fixed": f"{found['fixed_deals']:,}",
-                "deals, sequential": f"{one['deals']:,.0f}",
-            }
+_COVERAGE: Columns = {
+    "drawn from": "{law}",
+    "confidence sequence, every look": _shares("anytime"),
+    "Student's t, every look": _shares("student"),
+    "Student's t, last look": _shares("student_at_the_end"),
+    "width, in Student's": "{width_ratio:.2f}",
+}
+_DECIDED: Columns = {
+    "drawn from": "{law}",
+    "lead, in standard deviations": "{effect:.3f}",
+    "deals of a fixed test": "{fixed:,}",
+    "until decided, median": _deals("median"),
+    "nine in ten": _deals("nine_in_ten"),
+}
+_GATES: Columns = {
+    "drawn from": "{law}",
+    "lead, in standard deviations": "{effect:.3f}",
+    "fixed test passes": _shares("passed_fixed", 2),
+    "sequential test passes": _shares("passed", 2),
+    "deals, fixed": "{fixed_deals:,}",
+    "deals, sequential": "{deals:,.0f}",
+}
 
 
 class SequentialChecks(
     Kept,
     kind="sequential",
     heading="Sequential evaluation",
-    tables={"coverage": _coverage, "decided": _decided, "gates": _gates},
+    tables={
+        "coverage": lines(_COVERAGE, "coverage"),
+        "decided": lines(_DECIDED, "decided"),
+        "gates": lines(_GATES, "gates"),
+    },
 ):
     """Simulations of sequential evaluation and of gates."""
 
@@ -95,10 +91,18 @@ class SequentialChecks(
         return f"{self.found['runs']:,} runs of looking after every deal"
 
 
-@finds(SequentialChecks)
+@study(
+    "sequential",
+    SequentialChecks,
+    click.argument("games", nargs=-1, callback=lambda ctx, parameter, given: given or _SAMPLED),
+    count("--runs", 2000, "Simulated runs of each kind.", 50),
+)
 def sequential_checks(games: Sequence[Game], *, runs: int, progress: Progress = quiet) -> Found:
-    """Let each game's policy play its best bot, and simulate `runs` runs of deals drawn from theirs and from invented
-    ones, each for coverage, for decisions and for gates."""
+    """Simulate sequential evaluation and gates on deals of GAMES, by default some, and on invented ones: coverage under
+    constant looking, error rates, and the deals that they take.
+
+    Each game's policy plays its best bot; the runs draw deals from theirs.
+    """
     found: dict[str, list[dict[str, Any]]] = {"coverage": [], "decided": [], "gates": []}
     most_until = 20_000
     steps: list[Game | Law] = [*games, *invented()]

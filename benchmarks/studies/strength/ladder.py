@@ -1,6 +1,5 @@
 """The ladder of a game: random play, every bot, the pretrained policy, and searches, each against the game's best bot
-on the same decks, with the processor time of a decision. `backalley dev study ladder` measures it, and `backalley dev
-study enter` one further agent alone.
+on the same decks, with the processor time of a decision; or one further agent alone.
 
 Only `publication.toml` and the agents decide what is played. A file of the same agents and sources is left as it is,
 and a stopped measurement continues.
@@ -8,18 +7,21 @@ and a stopped measurement continues.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
+import click
 import numpy as np
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.registry import agent as agent_of
+from backalley.cli.shared import cluster_option, option_option, threads_option
+from backalley.console.command import CommandError, pairs
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.files.reading import read_json
@@ -42,16 +44,16 @@ from ...figures.formatting import (
 )
 from ...figures.leaderboard import ATTACK, MET, attack_gain, ladders_of, makers, met, notes, shown_attack
 from ...figures.result_kinds import Files, Kept
-from ...figures.stats import Estimate, Floats
+from ...figures.stats import Estimate
 from ...matches.evaluate import check_deals
 from ...matches.null import null_label, null_note, null_pairing, null_row
-from ...matches.pairings import Pairing, Told, play_pairings
+from ...matches.pairings import Pairing, play_pairings
 from ...matches.sample import Sample
 from ...matches.seeding import Space
 from ...speed.processor_time import Timed, cost, cost_of
 from .. import publication
 from ..publication import Publication
-from ..runner import finds
+from ..runner import GAME, GAMES, Progress, Row, count, quiet, study
 from . import best_agents
 
 
@@ -177,25 +179,25 @@ class Entry(Ladder, kind="entry", heading="Entries", tables={"entries": _ladder}
     """What `enter` found: a ladder of the baseline and one agent."""
 
 
-@dataclass(frozen=True)
-class Rung:
-    """One agent's strength against the best bot: mean return and win share per seat it holds, with 95 % intervals."""
+class Rung(NamedTuple):
+    """An agent of a ladder."""
 
     label: str
     agent: Agent
     deals: int
     against_itself: bool = False
-    """Whether it is that bot itself, which does not play against itself."""
+    """Whether it is the best bot itself, which does not play against itself."""
 
 
 def rungs(plan: Publication, others: Mapping[str, str], num_threads: int) -> tuple[list[Rung], dict[str, ValueError]]:
     """Return the agents of a game's ladder, from random play upwards: its bots, the policy for its options, `others` by
     their labels, and searches; and why some of `others` cannot play under these options."""
-    rung, unfit = functools.partial(_rung, plan, num_threads=num_threads), {}
-    found = [rung("random", "random", plan.deals)]
-    found += [rung(f"bot:{name}", f"bot:{name}", plan.deals) for name in plan.game.bots]
-    if own := publication.policy_of(plan.game):
-        found.append(rung(own, own, plan.deals))
+    rung, unfit = partial(_rung, plan, num_threads=num_threads), {}
+    own = publication.policy_of(plan.game)
+    found = [
+        rung(name, name, plan.deals)
+        for name in ("random", *(f"bot:{name}" for name in plan.game.bots), *([own] if own else []))
+    ]
     for label, spec in others.items():
         try:
             found.append(rung(label, spec, plan.deals))
@@ -211,32 +213,52 @@ def _rung(plan: Publication, label: str, spec: str, deals: int, num_threads: int
     return Rung(label, timed, deals, spec == plan.against)
 
 
-@finds(Ladder)
+def _of_one_game(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    if given and len(ctx.params["games"]) != 1:
+        raise click.UsageError("--with goes with one game.")
+    return pairs("LABEL=AGENT")(ctx, parameter, given)
+
+
+@study(
+    "ladder", Ladder, GAMES,
+    click.option("--with", "others", multiple=True, metavar="LABEL=AGENT", callback=_of_one_game, help="One more."),
+    threads_option, cluster_option, file="ladder_{game}",
+)  # fmt: skip
 def ladder(
     game: Game,
     others: Mapping[str, str] | None = None,
     *,
     num_threads: int = 1,
-    progress: Told | None = None,
+    progress: Progress = quiet,
     keep: Path | None = None,
     cluster: str | None = None,
 ) -> Found:
-    """Measure the ladder of a game under each of the published options.
+    """Measure random play, bots, policy and searches of GAMES against each game's best bot. By default all games.
 
-    `others` are further agents by their labels. With `keep`, the file of the ladder, unfinished work is saved beside
-    it, and a file of the same agents, plan and sources is returned as it is. `cluster` is as in `evaluate`. Raises
-    ValueError.
+    A game is measured under each of the published options. `others` are further agents by their labels. With `keep`,
+    the file of the ladder, unfinished work is saved beside it, and a file of the same agents, plan and sources is
+    returned as it is. `cluster` is as in `evaluate`. Raises ValueError.
     """
     num_threads = num_threads if cluster is None else 1
     plans = publication.publications(game)
-    stands, unfit = zip(*(rungs(plan, others or {}, num_threads) for plan in plans), strict=True)
+    found, unfit = zip(*(rungs(plan, others or {}, num_threads) for plan in plans), strict=True)
     for label in others or {}:
         if all(label in errors for errors in unfit):
             raise unfit[0][label]
-    return _measured(plans, stands, num_threads, progress, keep, cluster)
+    return _measured(plans, found, num_threads, progress, keep, cluster)
 
 
-@finds(Entry)
+def _label(ctx: click.Context, parameter: click.Parameter, given: str) -> str:
+    if not re.fullmatch(r"\w+", given):
+        raise CommandError(f"{given!r} is no label; a label has letters, digits and _.")
+    return given
+
+
+@study(
+    "enter", Entry, GAME, click.argument("label", callback=_label), click.argument("spec", metavar="AGENT"),
+    option_option, count("--deals", None, "The first of the published deals; by default all.", 2), threads_option,
+    file="entry_{game}_{label}",
+)  # fmt: skip
 def enter(
     game: Game,
     label: str,
@@ -244,11 +266,15 @@ def enter(
     *,
     deals: int | None = None,
     num_threads: int = 1,
-    progress: Told | None = None,
+    progress: Progress = quiet,
     keep: Path | None = None,
 ) -> Found:
-    """Measure one agent against the best bot as the ladder does, on the same decks: under the game's own options, over
-    the published number of deals or over the first `deals` of them. Raises ValueError."""
+    """Measure AGENT against the best bot of GAME, on the decks of the ladder: an entry for the leaderboard. LABEL names
+    it there, and its file.
+
+    It plays under the game's own options, over the published number of deals or over the first `deals` of them. Raises
+    ValueError.
+    """
     plan = publication.publications(game)[0]
     if deals is not None:
         check_deals(deals)
@@ -261,98 +287,105 @@ def enter(
 
 def _measured(
     plans: Sequence[Publication],
-    stands: Sequence[list[Rung]],
+    ladders: Sequence[list[Rung]],
     num_threads: int,
-    progress: Told | None,
+    progress: Progress,
     keep: Path | None,
     cluster: str | None,
-) -> dict[str, Any]:
-    """Play what stands on the ladder under each of the plans and return the contents of the file."""
-    stamp, seed = results.stamp(__file__, plans[0].game), publication.seed()
-    task = {
-        "ladder of": plans[0].game.id,
-        "seed": seed,
+) -> Found:
+    """Play the agents of each plan's ladder and return the contents of the file."""
+    tables = [
+        [plan.game.option_values, plan.against, [[one.label, one.agent.identity, one.deals] for one in there]]
+        for plan, there in zip(plans, ladders, strict=True)
+    ]
+    stamp = results.stamp(__file__, plans[0].game)
+    task = {"ladder of": plans[0].game.id, "seed": publication.seed(), "tables": tables}
+    digest = hashlib.sha256(json.dumps(task, sort_keys=True).encode()).hexdigest()[:16]
+    if (finished := _finished(keep, digest, stamp["sources"])) is not None:
+        close(one.agent for there in ladders for one in there)
+        return finished
+    pairings = [
+        pairing
+        for plan, there in zip(plans, ladders, strict=True)
+        for pairing in (*(_pairing(plan, one, there) for one in there), null_pairing(plan.game, plan.deals))
+    ]
+    samples = play_published(
+        pairings, Unfinished(keep, task, stamp["sources"]), num_threads=num_threads, progress=progress, cluster=cluster
+    )
+    rest = iter(samples)
+    return {
+        "game": plans[0].game.id,
+        "seed": publication.seed(),
         "tables": [
-            [plan.game.option_values, plan.against, [[one.label, one.agent.identity, one.deals] for one in there]]
-            for plan, there in zip(plans, stands, strict=True)
+            _table(plan, there, [next(rest) for _ in there], next(rest))
+            for plan, there in zip(plans, ladders, strict=True)
         ],
+        "task": digest,
+        "decisions": sum(sample.decisions for sample in samples),
+        "seconds": round(sum(sample.seconds for sample in samples), 1),
+        **stamp,
     }
+
+
+def play_published(
+    pairings: Sequence[Pairing],
+    unfinished: Unfinished,
+    *,
+    num_threads: int,
+    progress: Progress,
+    cluster: str | None = None,
+) -> list[Sample]:
+    """Play on the published decks, and close the agents. What timed agents have spent is kept with unfinished work."""
+    agents = list(dict.fromkeys(agent for pairing in pairings for agent in pairing.agents))
+    timed = [agent for agent in agents if isinstance(agent, Timed)]
+    spent = np.zeros((len(timed), 3))
+    for agent, mine in zip(timed, spent, strict=True):
+        agent.spent = mine
     try:
-        if (finished := _finished(keep, task, stamp["sources"])) is not None:
-            return finished
-        pairings = [
-            pairing
-            for plan, there in zip(plans, stands, strict=True)
-            for pairing in (*(_pairing(plan, one, there) for one in there), null_pairing(plan.game, plan.deals))
-        ]
-        spent = _spent([one.agent for there in stands for one in there])
-        played = play_pairings(
-            [pairing for pairing in pairings if pairing.deals],
-            seed,
-            unfinished=Unfinished(keep, task, stamp["sources"]),
+        return play_pairings(
+            pairings,
+            publication.seed(),
+            unfinished=unfinished,
             num_threads=num_threads,
             told=progress,
             space=Space.PUBLICATION,
             beside={"spent": spent},
             cluster=cluster,
         )
-        samples = iter(played)
-        by_row = iter([next(samples) if pairing.deals else None for pairing in pairings])
-        tables = [
-            _table(plan, there, [next(by_row) for _ in (*there, "null")])
-            for plan, there in zip(plans, stands, strict=True)
-        ]
     finally:
-        for there in stands:
-            for one in there:
-                one.agent.close()
-    return {
-        "game": plans[0].game.id,
-        "seed": seed,
-        "tables": tables,
-        "task": _digest(task),
-        "decisions": sum(sample.decisions for sample in played),
-        "seconds": round(sum(sample.seconds for sample in played), 1),
-        **stamp,
-    }
+        close(agents)
+
+
+def close(agents: Iterable[Agent]) -> None:
+    """Close agents."""
+    for agent in agents:
+        agent.close()
 
 
 def _pairing(plan: Publication, one: Rung, there: list[Rung]) -> Pairing:
-    """The agents of a match: one where seats play alone; none for the best bot against itself."""
+    """The agents of a match: one where seats play alone. The best bot plays no deal against itself."""
     if plan.game.num_sides == 1:
         return Pairing(plan.game, [one.agent], one.deals, one.label)
-    measure = next(rung.agent for rung in there if rung.against_itself)
-    return Pairing(plan.game, [one.agent, measure], 0 if one.against_itself else one.deals, one.label)
+    best = next(rung.agent for rung in there if rung.against_itself)
+    return Pairing(plan.game, [one.agent, best], 0 if one.against_itself else one.deals, one.label)
 
 
-def _spent(agents: Sequence[Agent]) -> Floats:
-    """Return what timed agents will have spent, a row for each, which they write to."""
-    timed = [agent for agent in agents if isinstance(agent, Timed)]
-    spent = np.zeros((len(timed), 3))
-    for agent, mine in zip(timed, spent, strict=True):
-        agent.spent = mine
-    return spent
-
-
-def _table(plan: Publication, there: list[Rung], played: list[Sample | None]) -> dict[str, Any]:
-    *samples, null = played
-    measure = next(sample for one, sample in zip(there, samples, strict=True) if one.against_itself)
-    rows = []
+def _table(plan: Publication, there: list[Rung], samples: list[Sample], null: Sample) -> Row:
+    game, rows = plan.game, []
+    best = next(sample for one, sample in zip(there, samples, strict=True) if one.against_itself)
     for one, sample in zip(there, samples, strict=True):
         row = about(one.label, one.agent.player if isinstance(one.agent, Timed) else one.agent)
-        row |= cost(one.agent.spent) if isinstance(one.agent, Timed) else cost_of(one.agent, plan.game)
-        if sample is not None:
-            row |= sample.strength(plan.game)
-            if measure is not None and not one.against_itself:
-                row["lead"] = sample.lead(measure, plan.game)
+        row |= cost(one.agent.spent) if isinstance(one.agent, Timed) else cost_of(one.agent, game)
+        if sample.deals:
+            row |= sample.strength(game)
+            if best.deals and not one.against_itself:
+                row["lead"] = sample.lead(best, game)
         rows.append(row)
-    game = plan.game
-    assert null is not None
     about_all = {"options": game.changed_options, "against": plan.against, "sides": game.num_sides}
     return {**about_all, "rows": rows, "null": null_row(null, game)}
 
 
-def about(label: str, player: Agent) -> dict[str, Any]:
+def about(label: str, player: Agent) -> Row:
     """Return a player's entry in a table, as JSON: its label, its own name, its note, the command that made it, and the
     bots that it met in training, if it is a policy that says so."""
     made = getattr(player, "metadata", {}).get("made", {})
@@ -362,16 +395,10 @@ def about(label: str, player: Agent) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value} | ({} if bots is None else {"met": bots})
 
 
-def _finished(path: Path | None, task: Mapping[str, Any], sources: str) -> dict[str, Any] | None:
+def _finished(path: Path | None, digest: str, sources: str) -> Row | None:
     """The contents of `path`, if it is the same work of the same sources."""
     try:
-        found: dict[str, Any] = read_json(path) if path is not None else {}
+        found: Row = read_json(path) if path is not None else {}
     except (OSError, ValueError):
         return None
-    same = isinstance(found, dict) and (found.get("task"), found.get("sources")) == (_digest(task), sources)
-    return found if same else None
-
-
-def _digest(task: Mapping[str, Any]) -> str:
-    """A digest that identifies a plan with its agents."""
-    return hashlib.sha256(json.dumps(task, sort_keys=True).encode()).hexdigest()[:16]
+    return found if isinstance(found, dict) and (found.get("task"), found.get("sources")) == (digest, sources) else None

@@ -47,13 +47,12 @@ class _Dev(Program):
         if name not in _OF_A_CHECKOUT:
             return super().get_command(ctx, name)
         try:
-            from backalley.benchmarks.studies import commands
+            from backalley.benchmarks.studies.pages.docs import COMMANDS
         except ModuleNotFoundError as error:
             if error.name != "backalley.benchmarks.studies":
                 raise
             return None
-        found: click.Command = getattr(commands, name)
-        return found
+        return COMMANDS[name]
 
 
 @click.group(cls=_Dev)
