@@ -15,18 +15,18 @@ from backalley.envs.core.game.game import Game
 
 from ..figures import stats
 from ..figures.formatting import Found, Line
-from .pairings import Pairing
-from .sample import Sample
+from .sample import LineUp, Sample
+from .seeding import Roots
 
 NOTE = (
     "null: the same agent under two names, so that there is nothing to find; its interval shows what chance alone does."
 )
 
 
-def null_pairing(game: Game, deals: int) -> Pairing:
-    """Return the pairing of the null row. Both names draw by keys of their own, with one seat too, where each plays the
+def null_line_up(game: Game, keys: Roots, deals: int) -> LineUp:
+    """Return the line-up of the null row. Both names draw by keys of their own, with one seat too, where each plays the
     decks alone."""
-    return Pairing(game, [RandomAgent(), RandomAgent()], deals, "null")
+    return LineUp(game, [RandomAgent(), RandomAgent()], keys, deals, "null")
 
 
 def null_row(sample: Sample, game: Game) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.threads import threads_of
 
 from ..figures import stats
 from ..figures.charts import Dots, Mark, dots
@@ -32,11 +33,10 @@ from ..figures.stats import Estimate, Floats
 from ..figures.tabular import Figures
 from .deviation import deviation_ratings
 from .evaluate import Progress, check_deals, check_seed, dismiss, identities, line_up
-from .null import NOTE, null_label, null_note, null_pairing, null_row
-from .pairings import Pairing, play_pairings
+from .null import NOTE, null_label, null_line_up, null_note, null_row
 from .report import forfeit_note
-from .sample import Sample
-from .seeding import Space
+from .sample import LineUp, Sample, Series
+from .seeding import Space, roots
 
 DEALS = 2048
 ANCHOR_RATING = 1000.0
@@ -282,7 +282,8 @@ def tournament(
         raise InvalidValue(f"A tournament needs 2 agents or more; {len(agents)} was given.")
     check_deals(deals)
     check_seed(seed)
-    players = line_up(game, agents, num_threads if cluster is None else 1)
+    threads = threads_of(num_threads) if cluster is None else 1
+    players = line_up(game, agents, threads)
     pairings = [
         (one, other)
         for one in range(len(players))
@@ -298,20 +299,16 @@ def tournament(
         "space": space.name,
         "deals": deals,
     }
-    unfinished = Unfinished(keep, task, about["stamp"]["sources"])
     try:
-        *samples, null = play_pairings(
-            [
-                *(Pairing(game, [players[one], players[other]], deals) for one, other in pairings),
-                null_pairing(game, deals),
-            ],
-            seed,
-            unfinished=unfinished,
-            num_threads=num_threads,
-            told=(lambda done, planned, words: progress(done, planned)) if progress else None,
-            space=space,
+        keys = roots(space, seed)
+        line_ups = [LineUp(game, [players[one], players[other]], keys, deals) for one, other in pairings]
+        *samples, null = Series(
+            [*line_ups, null_line_up(game, keys, deals)],
+            Unfinished(keep, task, about["stamp"]["sources"]),
+            num_threads=threads,
+            progress=(lambda done, planned, words: progress(done, planned)) if progress else None,
             cluster=cluster,
-        )
+        ).play()
     finally:
         dismiss(players, agents)
     anchor = next((number for number, player in enumerate(players) if player.name.startswith("bot:")), 0)

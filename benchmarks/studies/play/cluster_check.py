@@ -37,7 +37,6 @@ from ...figures.formatting import Found, Line
 from ...figures.result_kinds import Columns, Files, Kept, lines
 from ...matches.evaluate import evaluate
 from ...matches.sample import Deals, LineUp, Sample, play
-from ...matches.seating import seatings
 from ...matches.seeding import Space, roots
 from ...matches.tournament import tournament
 from ..runner import Progress, quiet, study
@@ -373,10 +372,10 @@ def _played_on(cluster: Cluster) -> dict[str, int]:
     """What deals cost in bytes and tasks."""
     game = game_of(_GAME)
     agents = [agent(name, game, num_threads=1) for name in _AGENTS]
-    sample = Sample(seatings(game, len(agents)))
     counted = {"tasks": "tasks", "put": "bytes_put", "back": "bytes_back"}
     before = {name: getattr(cluster, counter) for name, counter in counted.items()}
-    line_up = LineUp(game, agents, sample.seatings, roots(Space.EVALUATION, 0))
+    line_up = LineUp(game, agents, roots(Space.EVALUATION, 0))
+    sample = Sample(line_up.seatings)
     play(Deals([line_up]), [sample], [10 * _DEALS], lambda part: None, cluster)
     return {"deals": sample.deals} | {name: getattr(cluster, counted[name]) - before[name] for name in counted}
 

@@ -16,7 +16,7 @@ from contextlib import closing, suppress
 from functools import partial
 from multiprocessing import Pipe
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,6 @@ from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.threads import Workers
 
 from ...matches.sample import Deals, LineUp, Sample, play
-from ...matches.seating import seatings
 from ...matches.seeding import Space, roots
 
 _GAME = "backalley.examples.kuhn"
@@ -205,8 +204,9 @@ def kill_tasks(did: str, executor: Executor, folder: Path, times: int, chance: r
     numbers = [_RANGE * task + chance.randrange(_RANGE) for task in chance.sample(range(2 * times), times)]
     game, found = game_of(_GAME), []
     for disturbed in (False, True):
-        sample, pair = Sample(seatings(game, 2)), [agent(name, game, num_threads=1) for name in ("bot", "random")]
-        work: Any = Deals([LineUp(game, pair, sample.seatings, roots(Space.EVALUATION, 0))])
+        pair = [agent(name, game, num_threads=1) for name in ("bot", "random")]
+        line_up = LineUp(game, pair, roots(Space.EVALUATION, 0))
+        sample, work = Sample(line_up.seatings), cast(Any, Deals([line_up]))
         work, by = (Fragile(work, numbers, folder), executor) if disturbed else (work, LOCAL)
         play(work, [sample], [2 * times * _RANGE], lambda part: None, by)
         found.append((sample.returns.tobytes(), sample.decisions))

@@ -17,7 +17,6 @@ from ...figures.formatting import Found
 from ...figures.result_kinds import Columns, Kept, lines
 from ...figures.stats import lead_bounds
 from ...matches.sample import Deals, LineUp, Sample, play
-from ...matches.seating import seatings
 from ...matches.seeding import Space, roots
 from ...matches.until import stops
 from ..runner import Progress, count, quiet, study
@@ -126,10 +125,10 @@ def _own(law: Law) -> tuple[float, ...]:
 
 def measured(game: Game) -> Law:
     """Return the leads of a game's policy over its best bot, deal by deal."""
-    sample = Sample(seatings(game, 2))
     pair = [agent_of(spec, game) for spec in ("policy", "bot")]
-    keys = roots(Space.EVALUATION, _SEED)
-    play(Deals([LineUp(game, pair, sample.seatings, keys)], cores()), [sample], [_PLAYED], lambda part: None)
+    line_up = LineUp(game, pair, roots(Space.EVALUATION, _SEED))
+    sample = Sample(line_up.seatings)
+    play(Deals([line_up], cores()), [sample], [_PLAYED], lambda part: None)
     first, second = (sample.of_agent(number, sample.returns).mean(1) for number in range(2))
     return Law(f"{game.title}, policy less `{pair[1].name}`", first - second, lead_bounds(game.reward_range), True)
 

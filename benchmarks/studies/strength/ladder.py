@@ -46,10 +46,8 @@ from ...figures.leaderboard import ATTACK, MET, attack_gain, ladders_of, makers,
 from ...figures.result_kinds import Files, Kept
 from ...figures.stats import Estimate
 from ...matches.evaluate import check_deals
-from ...matches.null import null_label, null_note, null_pairing, null_row
-from ...matches.pairings import Pairing, play_pairings
-from ...matches.sample import Sample
-from ...matches.seeding import Space
+from ...matches.null import null_label, null_line_up, null_note, null_row
+from ...matches.sample import LineUp, Sample, Series
 from ...speed.processor_time import Timed, cost, cost_of
 from .. import publication
 from ..publication import Publication
@@ -304,13 +302,16 @@ def _measured(
     if (finished := _finished(keep, digest, stamp["sources"])) is not None:
         close(one.agent for there in ladders for one in there)
         return finished
-    pairings = [
-        pairing
+    line_ups = [
+        line_up
         for plan, there in zip(plans, ladders, strict=True)
-        for pairing in (*(_pairing(plan, one, there) for one in there), null_pairing(plan.game, plan.deals))
+        for line_up in (
+            *(_line_up(plan, one, there) for one in there),
+            null_line_up(plan.game, publication.keys(), plan.deals),
+        )
     ]
     samples = play_published(
-        pairings, Unfinished(keep, task, stamp["sources"]), num_threads=num_threads, progress=progress, cluster=cluster
+        line_ups, Unfinished(keep, task, stamp["sources"]), num_threads=num_threads, progress=progress, cluster=cluster
     )
     rest = iter(samples)
     return {
@@ -328,7 +329,7 @@ def _measured(
 
 
 def play_published(
-    pairings: Sequence[Pairing],
+    line_ups: Sequence[LineUp],
     unfinished: Unfinished,
     *,
     num_threads: int,
@@ -336,22 +337,16 @@ def play_published(
     cluster: str | None = None,
 ) -> list[Sample]:
     """Play on the published decks, and close the agents. What timed agents have spent is kept with unfinished work."""
-    agents = list(dict.fromkeys(agent for pairing in pairings for agent in pairing.agents))
+    agents = list(dict.fromkeys(agent for line_up in line_ups for agent in line_up.agents))
     timed = [agent for agent in agents if isinstance(agent, Timed)]
     spent = np.zeros((len(timed), 3))
     for agent, mine in zip(timed, spent, strict=True):
         agent.spent = mine
+    beside = {"spent": spent}
     try:
-        return play_pairings(
-            pairings,
-            publication.seed(),
-            unfinished=unfinished,
-            num_threads=num_threads,
-            told=progress,
-            space=Space.PUBLICATION,
-            beside={"spent": spent},
-            cluster=cluster,
-        )
+        return Series(
+            line_ups, unfinished, num_threads=num_threads, progress=progress, beside=beside, cluster=cluster
+        ).play()
     finally:
         close(agents)
 
@@ -362,12 +357,12 @@ def close(agents: Iterable[Agent]) -> None:
         agent.close()
 
 
-def _pairing(plan: Publication, one: Rung, there: list[Rung]) -> Pairing:
+def _line_up(plan: Publication, one: Rung, there: list[Rung]) -> LineUp:
     """The agents of a match: one where seats play alone. The best bot plays no deal against itself."""
-    if plan.game.num_sides == 1:
-        return Pairing(plan.game, [one.agent], one.deals, one.label)
     best = next(rung.agent for rung in there if rung.against_itself)
-    return Pairing(plan.game, [one.agent, best], 0 if one.against_itself else one.deals, one.label)
+    alone = plan.game.num_sides == 1
+    deals = 0 if one.against_itself and not alone else one.deals
+    return LineUp(plan.game, [one.agent] if alone else [one.agent, best], publication.keys(), deals, one.label)
 
 
 def _table(plan: Publication, there: list[Rung], samples: list[Sample], null: Sample) -> Row:

@@ -25,8 +25,7 @@ from ...figures.charts import EVEN, Lines, axes_of
 from ...figures.formatting import Found, Line, changed, interval, mean, title, with_options
 from ...figures.result_kinds import Files, Kept
 from ...figures.stats import Estimate
-from ...matches.pairings import Pairing
-from ...matches.sample import Sample
+from ...matches.sample import LineUp, Sample
 from ...speed.processor_time import Timed, cost
 from .. import publication
 from ..publication import Publication
@@ -176,17 +175,18 @@ def searches(
         )
     plan = publication.several(game)
     rows, deals = rows_of(plan, determinizations), deals or plan.search_deals
-    pairings = []
+    line_ups = []
     for row in rows:
         one = agent_of(row.agent, plan.game, num_threads=num_threads)
         pair = [one if row.agent.startswith("bot:") else Timed(one)]
         pair += [agent_of(row.against, plan.game)] if row.against else []
-        pairings.append(Pairing(plan.game, pair, deals, f"{row.agent} {row.against}".strip()))
-    identities = [[player.identity for player in pairing.agents] for pairing in pairings]
+        said = f"{row.agent} {row.against}".strip()
+        line_ups.append(LineUp(plan.game, pair, publication.keys(), deals, said))
+    identities = [[player.identity for player in line_up.agents] for line_up in line_ups]
     task = {"searches of": plan.game.id, "options": plan.game.option_values, "rows": rows, "agents": identities}
     unfinished = Unfinished(keep, task | {"deals": deals}, results.sources(__file__, plan.game.type.module))
-    samples = play_published(pairings, unfinished, num_threads=num_threads, progress=progress)
-    spent = [player.spent if isinstance(player := pairing.agents[0], Timed) else np.zeros(3) for pairing in pairings]
+    samples = play_published(line_ups, unfinished, num_threads=num_threads, progress=progress)
+    spent = [player.spent if isinstance(player := line_up.agents[0], Timed) else np.zeros(3) for line_up in line_ups]
     return {
         "options": plan.game.changed_options,
         "seed": publication.seed(),
