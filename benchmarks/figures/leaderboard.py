@@ -11,9 +11,8 @@ from backalley.agents.policies.pretrained import Pretrained, pretrained
 from backalley.envs.core.game.game import Game
 
 from .attacks import best_of
-from .formatting import Found, bound, changed, interval, mean
+from .formatting import Found, bound, changed, interval, markdown, mean
 from .stats import Estimate
-from .tabular import markdown
 
 ATTACK = "attack gains at least"
 """The column of what an opponent who trained against an agent gains."""

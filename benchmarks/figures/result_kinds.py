@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from backalley.envs.core.game.game import Game
 
 from . import results
-from .formatting import Found, Line, options_text
-from .tabular import Figures, Tabular, markdown
+from .formatting import Figures, Found, Line, Tabular, markdown, options_text
 
 if TYPE_CHECKING:
     from .charts import Chart

@@ -12,6 +12,7 @@ from backalley.envs.core.game.game import Game
 
 from ..figures import stats
 from ..figures.formatting import (
+    Figures,
     Found,
     Line,
     agent,
@@ -28,7 +29,6 @@ from ..figures.formatting import (
 )
 from ..figures.result_kinds import Files, OfGame
 from ..figures.stats import Estimate
-from ..figures.tabular import Figures
 from .sample import Sample
 
 if TYPE_CHECKING:

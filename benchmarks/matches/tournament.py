@@ -26,11 +26,10 @@ from backalley.envs.core.game.threads import threads_of
 
 from ..figures import stats
 from ..figures.charts import Dots, Mark, dots
-from ..figures.formatting import Found, Line, decimals, options_text, with_options
+from ..figures.formatting import Figures, Found, Line, decimals, options_text, with_options
 from ..figures.leaderboard import MET, label, makers, met, notes
 from ..figures.result_kinds import Files, OfGame, of_game, stored
 from ..figures.stats import Estimate, Floats
-from ..figures.tabular import Figures
 from .deviation import deviation_ratings
 from .evaluate import Progress, check_deals, check_seed, dismiss, identities, line_up
 from .null import NOTE, null_label, null_line_up, null_note, null_row

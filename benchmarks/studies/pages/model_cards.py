@@ -15,9 +15,8 @@ from backalley.envs.core.game.catalogue import games
 from backalley.envs.core.game.game import Game
 
 from ...figures import leaderboard
-from ...figures.formatting import Found, bound
+from ...figures.formatting import Found, bound, markdown
 from ...figures.result_kinds import KINDS, table_of
-from ...figures.tabular import markdown
 from ..strength import ladder
 
 CARD = "README.md"
