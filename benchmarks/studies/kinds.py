@@ -2,5 +2,14 @@
 
 from .learning import guides, learners, throughput, training_comparison  # noqa: F401
 from .peers import peers  # noqa: F401
-from .play import against, chaos, cluster_check, events_cost, mutants, openspiel_check, sequential_checks  # noqa: F401
+from .play import (  # noqa: F401
+    against,
+    chaos,
+    cluster_check,
+    events_cost,
+    mutants,
+    openspiel_check,
+    sequential_checks,
+    soak,
+)
 from .strength import cross, ladder, searches  # noqa: F401

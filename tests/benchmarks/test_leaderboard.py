@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from backalley.benchmarks.figures.leaderboard import ATTACK, attack_gain
 from backalley.benchmarks.studies.pages import docs
 from backalley.benchmarks.studies.strength import ladder
-from backalley.benchmarks.studies.strength.best_agents import leaderboard
+from backalley.benchmarks.studies.strength.best_agents import ATTACK, attack_gain, leaderboard
 from tests.common import high_card
 
 GAME = "pitch-v0"

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from backalley.envs.core.game.game import Game
 
+from ...figures.attacks import best_of
 from ...figures.formatting import Found, Line, bound, changed, interval, mean, title
-from ...figures.leaderboard import ATTACK, attack_gain, label, ladders_of, shown_attack
+from ...figures.leaderboard import label
 from ...figures.result_kinds import Files
 from ...figures.stats import Estimate
 
+ATTACK = "attack gains at least"
+"""The column of what an opponent who trained against an agent gains."""
 KINDS = ("bot", "policy", "search", "entered")
 """Kinds of agents; `entered` are agents that do not come with the package."""
 _SEARCHES = ("mc", "search", "search+policy")
 _EVEN = Estimate(0.0, 0.0, 0.0)
 """What the baseline gains on itself."""
+
+
+def met_bots(made: Mapping[str, Any]) -> list[str] | None:
+    """Return the bots that a policy met in training, by their names, from its metadata `made`; None where these do not
+    say."""
+    if "field" in made:
+        return [name.removeprefix("bot:") for name in made["field"] if name.startswith("bot:")]
+    found: list[str] | None = made.get("met")
+    return found
 
 
 class Candidate(NamedTuple):
@@ -26,6 +38,26 @@ class Candidate(NamedTuple):
     row: Found
     gain: Estimate
     """Its mean return against the best bot; where seats play alone, its lead over the best bot's."""
+
+
+def ladders_of(files: Sequence[Found]) -> list[Found]:
+    """Return the ladders among files; files of attacks and searches may be beside them."""
+    return [found for found in files if "tables" in found]
+
+
+def attack_gain(files: Sequence[Found], found: Found, row: Found) -> Estimate | None:
+    """Return what the best attack among the files gains on the agent of a `row`, in the game and under the options of
+    `found`; None where it was not attacked."""
+    game, names = bound(found), {row["label"], row.get("own_name")}
+    for one in files:
+        if one.get("kind") == "attack" and one["agent"] in names and game is not None and bound(one) == game:
+            return Estimate(**best_of(one)["gain"])
+    return None
+
+
+def shown_attack(gain: Estimate | None) -> str:
+    """Return the cell of the column `ATTACK`; empty where an agent was not attacked."""
+    return f"{mean(gain.to_json())} ({interval(gain.to_json())})" if gain else ""
 
 
 def leaderboard(files: Files) -> Iterator[Line]:

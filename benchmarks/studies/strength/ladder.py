@@ -27,7 +27,7 @@ from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.game import Game
 
-from ...figures import leaderboard, results
+from ...figures import results
 from ...figures.charts import EVEN, Dots, Mark, dots
 from ...figures.formatting import (
     Found,
@@ -42,17 +42,18 @@ from ...figures.formatting import (
     strength,
     title,
 )
-from ...figures.leaderboard import ATTACK, MET, attack_gain, ladders_of, makers, met, notes, shown_attack
+from ...figures.leaderboard import MET, makers, met, notes
+from ...figures.leaderboard import label as label_of
 from ...figures.result_kinds import Files, Kept
 from ...figures.stats import Estimate
 from ...matches.evaluate import check_deals
-from ...matches.null import null_label, null_line_up, null_note, null_row
 from ...matches.sample import LineUp, Sample, Series
+from ...matches.tournament import null_label, null_line_up, null_note, null_row
 from ...speed.processor_time import Timed, cost, cost_of
 from .. import publication
 from ..publication import Publication
 from ..runner import GAME, GAMES, Progress, Row, count, quiet, study
-from . import best_agents
+from .best_agents import ATTACK, attack_gain, ladders_of, leaderboard, met_bots, shown_attack
 
 
 def _ladder(files: Files) -> Iterator[Line]:
@@ -78,7 +79,7 @@ def rungs_of(found: Found, table: Found, files: Files = ()) -> Iterator[Line]:
         mark = MET if met(row, table["against"]) else ""
         yield {
             "options": changed(table["options"]),
-            "agent": f"{leaderboard.label(row)}{', the baseline' if best else ''} {mark}".rstrip(),
+            "agent": f"{label_of(row)}{', the baseline' if best else ''} {mark}".rstrip(),
             **strength(row),
             "chance": "" if alone or best else f"{100 / table['sides']:.3g} %",
             "less the baseline": f"{mean(lead)} ({interval(lead)})" if lead else "",
@@ -118,7 +119,7 @@ class Ladder(
     Kept,
     kind="ladder",
     heading="Ladder",
-    tables={"ladder": _ladder, "ladders": _ladders, "strongest": _strongest, "leaderboard": best_agents.leaderboard},
+    tables={"ladder": _ladder, "ladders": _ladders, "strongest": _strongest, "leaderboard": leaderboard},
 ):
     """What `ladder` found."""
 
@@ -386,7 +387,7 @@ def about(label: str, player: Agent) -> Row:
     made = getattr(player, "metadata", {}).get("made", {})
     own_name = player.name if player.name != label else ""
     found = {"label": label, "own_name": own_name, "note": player.note, "made": made.get("command")}
-    bots = leaderboard.met_bots(made)
+    bots = met_bots(made)
     return {key: value for key, value in found.items() if value} | ({} if bots is None else {"met": bots})
 
 
