@@ -86,6 +86,16 @@ def interval(estimate: Mapping[str, float]) -> str:
     return f"{signed(estimate['low'], digits)} to {signed(estimate['high'], digits)}"
 
 
+def with_interval(estimate: Mapping[str, float] | None) -> str:
+    """Return the mean with the ends of its interval; "" for none."""
+    return f"{mean(estimate)} ({interval(estimate)})" if estimate else ""
+
+
+def optional(row: Found, name: str, form: str = "") -> str:
+    """Return a value of a row in a format; "" where the row has none."""
+    return format(row[name], form) if name in row else ""
+
+
 def _digits(estimate: Mapping[str, float]) -> int:
     return decimals([Estimate(**estimate)])
 

@@ -25,6 +25,7 @@ from ..figures.formatting import (
     span,
     strength,
     title,
+    with_interval,
     with_options,
 )
 from ..figures.result_kinds import Files, OfGame
@@ -99,7 +100,7 @@ def _alone(files: Files) -> Iterator[Line]:
                 "options": options(found),
                 "agent": agent(one),
                 **strength(one),
-                f"less {agent(found['agents'][0])}": f"{mean(lead)} ({interval(lead)})" if lead else "",
+                f"less {agent(found['agents'][0])}": with_interval(lead),
                 "deals": f"{found['deals']:,}",
             }
 

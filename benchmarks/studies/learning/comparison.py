@@ -7,7 +7,7 @@ their means is greater than the randomness of seeds and deals explains.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -52,79 +52,62 @@ def value(row: Found, against: str) -> Estimate:
     return Estimate(**played.get("lead", played["mean_return"]))
 
 
-def _names(found: Found) -> Iterable[str]:
-    return dict.fromkeys(row["method"] for row in found["rows"])
+def _by_method(found: Found) -> dict[str, list[Found]]:
+    """The rows of each method."""
+    return {name: rows_of(found, name) for name in dict.fromkeys(row["method"] for row in found["rows"])}
 
 
-def _run(found: Found, row: Found) -> Line:
-    """One run."""
-    line = {"method": f"`{row['method']}`", "seed": f"{row['training_seed']}"}
+def _line(found: Found, rows: Sequence[Found]) -> Line:
+    """One run, or the mean of the runs of a method, or an untrained player."""
+    trained, one = "training_seed" in rows[0], len(rows) == 1
+    seed = f"{rows[0]['training_seed']}" if trained and one else f"mean of {len(rows)}" if trained else "untrained"
+    line = {"method": f"`{rows[0]['method']}`", "seed": seed}
     for bot in found["against"]:
-        share = Estimate(**row["against"][bot]["win_share"]).percent
-        gain = value(row, bot)
-        digits = decimals([gain])
-        line[f"wins against `{bot}`"] = f"{share.mean:.2f} {share.spread(2)} %"
-        line[f"return against `{bot}`"] = f"{signed(gain.mean, digits)} {gain.spread(digits, '+')}"
-    return line | _gate(row) | {"processor seconds": f"{row['processor_seconds']:.0f}"}
+        if bot in rows[0]["against"]:
+            shares, gains = zip(*((_share(row, bot), value(row, bot)) for row in rows), strict=True)
+            line[f"wins against `{bot}`"] = f"{_spread(shares, 2, '')} %"
+            line[f"return against `{bot}`"] = _spread(gains, decimals(gains), "+")
+    gated = [row["gate"]["passed"] for row in rows if "gate" in row]
+    if gated:
+        shown = f"passed by {sum(gated)} of {len(gated)}"
+        line["gate"] = ("passed" if gated[0] else "refused") if one and trained else shown
+    return line | ({"processor seconds": f"{rows[0]['processor_seconds']:.0f}"} if one and trained else {})
 
 
-def _mean(found: Found, rows: Sequence[Found]) -> Line:
-    """The mean of the runs of a method, or of an untrained player."""
-    trained = "training_seed" in rows[0]
-    if len(rows) == 1 and trained:
-        line = _run(found, rows[0])
-    else:
-        line = {"method": f"`{rows[0]['method']}`", "seed": f"mean of {len(rows)}" if trained else "untrained"}
-        for bot in found["against"]:
-            if bot not in rows[0]["against"]:
-                continue
-            shares = [Estimate(**row["against"][bot]["win_share"]).percent for row in rows]
-            gains = [value(row, bot) for row in rows]
-            digits = decimals(gains)
-            line[f"wins against `{bot}`"] = f"{_spread(shares, 2, plus='')} %"
-            line[f"return against `{bot}`"] = _spread(gains, digits, plus="+")
-        line |= _gates(rows)
-    best = found["against"][0]
-    first = rows_of(found, FIRST)
-    if rows[0]["method"] != FIRST and first and best in rows[0]["against"]:
-        difference = lead(rows, first, best)
-        line[f"less `{FIRST}`"] = "one seed only" if difference is None else _told(difference)
-    return line
+def _share(row: Found, bot: str) -> Estimate:
+    return Estimate(**row["against"][bot]["win_share"]).percent
 
 
-def _spread(values: Sequence[Estimate], digits: int, *, plus: str) -> str:
+def _spread(values: Sequence[Estimate], digits: int, plus: str) -> str:
     """The mean with the standard deviation of the seeds; for a single one, its interval."""
     means = np.array([one.mean for one in values])
-    shown = f"{float(means.mean()):{plus}.{digits}f}"
+    shown = signed(float(means.mean()), digits) if plus else f"{float(means.mean()):.{digits}f}"
     if len(values) == 1:
         return f"{shown} {values[0].spread(digits, plus)}"
     return f"{shown} ({float(means.std(ddof=1)):.{digits}f})"
 
 
-def _told(difference: Estimate) -> str:
+def _mean(found: Found, rows: Sequence[Found]) -> Line:
+    """The mean of a method's runs, and what it is less than that of the game's own method."""
+    line, best, first = _line(found, rows), found["against"][0], rows_of(found, FIRST)
+    if rows[0]["method"] != FIRST and first and best in rows[0]["against"]:
+        difference = lead(rows, first, best)
+        line[f"less `{FIRST}`"] = "one seed only" if difference is None else _difference(difference)
+    return line
+
+
+def _difference(difference: Estimate) -> str:
     digits = decimals([difference])
     shown = f"{signed(difference.mean, digits)} ± {difference.half_width:.{digits}f}"
     return f"{shown}, not significant" if difference.low <= 0 <= difference.high else shown
 
 
-def _gate(row: Found) -> Line:
-    if "gate" not in row:
-        return {}
-    return {"gate": "passed" if row["gate"]["passed"] else "refused"}
-
-
-def _gates(rows: Sequence[Found]) -> Line:
-    gated = [row for row in rows if "gate" in row]
-    return {"gate": f"passed by {sum(row['gate']['passed'] for row in gated)} of {len(gated)}"} if gated else {}
-
-
 def _methods(files: Files) -> Iterator[Line]:
     """Every run, and the means."""
     for found in files:
-        for name in _names(found):
-            rows = rows_of(found, name)
+        for rows in _by_method(found).values():
             for row in rows if len(rows) > 1 else ():
-                yield {"options": changed(found["options"]), **_run(found, row)}
+                yield {"options": changed(found["options"]), **_line(found, [row])}
             yield {"options": changed(found["options"]), **_mean(found, rows)}
 
 
@@ -132,8 +115,8 @@ def _means(files: Files) -> Iterator[Line]:
     """Only the means, of several games, in columns that do not name bots."""
     for found in files:
         names = dict(zip(found["against"], ("the best bot", "the next best"), strict=False))
-        for name in _names(found):
-            line = _mean(found, rows_of(found, name))
+        for rows in _by_method(found).values():
+            line = _mean(found, rows)
             for bot, words in names.items():
                 line = {column.replace(f"`{bot}`", words): cell for column, cell in line.items()}
             yield {"game": title(found), **line}
@@ -145,8 +128,7 @@ def _beginnings(files: Files) -> str:
     best = found["against"][0]
 
     def wins(method: str) -> str:
-        shares = [100 * row["against"][best]["win_share"]["mean"] for row in rows_of(found, method)]
-        return f"{float(np.mean(shares)):.1f} %"
+        return f"{float(np.mean(_shares(found)[method])):.1f} %"
 
     runs, seconds = len(rows_of(found, FIRST)), f"{found['processor_seconds']:g}"
     ways = {"rollouts": "by rollouts of its own play", "ppo": "by PPO"}
@@ -161,12 +143,9 @@ def _beginnings(files: Files) -> str:
 
 def _shares(found: Found) -> dict[str, list[float]]:
     """The shares of wins of every trained method against the best bot, one for each seed, in hundredths."""
+    methods = _by_method(found).items()
     best = found["against"][0]
-    trained = [row for row in found["rows"] if "training_seed" in row]
-    return {
-        name: [100 * row["against"][best]["win_share"]["mean"] for row in trained if row["method"] == name]
-        for name in dict.fromkeys(row["method"] for row in trained)
-    }
+    return {name: [_share(row, best).mean for row in rows] for name, rows in methods if "training_seed" in rows[0]}
 
 
 def _learned(files: Files) -> Iterator[Line]:

@@ -19,7 +19,7 @@ from backalley.envs.core.game.game import Game
 from ...figures.formatting import Found, bound, changed, markdown
 from ...figures.leaderboard import MET, notes
 from ...figures.result_kinds import KINDS, table_of
-from ..strength.best_agents import ladders_of, met_bots
+from ..strength.best_agents import met_bots, tables_of
 from ..strength.ladder import rungs_of
 
 CARD = "README.md"
@@ -89,7 +89,7 @@ def _strength(game: Game, one: Pretrained, files: Sequence[Found]) -> str:
     lines = [*_rungs(game, one, files)]
     if not lines:
         return "Not measured yet.\n"
-    ladders = [found for found in ladders_of(files) if _same(game, found)]
+    ladders = [found for found in files if any(bound(table) == game for table in tables_of([found]))]
     shown = table_of(lines, [], ("options",))
     assert not isinstance(shown, str)
     told = [note for note in notes(ladders) if one.spec in note or note.startswith(MET)]
@@ -98,11 +98,10 @@ def _strength(game: Game, one: Pretrained, files: Sequence[Found]) -> str:
 
 def _rungs(game: Game, one: Pretrained, files: Sequence[Found]) -> Iterator[dict[str, str]]:
     """The row of the policy in the ladder of its options, and that of the baseline, which it played."""
-    for found in ladders_of(files):
-        for table in found["tables"]:
-            if bound({**found, "options": table["options"]}) == game:
-                rows = [row for row in table["rows"] if row["label"] in (one.spec, "random", table["against"])]
-                yield from rungs_of(found, {**table, "rows": rows, "null": None})
+    for table in tables_of(files):
+        if bound(table) == game:
+            rows = [row for row in table["rows"] if row["label"] in (one.spec, "random", table["against"])]
+            yield from rungs_of({**table, "rows": rows, "null": None})
 
 
 def _attacks(game: Game, one: Pretrained, files: Sequence[Found]) -> str:
@@ -140,10 +139,6 @@ def _use(game: Game, one: Pretrained) -> str:
 def _literal(value: object) -> str:
     """A value of an option as Python code."""
     return f'"{value}"' if isinstance(value, str) else repr(value)
-
-
-def _same(game: Game, found: Found) -> bool:
-    return any(bound({**found, "options": table["options"]}) == game for table in found["tables"])
 
 
 def _shell(commands: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ from backalley.training.config.yaml_files import load_yaml
 from backalley.training.run.budget import Budget
 from backalley.training.run.run import begin, reopen
 
-from ...figures.formatting import Found
+from ...figures.formatting import Found, optional
 from ...figures.result_kinds import KINDS, Columns, Files, Kept, figures, lines
 from ...publish.sources import all_sources, whole
 from ..runner import SEED, Progress, count, quiet, study
@@ -67,7 +67,7 @@ _COLUMNS: Columns = {
     "did": "{did}",
     "times": "{times:,}",
     "held": "{held:,}",
-    "read as something valid": lambda row: f"{row['valid']:,}" if "valid" in row else "",
+    "read as something valid": lambda row: optional(row, "valid", ","),
     "trouble": lambda row: "; ".join(row["trouble"][:3]),
 }
 

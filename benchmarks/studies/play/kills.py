@@ -208,7 +208,7 @@ def kill_tasks(did: str, executor: Executor, folder: Path, times: int, chance: r
         line_up = LineUp(game, pair, roots(Space.EVALUATION, 0))
         sample, work = Sample(line_up.seatings), cast(Any, Deals([line_up]))
         work, by = (Fragile(work, numbers, folder), executor) if disturbed else (work, LOCAL)
-        play(work, [sample], [2 * times * _RANGE], lambda part: None, by)
+        play(cast(Any, work), [sample], [2 * times * _RANGE], lambda part: None, by)
         found.append((sample.returns.tobytes(), sample.decisions))
     killed = len(list(folder.iterdir()))
     return {"did": did, "times": times, "held": killed * (found[0] == found[1]), "trouble": []}

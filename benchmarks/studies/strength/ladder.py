@@ -34,13 +34,13 @@ from ...figures.formatting import (
     Line,
     changed,
     decimals,
-    interval,
-    mean,
+    optional,
     options_text,
     signed,
     span,
     strength,
     title,
+    with_interval,
 )
 from ...figures.leaderboard import MET, makers, met, notes
 from ...figures.leaderboard import label as label_of
@@ -53,46 +53,37 @@ from ...speed.processor_time import Timed, cost, cost_of
 from .. import publication
 from ..publication import Publication
 from ..runner import GAME, GAMES, Progress, Row, count, quiet, study
-from .best_agents import ATTACK, attack_gain, ladders_of, leaderboard, met_bots, shown_attack
+from .best_agents import ATTACK, attack_gain, leaderboard, met_bots, tables_of
 
 
 def _ladder(files: Files) -> Iterator[Line]:
     """One game under each of its published options."""
-    for found in ladders_of(files):
-        for table in found["tables"]:
-            yield from rungs_of(found, table, files)
+    return (line for table in tables_of(files) for line in rungs_of(table, files))
 
 
 def _ladders(files: Files) -> Iterator[Line]:
     """All games under their default options."""
-    for found in ladders_of(files):
-        for line in rungs_of(found, found["tables"][0], files):
-            yield {"game": title(found), **line}
+    for found in files:
+        for table in (next(tables_of([found])),) if "tables" in found else ():
+            yield from ({"game": title(table), **line} for line in rungs_of(table, files))
 
 
-def rungs_of(found: Found, table: Found, files: Files = ()) -> Iterator[Line]:
+def rungs_of(table: Found, files: Files = ()) -> Iterator[Line]:
     """One table, the null row at the end; attacks on its agents are those among the files."""
-    alone = table["sides"] == 1
-    for row in table["rows"]:
-        best = row["label"] == table["against"]
-        lead = row.get("lead")
+    null = table.get("null")
+    for row in [*table["rows"], *([null] if null else [])]:
+        best = row is not null and row["label"] == table["against"]
         mark = MET if met(row, table["against"]) else ""
+        named = {} if row is null else {"agent": f"{label_of(row)}{', the baseline' * best} {mark}".rstrip()}
         yield {
             "options": changed(table["options"]),
-            "agent": f"{label_of(row)}{', the baseline' if best else ''} {mark}".rstrip(),
+            **(named or null_label(row)),
             **strength(row),
-            "chance": "" if alone or best else f"{100 / table['sides']:.3g} %",
-            "less the baseline": f"{mean(lead)} ({interval(lead)})" if lead else "",
-            "deals": f"{row['deals']:,}" if "deals" in row else "",
-            "ms a decision": f"{row['milliseconds']:.3g}" if "milliseconds" in row else "",
-            ATTACK: shown_attack(attack_gain(files, {**found, "options": table["options"]}, row)),
-        }
-    if null := table.get("null"):
-        yield null_label(null) | {
-            "options": changed(table["options"]),
-            **strength(null),
-            "less the baseline": f"{mean(null['lead'])} ({interval(null['lead'])})" if "lead" in null else "",
-            "deals": f"{null['deals']:,}",
+            "chance": "" if table["sides"] == 1 or best or row is null else f"{100 / table['sides']:.3g} %",
+            "less the baseline": with_interval(row.get("lead")),
+            "deals": optional(row, "deals", ","),
+            "ms a decision": optional(row, "milliseconds", ".3g"),
+            ATTACK: with_interval(None if row is null else attack_gain(files, table, row)),
         }
 
 
@@ -148,30 +139,27 @@ class Ladder(
     @classmethod
     def footnotes(cls, files: Files) -> list[str]:
         """Return notes on the agents for readers."""
-        ladders = ladders_of(files)
-        return [*notes(ladders), *null_note(table for found in ladders for table in found["tables"])]
+        return [*notes([found for found in files if "tables" in found]), *null_note(tables_of(files))]
 
     @classmethod
     def commands(cls, files: Files) -> list[str]:
         """Return the commands that trained the policies."""
-        return makers(ladders_of(files))
+        return makers([found for found in files if "tables" in found])
 
     @classmethod
     def charts(cls, files: Files) -> Iterator[Dots]:
         """Return charts of mean returns against the best bot or, where seats play alone, of leads over its own."""
-        for found in files:
-            for table in found["tables"]:
-                best, what = table["against"], "lead" if table["sides"] == 1 else "mean_return"
-                measured = [row for row in table["rows"] if row.get(what) and row["label"] not in ("random", best)]
-                if not measured:
-                    continue
+        for table in tables_of(files):
+            best, what = table["against"], "lead" if table["sides"] == 1 else "mean_return"
+            measured = [row for row in table["rows"] if row.get(what) and row["label"] not in ("random", best)]
+            if measured:
                 rows = [
                     (row["label"] + " (met it in training)" * met(row, best), Estimate(**row[what])) for row in measured
                 ]
                 deals = span(row["deals"] for row in measured)
                 about = f"{deals}; lines are 95 % intervals. Random play is left out."
                 unit = f"mean return less that of {best}" if what == "lead" else "mean return"
-                yield dots(f"{title(found)}{options_text(table['options'])}: against {best}", about, unit, rows, EVEN)
+                yield dots(f"{title(table)}{options_text(table['options'])}: against {best}", about, unit, rows, EVEN)
 
 
 class Entry(Ladder, kind="entry", heading="Entries", tables={"entries": _ladder}):

@@ -22,7 +22,7 @@ from backalley.envs.core.game.game import Game
 
 from ...figures import results
 from ...figures.charts import EVEN, Lines, axes_of
-from ...figures.formatting import Found, Line, changed, interval, mean, title, with_options
+from ...figures.formatting import Found, Line, changed, interval, mean, optional, title, with_interval, with_options
 from ...figures.result_kinds import Files, Kept
 from ...figures.stats import Estimate
 from ...matches.sample import LineUp, Sample
@@ -50,10 +50,10 @@ def _searches(files: Files) -> Iterator[Line]:
                 "mean return": mean(row["mean_return"]),
                 "95 % interval": interval(row["mean_return"]),
                 "less, on the same decks": "; ".join(
-                    f"`{name}`: {mean(lead)} ({interval(lead)})" for name, lead in _leads(found, row).items()
+                    f"`{name}`: {with_interval(lead)}" for name, lead in _leads(found, row).items()
                 ),
-                "ms a decision": f"{row['milliseconds']:.3g}" if "milliseconds" in row else "",
-                "determinizations": f"{row['determinizations']:.1f}" if "determinizations" in row else "",
+                "ms a decision": optional(row, "milliseconds", ".3g"),
+                "determinizations": optional(row, "determinizations", ".1f"),
                 "deals": f"{row['deals']:,}",
             }
 
