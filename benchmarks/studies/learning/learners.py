@@ -7,7 +7,6 @@ that the file already has is not made again, and a stopped comparison continues 
 
 from __future__ import annotations
 
-import inspect
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,8 +27,6 @@ from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules
 from backalley.training.config.phases import register_phase
 from backalley.training.run.budget import Budget
-from backalley.training.run.loop import kind
-from backalley.training.shared.phase import Phase
 
 from ...exact.exploit import agent_probabilities
 from ...exact.solver import Solver, solver_of
@@ -39,6 +36,7 @@ from ...figures.result_kinds import Files, Kept
 from ...figures.stats import Estimate
 from ..runner import GAME, Progress, Row, count, kept_rows, make_rows, quiet, seconds, study, words
 from .guides import program_of_the_guide
+from .throughput import begun
 
 MARKS = (0.25, 0.5, 1.0)
 """Shares of the budget at which policies are measured."""
@@ -203,8 +201,8 @@ def _row(solver: Solver, learner: Learner, seed: int, budget: float, said: Calla
     config = config_rules.load(game, None, _settings(learner))
     with one_thread(), tempfile.TemporaryDirectory(prefix="backalley-learners-") as scratch:
         folder = Path(scratch)
-        _begun(game, config, seed, folder / "warm").step()  # compiles, and does not count
-        phase = _begun(game, config, seed, folder / "run")
+        begun(learner.phase, game, config, seed, folder / "warm", 1).step()  # compiles, and does not count
+        phase = begun(learner.phase, game, config, seed, folder / "run", 1)
         points = []
         for mark in MARKS:
             while phase.processor_seconds < mark * budget:
@@ -223,11 +221,3 @@ def _row(solver: Solver, learner: Learner, seed: int, budget: float, said: Calla
 def _loss(solver: Solver, agent: Agent) -> float:
     """What an agent loses to a best response, the mean over both seats."""
     return solver.exploitability(agent_probabilities(agent, solver)[0])
-
-
-def _begun(game: Game, config: config_rules.Config, seed: int, folder: Path) -> Phase:
-    owner = kind(config.run.phases.names[0])
-    more: dict[str, Any] = {"num_threads": 1} if "num_threads" in inspect.signature(owner).parameters else {}
-    phase = owner(game, config, seed=seed, folder=folder, **more)
-    phase.begin()
-    return phase
