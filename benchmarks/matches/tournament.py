@@ -32,8 +32,19 @@ from backalley.envs.core.game.threads import threads_of
 
 from ..figures import stats
 from ..figures.charts import Dots, Mark, dots
-from ..figures.formatting import Figures, Found, Line, decimals, options_text, with_options
-from ..figures.leaderboard import MET, label, makers, met, notes
+from ..figures.formatting import (
+    MET,
+    Figures,
+    Found,
+    Line,
+    decimals,
+    label,
+    makers,
+    met,
+    notes,
+    options_text,
+    with_options,
+)
 from ..figures.result_kinds import Files, OfGame, of_game, stored
 from ..figures.stats import Estimate, Floats
 from .deviation import deviation_ratings

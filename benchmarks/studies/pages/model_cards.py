@@ -16,8 +16,7 @@ from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.catalogue import games
 from backalley.envs.core.game.game import Game
 
-from ...figures.formatting import Found, bound, changed, markdown
-from ...figures.leaderboard import MET, notes
+from ...figures.formatting import MET, Found, bound, changed, markdown, notes
 from ...figures.result_kinds import KINDS, table_of
 from ..strength.best_agents import met_bots, tables_of
 from ..strength.ladder import rungs_of

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from backalley.envs.core.game.game import Game
 
 from ...figures.attacks import best_of
-from ...figures.formatting import Found, Line, bound, changed, interval, mean, optional, title, with_interval
-from ...figures.leaderboard import label
+from ...figures.formatting import Found, Line, bound, changed, interval, label, mean, optional, title, with_interval
 from ...figures.result_kinds import Files
 from ...figures.stats import Estimate
 

@@ -30,10 +30,14 @@ from backalley.envs.core.game.game import Game
 from ...figures import results
 from ...figures.charts import EVEN, Dots, Mark, dots
 from ...figures.formatting import (
+    MET,
     Found,
     Line,
     changed,
     decimals,
+    makers,
+    met,
+    notes,
     optional,
     options_text,
     signed,
@@ -42,8 +46,7 @@ from ...figures.formatting import (
     title,
     with_interval,
 )
-from ...figures.leaderboard import MET, makers, met, notes
-from ...figures.leaderboard import label as label_of
+from ...figures.formatting import label as label_of
 from ...figures.result_kinds import Files, Kept
 from ...figures.stats import Estimate
 from ...matches.evaluate import check_deals
