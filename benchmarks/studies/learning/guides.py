@@ -151,30 +151,29 @@ def _paces(
 ) -> tuple[list[dict[str, Any]], int]:
     """Samples a second on each number of threads, and the samples taken for it. The first turn compiles, and does not
     count."""
-    found: dict[int, list[float]] = {number: [] for number in threads}
-    spent: dict[int, list[float]] = {number: [] for number in threads}
+    turns: dict[int, list[tuple[float, float]]] = {number: [] for number in threads}
     done = 0
     for turn in range(1 + _TURNS):
         for number in threads[:: 1 if turn % 2 else -1]:
             short = {**given, "samples": samples, "threads": number, "evaluations": 1, "opponents": ()}
             began = time.process_time()
             (reached,) = scope["train"](scope["Args"](**short))
+            spent = reached["seconds"], time.process_time() - began
             done += samples
             said(done, f"{number} thread{'s' * (number > 1)}")
             if turn:
-                found[number].append(reached["samples"] / reached["seconds"])
-                spent[number].append(reached["samples"] / (time.process_time() - began))
-    rows = [
-        {
-            "threads": number,
-            "samples_per_second": statistics.median(found[number]),
-            "low": min(found[number]),
-            "high": max(found[number]),
-            "samples_per_processor_second": statistics.median(spent[number]),
-        }
-        for number in threads
-    ]
-    return rows, done
+                turns[number].append((reached["samples"] / spent[0], reached["samples"] / spent[1]))
+    return [_pace(number, *zip(*taken, strict=True)) for number, taken in turns.items()], done
+
+
+def _pace(threads: int, by_clock: Sequence[float], by_processor: Sequence[float]) -> dict[str, Any]:
+    return {
+        "threads": threads,
+        "samples_per_second": statistics.median(by_clock),
+        "low": min(by_clock),
+        "high": max(by_clock),
+        "samples_per_processor_second": statistics.median(by_processor),
+    }
 
 
 def _point(found: Mapping[str, Any]) -> dict[str, Any]:

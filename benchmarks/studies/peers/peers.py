@@ -116,11 +116,16 @@ def peers(names: Sequence[str], folder: Path | None, *, seconds: float, progress
 def _ours(seconds: float) -> list[dict[str, Any]]:
     """Our own games, a row for each way."""
     games, _ = _play(Path(sys.executable), "backalley", seconds, _ROOT / "src")
-    rows = []
-    for way, said in OURS.items():
-        mine = [{**one, "game": one["game"].split()[0]} for one in games if one["game"].split()[1] == way]
-        rows.append({"title": "Back Alley", "version": __version__, "way": said, "games": mine})
-    return rows
+    every = [(*one["game"].split(), one) for one in games]
+    return [
+        {
+            "title": "Back Alley",
+            "version": __version__,
+            "way": said,
+            "games": [{**one, "game": name} for name, its_way, one in every if its_way == way],
+        }
+        for way, said in OURS.items()
+    ]
 
 
 def _measured(peer: Peer, name: str, place: Path, seconds: float) -> dict[str, Any]:
@@ -131,12 +136,8 @@ def _measured(peer: Peer, name: str, place: Path, seconds: float) -> dict[str, A
         games, failed = _play(_python(place), name, seconds)
     except _Absent as error:
         return {**about, "absent": str(error)}
-    best: dict[str, dict[str, Any]] = {}
-    for one in games:
-        if one["game"] not in best or one["median"] > best[one["game"]]["median"]:
-            best[one["game"]] = one
-    first = peer.packages[0].partition("[")[0]
-    row = {**about, "version": versions[_plain(first)], "packages": versions, "games": list(best.values())}
+    best = {one["game"]: one for one in sorted(games, key=lambda one: float(one["median"]))}  # the last counts
+    row = {**about, "version": versions[_plain(peer.packages[0])], "packages": versions, "games": list(best.values())}
     return {**row, "failed": failed} if failed else row
 
 
@@ -153,15 +154,15 @@ def _install(peer: Peer, place: Path) -> dict[str, str]:
     pip = [str(_python(place)), "-m", "pip", "--disable-pip-version-check"]
     _call([*pip, "install", "--quiet", "--no-cache-dir", *peer.packages], "pip could not install it here")
     listed = json.loads(_call([*pip, "list", "--format=json"], "pip could not list it"))
-    asked = {_plain(package.partition("[")[0]) for package in peer.packages}
+    asked = {*map(_plain, peer.packages)}
     versions = {_plain(one["name"]): one["version"] for one in listed if _plain(one["name"]) in asked}
     write_file(place / _INSTALLED, json.dumps(versions).encode())
     return versions
 
 
 def _plain(package: str) -> str:
-    """A package's name as pip compares it."""
-    return re.sub(r"[-_.]+", "-", package).lower()
+    """A package's name, without its extras, as pip compares it."""
+    return re.sub(r"[-_.]+", "-", package.partition("[")[0]).lower()
 
 
 def _python(place: Path) -> Path:

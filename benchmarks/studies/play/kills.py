@@ -16,7 +16,7 @@ from contextlib import closing, suppress
 from functools import partial
 from multiprocessing import Pipe
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -145,17 +145,14 @@ def fill_disk(path: Path, times: int) -> dict[str, Any]:
 # Tasks ----------------------------------------------------------------------------------------------------------------
 
 
-class Fragile:
-    """Work whose process is killed when it comes to some numbers, once for each. See `cluster.work.Work`."""
+class Fragile(Deals):
+    """Deals whose process is killed when it comes to some numbers, once for each."""
 
     sizes = Sizes(_RANGE, _RANGE)
 
-    def __init__(self, work: Work, numbers: Sequence[int], folder: Path) -> None:
-        self.work, self.numbers, self.folder = work, numbers, folder
-
-    def begin(self, part: int) -> float:
-        """As the work itself."""
-        return self.work.begin(part)
+    def __init__(self, line_ups: Sequence[LineUp], numbers: Sequence[int], folder: Path) -> None:
+        super().__init__(line_ups)
+        self.numbers, self.folder = numbers, folder
 
     def do(self, part: int, low: int, high: int) -> Found:
         """The first time of each of the numbers this never returns."""
@@ -164,11 +161,10 @@ class Fragile:
                 with suppress(FileExistsError):
                     (self.folder / str(number)).touch(exist_ok=False)
                     os.kill(os.getpid(), signal.SIGKILL)
-        return self.work.do(part, low, high)
+        return super().do(part, low, high)
 
-    def close(self) -> None:
-        """As the work itself."""
-        self.work.close()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Fragile, (self.line_ups, self.numbers, self.folder)
 
 
 def _do(work: Work, spans: Sequence[Span], pipe: Any) -> None:
@@ -206,9 +202,9 @@ def kill_tasks(did: str, executor: Executor, folder: Path, times: int, chance: r
     for disturbed in (False, True):
         pair = [agent(name, game, num_threads=1) for name in ("bot", "random")]
         line_up = LineUp(game, pair, roots(Space.EVALUATION, 0))
-        sample, work = Sample(line_up.seatings), cast(Any, Deals([line_up]))
-        work, by = (Fragile(work, numbers, folder), executor) if disturbed else (work, LOCAL)
-        play(cast(Any, work), [sample], [2 * times * _RANGE], lambda part: None, by)
+        sample = Sample(line_up.seatings)
+        work = Fragile([line_up], numbers, folder) if disturbed else Deals([line_up])
+        play(work, [sample], [2 * times * _RANGE], lambda part: None, executor if disturbed else LOCAL)
         found.append((sample.returns.tobytes(), sample.decisions))
     killed = len(list(folder.iterdir()))
     return {"did": did, "times": times, "held": killed * (found[0] == found[1]), "trouble": []}
