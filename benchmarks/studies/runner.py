@@ -154,6 +154,14 @@ def _measure(run: Callable[..., Result], signature: inspect.Signature, given: Ro
 # Rows -----------------------------------------------------------------------------------------------------------------
 
 
+def rows_by(name: str, found: Found) -> dict[str, list[Found]]:
+    """Return the rows of a file by what they have under a name, in their order."""
+    by: dict[str, list[Found]] = {}
+    for row in found["rows"]:
+        by.setdefault(row[name], []).append(row)
+    return by
+
+
 def kept_rows(path: Path | None, about: Mapping[str, Any]) -> list[Row]:
     """Return the rows of a file of results; none where there is no file. Raises InvalidValue where it holds something
     else than `about`."""

@@ -31,10 +31,10 @@ from backalley.training.run.budget import Budget
 from ...exact.exploit import agent_probabilities
 from ...exact.solver import Solver, solver_of
 from ...figures.charts import Dots, dots
-from ...figures.formatting import Found, Line, options, title
+from ...figures.formatting import Line, options, title
 from ...figures.result_kinds import Files, Kept
 from ...figures.stats import Estimate
-from ..runner import GAME, Progress, Row, count, kept_rows, make_rows, quiet, seconds, study, words
+from ..runner import GAME, Progress, Row, count, kept_rows, make_rows, quiet, rows_by, seconds, study, words
 from .guides import program_of_the_guide
 from .throughput import begun
 
@@ -67,14 +67,6 @@ LEARNERS = {
 """The learners that are compared, by name."""
 
 
-def _seeds_of(found: Found, learner: str) -> list[Found]:
-    return [row for row in found["rows"] if row["learner"] == learner]
-
-
-def _learner_names(found: Found) -> list[str]:
-    return list(dict.fromkeys(row["learner"] for row in found["rows"]))
-
-
 def _over_seeds(losses: npt.NDArray[np.float64]) -> str:
     """The mean, and the standard deviation of the seeds in brackets."""
     shown = f"{float(np.mean(losses)):.4f}"
@@ -88,8 +80,7 @@ def _learners(files: Files) -> Iterator[Line]:
         still = dict.fromkeys(["seeds", *shares], "")
         named = {"game": title(found), "options": options(found)}
         yield {**named, "learner": "uniform play", **still, "at the end": f"{found['uniform']:.4f}"}
-        for name in _learner_names(found):
-            rows = _seeds_of(found, name)
+        for name, rows in rows_by("learner", found).items():
             losses = np.array([[point["mean_loss"] for point in row["points"]] for row in rows])
             seconds = [point["processor_seconds"] for point in rows[0]["points"]]
             pace = np.mean([row["decisions"] for row in rows]) / found["processor_seconds"]
@@ -120,11 +111,10 @@ class Learners(Kept, kind="learners", heading="Learners by exploitability", tabl
     def charts(cls, files: Files) -> Iterator[Dots]:
         """The final losses; lines reach from the best seed to the worst."""
         for found in files:
-            ends = {
-                name: [row["points"][-1]["mean_loss"] for row in _seeds_of(found, name)]
-                for name in _learner_names(found)
-            }
-            rows = [(name, Estimate(float(np.mean(all_)), min(all_), max(all_))) for name, all_ in ends.items()]
+            rows = []
+            for name, seeds in rows_by("learner", found).items():
+                ends = [row["points"][-1]["mean_loss"] for row in seeds]
+                rows.append((name, Estimate(float(np.mean(ends)), min(ends), max(ends))))
             about = f"After {found['processor_seconds']:g} s of processor time; lines reach from best to worst seed."
             yield dots(f"{title(found)}: learners by exploitability", about, "loss to a best response", rows)
 

@@ -48,7 +48,7 @@ from ...matches.evaluate import evaluate
 from ...matches.seeding import Space
 from .. import publication
 from ..publication import Publication, publications
-from ..runner import FOLDER, GAME, Progress, Row, count, kept_rows, make_rows, quiet, seconds, study, words
+from ..runner import FOLDER, GAME, Progress, Row, count, kept_rows, make_rows, quiet, rows_by, seconds, study, words
 
 RUNS = Path("runs") / "methods"
 MOST_SEEDS = 100
@@ -57,12 +57,6 @@ _FROM_NOTHING = {"run.phases": "rollouts", "rollouts.base": "self"}
 _WARMING = {"run.gate_deals": 2, "run.evaluation_deals": 2, "run.curve_every": 0}
 FIRST = "default"
 """The game's own method, the baseline of the others."""
-
-
-def rows_of(found: Found, method: str) -> list[Found]:
-    """Return the rows of a method, in the order of their seeds."""
-    rows = [row for row in found["rows"] if row["method"] == method]
-    return sorted(rows, key=lambda row: row.get("training_seed", 0))
 
 
 def lead(rows: Sequence[Found], over: Sequence[Found], against: str) -> Estimate | None:
@@ -89,11 +83,6 @@ def value(row: Found, against: str) -> Estimate:
     """Return a row's mean return against a bot or, where each plays alone, its lead over the bot's."""
     played = row["against"][against]
     return Estimate(**played.get("lead", played["mean_return"]))
-
-
-def _by_method(found: Found) -> dict[str, list[Found]]:
-    """The rows of each method."""
-    return {name: rows_of(found, name) for name in dict.fromkeys(row["method"] for row in found["rows"])}
 
 
 def _line(found: Found, rows: Sequence[Found]) -> Line:
@@ -128,7 +117,7 @@ def _spread(values: Sequence[Estimate], digits: int, plus: str) -> str:
 
 def _mean(found: Found, rows: Sequence[Found]) -> Line:
     """The mean of a method's runs, and what it is less than that of the game's own method."""
-    line, best, first = _line(found, rows), found["against"][0], rows_of(found, FIRST)
+    line, best, first = _line(found, rows), found["against"][0], rows_by("method", found).get(FIRST, [])
     if rows[0]["method"] != FIRST and first and best in rows[0]["against"]:
         difference = lead(rows, first, best)
         line[f"less `{FIRST}`"] = "one seed only" if difference is None else _difference(difference)
@@ -144,7 +133,7 @@ def _difference(difference: Estimate) -> str:
 def _methods(files: Files) -> Iterator[Line]:
     """Every run, and the means."""
     for found in files:
-        for rows in _by_method(found).values():
+        for rows in rows_by("method", found).values():
             for row in rows if len(rows) > 1 else ():
                 yield {"options": changed(found["options"]), **_line(found, [row])}
             yield {"options": changed(found["options"]), **_mean(found, rows)}
@@ -154,7 +143,7 @@ def _means(files: Files) -> Iterator[Line]:
     """Only the means, of several games, in columns that do not name bots."""
     for found in files:
         names = dict(zip(found["against"], ("the best bot", "the next best"), strict=False))
-        for rows in _by_method(found).values():
+        for rows in rows_by("method", found).values():
             line = _mean(found, rows)
             for bot, shown in names.items():
                 line = {column.replace(f"`{bot}`", shown): cell for column, cell in line.items()}
@@ -164,25 +153,21 @@ def _means(files: Files) -> Iterator[Line]:
 def _beginnings(files: Files) -> str:
     """The results of training from the best bot, and from random weights, in a sentence."""
     (found,) = files
-    best = found["against"][0]
-
-    def wins(method: str) -> str:
-        return f"{float(np.mean(_shares(found)[method])):.1f} %"
-
-    runs, seconds = len(rows_of(found, FIRST)), f"{found['processor_seconds']:g}"
+    best, shares, seconds = found["against"][0], _shares(found), f"{found['processor_seconds']:g}"
+    wins = {name: f"{float(np.mean(each)):.1f} %" for name, each in shares.items()}
     ways = {"rollouts": "by rollouts of its own play", "ppo": "by PPO"}
-    alone = [f"{wins(name)} {words} (`{name}`)" for name, words in ways.items() if rows_of(found, name)]
+    alone = [f"{wins[name]} {words} (`{name}`)" for name, words in ways.items() if name in wins]
     return (
-        f"Learning from nothing is harder. After {seconds} s of processor time (mean of {runs} runs), a policy that "
-        f"starts from `{best}` wins {wins(FIRST)} against that bot, and one that starts from nothing wins "
+        f"Learning from nothing is harder. After {seconds} s of processor time (mean of {len(shares[FIRST])} runs), a "
+        f"policy that starts from `{best}` wins {wins[FIRST]} against that bot, and one that starts from nothing wins "
         f"{' or '.join(alone)}. A plain network that learns from the bot's rollouts but does not see the bot's action "
-        f"(`advantages`) wins {wins('advantages')}. Measured by `{again(found)}`."
+        f"(`advantages`) wins {wins['advantages']}. Measured by `{again(found)}`."
     )
 
 
 def _shares(found: Found) -> dict[str, list[float]]:
     """The shares of wins of every trained method against the best bot, one for each seed, in hundredths."""
-    methods = _by_method(found).items()
+    methods = rows_by("method", found).items()
     best = found["against"][0]
     return {name: [_share(row, best).mean for row in rows] for name, rows in methods if "training_seed" in rows[0]}
 
