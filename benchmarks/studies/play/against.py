@@ -24,6 +24,7 @@ from typing import Any
 import click
 import numpy as np
 
+from backalley.agents.registry import agent as agent_of
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.game import Game
@@ -39,9 +40,21 @@ TURNS = 4
 SIDES = ("before", "now")
 NOTICED = 0.98
 """A game is named as slower if its whole interval is below this: where memory lies makes a percent, too."""
-WHAT = {"batch": "batch", "aec": "AEC loop"}
+WHAT = {
+    "batch_1": "batch of 1",
+    "batch_16": "batch of 16",
+    "batch_64": "batch of 64",
+    "batch": "batch of 4,096",
+    "events": "the same with events",
+    "aec": "AEC loop",
+    "gymnasium": "Gymnasium, one environment",
+    "gymnasium_64": "Gymnasium, a batch of 64",
+    "search": "decisions of `search:8`",
+    "policy": "decisions of `policy`",
+}
+"""What is timed. A game without a policy for its options has no decisions of one."""
 _ROOT = Path(__file__).resolve().parents[3]
-_TRIED = {"batch": 20, "aec": 500}
+_TRIED = dict.fromkeys(WHAT, 20) | {"aec": 500, "search": 3}
 """Steps by which their cost is found out before the first turn."""
 
 _GAME = """
@@ -65,59 +78,121 @@ tables.step(tables.reset().action_mask.argmax(1))
 """
 
 PLAY = f"""{_GAME}
-tables = backalley.make_vec(name, num_envs=4096, seed=0, **options)
-step, number = tables.reset(), 0
-noise = [np.random.default_rng(one).random(step.action_mask.shape, np.float32) for one in range(13)]
-env, chance = backalley.make(name, **options), random.Random(0)
-env.reset(seed=0)
+import gymnasium
+from backalley.agents.base.agent import answer, view_of
 
-def batch(count):
-    global number
-    spent = 0.0
-    for _ in range(count):
-        number += 1
-        actions = (noise[number % 13] * step.action_mask).argmax(1)
+def batch(num_envs, **settings):
+    tables = backalley.make_vec(name, num_envs=num_envs, seed=0, **settings, **options)
+    step = tables.reset()
+    noise = [np.random.default_rng(one).random(step.action_mask.shape, np.float32) for one in range(13)]
+    def play(count):
+        spent = 0.0
+        for number in range(count):
+            actions = (noise[number % 13] * step.action_mask).argmax(1)
+            began = time.process_time()
+            tables.step(actions)
+            spent += time.process_time() - began
+        return spent
+    return play
+
+def aec():
+    env, chance = backalley.make(name, **options), random.Random(0)
+    env.reset(seed=0)
+    def play(count):
         began = time.process_time()
-        tables.step(actions)
-        spent += time.process_time() - began
-    return spent
+        while count:
+            observation, reward, terminated, truncated, info = env.last()
+            if terminated or truncated:
+                env.reset()
+                continue
+            legal = np.flatnonzero(observation["action_mask"])
+            env.step(int(legal[int(chance.random() * len(legal))]))
+            count -= 1
+        return time.process_time() - began
+    return play
 
-def aec(count):
-    began = time.process_time()
-    while count:
-        observation, reward, terminated, truncated, info = env.last()
-        if terminated or truncated:
-            env.reset()
-            continue
-        legal = np.flatnonzero(observation["action_mask"])
-        env.step(int(legal[int(chance.random() * len(legal))]))
-        count -= 1
-    return time.process_time() - began
+def single():
+    env = gymnasium.make(backalley.game(name).type.gymnasium_id, opponent="random", disable_env_checker=True, **options)
+    info = env.reset(seed=0)[1]
+    def play(count):
+        nonlocal info
+        began = time.process_time()
+        for _ in range(count):
+            observation, reward, terminated, truncated, info = env.step(info["action_mask"].argmax())
+            if terminated or truncated:
+                info = env.reset()[1]
+        return time.process_time() - began
+    return play
 
+def several(num_envs):
+    place = backalley.game(name).type.gymnasium_id
+    envs = gymnasium.make_vec(
+        place, num_envs=num_envs, vectorization_mode="vector_entry_point", opponent="random", **options
+    )
+    info = envs.reset(seed=0)[1]
+    def play(count):
+        nonlocal info
+        began = time.process_time()
+        for _ in range(count):
+            info = envs.step(info["action_mask"].argmax(1))[-1]
+        return time.process_time() - began
+    return play
+
+def decisions(spec, num_envs):
+    game = backalley.game(name, **options)
+    agent, tables = backalley.agent(spec, game, num_threads=1), game.make_vec(num_envs, seed=0)
+    tables.reset()
+    seen = tables if hasattr(tables, "arrays") else tables.engine  # as in commits before this attribute
+    def play(count):
+        spent = 0.0
+        for number in range(count):
+            view = view_of(seen, np.arange(num_envs), np.arange(num_envs, dtype=np.uint64) + np.uint64(number))
+            began = time.process_time()
+            actions = answer(agent, view)
+            spent += time.process_time() - began
+            tables.step(actions)
+        return spent
+    return play
+
+make = {{
+    "batch_1": lambda: batch(1), "batch_16": lambda: batch(16), "batch_64": lambda: batch(64),
+    "batch": lambda: batch(4096), "events": lambda: batch(4096, events=True), "aec": aec,
+    "gymnasium": single, "gymnasium_64": lambda: several(64),
+    "search": lambda: decisions("search:8", 16), "policy": lambda: decisions("policy", 64),
+}}
+made = {{}}
 for line in sys.stdin:
     what, count = line.split()
-    print({{"batch": batch, "aec": aec}}[what](int(count)), flush=True)
+    if what not in made:
+        made[what] = make[what]()
+    print(made[what](int(count)), flush=True)
 """
 """Plays as many steps as a line asks for, and answers with the processor seconds. Drawing actions for the batch is not
 counted: that is the caller's."""
 
 
 def _lines(files: Files) -> Iterator[Line]:
-    """Ratios of speeds, with their intervals, and the processor time of a first use."""
-    for game in (game for found in files for game in found["games"]):
-        line = {"game": title(game), "options": changed(game["options"])}
-        for what, shown in WHAT.items():
-            line[f"{shown}, times as fast"] = "{mean:.2f}".format(**game[what]["ratio"])
-            line[f"interval of the {shown}"] = "{low:.2f} to {high:.2f}".format(**game[what]["ratio"])
-        for side, spent in game.get("first_use", {}).items():
-            line[f"first use {side}, s"] = f"{statistics.median(spent):.1f}"
+    """Ratios of speeds, with their intervals, and the processor time of a first use: a column for each game."""
+    games = [game for found in files for game in found["games"]]
+    for what, shown in WHAT.items():
+        line = {"times as fast": shown}
+        for game in games:
+            ratio = "{mean:.2f} ({low:.2f} to {high:.2f})".format(**game[what]["ratio"]) if what in game else ""
+            line[_headed(game)] = ratio
         yield line
+    for side in SIDES:
+        spent = {_headed(game): game["first_use"][side] for game in games if "first_use" in game}
+        if spent:
+            line = {"times as fast": f"first use {side}, s"}
+            yield line | {name: f"{statistics.median(each):.1f}" for name, each in spent.items()}
+
+
+def _headed(game: dict[str, Any]) -> str:
+    return f"{title(game)} {changed(game['options'])}".strip()
 
 
 class Against(Kept, kind="against", heading="Speed against an earlier commit", tables={"against": _lines}):
     """Ratios of speeds, game by game."""
-
-    in_title = frozenset({"options"})
 
     @property
     def title(self) -> str:
@@ -132,7 +207,7 @@ class Against(Kept, kind="against", heading="Speed against an earlier commit", t
             for found in files
             for game in found["games"]
             for what, shown in WHAT.items()
-            if game[what]["ratio"]["high"] < NOTICED
+            if what in game and game[what]["ratio"]["high"] < NOTICED
         ]
         pairs, against = files[0]["pairs"], files[0]["against"][:12]
         about = f"Against {against}: means of {pairs} pairs of processes with their 95 % intervals."
@@ -198,14 +273,14 @@ def _compare(
     with ExitStack() as opened:  # machine code for all that follows
         for side in SIDES:
             player = opened.enter_context(_Player(game, roots[side], place / f"{game.name}-{side}-0"))
-            steps = {what: _steps(player, what, seconds) for what in WHAT}
-    ratios: dict[str, list[float]] = {what: [] for what in WHAT}
+            steps = {what: _steps(player, what, seconds) for what in _timed(game)}
+    ratios: dict[str, list[float]] = {what: [] for what in steps}
     for _ in range(pairs):
         with ExitStack() as opened:
             players = {}
             for side in SIDES:
                 players[side] = opened.enter_context(_Player(game, roots[side], place / f"{game.name}-{side}-0"))
-            for what in WHAT:
+            for what in steps:
                 ratios[what].append(_ratio(players, what, steps[what]))
     return {
         "game": game.id,
@@ -213,6 +288,15 @@ def _compare(
         **{what: {"ratio": ratio_interval(found), "pairs": found} for what, found in ratios.items()},
         **({"first_use": first} if first_uses else {}),
     }
+
+
+def _timed(game: Game) -> list[str]:
+    """What is timed of a game."""
+    try:
+        agent_of("policy", game)
+    except ValueError:
+        return [what for what in WHAT if what != "policy"]
+    return list(WHAT)
 
 
 def _steps(player: _Player, what: str, seconds: float) -> int:
