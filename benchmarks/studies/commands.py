@@ -13,7 +13,6 @@ from typing import Any
 
 import click
 
-from backalley.cli.program import Program
 from backalley.cli.shared import (
     check_place,
     cluster_option,
@@ -26,7 +25,7 @@ from backalley.cli.shared import (
     threads_option,
     write_pages,
 )
-from backalley.console.command import CommandError, pairs, whole_numbers
+from backalley.console.command import CommandError, Program, pairs, whole_numbers
 from backalley.console.progress import progress_bar
 from backalley.envs.core.files import typed
 

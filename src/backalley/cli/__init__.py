@@ -6,9 +6,9 @@ from __future__ import annotations
 import click
 
 import backalley
+from backalley.console.command import Program
 
 from . import about, dev, figures, learn, matches, records, reports, tables
-from .program import Program
 from .shared import command_line
 
 __all__ = ["command_line", "main"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -59,13 +59,7 @@ if TYPE_CHECKING:
 @click.option("--agent", "agents", multiple=True, metavar="AGENT", help="Time a decision of this agent, too.")
 @json_option
 def speed(
-    games: tuple[str, ...],
-    given: dict[str, str],
-    tables: tuple[int, ...],
-    seconds: float,
-    repeats: int,
-    agents: tuple[str, ...],
-    path: Path | None,
+    games: tuple[str, ...], given: dict[str, str], tables: tuple[int, ...], path: Path | None, **settings: Any
 ) -> None:
     """Measure the speed of GAMES, by default all. Decisions a second of random play, and the wait before the first."""
     from backalley.benchmarks.speed.speed import TABLES
@@ -76,8 +70,7 @@ def speed(
     chosen = [game_of(name, given) for name in games or backalley.game_names()]
     check_place(path)
     with progress_bar("games") as progress:
-        settings = {"tables": tables or TABLES, "seconds": seconds, "repeats": repeats, "agents": agents}
-        speeds = run(chosen, **settings, progress=progress, keep=path)  # type: ignore[arg-type]  # as declared above
+        speeds = run(chosen, tables=tables or TABLES, **settings, progress=progress, keep=path)
     finish(speeds, path, games=[game.spec for game in chosen])
     if not speeds.complete:
         click.echo(f"Stopped by Ctrl-C after {len(speeds.games)} of {speeds.planned} games.", err=True)

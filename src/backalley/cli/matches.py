@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -66,15 +66,7 @@ def width_or_decided(ctx: click.Context, parameter: click.Parameter, given: str 
 @cluster_option
 @json_option
 def evaluate(
-    game: Game,
-    agents: tuple[str, ...],
-    deals: int | None,
-    precision: float | None,
-    until: Until | None,
-    seed: int,
-    threads: int,
-    cluster: str | None,
-    path: Path | None,
+    game: Game, agents: tuple[str, ...], threads: int, cluster: str | None, path: Path | None, **settings: Any
 ) -> None:
     """Play AGENTS against each other. Every deck is played in every seating.
 
@@ -86,19 +78,8 @@ def evaluate(
     check_place(path)
     players = agents_of(game, agents, 1 if cluster else threads)
     with progress_bar("deals") as progress:
-        report = run(
-            game,
-            players,
-            deals=deals,
-            precision=precision,
-            until=until,
-            seed=seed,
-            num_threads=threads,
-            progress=progress,
-            keep=path,
-            cluster=cluster,
-        )
-    finish(report, path, **({} if until else {"deals": report.planned, "precision": None}))
+        report = run(game, players, num_threads=threads, progress=progress, keep=path, cluster=cluster, **settings)
+    finish(report, path, **({} if settings["until"] else {"deals": report.planned, "precision": None}))
     if not report.complete:
         kept = (
             "the same line goes on from here"
@@ -118,13 +99,7 @@ def evaluate(
 @cluster_option
 @json_option
 def tournament(
-    game: Game,
-    agents: tuple[str, ...],
-    deals: int,
-    seed: int,
-    threads: int,
-    cluster: str | None,
-    path: Path | None,
+    game: Game, agents: tuple[str, ...], threads: int, cluster: str | None, path: Path | None, **settings: Any
 ) -> None:
     """Rate AGENTS, all against all. Every pairing plays the same decks."""
     from backalley.benchmarks.matches.tournament import tournament as run
@@ -132,9 +107,7 @@ def tournament(
     players = agents_of(game, agents, 1 if cluster else threads)
     check_place(path)
     with progress_bar("deals") as progress:
-        table = run(
-            game, players, deals=deals, seed=seed, num_threads=threads, progress=progress, keep=path, cluster=cluster
-        )
+        table = run(game, players, num_threads=threads, progress=progress, keep=path, cluster=cluster, **settings)
     finish(table, path)
 
 

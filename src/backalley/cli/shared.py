@@ -7,14 +7,14 @@ import dataclasses
 import functools
 import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import backalley
-from backalley.console.command import CommandError, pairs
+from backalley.console.command import INTERRUPTED, CommandError, pairs
 from backalley.console.printable import one_line
 from backalley.console.progress import progress_bar
 from backalley.envs.core.game.game import Game
@@ -61,7 +61,7 @@ json_option = click.option(
 )
 set_option = click.option(
     "--set",
-    "overrides",
+    "config_overrides",
     multiple=True,
     metavar="NAME=VALUE",
     callback=pairs(),
@@ -243,6 +243,18 @@ def _quoted(word: str) -> str:
 def again(line: str | None = None) -> None:
     """Say how to run the current command again."""
     click.echo(f"\nAgain: {line or this_line()}")
+
+
+@contextlib.contextmanager
+def kept_when_stopped() -> Iterator[None]:
+    """End a block that Ctrl-C stopped after it kept everything with a sentence that says how to go on."""
+    from backalley.training.train import Stopped
+
+    try:
+        yield
+    except Stopped as stopped:
+        click.echo(str(stopped), err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
 
 
 def finish(report: Any, path: Path | None, **instead: Any) -> None:

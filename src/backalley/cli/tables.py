@@ -157,16 +157,7 @@ def watch(game: Game, agents: tuple[str, ...], seat: int | None, pause: float, s
 @click.option(
     "--pace", type=Amount(0, 60), default=0.7, show_default=True, help="Seconds before each action of an agent."
 )
-def serve(
-    host: str,
-    network: bool,
-    port: int,
-    names: tuple[str, ...],
-    folder: Path | None,
-    own: tuple[str, ...],
-    adviser: str,
-    pace: float,
-) -> None:
+def serve(host: str, network: bool, folder: Path | None, **settings: Any) -> None:
     """Serve tables to browsers, for people and agents. Tables outlive the server; Ctrl-C ends it."""
     from backalley.web.server import is_of_this_machine, run
 
@@ -175,4 +166,4 @@ def serve(
             f"{host} can be reached by others, who may set up tables and let this machine think. There are no "
             "passwords: add --network if you mean that."
         )
-    run(folder or Path(click.get_app_dir("backalley")) / "tables", host, port, names, own, adviser, pace)
+    run(folder or Path(click.get_app_dir("backalley")) / "tables", host, **settings)

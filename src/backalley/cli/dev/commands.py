@@ -11,11 +11,10 @@ from typing import Any
 import click
 
 import backalley
-from backalley.console.command import CommandError, pairs
+from backalley.console.command import CommandError, Program, pairs
 from backalley.console.progress import progress_bar
 from backalley.envs.core.game.game import Game
 
-from ..program import Program
 from ..shared import (
     Special,
     check_place,
