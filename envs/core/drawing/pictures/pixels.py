@@ -1,5 +1,5 @@
-"""Pictures as pixels, by resvg: the extra `pictures`; and several, one after the other: as a GIF, and as a piece of HTML
-with a slider, which needs nothing else."""
+"""Pictures as pixels, by resvg: the extra `pictures`; and several, one after the other: as a GIF, and as HTML with a
+slider, which needs nothing else."""
 
 from __future__ import annotations
 
