@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import io
 import pickle
 import random as python_random
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -54,21 +54,17 @@ def check_aec(
     make: Make = env if callable(env) and not hasattr(env, "possible_agents") else lambda: env
     with _quiet():
         subject = str(make())
-    checks: dict[str, Callable[[int], str]] = {
-        "masks": lambda seed: check_aec_masks(make, seed=seed, steps=steps),
-        "seeds": lambda seed: check_aec_seeds(make, seed=seed, steps=steps),
-        "observations": lambda seed: check_aec_observations(make, seed=seed, steps=steps),
-        "unseen": lambda seed: check_aec_unseen(make, unseen, seed=seed, steps=steps),
-        "ends": lambda seed: check_aec_ends(make, seed=seed, steps=steps),
+    checks: dict[str, Callable[..., str]] = {
+        "masks": partial(check_aec_masks, make, steps=steps),
+        "seeds": partial(check_aec_seeds, make, steps=steps),
+        "observations": partial(check_aec_observations, make, steps=steps),
+        "unseen": partial(check_aec_unseen, make, unseen, steps=steps),
+        "ends": partial(check_aec_ends, make, steps=steps),
     }
     for name, copied in (COPIES if copies is None else copies).items():
-        checks[name] = functools.partial(_check_one_copy, make, name, copied)
+        checks[name] = partial(check_aec_copies, make, {name: copied})
     with _quiet():
         return run(subject, checks, seed, seconds)
-
-
-def _check_one_copy(make: Make, name: str, copied: Copier, seed: int) -> str:
-    return check_aec_copies(make, {name: copied}, seed=seed)
 
 
 def _pickled(env: Any) -> Any:
@@ -91,6 +87,10 @@ def _quiet() -> Iterator[None]:
 # Playing
 
 
+_Trace = list[tuple[Any, dict[str, Any]]]
+"""Actions, and what was shown before each; None and what is shown at the end."""
+
+
 class _Episode:
     """An episode with its seed and actions."""
 
@@ -99,6 +99,15 @@ class _Episode:
         self.env, self.seed, self.actions = env, seed, list(actions or ())
         if actions is None:
             env.reset(seed=seed)
+
+    @classmethod
+    def again(cls, env: Any, seed: int, actions: Sequence[Any]) -> _Episode:
+        """Begin it and play these actions, as far as it goes."""
+        episode = cls(env, seed)
+        for action in actions:
+            if not episode.over:
+                episode.step(action)
+        return episode
 
     @classmethod
     def several(cls, env: Any, seed: int, steps: int) -> Iterator[_Episode]:
@@ -148,6 +157,23 @@ class _Episode:
             yield action
             self.step(action)
 
+    def trace(self, random: np.random.Generator, most: int) -> _Trace:
+        """Play at random; return what was shown before each action, and at the end."""
+        found = [(action, _shown(self.env)) for action in self.play(random, most)]
+        return [*found, (None, _shown(self.env))]
+
+    def repeat(self, trace: _Trace, sentence: str, *, others: bool = True, noise: bool = False) -> None:
+        """Play the actions of a trace, and hold that the same is shown; with `noise` global random numbers of Python
+        and NumPy are drawn meanwhile."""
+        for action, shown in trace:
+            if name := _differing(shown, _shown(self.env, others)):
+                raise self.fail(f"{sentence}: {name} differs.")
+            if noise:
+                python_random.random()
+                np.random.random()  # noqa: NPY002 (what is meant)
+            if action is not None:
+                self.step(action)
+
 
 def mask_of(env: Any, agent: Any, observation: Any = None) -> np.ndarray[Any, Any] | None:
     """Return an agent's action mask: from its observation, or else its info; None where it has none."""
@@ -186,25 +212,6 @@ def _shown(env: Any, others: bool = True) -> dict[str, Any]:
 def _differing(one: dict[str, Any], other: dict[str, Any]) -> str:
     """The first difference of two; empty if there is none."""
     return next((name for name in one if name not in other or one[name] != other[name]), "")
-
-
-def _trace(env: Any, seed: int, most: int, others: bool = True, noise: bool = False) -> list[dict[str, Any]]:
-    """All that an episode shows; with `noise` global random numbers of Python and NumPy are drawn meanwhile."""
-    episode, random, found = _Episode(env, seed), np.random.default_rng(seed), []
-    for _ in episode.play(random, most):
-        if noise:
-            python_random.random()
-            np.random.random()  # noqa: NPY002 (what is meant)
-        found.append(_shown(env, others))
-    return [*found, _shown(env, others)]
-
-
-def _compare(one: list[dict[str, Any]], other: list[dict[str, Any]], seed: int, sentence: str) -> None:
-    for step, (mine, its) in enumerate(zip(one, other, strict=False)):
-        if name := _differing(mine, its):
-            raise BrokenPromise(f"Seed {seed}, step {step}: {sentence}: {name} differs.")
-    if len(one) != len(other):
-        raise BrokenPromise(f"Seed {seed}: {sentence}: {len(one)} steps and {len(other)}.")
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -248,11 +255,7 @@ def check_aec_masks(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
 def _try_forbidden(env: Any, seed: int, actions: Sequence[Any], wrong: int) -> bool:
     """Play an episode again up to a position, and there an action that its mask forbids. Return False where the
     position cannot be reached again."""
-    episode = _Episode(env, seed)
-    for action in actions:
-        if episode.over:
-            return False
-        episode.step(action)
+    episode = _Episode.again(env, seed, actions)
     mask = None if episode.over else mask_of(env, env.agent_selection)
     if mask is None or mask[wrong - int(env.action_space(env.agent_selection).start)]:
         return False
@@ -270,23 +273,17 @@ def check_aec_seeds(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
     """Check that the same seed gives the same episode, also from a second environment, and while global random numbers
     are drawn; and that these are not changed."""
     env, episodes = make(), 0
-    while steps > 0:
-        first = _trace(env, seed, steps)
+    for episode in _Episode.several(env, seed, steps):
+        number, episodes = episode.seed, episodes + 1
+        first = episode.trace(np.random.default_rng(number), steps)
         before = python_random.getstate(), _plain(np.random.get_state())  # noqa: NPY002
-        again = _trace(env, seed, steps)
-        drawn = before != (python_random.getstate(), _plain(np.random.get_state()))  # noqa: NPY002
-        for found, sentence in (
-            (again, "a second episode with the same seed is another one"),
-            (_trace(make(), seed, steps), "a second environment with the same seed plays another episode"),
-            (
-                _trace(env, seed, steps, noise=True),
-                "the same seed gives another episode while others draw from the global random numbers",
-            ),
-        ):
-            _compare(first, found, seed, sentence)
-        if drawn:
-            raise BrokenPromise(f"Seed {seed}: the environment draws from, or seeds, the global random numbers.")
-        steps, seed, episodes = steps - max(len(first) - 1, 1), seed + 1, episodes + 1
+        _Episode(env, number).repeat(first, "a second episode with the same seed is another one")
+        if before != (python_random.getstate(), _plain(np.random.get_state())):  # noqa: NPY002
+            raise BrokenPromise(f"Seed {number}: the environment draws from, or seeds, the global random numbers.")
+        _Episode(make(), number).repeat(first, "a second environment with the same seed plays another episode")
+        _Episode(env, number).repeat(
+            first, "the same seed gives another episode while others draw from the global random numbers", noise=True
+        )
     return f"{episodes} seeds gave the same episode four times each: again, in a second environment, and beside others."
 
 
@@ -335,38 +332,15 @@ def _check_copy(env: Any, by: str, copied: Copier, random: np.random.Generator, 
         ) from error
     if name := _differing(before, copy_shows):
         raise episode.fail(f"in a copy by {by} {name} differs.")
-    played = _play_on(twin, random, episode, len(episode.actions) + steps)
+    number, most = episode.seed, len(episode.actions) + steps
+    rest = _Episode(twin, number, episode.actions).trace(random, most)
+    twin.reset()
+    following = _Episode(twin, number, []).trace(random, most)
     if name := _differing(before, _shown(env)):
         raise episode.fail(f"what is played in a copy by {by} changes the original: {name} differs.")
-    _follow(env, played, episode, by)
-
-
-_Played = list[tuple[Any, dict[str, Any]]]
-
-
-def _play_on(twin: Any, random: np.random.Generator, episode: _Episode, steps: int) -> list[_Played]:
-    """Play a copy to its end, and another episode: each action, and what was shown before it."""
-    found: list[_Played] = []
-    for actions in (episode.actions, []):
-        if found:
-            twin.reset()
-        on = _Episode(twin, episode.seed, actions)
-        played = [(action, _shown(twin)) for action in on.play(random, steps)]
-        found.append([*played, (None, _shown(twin))])
-    return found
-
-
-def _follow(env: Any, played: list[_Played], episode: _Episode, by: str) -> None:
-    """Play in the original what was played in the copy."""
-    for part, where in zip(played, ("", " in the next episode"), strict=True):
-        if where:
-            env.reset()
-            episode = _Episode(env, episode.seed, [])
-        for action, shown in part:
-            if name := _differing(shown, _shown(env)):
-                raise episode.fail(f"a copy by {by} goes on otherwise{where}: {name} differs.")
-            if action is not None:
-                episode.step(action)
+    episode.repeat(rest, f"a copy by {by} goes on otherwise")
+    env.reset()
+    _Episode(env, number, []).repeat(following, f"a copy by {by} goes on otherwise in the next episode")
 
 
 def check_aec_observations(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
@@ -375,8 +349,8 @@ def check_aec_observations(make: Make, *, seed: int = 0, steps: int = STEPS) -> 
     env, asked = make(), 0
     for episode in _Episode.several(env, seed, steps):
         number, leaks = episode.seed, 0
-        masks, overwritten = set[bytes](), list[dict[str, Any]]()
-        for _ in episode.play(np.random.default_rng(number), steps):
+        masks, overwritten = set[bytes](), _Trace()
+        for action in episode.play(np.random.default_rng(number), steps):
             acting = mask_of(env, env.agent_selection)
             masks.add(b"" if acting is None else acting.tobytes())
             for agent in env.agents:
@@ -394,13 +368,11 @@ def check_aec_observations(make: Make, *, seed: int = 0, steps: int = STEPS) -> 
                 _overwrite(observation)
                 if _plain(env.observe(agent)) != before:
                     raise episode.fail(f"what is written into an observation of {agent} changes what it observes next.")
-            overwritten.append(_shown(env, others=False))
+            overwritten.append((action, _shown(env, others=False)))
         if leaks and len(masks) > 1:
             raise episode.fail(f"observe() gave agents off turn the mask of the agent to act, {leaks} times.")
-        quiet = _trace(env, number, steps, others=False)
-        _compare(
-            quiet, [*overwritten, quiet[-1]], number, "observing agents off turn, and writing into it, changes play"
-        )
+        quiet = _Episode(env, number)
+        quiet.repeat(overwritten, "observing agents off turn, and writing into it, changes play", others=False)
     return f"{asked:,} observations, also of agents off turn, changed nothing and showed no other agent's mask."
 
 
@@ -446,9 +418,7 @@ def check_aec_unseen(
 
 def _seen_after(env: Any, seed: int, actions: Sequence[Any], actor: Any) -> dict[str, Any]:
     """The observations of all other agents after an episode's first actions."""
-    episode = _Episode(env, seed)
-    for action in actions:
-        episode.step(action)
+    _Episode.again(env, seed, actions)
     return {f"the observation of {agent}": _plain(env.observe(agent)) for agent in env.agents if agent != actor}
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -82,19 +83,15 @@ def check_vector(
     >>> check_vector(functools.partial(backalley.make_vec, "backhand"), steps=20).ok
     True
     """
-
-    def seeded(check: Callable[..., str]) -> Callable[[int], str]:
-        return lambda seed: check(make, seed=seed, steps=steps)
-
-    checks: dict[str, Callable[[int], str]] = {
-        "shapes": seeded(check_vector_shapes),
-        "masks": seeded(check_vector_masks),
-        "rows": seeded(check_vector_rows),
-        "seeds": seeded(check_vector_seeds),
-        "ends": seeded(check_vector_ends),
-        "observe": seeded(check_vector_observe),
-        "writing": seeded(check_vector_writing),
-        "reference": lambda seed: check_vector_reference(make, aec, seed=seed, steps=steps),
+    checks: dict[str, Callable[..., str]] = {
+        "shapes": partial(check_vector_shapes, make, steps=steps),
+        "masks": partial(check_vector_masks, make, steps=steps),
+        "rows": partial(check_vector_rows, make, steps=steps),
+        "seeds": partial(check_vector_seeds, make, steps=steps),
+        "ends": partial(check_vector_ends, make, steps=steps),
+        "observe": partial(check_vector_observe, make, steps=steps),
+        "writing": partial(check_vector_writing, make, steps=steps),
+        "reference": partial(check_vector_reference, make, aec, steps=steps),
     }
     return run(repr(make(num_envs=TABLES, autoreset=True)), checks, seed, seconds)
 
