@@ -5,6 +5,7 @@ They use only the environment's interface. It is played at random, by its masks 
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import copy
 import io
@@ -97,6 +98,7 @@ class _Episode:
     def __init__(self, env: Any, seed: int, actions: Sequence[Any] | None = None) -> None:
         """Begin it; or go on with one in which these actions were played."""
         self.env, self.seed, self.actions = env, seed, list(actions or ())
+        self.gained: dict[Any, float] = collections.defaultdict(float)
         if actions is None:
             env.reset(seed=seed)
 
@@ -120,6 +122,16 @@ class _Episode:
 
     def fail(self, sentence: str) -> BrokenPromise:
         return BrokenPromise(f"Seed {self.seed}, step {len(self.actions)}: {sentence}")
+
+    def hold(self, kept: Any, sentence: str) -> None:
+        if not kept:
+            raise self.fail(sentence)
+
+    def hold_same(self, shown: dict[str, Any], others: bool = True, *, sentence: str, env: Any = None) -> None:
+        """Hold that the same is shown now, here or by another environment."""
+        now = _shown(self.env if env is None else env, others)
+        name = next((name for name in shown if name not in now or shown[name] != now[name]), "")
+        self.hold(not name, f"{sentence}: {name} differs.")
 
     @property
     def over(self) -> bool:
@@ -149,6 +161,8 @@ class _Episode:
             said = f"{type(error).__name__}: {error}"
             raise self.fail(f"action {action} of {agent} is allowed, and step() raises {said}") from error
         self.actions.append(action)
+        for one, reward in self.env.rewards.items():
+            self.gained[one] += reward
 
     def play(self, random: np.random.Generator, most: int) -> Iterator[Any]:
         """Play at random; yield each action before it is played."""
@@ -166,8 +180,7 @@ class _Episode:
         """Play the actions of a trace, and hold that the same is shown; with `noise` global random numbers of Python
         and NumPy are drawn meanwhile."""
         for action, shown in trace:
-            if name := _differing(shown, _shown(self.env, others)):
-                raise self.fail(f"{sentence}: {name} differs.")
+            self.hold_same(shown, others, sentence=sentence)
             if noise:
                 python_random.random()
                 np.random.random()  # noqa: NPY002 (what is meant)
@@ -209,11 +222,6 @@ def _shown(env: Any, others: bool = True) -> dict[str, Any]:
     return said
 
 
-def _differing(one: dict[str, Any], other: dict[str, Any]) -> str:
-    """The first difference of two; empty if there is none."""
-    return next((name for name in one if name not in other or one[name] != other[name]), "")
-
-
 # ----------------------------------------------------------------------------------------------------------------------
 # The checks
 
@@ -233,13 +241,11 @@ def check_aec_masks(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
             if mask is None:
                 continue
             masked = True
-            if not isinstance(space, gymnasium.spaces.Discrete) or mask.shape != (space.n,):
-                raise episode.fail(f"the mask of {agent} has shape {mask.shape}, and its action space is {space}.")
-            if not set(np.unique(mask)) <= {0, 1}:
-                raise episode.fail(f"the mask of {agent} holds other numbers than 0 and 1.")
+            fits = isinstance(space, gymnasium.spaces.Discrete) and mask.shape == (space.n,)
+            episode.hold(fits, f"the mask of {agent} has shape {mask.shape}, and its action space is {space}.")
+            episode.hold(set(np.unique(mask)) <= {0, 1}, f"the mask of {agent} holds other numbers than 0 and 1.")
             told = env.infos.get(agent, {}).get("action_mask", mask)
-            if not np.array_equal(told, mask):
-                raise episode.fail(f"the masks of {agent} in its observation and in its info differ.")
+            episode.hold(np.array_equal(told, mask), f"the masks of {agent} in its observation and in its info differ.")
             if len(wrong) < 4 and not mask.all():
                 wrong[len(episode.actions)] = int(space.start + random.choice(np.flatnonzero(mask == 0)))
         for step, action in wrong.items():
@@ -264,9 +270,9 @@ def _try_forbidden(env: Any, seed: int, actions: Sequence[Any], wrong: int) -> b
         env.step(wrong)
     except Exception:  # each environment refuses in its own way
         return True
-    if episode.over or not _differing(before, _shown(env)):
-        return True
-    raise episode.fail(f"the mask of {agent} forbids action {wrong}, and step({wrong}) plays it.")
+    kept = episode.over or before == _shown(env)
+    episode.hold(kept, f"the mask of {agent} forbids action {wrong}, and step({wrong}) plays it.")
+    return True
 
 
 def check_aec_seeds(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
@@ -319,25 +325,20 @@ _TRIES = 20
 
 def _check_copy(env: Any, by: str, copied: Copier, random: np.random.Generator, episode: _Episode, steps: int) -> None:
     before = _shown(env)
+    said = f"{by} raises"
     try:
         twin = copied(env)
+        said = f"a copy by {by} is not in the middle of the episode; to look at it raises"
+        episode.hold_same(before, env=twin, sentence=f"in a copy by {by}")
+    except BrokenPromise:
+        raise
     except Exception as error:
-        raise episode.fail(f"{by} raises {type(error).__name__}: {error}") from error
-    try:
-        copy_shows = _shown(twin)
-    except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        raise episode.fail(
-            f"a copy by {by} is not in the middle of the episode; to look at it raises {said}"
-        ) from error
-    if name := _differing(before, copy_shows):
-        raise episode.fail(f"in a copy by {by} {name} differs.")
+        raise episode.fail(f"{said} {type(error).__name__}: {error}") from error
     number, most = episode.seed, len(episode.actions) + steps
     rest = _Episode(twin, number, episode.actions).trace(random, most)
     twin.reset()
     following = _Episode(twin, number, []).trace(random, most)
-    if name := _differing(before, _shown(env)):
-        raise episode.fail(f"what is played in a copy by {by} changes the original: {name} differs.")
+    episode.hold_same(before, sentence=f"what is played in a copy by {by} changes the original")
     episode.repeat(rest, f"a copy by {by} goes on otherwise")
     env.reset()
     _Episode(env, number, []).repeat(following, f"a copy by {by} goes on otherwise in the next episode")
@@ -359,18 +360,20 @@ def check_aec_observations(make: Make, *, seed: int = 0, steps: int = STEPS) -> 
                 except Exception as error:
                     raise episode.fail(f"observe({agent!r}) raises {type(error).__name__}: {error}") from error
                 asked += 1
-                if not env.observation_space(agent).contains(observation):
-                    raise episode.fail(f"the observation of {agent} is not in its observation space.")
+                episode.hold(
+                    env.observation_space(agent).contains(observation),
+                    f"the observation of {agent} is not in its observation space.",
+                )
                 before = _plain(observation)
                 off_turn = mask_of(env, agent, observation) if agent != env.agent_selection else None
                 if off_turn is not None and acting is not None:
                     leaks += int(off_turn.any() and np.array_equal(off_turn, acting))
                 _overwrite(observation)
-                if _plain(env.observe(agent)) != before:
-                    raise episode.fail(f"what is written into an observation of {agent} changes what it observes next.")
+                kept = _plain(env.observe(agent)) == before
+                episode.hold(kept, f"what is written into an observation of {agent} changes what it observes next.")
             overwritten.append((action, _shown(env, others=False)))
-        if leaks and len(masks) > 1:
-            raise episode.fail(f"observe() gave agents off turn the mask of the agent to act, {leaks} times.")
+        shown_to_all = leaks and len(masks) > 1
+        episode.hold(not shown_to_all, f"observe() gave agents off turn the mask of the agent to act, {leaks} times.")
         quiet = _Episode(env, number)
         quiet.repeat(overwritten, "observing agents off turn, and writing into it, changes play", others=False)
     return f"{asked:,} observations, also of agents off turn, changed nothing and showed no other agent's mask."
@@ -407,7 +410,7 @@ def check_aec_unseen(
         for step, actor, actions in moments:
             seen = [_seen_after(env, number, [*episode.actions[:step], action], actor) for action in actions]
             for action, found in zip(actions, seen, strict=True):
-                if name := _differing(seen[0], found):
+                if name := next((name for name, its in seen[0].items() if its != found.get(name)), ""):
                     raise BrokenPromise(
                         f"Seed {number}, step {step}: {name} tells action {actions[0]} of {actor} from {action}, which "
                         "no other agent should see."
@@ -427,36 +430,28 @@ def check_aec_ends(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
     it leave."""
     env, ended = make(), 0
     for episode in _Episode.several(env, seed, steps):
-        agents = list(env.agents)
-        gained, told = dict.fromkeys(agents, 0.0), dict.fromkeys(agents, 0.0)
+        agents, gained = list(env.agents), episode.gained
+        told = dict.fromkeys(agents, 0.0)
         for _ in episode.play(np.random.default_rng(episode.seed), steps):
             told[env.agent_selection] += env.last()[1]
-            _gather(env, gained, len(episode.actions))
         if not episode.over:
             continue
         ended += 1
-        _gather(env, gained, len(episode.actions))
         for _ in range(2 * len(agents)):
             if not env.agents:
                 break
             agent = env.agent_selection
             _, reward, terminated, truncated, _ = env.last()
-            if not (terminated or truncated):
-                raise episode.fail(f"the episode is over, and last() says nothing of it to {agent}.")
+            episode.hold(terminated or truncated, f"the episode is over, and last() says nothing of it to {agent}.")
             told[agent] += reward
             env.step(None)
-        if env.agents:
-            raise episode.fail(f"the episode is over, and {', '.join(env.agents)} cannot leave by step(None).")
+        left = ", ".join(env.agents)
+        episode.hold(not left, f"the episode is over, and {left} cannot leave by step(None).")
         for agent in agents:
-            if not np.isclose(told[agent], gained[agent]):
-                raise episode.fail(f"last() told {agent} of {told[agent]:g} in all; its rewards are {gained[agent]:g}.")
+            episode.hold(
+                np.isclose(told[agent], gained[agent]),
+                f"last() told {agent} of {told[agent]:g} in all; its rewards are {gained[agent]:g}.",
+            )
     if not ended:
         return f"{NOT_TRIED}no episode ended within {steps:,} steps."
     return f"At the end of {ended} episodes everybody was told so, with all rewards, and left."
-
-
-def _gather(env: Any, gained: dict[Any, float], step: int) -> None:
-    """Add the rewards of the latest step."""
-    if step:
-        for agent, reward in env.rewards.items():
-            gained[agent] += reward
