@@ -11,13 +11,21 @@ from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.game.kernels import COMPILED
 
 from . import aec
-from .copies import check_copies
 from .files import check_playthroughs, check_vectors
 from .histories import check_events
-from .play import EPISODES, check_bots, check_cards, check_deal, check_leaks, check_masks, check_redraws, check_returns
+from .play import (
+    EPISODES,
+    check_bots,
+    check_cards,
+    check_deal,
+    check_leaks,
+    check_masks,
+    check_redraws,
+    check_returns,
+    check_texts,
+)
 from .report import Report, run
-from .seeds import check_batch, check_compiled, check_seeds, check_state, check_threads
-from .texts import check_texts
+from .seeds import check_batch, check_compiled, check_copies, check_seeds, check_state, check_threads
 from .twins import check_twins
 
 _LONG = 3000 if COMPILED else 300

@@ -17,8 +17,8 @@ from backalley.console.errors import BrokenPromise
 from backalley.envs.core.game.kernels import COMPILED
 
 from .aec import mask_of
+from .play import random_actions
 from .report import NOT_TRIED, Report, run
-from .seeds import random_actions
 
 STEPS = 200 if COMPILED else 60
 """Steps of a check, by default. (Uncompiled rules are slow.)"""
