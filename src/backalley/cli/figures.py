@@ -46,16 +46,8 @@ if TYPE_CHECKING:
     type=click.IntRange(1),
     help="A number of tables; by default 1, 64, 1,024, 4,096 and 16,384.",
 )
-@click.option(
-    "--seconds",
-    type=Amount(min=0, max=3600, min_open=True),
-    default=0.4,
-    show_default=True,
-    help="Length of a repetition.",
-)
-@click.option(
-    "--repeats", type=click.IntRange(1), default=5, show_default=True, help="Repetitions of each measurement."
-)
+@click.option("--seconds", type=Amount(min=0, max=3600, min_open=True), default=0.4, help="Length of a repetition.")
+@click.option("--repeats", type=click.IntRange(1), default=5, help="Repetitions of each measurement.")
 @click.option("--agent", "agents", multiple=True, metavar="AGENT", help="Time a decision of this agent, too.")
 @json_option
 def speed(
@@ -97,7 +89,6 @@ def speed(
     cls=Special,
     type=Amount(0, 1),
     default=0.0,
-    show_default=True,
     help="With --agent: positions rarer than this after their opening are sampled; 0 follows all.",
 )
 @click.option(
@@ -105,7 +96,6 @@ def speed(
     cls=Special,
     type=click.Choice(["reward", "win", "win_or_tie"]),
     default="reward",
-    show_default=True,
     help="The objective, in a game of one seat: the mean return, or how often it wins, or does not lose.",
 )
 @click.option(
@@ -126,7 +116,6 @@ def speed(
     cls=Special,
     type=Amount(0, 1),
     default=1e-3,
-    show_default=True,
     help="In games that hide cards: the distance of the bounds, as a share of the range of returns.",
 )
 @threads_option
@@ -236,12 +225,10 @@ def exploit(game: Game, agents: tuple[str, ...], path: Path | None) -> None:
 @click.option("--game", "games", multiple=True, help="Score this game alone; may be repeated.")
 @click.option("--reference", is_flag=True, help="Score our own rules behind the interface, in place of a folder.")
 @click.option("--task", metavar="GAME", help="Print what the author of a candidate is given, and score nothing.")
-@click.option(
-    "--hidden", type=click.IntRange(0, 10**5), default=40, show_default=True, help="Hidden games of each game."
-)
+@click.option("--hidden", type=click.IntRange(0, 10**5), default=40, help="Hidden games of each game.")
 @seed_option(None, "Decides the hidden games. By default it is drawn now, when the candidates are written.")
-@click.option("--seconds", type=Amount(0.1, 3600), default=10.0, show_default=True, help="For each case and game.")
-@click.option("--memory", type=click.IntRange(64), default=1024, show_default=True, help="MiB for a candidate.")
+@click.option("--seconds", type=Amount(0.1, 3600), default=10.0, help="For each case and game.")
+@click.option("--memory", type=click.IntRange(64), default=1024, help="MiB for a candidate.")
 @json_option
 def score_rules(
     folder: Path | None,

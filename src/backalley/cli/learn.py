@@ -83,7 +83,7 @@ class TrainCommand(click.Command):
     help="With --resume: an agent of your own in that run's settings (cmd:PROGRAM, module:Class), which you trust.",
 )
 @click.option("--restart", is_flag=True, help="With --resume: begin that run again, in the same folder.")
-@click.option("--device", default="auto", show_default=True, help="Torch's device: auto, cpu, cuda, cuda:1, ...")
+@click.option("--device", default="auto", help="Torch's device: auto, cpu, cuda, cuda:1, ...")
 @cluster_option
 @click.option("--quiet", is_flag=True, help="No progress.")
 def train(
@@ -143,16 +143,14 @@ def train(
 @of_a_game
 @click.argument("agent")
 @click.option(
-    "--attackers",
-    metavar="NAME[,NAME...]",
-    help="Out of rollouts, plans, search and ppo; by default all that apply.",
+    "--attackers", metavar="NAME[,NAME...]", help="Out of rollouts, plans, search and ppo; by default all that apply."
 )
 @click.option("--seconds", type=float, help="The budget of all attackers together, by the clock.")
 @click.option(
     "--processor-seconds", type=float, help="The same in processor time of all cores together; 600 by default."
 )
 @click.option("--decisions", type=click.IntRange(1), help="The same in decisions on the tables that they learn on.")
-@click.option("--deals", type=int, default=4096, show_default=True, help="Deals that tell the gain.")
+@click.option("--deals", type=int, default=4096, help="Deals that tell the gain.")
 @seed_option(0, "Decides packs, weights and exploration.")
 @click.option(
     "--out",

@@ -93,7 +93,7 @@ def evaluate(
 @click.command()
 @of_a_game
 @agents_argument
-@click.option("--deals", type=int, default=2048, show_default=True, help="Deals for each pairing.")
+@click.option("--deals", type=int, default=2048, help="Deals for each pairing.")
 @seed_option(0, "Decides decks and the agents' own randomness.")
 @threads_option
 @cluster_option
@@ -113,7 +113,7 @@ def tournament(
 
 @click.command()
 @of_a_game
-@click.option("--seat", type=int, default=0, show_default=True, help="Where you sit.")
+@click.option("--seat", type=int, default=0, help="Where you sit.")
 @click.option(
     "--opponent",
     "opponents",

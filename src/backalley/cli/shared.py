@@ -109,9 +109,7 @@ def picture_option(*, animated: bool = False) -> Callable[[Any], Any]:
 
 
 dark_option = click.option("--dark", is_flag=True, help="Light on dark.")
-zoom_option = click.option(
-    "--zoom", cls=Special, type=Amount(0.1, 8), default=1.0, show_default=True, help="Of a PNG or GIF."
-)
+zoom_option = click.option("--zoom", cls=Special, type=Amount(0.1, 8), default=1.0, help="Of a PNG or GIF.")
 
 
 def theme_of(dark: bool) -> str:
@@ -120,7 +118,7 @@ def theme_of(dark: bool) -> str:
 
 def seed_option(default: int | None, doc: str) -> Callable[[Any], Any]:
     """`--seed`, a whole number of 0 or more."""
-    return click.option("--seed", type=click.IntRange(0), default=default, show_default=default is not None, help=doc)
+    return click.option("--seed", type=click.IntRange(0), default=default, help=doc)
 
 
 def game_of(name: str, given: Mapping[str, Any]) -> Game:

@@ -62,9 +62,7 @@ def dev() -> None:
 
 @dev.command()
 @games_argument
-@click.option(
-    "--decisions", type=click.IntRange(1), default=10_000_000, show_default=True, help="Random decisions of each game."
-)
+@click.option("--decisions", type=click.IntRange(1), default=10_000_000, help="Random decisions of each game.")
 @seed_option(0, "Decides options, decks and moves.")
 @click.option(
     "--sets",
@@ -140,7 +138,6 @@ def types(check: bool) -> None:
     cls=Special,
     type=click.IntRange(1),
     default=10_000_000,
-    show_default=True,
     help="Stop where there are more information sets.",
 )
 @json_option
