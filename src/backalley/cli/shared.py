@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from backalley.agents.base.agent import Agent
 
 
-def threads_given(ctx: click.Context, parameter: click.Parameter, given: int | None) -> int:
-    return cores() if given is None else given
-
-
 class Amount(click.FloatRange):
     """A number in a range; nan is in none."""
 
@@ -71,7 +67,7 @@ threads_option = click.option(
     "--threads",
     cls=Neutral,
     type=click.IntRange(1, MOST_THREADS),
-    callback=threads_given,
+    callback=lambda ctx, parameter, given: cores() if given is None else given,
     help="Threads; every core by default. Results do not depend on it.",
 )
 cluster_option = click.option(

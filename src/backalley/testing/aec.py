@@ -68,11 +68,7 @@ def check_aec(
         return run(subject, checks, seed, seconds)
 
 
-def _pickled(env: Any) -> Any:
-    return pickle.loads(pickle.dumps(env))
-
-
-COPIES: dict[str, Copier] = {"deepcopy": copy.deepcopy, "pickle": _pickled}
+COPIES: dict[str, Copier] = {"deepcopy": copy.deepcopy, "pickle": lambda env: pickle.loads(pickle.dumps(env))}
 """The ways in which an environment is copied."""
 
 

@@ -253,7 +253,10 @@ def check_vector_seeds(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
     """Check that the same seed gives the same play: again, in another environment, and at row i as at one table with
     seed + i; and that NumPy's global random numbers are left alone."""
     first = _Play(make, seed)
-    played = list(_traced(first, steps))
+    played: _Trace = []
+    for _ in range(steps):
+        played.append((first.shown, first.actions()))
+        first.step(played[-1][1])
     again = _Play(make, seed)
     for _ in again.on(3):
         pass
@@ -274,13 +277,6 @@ def check_vector_seeds(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
 
 
 _Trace = list[tuple[Shown, npt.NDArray[np.int64]]]
-
-
-def _traced(play: _Play, steps: int) -> Iterator[tuple[Shown, npt.NDArray[np.int64]]]:
-    for _ in range(steps):
-        actions = play.actions()
-        yield play.shown, actions
-        play.step(actions)
 
 
 def _follow(play: _Play, played: _Trace, said: str, row: int | None = None) -> None:
