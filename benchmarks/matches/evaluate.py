@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.registry import agent as agent_of
-from backalley.cluster.machines import machines
+from backalley.cluster import machines
 from backalley.console.errors import InvalidType, InvalidValue
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.arguments import count

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent
-from backalley.cluster.machines import machines
+from backalley.cluster import machines
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.threads import threads_of

@@ -15,7 +15,7 @@ from backalley.console.command import CommandError, Program, pairs
 from backalley.console.progress import progress_bar
 from backalley.envs.core.game.game import Game
 
-from ..shared import (
+from .shared import (
     Special,
     check_place,
     finish,
