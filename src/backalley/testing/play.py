@@ -70,6 +70,13 @@ def random_action(env: AECEnv, random: np.random.Generator) -> int:
     return int(random.choice(np.flatnonzero(env.arrays.mask[0])))
 
 
+def random_pack(game: Game, random: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return a pack as chance may draw it."""
+    if game.with_replacement:
+        return random.integers(game.deck_size, size=game.cards_drawn)
+    return random.permutation(game.deck_size)
+
+
 def random_actions(mask: npt.NDArray[Any], random: np.random.Generator) -> npt.NDArray[np.int64]:
     """Return one uniformly drawn legal action per row of masks [B, A]."""
     actions: npt.NDArray[np.int64] = np.argmax(random.random(mask.shape) * mask, axis=1)

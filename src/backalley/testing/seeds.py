@@ -10,7 +10,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,25 +65,27 @@ def check_batch(
         env.reset(seed=table.seed, options=options)
     for _ in range(steps):
         for row, table in enumerate(tables):
-            shown = table.env.observe(table.env.agent_selection)
-            for name, one, other in (
-                ("seat to act", table.batch.seat[0], time_step.seat[row]),
-                ("observation", shown["observation"], time_step.observation[row]),
-                ("action mask", shown["action_mask"], time_step.action_mask[row]),
-                ("state", table.batch.raw[0], batch.arrays.raw[row]),
-            ):
-                table.hold(np.array_equal(one, other), f"the {name} of row {row} of a batch differs.")
+            its = time_step.seat[row], time_step.observation[row], time_step.action_mask[row], batch.arrays.raw[row]
+            _hold_same(table, its, f"row {row} of a batch")
         actions = random_actions(time_step.action_mask, random)
         time_step = batch.step(actions)
         for row, table in enumerate(tables):
             reward = table.play(int(actions[row]))
             table.hold(np.array_equal(reward, time_step.reward[row]), f"the rewards of row {row} of a batch differ.")
             ended = table.env.terminations["player_0"], table.env.truncations["player_0"]
-            its = bool(time_step.terminated[row]), bool(time_step.truncated[row])
-            table.hold(ended == its, f"row {row} of a batch ends at another decision.")
+            flags = bool(time_step.terminated[row]), bool(time_step.truncated[row])
+            table.hold(ended == flags, f"row {row} of a batch ends at another decision.")
             if table.over:
                 table.env.reset()
     return f"{len(tables)} rows of a batch equalled single tables in {steps} steps."
+
+
+def _hold_same(table: Table, its: Sequence[Any], whose: str) -> None:
+    """Hold that a table shows the same as another: the seat to act, its observation and mask, and the State record."""
+    shown = table.env.observe(table.env.agent_selection)
+    mine = table.batch.seat[0], shown["observation"], shown["action_mask"], table.batch.raw[0]
+    for name, one, other in zip(("seat to act", "observation", "action mask", "state"), mine, its, strict=True):
+        table.hold(np.array_equal(one, other), f"the {name} of {whose} differs.")
 
 
 def check_state(game: Game, *, seed: int = 0, steps: int = STEPS_IN_A_BATCH) -> str:
@@ -91,14 +93,9 @@ def check_state(game: Game, *, seed: int = 0, steps: int = STEPS_IN_A_BATCH) -> 
     env, random = AECEnv(game), np.random.default_rng(seed)
     table, state, number = Table(env, seed), game.new_state(seed), seed
     for step in range(steps):
-        batch, twin = table.batch, state.clone()
-        for name, one, other in (
-            ("seat to act", batch.seat[0], state.seat),
-            ("action mask", batch.mask[0], state.action_mask()),
-            ("observation", batch.flat[0], state.observation(state.seat)),
-            ("state", batch.raw[0], state.states().records.view(np.uint8)),
-        ):
-            table.hold(np.array_equal(one, other), f"the {name} of a GameState differs.")
+        twin = state.clone()
+        records = state.states().records.view(np.uint8)
+        _hold_same(table, (state.seat, state.observation(state.seat), state.action_mask(), records), "a GameState")
         action = int(random.choice(state.legal_actions()))
         reward = table.play(action)
         state.apply(action)
