@@ -179,10 +179,11 @@ def replay(path: Path) -> Iterator[str]:
 
     Raises PlaythroughError where a move is not legal, or anything shown or won differs from what was recorded.
     """
-    kept, returns = load(path), np.float64(0)
+    kept = load(path)
+    returns = np.zeros(len(kept["returns"]))
     for number, (env, seat, action) in enumerate(_played(path, kept)):
         game, table = env.game, env.game.table_str(env.engine.batch.state[0], None)
-        returns = returns + env.engine.batch.reward[0].astype(np.float64)
+        returns += env.engine.batch.reward[0]
         yield f"{number}. {game.seat_name(seat)}: {game.action_str(action)}\n{table}" if number else table
     if env.engine.batch.seat[0] != OVER:
         raise PlaythroughError(f"{path} ends after {len(kept['moves'])} moves, before the game is over.")
