@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from backalley.benchmarks.figures.formatting import Figures, Tabular
 from backalley.benchmarks.figures.stats import Estimate
-from backalley.benchmarks.figures.tabular import Figures, Tabular
 from backalley.benchmarks.matches.report import Report
 from backalley.envs.core.game.game import Game
 

@@ -1,4 +1,4 @@
-"""The speed of this checkout against an earlier commit, in pairs. `backalley dev speed --against COMMIT` runs it.
+"""The speed of this checkout against an earlier commit, in pairs.
 
 The files of the commit are laid out in a temporary folder, and each side plays in processes of its own, with a cache of
 machine code of its own. A pair is one process of each side; they take turns at the same decisions from the same seeds,
@@ -8,7 +8,6 @@ cache: an environment, a bot and a batch of the game.
 
 from __future__ import annotations
 
-import functools
 import io
 import json
 import os
@@ -17,11 +16,12 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 
 from backalley.console.errors import InvalidValue
@@ -32,7 +32,7 @@ from ...figures import results
 from ...figures.formatting import Found, Line, changed, title
 from ...figures.result_kinds import Files, Kept
 from ...figures.stats import mean_interval
-from ..runner import Progress, finds, quiet
+from ..runner import GAMES, Progress, count, quiet, seconds, study
 
 TURNS = 4
 """Of a pair."""
@@ -105,20 +105,13 @@ counted: that is the caller's."""
 def _lines(files: Files) -> Iterator[Line]:
     """Ratios of speeds, with their intervals, and the processor time of a first use."""
     for game in (game for found in files for game in found["games"]):
-        first = game.get("first_use", {})
-        yield {
-            "game": title(game),
-            "options": changed(game["options"]),
-            **{
-                column: text
-                for what, shown in WHAT.items()
-                for column, text in (
-                    (f"{shown}, times as fast", f"{game[what]['ratio']['mean']:.2f}"),
-                    (f"interval of the {shown}", "{low:.2f} to {high:.2f}".format(**game[what]["ratio"])),
-                )
-            },
-            **{f"first use {side}, s": f"{statistics.median(first[side]):.1f}" for side in SIDES if first},
-        }
+        line = {"game": title(game), "options": changed(game["options"])}
+        for what, shown in WHAT.items():
+            line[f"{shown}, times as fast"] = "{mean:.2f}".format(**game[what]["ratio"])
+            line[f"interval of the {shown}"] = "{low:.2f} to {high:.2f}".format(**game[what]["ratio"])
+        for side, spent in game.get("first_use", {}).items():
+            line[f"first use {side}, s"] = f"{statistics.median(spent):.1f}"
+        yield line
 
 
 class Against(Kept, kind="against", heading="Speed against an earlier commit", tables={"against": _lines}):
@@ -146,7 +139,16 @@ class Against(Kept, kind="against", heading="Speed against an earlier commit", t
         return [about, f"Slower, the whole interval below {NOTICED}: {', '.join(slower) or 'nothing'}."]
 
 
-@finds(Against)
+@study(
+    "speed",
+    Against,
+    GAMES,
+    click.option("--against", "commit", metavar="COMMIT", default="HEAD", show_default=True, help="An earlier one."),
+    count("--pairs", 5, "Pairs of processes of each game.", 2),
+    seconds("--seconds", 0.25, "Processor time of a side in each of the four turns of a pair."),
+    count("--first-uses", 1, "Processes of each side that begin with an empty cache of machine code.", 0),
+    top=True,
+)
 def against(
     games: Sequence[Game],
     commit: str,
@@ -157,8 +159,8 @@ def against(
     progress: Progress = quiet,
     keep: Path | None = None,
 ) -> Found:
-    """Compare the games of this checkout, with its changes, with those of an earlier commit: `pairs` pairs of processes
-    for each game, `seconds` of processor time in each turn, and `first_uses` first uses of each side.
+    """Compare the speed of GAMES, by default all, with that of an earlier commit: play and first use, by processor
+    time, in pairs.
 
     Finished games are saved beside `keep`, the file of the results, and the same call continues after them. Raises
     ValueError where there is no such commit, or where it cannot play a game.
@@ -179,38 +181,26 @@ def against(
         roots = {"before": Path(place) / "before", "now": _ROOT}
         _lay_out(sha, roots["before"])
         for number, game in list(enumerate(games))[len(done) :]:
-            said = functools.partial(_say, progress, number, len(games), game.name)
-            done.append(_compare(game, roots, Path(place), pairs, seconds, first_uses, said))
+            progress(number, len(games), game.name)
+            done.append(_compare(game, roots, Path(place), pairs, seconds, first_uses))
             unfinished.save({"games": np.array(json.dumps(done))})
     return {"against": sha, "pairs": pairs, "seconds": seconds, "games": done}
 
 
-def _say(progress: Progress, done: int, planned: int, name: str, words: str) -> None:
-    progress(done, planned, f"{name}: {words}")
-
-
 def _compare(
-    game: Game,
-    roots: dict[str, Path],
-    place: Path,
-    pairs: int,
-    seconds: float,
-    first_uses: int,
-    said: Callable[[str], None],
+    game: Game, roots: dict[str, Path], place: Path, pairs: int, seconds: float, first_uses: int
 ) -> dict[str, Any]:
     """All that is measured of one game."""
     first: dict[str, list[float]] = {side: [] for side in SIDES}
     for number in range(first_uses):
         for side in SIDES[:: 1 if number % 2 == 0 else -1]:
-            said(f"first use {side}")
             first[side].append(_first_use(game, roots[side], place / f"{game.name}-{side}-{number}"))
     with ExitStack() as opened:  # machine code for all that follows
         for side in SIDES:
             player = opened.enter_context(_Player(game, roots[side], place / f"{game.name}-{side}-0"))
             steps = {what: _steps(player, what, seconds) for what in WHAT}
     ratios: dict[str, list[float]] = {what: [] for what in WHAT}
-    for number in range(pairs):
-        said(f"pair {number + 1} of {pairs}")
+    for _ in range(pairs):
         with ExitStack() as opened:
             players = {}
             for side in SIDES:

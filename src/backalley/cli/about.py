@@ -19,7 +19,7 @@ from .shared import Amount, again, command_line, games_argument, of_a_game, seed
 def games() -> None:
     """List the games. Seats, actions and observation size are those of the default options."""
     from backalley.agents.policies import pretrained
-    from backalley.benchmarks.figures import tabular
+    from backalley.benchmarks.figures import formatting
 
     rows, troubles = [], []
     for name in backalley.game_names():
@@ -33,7 +33,7 @@ def games() -> None:
         rows.append([game.id, game.title, *players, *map(str, numbers)])
         if not (game.type.folder / "README.md").is_file():
             troubles.append(f"{name} has no README.md, the page of its rules.")
-    click.echo(tabular.text(["game", "title", "bots", "policies", "seats", "actions", "observation"], rows, left=4))
+    click.echo(formatting.text(["game", "title", "bots", "policies", "seats", "actions", "observation"], rows, left=4))
     for sentence in troubles:
         click.echo(sentence, err=True)
     again()
