@@ -26,7 +26,7 @@ from backalley.agents.policies.policy_file import EVALUATION_FILE
 from backalley.benchmarks.figures import results
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
-from backalley.cluster.machines import machines
+from backalley.cluster import machines
 from backalley.cluster.work import Executor
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType

@@ -10,7 +10,7 @@ batches or threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent, name_of
 from backalley.agents.match import Match
+from backalley.cluster import machines
 from backalley.cluster.work import LOCAL, Executor, Found, Sizes
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.durable import Unfinished
@@ -289,7 +290,7 @@ class Series:
         """Play all deals of the line-ups, or to each of some `ends`, the deals of every line-up with how many are
         expected in all; return what was played."""
         try:
-            with self._machines() as executor:
+            with machines(self._cluster) as executor:
                 for stops, expected in ends or [([one.deals for one in self._line_ups], self._expected)]:
                     self._expected = expected
                     play(self._work, self.samples, stops, self._on_batch, executor)
@@ -297,13 +298,6 @@ class Series:
             self._unfinished.save(self._arrays())
             raise
         return self.samples
-
-    def _machines(self) -> AbstractContextManager[Executor]:
-        if self._cluster is None:
-            return nullcontext(LOCAL)
-        from backalley.cluster.machines import machines
-
-        return machines(self._cluster)
 
     def _on_batch(self, part: int) -> None:
         self._unfinished.save_at_times(self._arrays)

@@ -12,9 +12,9 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from backalley.cli.program import Program
 from backalley.cli.shared import check_place, end, games_of, json_option, this_line
 from backalley.cli.shared import game_of as game_named
+from backalley.console.command import Program
 from backalley.console.errors import InvalidValue
 from backalley.console.progress import progress_bar
 from backalley.envs.core.files.reading import read_json

@@ -80,7 +80,7 @@ def new_game(name: str, folder: Path, trick: bool) -> None:
 @click.command()
 @of_a_game
 @seed_option(0, "Seed of the first episode of each check.")
-@click.option("--episodes", type=click.IntRange(1), default=4, show_default=True, help="Random episodes of a check.")
+@click.option("--episodes", type=click.IntRange(1), default=4, help="Random episodes of a check.")
 @click.option("--seconds", type=Amount(0), help="Repeat the checks with other seeds for this long.")
 @click.option("--sets", type=click.IntRange(1), help="Check it under at least this many sets of random options, too.")
 def check(game: Game, seed: int, episodes: int, seconds: float | None, sets: int | None) -> None:

@@ -10,12 +10,11 @@ from typing import Any
 import click
 
 import backalley
-from backalley.console.command import CommandError, pairs
+from backalley.console.command import CommandError, Program, pairs
 from backalley.console.progress import progress_bar
 from backalley.envs.core.game.game import Game
 
-from ..program import Program
-from ..shared import (
+from .shared import (
     Special,
     check_place,
     finish,
@@ -119,7 +118,6 @@ def types(check: bool) -> None:
     cls=Special,
     type=click.IntRange(1),
     default=10_000_000,
-    show_default=True,
     help="Stop where there are more information sets.",
 )
 @json_option
