@@ -218,14 +218,24 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
 
     def figures(self) -> Figures:
         """Return both ratings, and each row's mean return against each column, best first; the null row at the end."""
-        found, rows = self.read(self.to_json()), []
-        order = _best_first(found)
-        *lines, null = returns_table([found])
-        for place, (agent, line) in enumerate(zip(order, lines, strict=True), start=1):
-            rating, (_, elo, deviation, *gains) = self.ratings[agent], line.values()
-            ends = f"{rating.low:.0f} to {rating.high:.0f}"
-            rows.append([f"{place}  {self.agents[agent]}", elo, ends, deviation, *gains, ""])
-        rows.append([null["agent"].replace("`", ""), *[""] * (3 + len(order)), null[ITSELF]])
+        order = sorted(range(len(self.agents)), key=lambda agent: -self.ratings[agent].mean)
+        found = {(one.agent, one.against): one.mean_return for one in self.standings}
+        digits = decimals(list(found.values()))
+        rows = []
+        for place, agent in enumerate(order, start=1):
+            rating = self.ratings[agent]
+            rows.append(
+                [
+                    f"{place}  {self.agents[agent]}",
+                    f"{rating.mean:.0f}",
+                    f"{rating.low:.0f} to {rating.high:.0f}",
+                    _cell(self.deviations[agent], digits),
+                    *(_cell(found.get((agent, other)), digits) for other in order),
+                    "",
+                ]
+            )
+        null = null_label(self.null)["agent"].replace("`", "")
+        rows.append([null, *[""] * (3 + len(order)), _cell(Estimate(**self.null["mean_return"]), digits)])
         alone = (
             ""
             if self.sides == 2
@@ -246,7 +256,7 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
                 f"Mean returns ± 95 %.{alone} Ratings by maximum likelihood from win shares, "
                 f"{self.agents[self.anchor]} = {ANCHOR_RATING:.0f};",
                 f"their intervals come from {_RESAMPLES:,} resamples of the deals.",
-                mixture_text(found),
+                mixture_text(self.read(self.to_json())),
                 NOTE,
                 f"{self.decisions:,} decisions in {self.seconds:.2f} s.",
             ],
