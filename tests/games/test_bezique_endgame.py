@@ -1,9 +1,7 @@
-"""Bezique's solver of the last eight tricks, against the rules played out and against a search of everything in plain
-Python."""
+"""Bezique's solver of the last eight tricks, against a search that knows the rules alone."""
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,6 @@ from backalley.agents.base.agent import view_of
 from backalley.agents.base.rule_based import BotAgent
 from backalley.agents.search.racing import RacingAgent
 from backalley.envs.bezique import endgame
-from backalley.envs.bezique.pack import beats
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
@@ -77,54 +74,6 @@ def test_the_solver_agrees_with_the_rules_played_out(given: dict[str, Any]) -> N
                 checked += 1
             env.step(random_action(env, random))
     assert checked >= 90
-
-
-def reference(mine: tuple[int, ...], theirs: tuple[int, ...], trump: int, classic: bool, last: int) -> int:
-    """The value of leading from `mine` (types of cards), in plain Python, by §1.4."""
-
-    def answers(led: int, hand: tuple[int, ...]) -> list[int]:
-        same = [kind for kind in hand if kind >> 3 == led >> 3]
-        higher = [kind for kind in same if kind > led]
-        trumps = [kind for kind in hand if kind >> 3 == trump and led >> 3 != trump]
-        if not classic:
-            return higher + trumps or same or list(hand)
-        return higher or same or trumps or list(hand)
-
-    def without(hand: tuple[int, ...], kind: int) -> tuple[int, ...]:
-        index = hand.index(kind)
-        return hand[:index] + hand[index + 1 :]
-
-    @functools.cache
-    def value(leading: tuple[int, ...], replying: tuple[int, ...]) -> int:
-        if not leading:
-            return 0
-        best = -(10**6)
-        for led in set(leading):
-            worst = 10**6
-            left = without(leading, led)
-            for reply in set(answers(led, replying)):
-                others = without(replying, reply)
-                points = 10 * (led & 7 >= 6) + 10 * (reply & 7 >= 6) + (0 if left else last)
-                lost = beats(trump, 2 * led, 2 * reply)
-                worst = min(worst, -points - value(others, left) if lost else points + value(left, others))
-            best = max(best, worst)
-        return best
-
-    return value(mine, theirs)
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 8])
-def test_the_solver_agrees_with_a_search_of_everything(size: int) -> None:
-    random = np.random.default_rng(size)
-    for number in range(2 if size == 8 else 25):
-        pack = np.arange(64) if number % 2 else np.concatenate([np.arange(10, 32), np.arange(40, 64)])
-        drawn = random.permutation(pack)[: 2 * size] >> 1
-        mine, theirs = np.sort(drawn[:size]), np.sort(drawn[size:])
-        trump, classic, last = int(random.integers(4)), bool(number & 1), (10, 0, 7, 300)[number % 4]
-        at = endgame.position(classic, last, trump, mine, size, theirs, size)
-        kind, found = endgame.best_lead(at, size, size)
-        assert found == reference(tuple(mine.tolist()), tuple(theirs.tolist()), trump, classic, last)
-        assert kind in mine
 
 
 def test_playing_by_the_solver_wins_what_it_promises() -> None:

@@ -116,6 +116,7 @@ ORDER: list[tuple[str, dict[str, Any], list[str], int]] = [
         for given in (PLANNED, {**ONCE, "melds_face_up": False}, LATE, {"seven_rule": "both", "reuse": "free"})
         for bot in ("planner", "strong")
     ),
+    ("killer_bridge", {}, ["random", "duck", "count", "weigh"], 150),
     ("pitch", {}, ["careful", "book"], 2_000),
     ("pitch", {}, ["random", "careful"], 200),
     ("pitch", {"mode": "hand", "low": "dealt"}, ["random", "book"], 1_000),

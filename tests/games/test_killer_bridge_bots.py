@@ -108,22 +108,3 @@ def test_it_wins_the_ultimate_game_more_often_than_weigh() -> None:
     assert mine.mean() - 3 * mine.std() / 1000**0.5 > 0
     exact = tables.engine.batch.state["score"] == 37
     assert exact[who == 0].mean() > 0.25 > 10 * exact[who == 1].mean()
-
-
-BOT_ORDER = [("bot:duck", "random", 0.0), ("bot:count", "bot:duck", 0.05), ("bot:weigh", "bot:count", 0.04)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("better", "worse", "least"), BOT_ORDER)
-def test_each_bot_beats_the_one_before_it(better: str, worse: str, least: float) -> None:
-    """One seat of the better among three of the other, over 1,000 full games: at least `least` thousand points above
-    the mean."""
-    game = GAME.bind({})
-    tables = BatchEnv(game, 1000, seed=12, autoreset=False)
-    tables.reset()
-    who = np.ones((1000, 4), np.int64)
-    who[np.arange(1000), np.arange(1000) % 4] = 0
-    keys = np.arange(1000).astype(np.uint64)
-    returns, _ = play_out(tables, [agent(better, game), agent(worse, game)], who, keys)
-    mine = returns[who == 0]
-    assert mine.mean() - 4 * mine.std() / 1000**0.5 > least

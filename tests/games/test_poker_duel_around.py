@@ -7,18 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from backalley.agents.base.agent import view_of
-from backalley.agents.registry import agent
-from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.core.rules.pokerhands import set_strength
 from backalley.envs.poker_duel.bots import splitter
 from backalley.envs.poker_duel.bots.grading import grade, misere_grade
-from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, HAND, SLOT, SLOTS
+from backalley.envs.poker_duel.state import ASSIGN, HAND, SLOT, SLOTS
 from backalley.envs.poker_duel.tables import CHANCES, MISERE_CHANCES
 
 GAME = game_type("poker_duel").bind()
@@ -161,67 +157,3 @@ def test_off_its_path_too_a_bot_carries_out_one_split(name: str, misere: bool) -
         held = [next(slot for slot in range(SLOTS) if (made[slot] >> card) & 1) for card in cards]
         for length in range(len(slots), HAND, 3):
             assert finished(options, act, cards, held[:length], dice) == made
-
-
-def first_with_room(split: Hands, cards: list[int], slots: list[int]) -> Hands:
-    """As the bots once did: the own split, and for a card whose slot is full the first with room."""
-    slots = slots.copy()
-    for card in cards[len(slots) :]:
-        wanted = next(slot for slot in range(SLOTS) if (split[slot] >> card) & 1)
-        room = [slot for slot in range(SLOTS) if slots.count(slot) < SLOT]
-        slots.append(wanted if wanted in room else room[0])
-    return tuple(
-        card_set([card for card, slot in zip(cards, slots, strict=True) if slot == which]) for which in range(3)
-    )  # type: ignore[return-value]
-
-
-def points_ahead(name: str, given: dict[str, Any], placed: int, tables: int) -> npt.NDArray[np.float64]:
-    """By how many points the bot is ahead in a game of one who completes its own split as best they can, each table
-    after `placed` cards of chance for both; every deal is played in both seatings."""
-    game = GAME.bind(given, num_games=1, sudden_death=False, first_dealer=0)
-    player, act, dice = agent(f"bot:{name}", game), GAME.bots[name].act, np.random.default_rng(4)
-    ahead = np.zeros(tables)
-    slots = [[at_random(placed, dice), at_random(placed, dice)] for _ in range(tables)]
-    for turn in range(2):
-        batch = BatchEnv(game, tables, seed=5, autoreset=False)
-        batch.reset()
-        state = batch.engine.batch.state
-        wanted = np.zeros((tables, 2, HAND), np.int64)
-        for row in range(tables):
-            for seat in range(2):
-                cards = state["offer"][row, seat].tolist()
-                began = slots[row][seat]
-                if seat == turn:
-                    made = finished(game.options, act, cards, began, dice)
-                else:
-                    made = first_with_room(finished(game.options, act, cards, [], dice), cards, began)
-                wanted[row, seat] = [next(s for s in range(SLOTS) if (made[s] >> card) & 1) for card in cards]
-        for seat in (1, 0):
-            for card in range(HAND):
-                batch.step(ASSIGN + wanted[:, seat, card])
-        assert (state["phase"] != ARRANGE).all()
-        live = np.arange(tables)
-        while len(live):
-            step = batch.step(player.act(view_of(batch, live, np.arange(tables, dtype=np.uint64))), live)
-            live = live[~step.terminated[live]]
-        ahead += 0.5 * (state["points"][:, turn] - state["points"][:, 1 - turn])
-    return ahead
-
-
-@pytest.mark.skipif(not COMPILED, reason="hundreds of games")
-@pytest.mark.parametrize(
-    ("name", "given", "least"),
-    [
-        ("strong", {}, 0.8),
-        ("greedy", {}, 0.8),
-        ("blotto", {}, 0.8),
-        ("strong", {"misere": True}, 0.2),
-        ("greedy", {"misere": True}, 0.2),
-    ],
-)
-def test_planning_around_the_cards_is_better_than_the_first_slot_with_room(
-    name: str, given: dict[str, Any], least: float
-) -> None:
-    ahead = points_ahead(name, given, placed=6, tables=300)
-    error = ahead.std() / np.sqrt(len(ahead))
-    assert ahead.mean() - 2 * error > least

@@ -169,40 +169,6 @@ def test_the_plan_is_near_the_best_of_all_splits_and_above_the_strong_bots() -> 
     assert min(leads) >= -1e-9
 
 
-def test_around_cards_that_lie_otherwise_the_best_split_is_made() -> None:
-    dice = np.random.default_rng(7)
-    act = lambda options, *rest: planning.act(planner_of(GAME, OWN), *rest)  # noqa: E731
-    for _ in range(5 if COMPILED else 1):
-        cards, slots = offered(dice), at_random(9, dice)
-        placed = [card_set([c for c, s in zip(cards, slots, strict=False) if s == slot]) for slot in range(SLOTS)]
-        search, best = searching(shown_to(cards, slots)), -np.inf
-        rest = [1 << card for card in cards[9:]]
-        room = [SLOT - slots.count(slot) for slot in range(SLOTS)]
-        for first in itertools.combinations(rest, room[0]):
-            others = [card for card in rest if card not in first]
-            for second in itertools.combinations(others, room[1]):
-                third = sum(others) - sum(second)
-                split = (placed[0] | sum(first), placed[1] | sum(second), placed[2] | third)
-                best = max(best, worth(search, split))
-        made = finished(GAME.options, act, cards, slots, dice)
-        assert worth(search, made) == pytest.approx(best)
-
-
-def test_renaming_the_suits_leaves_the_worth_of_a_plan() -> None:
-    dice, same = np.random.default_rng(8), 0
-    for number in range(DEALS):
-        cards = offered(dice)
-        new = GAME.symmetries[1 + number % 23].cards
-        permuted = sorted((int(new[card]) for card in cards), key=lambda card: (card % 13, card // 13))
-        pair = [
-            whole_splits.best_splits(searching(shown_to(each, [])), card_set(each), 1).worth[0]
-            for each in (cards, permuted)
-        ]
-        assert pair[0] == pytest.approx(pair[1], abs=0.02)
-        same += int(pair[0] == pytest.approx(pair[1], abs=1e-9))
-    assert same >= 0.8 * DEALS
-
-
 def test_candidates_are_different_splits_best_first_and_stay_the_same_on_the_way() -> None:
     dice = np.random.default_rng(9)
     cards = offered(dice)

@@ -21,8 +21,7 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game
-from backalley.envs.core.game.game import Game
-from backalley.envs.twenty_one import odds, trades, valuation
+from backalley.envs.twenty_one import trades, valuation
 from backalley.envs.twenty_one.bank import BANKER_SHARE, BANKER_SHARE_IN_BACK_PASSING, ends_bank
 from backalley.envs.twenty_one.bets import share
 from backalley.envs.twenty_one.state import (
@@ -31,7 +30,6 @@ from backalley.envs.twenty_one.state import (
     BET_MIN,
     BET_POT,
     BUSTED,
-    CASHED,
     DEAL,
     ENDED_BY_KING,
     HIT,
@@ -214,39 +212,6 @@ def test_back_passing_triggers_with_five_cards_of_32() -> None:
         assert float((1 - trigger) ** rounds) == pytest.approx(chance, abs=5e-7)
 
 
-def play(game: Game, episodes: int, seed: int, policy: Any) -> BatchEnv:
-    """Play `episodes` tables to their end, `policy(records, mask)` deciding for every seat."""
-    tables = BatchEnv(game, episodes, seed=seed, autoreset=False)
-    tables.reset()
-    rows = np.arange(episodes)
-    returns = np.zeros((episodes, tables.num_seats))
-    while len(rows):
-        records = game.records(tables.time_step.observation[rows])
-        turn = tables.step(policy(records, tables.time_step.action_mask[rows]), rows)
-        returns[rows] += turn.reward[rows]
-        rows = rows[turn.seat[rows] >= 0]
-    tables.returns = returns  # type: ignore[attr-defined]
-    return tables
-
-
-@pytest.mark.slow
-def test_banks_end_by_the_king_once_for_four_eights() -> None:
-    def policy(records: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-        return np.select(
-            [mask[:, action] > 0 for action in (BACK_PASS, STAND, BET_MIN)], [BACK_PASS, STAND, BET_MIN], HIT
-        )
-
-    game = GAME.bind(
-        {"num_players": 2, "bankroll": "none", "initial_deposit": 1000, "force_back_pass_round": 0, "max_rounds": 1000}
-    )
-    state = play(game, MANY, 3, policy).engine.batch.state
-    kings, eights = int((state["result"] == ENDED_BY_KING).sum()), int((state["result"] == CASHED).sum())
-    assert kings + eights == MANY, "with least bets nothing else ends a bank"
-    assert abs(kings / MANY - 0.2) < 5 * math.sqrt(0.16 / MANY)
-    rounds = state["round_number"].mean()
-    assert abs(rounds - 6.4) < 5 * math.sqrt((27 / 32) / (5 / 32) ** 2 / MANY)
-
-
 @pytest.mark.slow
 def test_a_final_round_is_dealt_from_any_pack_with_an_eight_for_the_banker() -> None:
     """All pairs of the banker's eight and another card for the punter are equally likely."""
@@ -259,28 +224,6 @@ def test_a_final_round_is_dealt_from_any_pack_with_an_eight_for_the_banker() -> 
     squares = sum((found[pair] - MANY / len(pairs)) ** 2 / (MANY / len(pairs)) for pair in pairs)
     degrees = len(pairs) - 1
     assert squares < degrees + 5 * math.sqrt(2 * degrees)
-
-
-@pytest.mark.slow
-def test_the_rules_play_out_as_the_odds_say() -> None:
-    """Two seats that draw to 15 and 16 in the game itself, without trades, lose and win what the exact calculation
-    says."""
-    no_trades = {f"trade_{name}": False for name in ("seven", "eight_after_seven", "five_figures", "fifteen")}
-    game = GAME.bind(
-        {"num_players": 2, "episode": "fixed_rounds", "initial_deposit": 1, "bankroll": "none", **no_trades}
-    )
-
-    def policy(records: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-        wanted = np.where(records["phase"][:, BANKER] > 0, 16, 15)
-        draws = (np.round(21 * records["total"][:, 1]) < wanted) | (mask[:, STAND] == 0)
-        playing = np.where(draws, HIT, STAND)
-        return np.select([mask[:, DEAL] > 0, mask[:, HIT] > 0], [DEAL, playing], BET_MIN)
-
-    episodes = 10 * MANY
-    returns = play(game, episodes, 5, policy).returns[:, 1]  # type: ignore[attr-defined]
-    assert set(np.unique(returns)) == {-1.0, 1.0}
-    error = math.sqrt(1 / episodes)
-    assert abs(returns.mean() - odds.answer(16, 15).value[0]) < 5 * error
 
 
 # Options and bots
