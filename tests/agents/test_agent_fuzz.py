@@ -11,18 +11,14 @@ import subprocess
 import sys
 from typing import Any
 
-import numpy as np
 import pytest
 
-from backalley.agents.base.rule_based import BotAgent
 from backalley.agents.registry import agent
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.game import Game
 from tests import ROOT
 from tests.common.agent_fuzz import ANSWERED, REFUSED, became, inputs
-from tests.common.cases import GAMES
-
-BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+from tests.common.cases import BY_NAME
 
 
 def fuzz(*words: str, longest: float, **environment: str) -> list[dict[str, Any]]:
@@ -64,21 +60,3 @@ def test_uncompiled_agents_answer_legally_or_refuse_in_a_sentence(game: Game) ->
         for number, shown in enumerate(cases):
             found = became(player, shown, number)
             assert found in (ANSWERED, REFUSED), f"{player.name}, call {number}, {shown.kind}: {found}"
-
-
-@pytest.mark.uncompiled
-@BY_NAME
-def test_another_tables_mask_is_refused_or_obeyed(game: Game) -> None:
-    """A user's slip by one row: an action that the mask given allows, or a sentence that names the row."""
-    assert game.rollout_bot, "every game here has a fast bot"
-    bot, batch, by_chance = BotAgent(game, game.rollout_bot.name), game.make_vec(16, seed=5), agent("random", game)
-    said, step = [], batch.reset()
-    for decision in range(12):
-        shown, mask = step.observation.copy(), step.action_mask.copy()
-        others = np.roll(mask, 1, 0)
-        try:
-            assert others[np.arange(len(mask)), bot.act(shown, others, key=decision)].all()
-        except ValueError as error:
-            said.append(str(error))
-        step = batch.step(by_chance.act(shown, mask, key=decision))  # type: ignore[call-arg, arg-type]
-    assert all("do not belong together (row " in sentence for sentence in said)

@@ -15,7 +15,7 @@ from backalley.envs.core.compile.guarded import ONE_AT_A_TIME, _known, guarded
 from backalley.envs.core.compile.kernel import COMPILED, kernel, passing, uncompiled
 from backalley.envs.core.compile.tiering import Interpreted, TookTooLong
 from backalley.envs.core.game.game import Game
-from tests.common.cases import GAMES
+from tests.common.cases import BY_NAME
 
 NUMBERS = np.arange(8)
 ONE = np.ones(1, np.int8)
@@ -89,7 +89,7 @@ def test_a_kernel_without_a_source_has_its_bounds_checked() -> None:
 
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+@BY_NAME
 def test_every_loop_of_a_bot_that_may_not_end_is_counted(game: Game) -> None:
     for bot in game.bots.values():
         guarded(bot.act)

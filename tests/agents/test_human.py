@@ -13,7 +13,7 @@ from backalley.agents.people.terminal import LeftTable, Terminal
 from backalley.agents.registry import agent
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.examples.kuhn import GAME as KUHN_TYPE
-from tests.common.cases import GAMES
+from tests.common.cases import BY_NAME
 
 KUHN = backalley.game(KUHN_TYPE)
 CLEARED = "-- cleared --"
@@ -85,7 +85,7 @@ def test_a_person_may_be_one_of_an_evaluation_and_leave_it(
         evaluate(KUHN, ["human", "random"], deals=3)
 
 
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+@BY_NAME
 def test_every_game_is_played_by_people_alone(game: backalley.Game) -> None:
     """By name, always the first legal action that the screen lists."""
     listed: list[str] = []

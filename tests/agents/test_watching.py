@@ -16,64 +16,15 @@ from backalley.agents.people.terminal import LeftTable, shown
 from backalley.agents.people.watching import Turn, told, turns
 from backalley.agents.registry import agent
 from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.files.playthrough import recorded, replay, save
-from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text.reader import read_phrase
 from backalley.examples.kuhn import GAME as KUHN_TYPE
-from backalley.testing.play import random_action
 from tests.agents.test_human import Screen
-from tests.common.cases import GAMES, determinizations_of, marks
+from tests.common.cases import BY_NAME
 from tests.common.commands import run
 
 KUHN = backalley.game(KUHN_TYPE)
-TOLD = [one for one in GAMES if one.num_seats > 1]
-TOLD += [
-    pytest.param(one, marks=marks(one, one.changed_options))
-    for one in (
-        game_of("baccarat", num_bettors=3, banker="rotating"),
-        game_of("baccarat", num_bettors=3, bets_public=True),
-    )
-]
-TOLD.append(pytest.param(game_of("poker_duel", discards_public=True), marks=pytest.mark.slow))
-
-
-@pytest.mark.parametrize("game", TOLD, ids=lambda game: game.spec)
-def test_what_others_are_told_of_an_action_they_could_see_anyway(game: Game) -> None:
-    """In determinizations that look the same to a seat, whatever another plays that leaves it seeing the same is told
-    alike. (A new deal clears the table, and with it what was played openly.)"""
-    env, random, compared = AECEnv(game), np.random.default_rng(5), 0
-    for seed in range(3):
-        env.reset(seed=seed)
-        while env.engine.batch.seat[0] != OVER and env.engine.batch.decisions[0] < 45:
-            acting, action = int(env.engine.batch.seat[0]), random_action(env, random)
-            seat = (acting + 1) % game.num_seats
-            truth, mask = env.snapshot(), env.engine.batch.mask[0].copy()
-            views: dict[bytes, set[str]] = {}
-            for determinization in [env.engine.batch.state[0].copy(), *determinizations_of(env, seat, 3)]:
-                for other in np.flatnonzero(mask):
-                    env.restore(truth)
-                    env.engine.batch.state[0] = determinization
-                    env.engine.show_one()
-                    if env.engine.batch.mask[0, other]:
-                        env.step(int(other))
-                        if int(env.engine.batch.stream[0]) != int(truth["stream"][0]):
-                            continue
-                        views.setdefault(seen(env, seat), set()).add(game.action_told(int(other)))
-            env.restore(truth)
-            assert all(len(words) == 1 for words in views.values()), views.values()
-            compared += len(views)
-            env.step(action)
-    assert compared > 20
-
-
-def seen(env: AECEnv, seat: int) -> bytes:
-    """What a seat is shown, in numbers and in text, and who is to act."""
-    batch = env.engine.batch
-    observed = env.engine.observe(np.zeros(1, np.int64), np.array([seat]))
-    text = env.game.table_str(batch.state[0], seat)
-    return observed.tobytes() + text.encode() + batch.seat.tobytes() + batch.reward.tobytes()
 
 
 def test_a_person_is_told_what_others_did_since_their_last_action() -> None:
@@ -141,7 +92,7 @@ def test_turns_keep_the_tables_that_they_led_to() -> None:
     assert len({turn.state.tobytes() for turn in made}) == len(made)
 
 
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+@BY_NAME
 def test_a_recorded_game_is_the_one_that_the_environment_deals(game: Game, tmp_path: Path) -> None:
     made = episode(game, [agent("random", game)], 4)
     kept = recorded(game, 4, [turn.action for turn in made])

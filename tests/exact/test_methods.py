@@ -26,7 +26,7 @@ from backalley.training.config import config
 from backalley.training.run import loop
 from backalley.training.train import Stopped
 from tests.common import high_card
-from tests.common.cases import GAMES
+from tests.common.cases import BY_NAME
 from tests.common.commands import run
 from tests.common.tiny_policies import elsewhere
 from tests.common.tiny_runs import TINY
@@ -71,7 +71,7 @@ def cells(found: dict[str, Any]) -> list[tuple[str, int | None]]:
 # Which there are -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+@BY_NAME
 def test_ways_follow_from_the_games_settings(game: Game) -> None:
     """Each is another one than the game's own, and of each kind of phase those that go with it are there."""
     found = variants_of(game)

@@ -22,9 +22,7 @@ from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules.options import OptionError
-from backalley.testing import check_play
-from backalley.testing.play import Table, walk
-from tests.common.cases import asked, determinizations_of, label, marks, own_shape
+from tests.common.cases import asked, determinizations_of, label, own_shape
 from tests.common.commands import run
 
 GAME = game_type("baccarat").bind()
@@ -219,46 +217,6 @@ def test_dealt_coups_come_as_often_as_enumeration_says(given: dict[str, Any]) ->
     for side in (PLAYER, BANK, TIE):
         chance = float(exact.share(side))
         assert abs(wins[side] / trials - chance) < 5 * math.sqrt(chance * (1 - chance) / trials)
-
-
-# Where a table has several bettors it has three: each number of them compiles the game again.
-COMBINATIONS: list[dict[str, Any]] = [
-    {"mode": "chemin", "decks": "inf", "banker_sees": "total", "num_coups": 5},
-    {"mode": "chemin", "decks": 1, "reshuffle": "shoe", "num_coups": "shoe", "chemin_player_free": True},
-    {"mode": "chemin", "banker_policy": "table", "num_coups": 12, "reshuffle": "shoe", "decks": 1, "cut_card": 20},
-    {"mode": "chemin", "banker_sees": "total", "decks": 1, "chemin_player_free": True},
-    {"num_bettors": 3, "banker": "rotating", "num_coups": 9, "commission": 0},
-    {"num_bettors": 3, "bets_public": True, "num_coups": 3},
-    {"num_bettors": 3, "decks": "inf", "num_coups": 4, "allow_no_bet": False, "stakes": [3], "hands_declared": "off"},
-    {"num_bettors": 3, "banker": "rotating", "num_coups": 30, "purses": [9, 60, 200], "first_banker": "richest"},
-    {"num_bettors": 3, "banker": "rotating", "settles": "house", "num_coups": 12, "purses": 20, "allow_no_bet": False},
-    {"mode": "chemin", "hands_declared": "on", "decks": 1, "num_coups": 4, "chemin_player_free": True},
-    {"mode": "punto_banco", "reshuffle": "shoe", "num_coups": "shoe", "cut_card": 100, "stakes": "2,7"},
-]
-LONGER: list[dict[str, Any]] = [
-    {
-        "num_bettors": 8,
-        "banker": "rotating",
-        "first_banker": "richest",
-        "num_coups": 20,
-        "decks": 1,
-        "reshuffle": "shoe",
-    },
-    {"decks": 12, "tie_pays": 12, "reshuffle": "shoe", "num_coups": "shoe", "banker_rule": "total"},
-]
-SETS = [pytest.param(given, id=label(given), marks=marks(GAME, given)) for given in COMBINATIONS]
-SETS += [pytest.param(given, id=label(given), marks=[pytest.mark.slow, *marks(GAME, given)]) for given in LONGER]
-
-
-@pytest.mark.parametrize("given", SETS)
-def test_options_together_keep_every_promise(given: dict[str, Any]) -> None:
-    game = GAME.bind(given)
-    check_play(game, episodes=6, positions=15 if game.options.num_coups else 4)
-    env = AECEnv(game)
-    for episode in range(6):
-        table = Table(env, episode)
-        walk(table, ())
-        assert env.infos["player_0"]["units"] == pytest.approx(float(env.engine.batch.state["units"][0, 0]), abs=1e-3)
 
 
 @pytest.mark.uncompiled

@@ -3,92 +3,24 @@ enumeration that shares no code with the game's, and what seats, determinization
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from backalley.envs.baccarat import answers, odds, text
+from backalley.envs.baccarat import answers, odds
 from backalley.envs.baccarat.state import BANK, BANKER_TURN, DRAW, PLAYER, PLAYER_TURN, STAND, TIE
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
-from tests.common.cases import asked, determinizations_of, observed
+from tests.common.cases import asked
 from tests.common.commands import run
 
 GAME = game_type("baccarat").bind()
 SIDES = (PLAYER, BANK, TIE)
-GAINS = {PLAYER: (1, -1, 0), BANK: (-1, Fraction(19, 20), 0), TIE: (-1, -1, 9)}
-"""What a unit on each side gains where the Player hand, the Banker hand, nobody wins."""
-
 enumerates = pytest.mark.skipif(not COMPILED, reason="a million coups")
-
-
-# An enumeration of its own -------------------------------------------------------------------------------------------
-
-
-def banker_takes_a_card(total: int, third: int | None) -> bool:
-    """The text's table, read of the third card; None where the Player stood."""
-    rows = {3: {0, 1, 2, 3, 4, 5, 6, 7, 9, None}, 4: {2, 3, 4, 5, 6, 7, None}, 5: {4, 5, 6, 7, None}, 6: {6, 7}}
-    return total < 3 or (total < 7 and third in rows[total])
-
-
-def winner(player: int, banker: int) -> int:
-    return 2 if player == banker else int(player < banker)
-
-
-class Cards:
-    """How many cards of each value are left, with replacement or without."""
-
-    def __init__(self, counts: Sequence[int], replaced: bool) -> None:
-        self.counts, self.replaced = list(counts), replaced
-
-    def ways(self, values: Sequence[int], size: int) -> int:
-        """Ordered sequences of `size` cards that begin with these values."""
-        left, ways = list(self.counts), 1
-        for value in values:
-            ways *= left[value]
-            left[value] -= not self.replaced
-        rest, more = sum(left), size - len(values)
-        return ways * (rest**more if self.replaced else math.perm(rest, more))
-
-
-def ends(cards: Cards, dealt: Sequence[int], draws: bool, size: int) -> list[int]:
-    """Ordered sequences of six cards after these four, of which the Player hand has five, by who wins."""
-    found, banker = [0, 0, 0], (dealt[1] + dealt[3]) % 10
-    for third in range(10) if draws else [None]:
-        begun = list(dealt) + ([] if third is None else [third])
-        player = 5 if third is None else (5 + third) % 10
-        if banker_takes_a_card(banker, third):
-            for last in range(10):
-                found[winner(player, (banker + last) % 10)] += cards.ways([*begun, last], size)
-        else:
-            found[winner(player, banker)] += cards.ways(begun, size)
-    return found
-
-
-@enumerates
-@pytest.mark.parametrize("decks", [1, 8, "inf"])
-def test_every_five_counted_twice(decks: Any) -> None:
-    packs = 1 if decks == "inf" else decks
-    cards = Cards([16 * packs] + [4 * packs] * 9, decks == "inf")
-    if decks == "inf":
-        cards.counts = [4] + [1] * 9
-    found = odds.fives(GAME.bind(decks=decks))
-    expected = np.zeros((8, 2, 3), object)
-    for first in range(10):
-        for one in range(10):
-            for two in range(10):
-                if (one + two) % 10 < 8:
-                    for draws in range(2):
-                        dealt = (first, one, (5 - first) % 10, two)
-                        expected[(one + two) % 10, draws] += ends(cards, dealt, bool(draws), 6)
-    assert found.total == cards.ways([], 6)
-    assert (found.tally == expected).all()
 
 
 @enumerates
@@ -191,42 +123,6 @@ def test_the_counter_gives_the_best_answer_to_a_declared_five(decks: Any, side: 
     assert given == ["stand" if answer == STAND else "draw" for answer in best]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dealt", [(2, 0, 3, 6), (9, 9, 6, 5), (0, 4, 5, 0), (7, 7, 8, 6), (1, 2, 4, 2)])
-def test_what_an_answer_is_worth_is_exact_over_the_cards_left(dealt: tuple[int, int, int, int]) -> None:
-    """In a shoe from which a coup is gone, by cards, not by totals."""
-    game = GAME.bind(decks=1, reshuffle="shoe", num_coups=2, cut_card=0)
-    faces = {0: "K", 1: "A"}
-    deck = ["9C", "8C", "TC", "TD"]
-    deck += [faces.get(value, str(value)) + suit for value, suit in zip(dealt, "HSDC", strict=True)]
-    env = AECEnv(game)
-    env.reset(seed=0, options={"decks": [deck]})
-    for bet in ("no bet", "player 1"):
-        env.step(game.action_number(bet))
-    observation = env.engine.batch.observation[0]
-    assert env.engine.batch.state["phase"][0] == PLAYER_TURN
-    counts = np.bincount([0, *[0] * 15, *range(1, 10), *range(1, 10), *range(1, 10), *range(1, 10)], minlength=10)
-    for value in (9, 8, 0, 0, *dealt):
-        counts[value] -= 1
-    assert observation["remaining"].tolist() == counts.tolist()
-    left, banker = answers.cards_left(observation), (dealt[1] + dealt[3]) % 10
-    cards = Cards(counts.tolist(), False)
-    for side in SIDES:
-        gains = answers.gains_of(game.options, side)
-        for draws in (False, True):
-            ways = [0, 0, 0]
-            for third in range(10) if draws else [None]:
-                player = 5 if third is None else (5 + third) % 10
-                begun = [] if third is None else [third]
-                lasts = range(10) if banker_takes_a_card(banker, third) else [None]
-                for last in lasts:
-                    total = banker if last is None else (banker + last) % 10
-                    ways[winner(player, total)] += cards.ways([*begun, *([] if last is None else [last])], 2)
-            exact = sum(Fraction(gain) * way for gain, way in zip(GAINS[side], ways, strict=True)) / sum(ways)
-            found = answers.player_answers(game.options, observation, left, 5, banker, draws)
-            assert answers.mean(gains, found) == pytest.approx(float(exact), abs=1e-12)
-
-
 @enumerates
 @pytest.mark.parametrize("decks", [8, "inf"])
 def test_what_the_choice_is_worth_before_the_deal_is_about_right(decks: Any) -> None:
@@ -294,47 +190,6 @@ def test_the_counter_of_an_open_chemin_answers_for_its_own_hand() -> None:
 
 
 # What seats see, and imagine -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.uncompiled
-def test_both_hands_lie_open_to_everybody_while_a_choice_is_open() -> None:
-    env = AECEnv(GAME.bind({"num_bettors": 3, "num_coups": 2}))
-    env.reset(seed=0, options={"decks": [["2C", "2D", "3C", "4C", "KC", "KD"]]})
-    for bet in ("bank 5", "player 2", "tie 1"):
-        for viewer in range(3):
-            shown = observed(env, viewer)
-            assert not shown["hand"].any()
-            assert not shown["total"].any()
-        env.step(env.game.action_number(bet))
-    assert env.engine.batch.seat[0] == 0
-    for viewer in range(3):
-        shown = observed(env, viewer)
-        assert shown["hand"].argmax(2).tolist() == [[2, 3], [2, 4]]
-        assert shown["total"].argmax(1).tolist() == [5, 6]
-        assert shown["my_seat"].argmax() == viewer
-        assert shown["remaining"].tolist() == [128, 32, 30, 31, 31, 32, 32, 32, 32, 32]
-        assert "Banker  2D 4C  = 6" in env.game.table_str(env.engine.batch.state[0], viewer)
-        determinizations = determinizations_of(env, viewer, 300)
-        assert len(np.unique(determinizations["shoe"][:, :4], axis=0)) == 1
-        assert len(np.unique(determinizations["shoe"][:, 4:], axis=0)) > 200
-    env.step(STAND)
-    assert not env.engine.batch.observation[0]["hand"].any()
-
-
-@pytest.mark.uncompiled
-@pytest.mark.parametrize(("declared", "seen"), [("on", True), ("off", False), ("by_mode", False)])
-def test_chemin_de_fer_declares_if_agreed(declared: str, seen: bool) -> None:
-    env = AECEnv(GAME.bind({"mode": "chemin", "hands_declared": declared, "banker_sees": "total"}))
-    env.reset(seed=0, options={"decks": [["2C", "2D", "3C", "4C", "KC", "KD"]]})
-    assert env.engine.batch.observation[0]["total"][BANK].any() == seen
-    env.step(DRAW)
-    shown = env.engine.batch.observation[0]
-    assert shown["third"][0] == 1
-    assert shown["hand"].any(axis=(1, 2)).tolist() == [seen, seen]
-    assert shown["total"].any(axis=1).tolist() == [seen, True]
-    firsts = determinizations_of(env, BANK, 300)["shoe"]
-    assert (len(np.unique(firsts[:, :4], axis=0)) == 1) == seen
-    assert set(firsts[:, 4].tolist()) == {text.card_number("KC")}
 
 
 def test_a_coup_without_a_choice_goes_straight_on() -> None:

@@ -18,8 +18,8 @@ from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.catalogue import game
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import cards, trick_hand, tricks
-from backalley.envs.killer_bridge import reading, rules, schedule, scoring
-from backalley.envs.killer_bridge.state import NO_BID, PACK, PLAY, largest_hand
+from backalley.envs.killer_bridge import rules, schedule, scoring
+from backalley.envs.killer_bridge.state import PACK, PLAY, largest_hand
 from backalley.testing.play import LOOKS, Table, random_action, walk
 from tests.common.cases import determinizations_of, label, marks, observed
 
@@ -224,26 +224,6 @@ def test_between_hands_the_leaf_value_is_what_the_points_so_far_pay() -> None:
     assert hands_seen == 5
 
 
-@pytest.mark.uncompiled
-def test_in_every_hand_the_tricks_sum_to_its_size_and_somebody_misses() -> None:
-    env = AECEnv(GAME.bind({"num_players": 5, "per_hand_rewards": True, "drinking": True}))
-    random = np.random.default_rng(4)
-    env.reset(seed=4)
-    state, seen = env.engine.batch.state[0], 0
-    while env.engine.batch.seat[0] != OVER:
-        before, sips, made = int(state["hand_index"]), state["sips"].copy(), state["made"].copy()
-        won, size = state["won"].copy(), int(state["hand_size"])
-        env.step(random_action(env, random))
-        if int(state["hand_index"]) != before or env.engine.batch.seat[0] == OVER:
-            seen += 1
-            assert won.sum() == size - 1
-            missed = state["sips"] - sips
-            assert np.array_equal(missed + state["made"] - made, np.ones(5))
-            assert missed.sum() >= 1
-    assert seen == 20
-    assert [env.infos[name]["sips"] for name in env.possible_agents] == state["sips"].tolist()
-
-
 def test_infos_tell_points_and_winners_and_sips_only_where_they_are_drunk() -> None:
     env = backalley.make("killer_bridge-v0", length="single", hand_size=2)
     env.reset(seed=0)
@@ -321,28 +301,6 @@ def test_redrawn_hands_keep_a_rainbow_bids_distribution() -> None:
     assert len({(hand & tricks.suit_set(2, 3)).bit_count() for hand in others}) > 2
 
 
-def test_the_observation_shows_voids_and_the_trump_bound_but_not_to_forgetful_tables() -> None:
-    for history in ("full", "last_trick"):
-        env = AECEnv(GAME.bind({"length": "single", "hand_size": 4, "history": history}))
-        deal_to(env, ["BJ AH 2C 3C", "9S 2D 3D 4D", "2H 3H 4H 5H", "4S 3S AS LJ"], "6S")
-        play_names(
-            env, "bid 0, bid 0, bid 0, bid 0, play BJ, play 9S, play 5H, play LJ, play 2C, play 2D, play 2H, play 3S"
-        )
-        play_names(env, "play 4S")  # it has won the second trick; seat 0 is next
-        shown = observed(env, 0)
-        played = [[name for name in cards.NAMES if shown["played"][seat, cards.card_number(name)]] for seat in range(4)]
-        if history == "full":
-            assert shown["void"].tolist() == [[0] * 5, [1, 0, 0, 0, 0], [1, 0, 0, 1, 0], [1, 0, 0, 0, 0]]
-            assert shown["top_trump"].tolist() == [15, 7, 0, 13]
-            assert played == [["2C", "BJ"], ["2D", "9S"], ["2H", "5H"], ["3S", "4S", "LJ"]]
-        else:
-            assert not shown["void"].any()
-            assert shown["top_trump"].tolist() == [15] * 4
-            assert played == [["2C"], ["2D"], ["2H"], ["3S"]]
-        assert [seat for seat in range(4) if shown["trick"][seat].any()] == [3]
-        assert shown["winning"].tolist() == [0, 0, 0, 1]
-
-
 def test_every_number_of_an_observation_fits_in_a_byte_at_tables_of_every_size() -> None:
     for players in range(1, 55):
         game = GAME.bind(num_players=players)
@@ -372,24 +330,6 @@ def test_a_score_below_all_that_bytes_hold_is_shown_as_the_least_of_them() -> No
     shown = observed(env, 0)
     assert (shown["score_128s"] == -128).all()
     assert not shown["score_rest"].any()
-
-
-def test_bots_read_what_every_seat_still_needs_for_its_bid() -> None:
-    env, random, short, beyond = AECEnv(GAME.bind(length="single", hand_size=6)), np.random.default_rng(5), 0, 0
-    for seed in range(10):
-        env.reset(seed=seed)
-        while env.engine.batch.seat[0] != OVER:
-            table = env.engine.batch.state[0]
-            for offset in range(4):
-                who = (int(table.seat) + offset) % 4
-                needs = reading.needed(env.engine.batch.observation[0], offset)
-                if table.bid[who] == NO_BID:
-                    assert needs == 0
-                else:
-                    assert needs == scoring.bid_value(int(table.bid[who]), 6) - int(table.won[who])
-                short, beyond = short + (needs > 0), beyond + (needs < 0)
-            env.step(random_action(env, random))
-    assert min(short, beyond) > 20
 
 
 def test_a_small_table_costs_no_more_than_it_needs() -> None:

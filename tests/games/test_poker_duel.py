@@ -19,7 +19,7 @@ from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.core.rules.pokerhands import strengths
 from backalley.envs.poker_duel import bot
-from backalley.envs.poker_duel.bots import splits, splitter, tune
+from backalley.envs.poker_duel.bots import splits, tune
 from backalley.envs.poker_duel.bots.grading import GRADES, MISERE_GRADES, misere_grade
 from backalley.envs.poker_duel.slots import stock_left
 from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, EXCHANGE, HAND, SLOT, SLOTS, STAND
@@ -88,23 +88,6 @@ def test_every_split_has_one_way_to_be_made(skip_forced: bool) -> None:
     assert finished == math.factorial(15) // math.factorial(5) ** 3 == 756_756
 
 
-def test_cards_go_where_they_are_assigned_in_order_of_rank_and_suit() -> None:
-    env = opened()
-    seat = int(env.engine.batch.seat[0])
-    cards = table(env).offer[seat].tolist()
-    assert cards == sorted(cards, key=lambda card: (card % 13, card // 13))
-    dice = np.random.default_rng(1)
-    chosen: list[int] = []
-    for card in cards:
-        assert np.flatnonzero(observed(env, seat).next_card).tolist() == [card]
-        chosen.append(int(dice.choice(legal_actions(env))) - ASSIGN)
-        env.step(ASSIGN + chosen[-1])
-    for slot in range(SLOTS):
-        assert table(env).slots[seat, slot].tolist() == [
-            card for card, where in zip(cards, chosen, strict=True) if where == slot
-        ]
-
-
 @pytest.mark.parametrize(
     ("exchanges", "decisions"),
     [pytest.param(number, 30 + 6 * number, marks=marks(GAME, {"exchanges_per_round": number})) for number in range(4)],
@@ -115,45 +98,6 @@ def test_decisions_of_a_game_in_which_nobody_stands(exchanges: int, decisions: i
     rewards = play_until(env, lambda: False, lambda legal: int(dice.choice(legal[legal != STAND])))
     assert len(rewards) == decisions
     assert stock_left(env.game.options, table(env)) == 22 - 6 * exchanges
-
-
-def test_a_games_points_are_six_less_those_of_tied_rounds() -> None:
-    env = opened(num_games=1, sudden_death=False, reward="per_round")
-    dice = np.random.default_rng(3)
-    for seed in range(300 if COMPILED else 10):
-        env.reset(seed=seed)
-        rewards = play_until(env, lambda: False, lambda legal: int(dice.choice(legal)))
-        state = table(env)
-        by_slot = [strengths(state.slots[:, slot]) for slot in range(SLOTS)]
-        points = np.zeros(2)
-        for worth, (mine, theirs) in zip(env.game.options.round_points, by_slot, strict=True):
-            points += worth * np.array([mine > theirs, mine < theirs])
-        assert points.tolist() == state.points.tolist()
-        assert sum(rewards)[0] == pytest.approx((points[0] - points[1]) / 6, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    "public", [pytest.param(public, marks=marks(GAME, {"discards_public": public})) for public in (False, True)]
-)
-def test_a_seat_sees_its_own_cards_and_what_has_been_laid_open(public: bool) -> None:
-    env = opened(num_games=1, discards_public=public)
-    dice = np.random.default_rng(4)
-    while env.engine.batch.seat[0] != OVER:
-        state = table(env)
-        for seat in range(2):
-            shown, other = observed(env, seat), 1 - seat
-            for slot in range(SLOTS):
-                mine = state.slots[seat, slot, : state.filled[seat, slot]]
-                theirs = state.slots[other, slot] if slot < state.round_index else []
-                assert card_set(np.flatnonzero(shown.slots[slot])) == card_set(mine)
-                assert card_set(np.flatnonzero(shown.exposed[slot])) == card_set(theirs)
-            thrown = [state.discards[who, : state.exchanges[who].sum()] for who in (seat, other)]
-            assert [card_set(np.flatnonzero(row)) for row in shown.discards] == [
-                card_set(cards) for cards in thrown[: 1 + public]
-            ]
-            assert shown.my_turn == (state.seat == seat)
-            assert shown.exchanges.tolist() == [state.exchanges[who].tolist() for who in (seat, other)]
-        env.step(int(dice.choice(legal_actions(env))))
 
 
 def test_unseen_cards_are_equally_likely_in_every_hidden_place() -> None:
@@ -198,37 +142,6 @@ def test_how_far_an_opponent_has_come_with_his_split_is_hidden(placed: int) -> N
         assert len(cards) == HAND
 
 
-@pytest.mark.parametrize("name", list(GAME.bots))
-@pytest.mark.parametrize("options", [{}, {"misere": True}, {"skip_forced": True, "ace_low_straight": False}])
-def test_a_bot_carries_out_one_split_over_its_fifteen_decisions(name: str, options: dict[str, Any]) -> None:
-    """Every prefix of the arrangement must lead to the split that the bot has in mind at the first card, whatever its
-    keys."""
-    env = opened(num_games=1, **options)
-    act, dice = GAME.bots[name].act, np.random.default_rng(7)
-    for seed in range(20 if COMPILED else 2):
-        env.reset(seed=seed)
-        hands = table(env).offer.copy()
-        while table(env).phase == ARRANGE:
-            seat = int(env.engine.batch.seat[0])
-            key = np.uint64(dice.integers(2**63))
-            env.step(int(act(env.game.options, observed(env, seat), env.engine.batch.mask[0], key)))
-        for seat in range(2):
-            cards = card_set(hands[seat])
-            made = [card_set(table(env).slots[seat, slot]) for slot in range(SLOTS)]
-            if name == "misere" or (name == "strong" and options.get("misere")):
-                low, middle, high = splitter.low_split(env.game.options, MISERE_CHANCES[2], splitter.SPREAD, cards)
-            elif options.get("misere"):
-                low, middle, high = splits.misere_split(env.game.options, cards)
-            elif name == "strong":
-                low, middle, high = splitter.strong_split(env.game.options, CHANCES[2], splitter.SPREAD, cards)
-            else:
-                low, middle, high = splits.greedy_split(env.game.options, cards)
-            if name == "blotto":
-                assert made in ([low, middle, high], [middle, low, high], [low, high, middle])
-            else:
-                assert made == [low, middle, high]
-
-
 def test_blotto_mixes_its_three_orders() -> None:
     env, count = opened(), 2_000 if COMPILED else 100
     dice = np.random.default_rng(8)
@@ -264,22 +177,15 @@ def test_the_best_five_are_the_best_of_all_five(ace_low_straight: bool) -> None:
             assert strengths(np.array([found]), ace_low_straight)[0] == all_strengths.max()
 
 
-def test_the_table_of_chances_is_one_of_chances() -> None:
-    assert CHANCES.shape == (3, SLOTS + 1, GRADES)
-    assert CHANCES.min() >= 0
-    assert CHANCES.max() <= 1
-    assert (np.diff(CHANCES[0]) >= 0).all(), "the better hand wins more often"
-    assert (CHANCES[1:] >= CHANCES[0] - 1e-9).all(), "an exchange is a right, and no duty"
+@pytest.mark.parametrize(("table", "grades", "up"), [(CHANCES, GRADES, 1), (MISERE_CHANCES, MISERE_GRADES, -1)])
+def test_the_tables_of_chances_are_tables_of_chances(table: npt.NDArray[Any], grades: int, up: int) -> None:
+    assert table.shape == (3, SLOTS + 1, grades)
+    assert table.min() >= 0
+    assert table.max() <= 1
+    assert (up * np.diff(table[0]) >= 0).all(), "the better hand wins more often"
+    assert (table[1:] >= table[0] - 1e-9).all(), "an exchange is a right, and no duty"
     text = FILE.read_text("utf-8")
     assert text == tune.text_of(json.loads(text)), "the file is what tune.py writes"
-
-
-def test_the_table_of_misere_chances_is_one_of_chances() -> None:
-    assert MISERE_CHANCES.shape == (3, SLOTS + 1, MISERE_GRADES)
-    assert MISERE_CHANCES.min() >= 0
-    assert MISERE_CHANCES.max() <= 1
-    assert (np.diff(MISERE_CHANCES[0]) <= 0).all(), "the lower hand wins more often"
-    assert (MISERE_CHANCES[1:] >= MISERE_CHANCES[0] - 1e-9).all(), "an exchange is a right, and no duty"
 
 
 def test_misere_grades_never_put_the_higher_hand_first() -> None:
@@ -306,23 +212,6 @@ def test_in_misere_the_strong_player_is_the_misere_player(misere: bool) -> None:
             env.step(int(dice.choice(answers)))
         assert (alike == env.engine.batch.decisions[0]) == misere
         alike = 0
-
-
-def test_a_drill_of_sudden_death_alone_is_one_hand_or_as_many_as_tie() -> None:
-    env, dice = opened(episode="sudden_death"), np.random.default_rng(11)
-    for seed in range(200 if COMPILED else 10):
-        env.reset(seed=seed)
-        assert table(env).sudden_death == 1
-        assert table(env).phase == EXCHANGE
-        assert stock_left(env.game.options, table(env)) == 42
-        for seat in range(2):
-            assert observed(env, seat).phase.tolist() == [0, 0, 1]
-        dealer = int(table(env).dealer)
-        assert env.engine.batch.seat[0] == 1 - dealer
-        rewards = play_until(env, lambda: False, lambda legal: int(dice.choice(legal)))
-        assert len(rewards) <= 4 * int(table(env).sudden_death)
-        assert abs(rewards[-1][0]) == 1
-        assert table(env).points.tolist() == [0, 0]
 
 
 @pytest.mark.slow

@@ -24,9 +24,7 @@ from backalley.envs.core.game.game import Game
 from backalley.examples.kuhn import GAME as KUHN
 from backalley.testing.play import random_action
 from backalley.testing.seeds import random_actions
-from tests.common.cases import GAMES, option_sets, own_shape
-
-BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+from tests.common.cases import BY_NAME, GAMES, option_sets, own_shape
 
 
 def test_snapshots_of_other_games_are_refused() -> None:
