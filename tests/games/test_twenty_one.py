@@ -74,7 +74,7 @@ def check_table(options: Any, state: Any, moved: int, mask: npt.NDArray[np.int8]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("game", cases(GAME))
+@pytest.mark.parametrize("game", list(cases(GAME)))
 def test_money_is_whole_and_conserved_after_every_action(game: Game) -> None:
     env, random = AECEnv(game), np.random.default_rng(1)
     batch = env.engine.batch
