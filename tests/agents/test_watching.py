@@ -174,20 +174,3 @@ def test_watch_shows_every_turn_as_a_seat_sees_it() -> None:
     assert "seat 1: assigns a card" in done.output
     assert "seat 1: slot" not in done.output
     assert "\nReturns: seat 0 " in done.output
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["watch", "pitch", "bot", "--seat", "4"], "The seat is 4; pitch has seats 0 to 3"),
-        (["watch", "pitch", "bot", "bot"], "2 agents were given; pitch has 4 seats"),
-        (["record", "pitch", "bot", "--out", "no/folder/x.json"], "no/folder"),
-        (["play", "backhand", "--save", "no/folder/x.json"], "no/folder"),
-    ],
-)
-def test_bad_input_is_a_sentence(words: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = run(*words)
-    assert done.exit_code == 2
-    assert says in done.output
-    assert not list(tmp_path.iterdir())

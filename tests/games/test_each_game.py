@@ -110,6 +110,7 @@ LATE: dict[str, Any] = {"mode": "match", "target": 300, "last_trick": "trick_24"
 ORDER: list[tuple[str, dict[str, Any], list[str], int]] = [
     *((name, {}, ["random", bot], 20_000) for name in SERIES for bot in backalley.game(name).bots),
     *((name, {}, [bot, "planner"], 300_000) for name in SERIES for bot in list(backalley.game(name).bots)[:-1]),
+    ("baccarat", {"reshuffle": "shoe", "num_coups": "shoe"}, ["backer", "counter"], 20_000),
     ("bezique", {}, ["random", "greedy", "early", "planner", "strong"], 1_500),
     *(
         ("bezique", given, ["random", bot], 150)

@@ -342,19 +342,6 @@ def test_pettingzoos_own_wrapper_ends_the_game_of_an_offender() -> None:
     assert all(env.terminations.values())
 
 
-@pytest.mark.parametrize(
-    ("name", "says"), [("no_such_game", "There is no game"), (GAMES[0].name + "-v99", "is here in version")]
-)
-def test_unknown_games_are_sentences(name: str, says: str) -> None:
-    with pytest.raises(backalley.UnknownGame, match=says):
-        backalley.make(name)
-
-
-def test_a_mistyped_option_is_guessed() -> None:
-    with pytest.raises(backalley.OptionError, match="Did you mean num_games"):
-        backalley.make("poker_duel", num_gamez=2)
-
-
 @pytest.mark.parametrize("given", [{"render_mode": "depth_array"}, {"frameskip": 1}])
 def test_other_libraries_find_the_words_they_look_for(given: dict[str, Any]) -> None:
     """Stable-Baselines3 tries again on a TypeError, TorchRL on one that has Python's phrase."""

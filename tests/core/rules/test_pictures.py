@@ -321,24 +321,6 @@ def test_a_picture_of_a_game_that_is_over(tmp_path: Path) -> None:
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["pitch", "--out", "x.bmp"], "A picture is .svg or .png, and a whole game .gif or .html; 'x.bmp' is neither."),
-        (["pitch", "--out", "x.svg", "--seat", "4"], "render_seat is 4; pitch has seats 0..3"),
-        (["pitch", "--out", "no/such/folder/x.svg"], "no/such/folder"),
-        (["snap", "--out", "x.svg"], "There is no game 'snap'"),
-        (["pitch"], "Missing option '--out'"),
-    ],
-)
-def test_bad_input_writes_nothing(words: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = run(*words)
-    assert done.exit_code == 2
-    assert says in done.output
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("one", TABLES)
 def test_text_fits_a_terminal(one: Game) -> None:
     for env in positions(one):
