@@ -15,12 +15,126 @@ from backalley import testing
 from backalley.agents.base.rule_based import BotAgent
 from backalley.envs.bezique import declarations, pack, sevens
 from backalley.envs.bezique.rules import DEAL_POINTS, DEAL_SPREAD, leaf_value
-from backalley.envs.bezique.state import BEZIQUE, DECLARE_SEVEN, DOUBLE_BEZIQUE, NO_DECLARATION, NONE
+from backalley.envs.bezique.state import (
+    BEZIQUE,
+    DECLARE_SEVEN,
+    DOUBLE_BEZIQUE,
+    EXCHANGE_SEVEN,
+    FOUR,
+    IN_BEZIQUE,
+    MARRIAGE,
+    NO_DECLARATION,
+    NONE,
+    SEQUENCE,
+    Reuse,
+)
 from backalley.envs.bezique.text import card_name, card_number
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER
+from backalley.envs.core.game.catalogue import game as game_of
 from backalley.testing.play import random_action
-from tests.games.bezique import GAME, Reading, holding, table
+
+GAME = game_of("bezique")
+
+
+def table(**options: Any) -> AECEnv:
+    return AECEnv(GAME.bind(options))
+
+
+def holding(cards: list[int], trump: int) -> Any:
+    """A state in which seat 0 holds these cards."""
+    state = np.zeros(1, GAME.state_dtype)[0]
+    state.hand[0, : len(cards)] = sorted(cards)
+    state.held[0] = len(cards)
+    state.trump = trump
+    return state
+
+
+class Reading:
+    """A second reading of the rules of declaring, slow and by sets of cards (§1.5, §1.6)."""
+
+    def __init__(self, options: Any) -> None:
+        self.options = options
+        self.history: list[tuple[int, frozenset[int]]] = []
+
+    def kind(self, action: int) -> str:
+        spans = [("seven", 65), ("marriage", 69), ("bezique", 70), ("double", 71), ("four", 75), ("sequence", 79)]
+        return next(name for name, end in spans if action < end)
+
+    def used(self, card: int, *kinds: str) -> bool:
+        return any(card in cards and self.kind(action) in kinds for action, cards in self.history)
+
+    def scorings(self, card: int) -> int:
+        return sum(card in cards for _, cards in self.history)
+
+    def groups(self, action: int, hand: list[int]) -> list[frozenset[int]]:
+        """Every set of held cards of the shape of a declaration."""
+        names = {card: card_name(card) for card in hand}
+        suit = "CDHS"
+        if action == DOUBLE_BEZIQUE:
+            whole = frozenset(card for card in hand if names[card][:2] in ("QS", "JD"))
+            return [whole] if len(whole) == 4 else []
+        if FOUR <= action < SEQUENCE:
+            rank = "JQKA"[action - FOUR]
+            held = [card for card in hand if names[card][0] == rank]
+            fours = [frozenset(four) for four in itertools.combinations(held, 4)]
+            return (
+                fours
+                if self.options.quartet
+                else [four for four in fours if len({names[card][1] for card in four}) == 4]
+            )
+        if action == BEZIQUE:
+            wanted = ["QS", "JD"]
+        elif action < BEZIQUE:
+            wanted = [rank + suit[action - MARRIAGE] for rank in "KQ"]
+        else:
+            wanted = [rank + suit[action - SEQUENCE] for rank in "ATKQJ"]
+        choices = [[card for card in hand if names[card][:2] == name] for name in wanted]
+        return [frozenset(group) for group in itertools.product(*choices)]
+
+    def allowed(self, action: int, group: frozenset[int], trump: int) -> bool:
+        kind = self.kind(action)
+        if kind == "sequence" and action - SEQUENCE != trump and self.options.plain_sequence == 0:
+            return False
+        if self.options.reuse == Reuse.FREE:
+            return (action, group) not in self.history
+        if self.options.reuse == Reuse.ONCE:
+            return not any(self.scorings(card) for card in group)
+        if kind == "double":
+            return not any(self.used(card, "double") for card in group) and not all(
+                self.used(card, "bezique") for card in group
+            )
+        barred = {"marriage": ("marriage", "sequence"), "bezique": ("bezique", "double")}.get(kind, (kind,))
+        return not any(self.used(card, *barred) for card in group)
+
+    def legal(self, hand: list[int], trump: int) -> set[int]:
+        return {
+            action
+            for action in range(MARRIAGE, NO_DECLARATION)
+            if any(self.allowed(action, group, trump) for group in self.groups(action, hand))
+        }
+
+    def declare(self, action: int, hand: list[int], trump: int) -> frozenset[int]:
+        """The cards that a declaration takes: most scorings, then the lower copies, then the lower numbers."""
+        groups = [group for group in self.groups(action, hand) if self.allowed(action, group, trump)]
+        key = lambda group: (-sum(map(self.scorings, group)), sum(card & 1 for card in group), sorted(group))  # noqa: E731
+        chosen = min(groups, key=key)
+        self.history.append((action, chosen))
+        return chosen
+
+    def partners(self, card: int) -> set[tuple[int, bool, frozenset[int]]]:
+        """The declarations that a card was in: each with whether its twin was in it, and with the others."""
+        both = {card, card ^ 1}
+        return {(action, both <= cards, cards - both) for action, cards in self.history if card in cards}
+
+    def plays(self, hand: list[int], scored: Any) -> list[int]:
+        """The cards to play while there is a stock: of two copies that nothing tells apart only the lower."""
+
+        def alike(card: int) -> bool:
+            apart = self.options.reuse == Reuse.FREE and self.partners(card) != self.partners(card ^ 1)
+            return bool(scored[card] == scored[card ^ 1]) and not apart
+
+        return [card for card in hand if not (card & 1 and card ^ 1 in hand and alike(card))]
 
 
 def chance_in_eight(special: list[str], wanted: Any) -> Fraction:
@@ -254,3 +368,71 @@ def test_a_pack_has_its_suits_ranks_and_copies(suits: int, copies: int) -> None:
     assert [pack.copies_of(game.options, kind) for kind in range(32)] == [
         sum(card >> 1 == kind for card in game.pack) for kind in range(32)
     ]
+
+
+JUNK = [card for card in range(64) if (card >> 1) & 7 in (1, 2)]  # eights and nines make no declaration
+
+
+def shown_to(state: Any, seat: int, options: Any) -> tuple[Any, Any]:
+    """Observation and mask of a state."""
+    seen, mask = np.zeros(1, GAME.observation_dtype)[0], np.zeros(GAME.num_actions, np.int8)
+    GAME.kernels.observe(options, state, seat, seen)
+    GAME.kernels.legal(options, state, mask)
+    return seen, mask
+
+
+def test_search_plays_out_with_the_strongest_fast_bot() -> None:
+    assert GAME.rollout_bot.name == "planner"
+
+
+def test_bots_know_what_bars_what() -> None:
+    """One bezique before the double, not two; a marriage before its sequence, and at the end the most points at once
+    (§1.6)."""
+    game = GAME.bind()
+    pair = [card_number(name) for name in ("JDa", "JDb", "QSa", "QSb")]
+    run = [card_number(name) for name in ("AHa", "THa", "KHa", "QHa", "JHa")]
+    for cards, trick, scored, wanted in (
+        (pair, 5, [], BEZIQUE),
+        (pair, 5, [pair[0], pair[2]], DOUBLE_BEZIQUE),
+        (pair, 22, [], DOUBLE_BEZIQUE),
+        (run, 5, [], MARRIAGE + 2),
+        (run, 22, [], SEQUENCE + 2),
+    ):
+        state = holding([*cards, *JUNK[: 7 - len(cards)]], trump=2)
+        state.declaring, state.trick, state.turn_up = 1, trick, card_number("AHb")
+        state.scored[scored] = IN_BEZIQUE
+        for bot in GAME.bots.values():
+            most = {BEZIQUE: DOUBLE_BEZIQUE, MARRIAGE + 2: SEQUENCE + 2}.get(wanted, wanted)
+            chosen = most if bot.name == "early" else wanted  # which never waits
+            assert bot.act(game.options, *shown_to(state, 0, game.options), np.uint64(0)) == chosen
+
+
+@pytest.mark.parametrize(
+    ("turn_up", "hand", "wanted"),
+    [
+        ("THb", ["7Ha"], EXCHANGE_SEVEN),  # ten points, and a brisque
+        ("9Hb", ["7Ha"], EXCHANGE_SEVEN),  # the one in the hand can wait
+        ("THb", ["QCa", "KCa"], EXCHANGE_SEVEN),  # as much as a marriage, which can wait
+        ("9Hb", ["QCa", "KCa"], MARRIAGE),
+        ("THb", ["QHa", "KHa"], MARRIAGE + 2),
+    ],
+)
+def test_bots_exchange_a_seven_before_what_can_wait(turn_up: str, hand: list[str], wanted: int) -> None:
+    game = GAME.bind(seven_rule="both")
+    cards = [card_number(name) for name in hand]
+    state = holding([*cards, *JUNK[: 7 - len(cards)]], trump=2)
+    state.declaring, state.trick, state.turn_up = 1, 5, card_number(turn_up)
+    state.taken[:] = card_number("7Hb"), card_number("9Sb")
+    for bot in GAME.bots.values():
+        assert bot.act(game.options, *shown_to(state, 0, game.options), np.uint64(0)) == wanted
+
+
+def test_early_takes_a_trick_to_declare() -> None:
+    """With a marriage in hand it takes a worthless trick; without, it throws its least card."""
+    early = GAME.bots["early"]
+    for court, wanted in (("KCa", "9Sb"), ("KDa", "7Da")):
+        cards = [card_number(name) for name in ("QCa", court, "9Sb", "7Da", "8Da", "8Db", "9Da", "9Db")]
+        state = holding(cards, trump=2)
+        state.trick, state.turn_up, state.led = 5, card_number("9Hb"), card_number("8Sb")
+        state.leader, state.stock_left = 1, 30
+        assert early.act(GAME.options, *shown_to(state, 0, GAME.options), np.uint64(0)) == card_number(wanted)

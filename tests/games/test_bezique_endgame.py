@@ -15,7 +15,7 @@ from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.testing.play import random_action
-from tests.games.bezique import GAME, table
+from tests.games.test_bezique import GAME, table
 
 
 def brute(env: AECEnv, state: Any) -> int:

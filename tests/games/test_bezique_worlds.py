@@ -15,7 +15,13 @@ from backalley.envs.bezique.state import NONE, STOCK
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.testing.play import random_action
-from tests.games.bezique import GAME, redrawn, table
+from tests.games.test_bezique import GAME, table
+
+
+def redrawn(env: AECEnv, state: Any, seat: int, keys: Any) -> Any:
+    states = np.repeat(state, len(keys))
+    env.engine.determinize(states, np.full(len(keys), seat), np.asarray(keys, np.uint64))
+    return states
 
 
 def closed_types(state: Any, seat: int) -> list[int]:
