@@ -3,6 +3,8 @@ enumeration that shares no code with the game's, and what seats, determinization
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +23,69 @@ from tests.common.commands import run
 GAME = game_type("baccarat").bind()
 SIDES = (PLAYER, BANK, TIE)
 enumerates = pytest.mark.skipif(not COMPILED, reason="a million coups")
+
+
+# An enumeration of its own -------------------------------------------------------------------------------------------
+
+
+def banker_takes_a_card(total: int, third: int | None) -> bool:
+    """The text's table, read of the third card; None where the Player stood."""
+    rows = {3: {0, 1, 2, 3, 4, 5, 6, 7, 9, None}, 4: {2, 3, 4, 5, 6, 7, None}, 5: {4, 5, 6, 7, None}, 6: {6, 7}}
+    return total < 3 or (total < 7 and third in rows[total])
+
+
+def winner(player: int, banker: int) -> int:
+    return 2 if player == banker else int(player < banker)
+
+
+class Cards:
+    """How many cards of each value are left, with replacement or without."""
+
+    def __init__(self, counts: Sequence[int], replaced: bool) -> None:
+        self.counts, self.replaced = list(counts), replaced
+
+    def ways(self, values: Sequence[int], size: int) -> int:
+        """Ordered sequences of `size` cards that begin with these values."""
+        left, ways = list(self.counts), 1
+        for value in values:
+            ways *= left[value]
+            left[value] -= not self.replaced
+        rest, more = sum(left), size - len(values)
+        return ways * (rest**more if self.replaced else math.perm(rest, more))
+
+
+def ends(cards: Cards, dealt: Sequence[int], draws: bool, size: int) -> list[int]:
+    """Ordered sequences of six cards after these four, of which the Player hand has five, by who wins."""
+    found, banker = [0, 0, 0], (dealt[1] + dealt[3]) % 10
+    for third in range(10) if draws else [None]:
+        begun = list(dealt) + ([] if third is None else [third])
+        player = 5 if third is None else (5 + third) % 10
+        if banker_takes_a_card(banker, third):
+            for last in range(10):
+                found[winner(player, (banker + last) % 10)] += cards.ways([*begun, last], size)
+        else:
+            found[winner(player, banker)] += cards.ways(begun, size)
+    return found
+
+
+@enumerates
+@pytest.mark.parametrize("decks", [1, 8, "inf"])
+def test_every_five_counted_twice(decks: Any) -> None:
+    packs = 1 if decks == "inf" else decks
+    cards = Cards([16 * packs] + [4 * packs] * 9, decks == "inf")
+    if decks == "inf":
+        cards.counts = [4] + [1] * 9
+    found = odds.fives(GAME.bind(decks=decks))
+    expected = np.zeros((8, 2, 3), object)
+    for first in range(10):
+        for one in range(10):
+            for two in range(10):
+                if (one + two) % 10 < 8:
+                    for draws in range(2):
+                        dealt = (first, one, (5 - first) % 10, two)
+                        expected[(one + two) % 10, draws] += ends(cards, dealt, bool(draws), 6)
+    assert found.total == cards.ways([], 6)
+    assert (found.tally == expected).all()
 
 
 @enumerates

@@ -1,9 +1,7 @@
-"""Baccarat's purses: what may be bet, beside a reckoning in exact fractions; what seats see of it, and imagine; and
-bots, which keep to it."""
+"""Baccarat's purses: what may be bet, what seats see of it, and imagine; and bots, which keep to it."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -27,65 +25,6 @@ def test_commissions_add_up_to_whole_units() -> None:
         assert not env.engine.batch.mask[0, GAME.action_number("bank 2")]
         env.step(GAME.action_number("bank 1"))
     assert env.engine.batch.mask[0, GAME.action_number("bank 2")]
-
-
-def side_and_stake(name: str) -> tuple[str, int]:
-    side, _, stake = name.partition(" ")
-    return ("", 0) if name == "no bet" else (side, int(stake))
-
-
-def gain(bet: str, won: str) -> Fraction:
-    """What a bet gains, reckoned again."""
-    side, stake = side_and_stake(bet)
-    if stake == 0:
-        return Fraction(0)
-    if side == won:
-        return stake * {"player": Fraction(1), "bank": Fraction(19, 20), "tie": Fraction(9)}[side]
-    return Fraction(0) if won == "tie" else Fraction(-stake)
-
-
-@pytest.mark.slow
-@pytest.mark.uncompiled
-@pytest.mark.parametrize("settles", ["bank", "house"])
-def test_what_is_legal_beside_a_reckoning_in_fractions(settles: str) -> None:
-    purses = [30, 55, 200]
-    env = AECEnv(GAME.bind({"num_bettors": 3, "banker": "rotating", "settles": settles, "purses": purses,
-                            "num_coups": 60, "allow_no_bet": False, "first_banker": "richest"}))  # fmt: skip
-    random, broke, owing = np.random.default_rng(4), 0, 0
-    for episode in range(25):
-        env.reset(seed=episode)
-        money, banker, bets = [Fraction(purse) for purse in purses], 2, list[str]()
-        while env.engine.batch.seat[0] != OVER:
-            state, mask = env.engine.batch.state[0], env.engine.batch.mask[0]
-            legal = [env.game.action_str(int(action)) for action in np.flatnonzero(mask)]
-            action = int(random.choice(np.flatnonzero(mask)))
-            if state["phase"] == 0:
-                me, allowed = int(state["seat"]), []
-                for stake in (1, 2, 5, 10):
-                    for side, times in (("player", 1), ("bank", 1), ("tie", 9)):
-                        covered = settles == "house" or stake * times <= money[banker]
-                        allowed += [f"{side} {stake}"] * (covered and stake <= money[me])
-                assert sorted(legal) == sorted(allowed or ["no bet"])
-                broke += not allowed
-                bets.append(env.game.action_str(action))
-            before = int(state["coup"])
-            env.step(action)
-            if env.engine.batch.state["coup"][0] > before or env.engine.batch.seat[0] == OVER:
-                won = ("player", "bank", "tie")[int(env.engine.batch.state["winner"][0]) - 1]
-                for seat, bet in enumerate(bets):
-                    if settles == "house":
-                        money[seat] += gain(bet, won)
-                    elif seat != banker:
-                        money[seat] += gain(bet, won)
-                        money[banker] -= gain(bet, won)
-                        if won == "bank" and bet.startswith("bank"):
-                            money[banker] -= Fraction(side_and_stake(bet)[1], 20)
-                owing += min(money) < 0
-                banker, bets = (banker - 1) % 3 if won == "player" else banker, []
-        units = env.engine.batch.state["units"][0]
-        assert [float(m - p) for m, p in zip(money, purses, strict=True)] == pytest.approx(units.tolist(), abs=1e-9)
-    assert broke > 20
-    assert (owing > 0) == (settles == "bank")
 
 
 @pytest.mark.uncompiled

@@ -175,6 +175,23 @@ def test_chances_of_a_dealt_hand() -> None:
     assert float(chance) == pytest.approx(0.236111, abs=1e-6)
 
 
+@pytest.mark.parametrize("given", [{}, {"last_trick": "trick_24", "endgame": "classic"}, {"seven_rule": "both"}])
+def test_points_of_a_deal_add_up(given: dict[str, Any]) -> None:
+    """Both scores are 16 brisques, ten for one trick, the declarations, and ten for a seven turned up."""
+    env, random = table(**given), np.random.default_rng(5)
+    for seed in range(15):
+        env.reset(seed=seed)
+        state = env.engine.batch.state[0]
+        declared = int(state.score.sum())
+        while env.engine.batch.seat[0] != OVER:
+            before, action = state.score.copy(), random_action(env, random)
+            env.step(action)
+            if DECLARE_SEVEN <= action != NO_DECLARATION:
+                declared += int((state.score - before).sum())
+        assert int(state.brisques.sum()) == 16
+        assert int(state.score.sum()) == 160 + 10 + declared
+
+
 @pytest.mark.parametrize(
     "given",
     [

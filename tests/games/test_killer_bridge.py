@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley import testing
 from backalley.agents.match import play_out
 from backalley.agents.registry import agent
 from backalley.envs.core.api.aec import AECEnv
@@ -22,32 +21,10 @@ from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import cards, trick_hand, tricks
 from backalley.envs.killer_bridge import rules, schedule, scoring, steering
 from backalley.envs.killer_bridge.state import BOARD, PACK, PLAY, largest_hand
-from backalley.testing.play import LOOKS, Table, random_action, walk
+from backalley.testing.play import random_action
 from tests.common.cases import asked, determinizations_of, label, marks, observed, played
 
 GAME: Game = game("killer_bridge")
-SAMPLES: list[dict[str, Any]] = [
-    {"num_players": 7},
-    {"num_players": 37, "length": "down"},
-    {"num_players": 2, "length": "single", "hand_size": 8, "history": "last_trick"},
-    {"num_players": 11, "history": "last_trick", "drinking": True},
-    {"num_players": 3, "length": "up", "per_hand_rewards": True, "sip_rule": "difference", "drinking": True},
-]
-
-
-@pytest.mark.slow
-@pytest.mark.uncompiled
-@pytest.mark.parametrize("given", SAMPLES, ids=str)
-def test_tables_of_other_sizes_keep_the_generic_promises(given: dict[str, Any]) -> None:
-    """What `test_rules.py` asks of the least, the usual and the largest number of players, at so many positions that
-    small and large tables take about as long."""
-    game = GAME.bind(given)
-    walk(Table(AECEnv(game), 0), LOOKS, 1 + 12 // game.options.num_players)
-    testing.check_redraws(game, episodes=2, positions=1)
-    testing.check_deal(game)
-    testing.check_batch(game)
-
-
 # --- §1.2
 
 

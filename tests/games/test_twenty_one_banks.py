@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from backalley.agents.base.agent import view_of
+from backalley.agents.match import play_out
 from backalley.agents.registry import agent
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
@@ -112,6 +113,27 @@ def test_bots_play_poor_sessions_and_final_rounds_to_their_ends(name: str) -> No
                     seen.add(min(action, PASS_BANK) if action < PUT_DEPOSIT else PUT_DEPOSIT)
                 env.step(action)
     assert not COMPILED or seen == {TAKE_BANK, PASS_BANK, PUT_DEPOSIT}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("banker", "punters", "best"), [("bot:dp", "random", 2), ("bot:shark", "random", 2), ("bot:dp", "bot:dp", 0)]
+)
+def test_a_deposit_is_lost_to_strong_punters_and_earns_from_weak_ones(banker: str, punters: str, best: int) -> None:
+    if not COMPILED:
+        pytest.skip("The rules are the same uncompiled, and thousands of banks take long.")
+    agents, deals = [agent(banker, GAME), agent(punters, GAME)], 3000
+    gained = []
+    for choice in range(3):
+        tables = BatchEnv(GAME.bind(deposit="chosen"), deals, seed=1, autoreset=False)
+        tables.reset()
+        tables.step(np.full(deals, PUT_DEPOSIT + choice))
+        who = np.ones((deals, 4), np.int64)
+        who[:, 0] = 0
+        gained.append(play_out(tables, agents, who, np.arange(deals).astype(np.uint64))[0][:, 0])
+    means, errors = np.mean(gained, axis=1), np.std(gained, axis=1) / math.sqrt(deals)
+    for choice in set(range(3)) - {best}:
+        assert means[best] - means[choice] > 3 * math.hypot(errors[best], errors[choice])
 
 
 @pytest.mark.uncompiled
