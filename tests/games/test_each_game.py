@@ -75,6 +75,7 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"suits": 1}, "4 players with 6 cards each need more than that"),
     ],
     "poker_duel": [
+        ({"num_gamez": 2}, "Did you mean num_games"),
         ({"round_points": (0, 0, 0)}, "at least one round must be worth something"),
         ({"num_games": 22}, "132 points"),
         ({"first_dealer": 3}, "seat_0"),

@@ -269,14 +269,3 @@ def test_a_deck_of_a_smaller_pack_is_named_by_its_cards() -> None:
     assert [chance for _, chance in state.chance_outcomes()] == [4 / 11, 4 / 11, 3 / 11]
     with pytest.raises(ValueError, match="The card 5C has been dealt"):
         state.apply(0)
-
-
-@pytest.mark.slow  # the solver is compiled again in each process
-def test_best_play_on_a_smaller_pack_is_what_every_order_of_its_stub_says() -> None:
-    env = AECEnv(GAME.bind(preset="tiny"))
-    env.reset(seed=0, options={"decks": [["5S", "6S", "7S", "7C", "5D", "6C", "6D"]]})
-    state = env.engine.batch.state[:1].copy()
-    values = BestPlay(env.game).values(env)
-    legal = np.flatnonzero(env.engine.batch.mask[0])
-    assert len(legal) == 2
-    assert -values[legal] == pytest.approx([by_hand(env.game, state, int(action)) for action in legal], abs=1e-12)

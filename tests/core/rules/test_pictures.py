@@ -25,7 +25,6 @@ from backalley.envs.core.drawing import render
 from backalley.envs.core.drawing.pictures import buttons, middle
 from backalley.envs.core.drawing.pictures.cards import face_of, in_words, is_card
 from backalley.envs.core.drawing.pictures.colours import DARK, LIGHT, colours
-from backalley.envs.core.drawing.pictures.pixels import png
 from backalley.envs.core.drawing.pictures.suits import PATHS, signed
 from backalley.envs.core.drawing.render import table_svg, table_text
 from backalley.envs.core.game.catalogue import game
@@ -257,21 +256,6 @@ def test_pixels_of_one_seat_alone_are_of_that_size_too_at_a_large_table() -> Non
     env.reset(seed=1)
     assert np.asarray(env.render()).shape == (render.FRAME[1], render.FRAME[0], 3)
     env.close()
-
-
-@pytest.mark.parametrize("one", [pytest.param(one, id=one.spec) for one in GAMES if one.num_seats > 1])
-def test_pixels_do_not_show_what_a_seat_cannot_see(one: Game) -> None:
-    """Through the doors that videos and files are made by: frames of environments, and PNG."""
-    env = AECEnv(one, render_mode="rgb_array")
-    env.reset(seed=3)
-    seat = int(env.engine.batch.seat[0])
-    frame, file = env.render(), png(table_svg(env, 0, seat))
-    truth = env.engine.batch.state.copy()
-    for determinization in determinizations_of(env, seat, 2):
-        env.engine.batch.state[0] = determinization
-        assert (env.engine.batch.state != truth).any()
-        assert (np.asarray(env.render()) == frame).all()
-        assert png(table_svg(env, 0, seat)) == file
 
 
 @pytest.mark.parametrize("missing", ["resvg_py", "PIL"])
