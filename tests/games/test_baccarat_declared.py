@@ -17,7 +17,7 @@ from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
-from tests.common.cases import asked, determinizations_of, label, marks, observed
+from tests.common.cases import asked, determinizations_of, observed
 from tests.common.commands import run
 
 GAME = game_type("baccarat").bind()
@@ -308,32 +308,6 @@ def test_money_is_shown_in_whole_units_and_debts_as_such() -> None:
     assert shown(0) == ([1090, 70_090, 86], [0, 0, 1])
     told = " ".join(env.game.table_str(env.engine.batch.state[0], 0).split())
     assert "seat 2 has the bank, has -86.00" in told
-
-
-TABLES: list[dict[str, Any]] = [
-    {"purses": 7, "stakes": [5, 3], "num_coups": 40},
-    {"purses": 12, "stakes": [5, 3, 10], "num_coups": 40, "allow_no_bet": False, "tie_pays": 12},
-    {"num_bettors": 3, "banker": "rotating", "purses": [5, 20, 30], "num_coups": 40, "allow_no_bet": False},
-    {"num_bettors": 3, "banker": "rotating", "settles": "house", "purses": 9, "num_coups": 40, "commission": 0},
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("given", [pytest.param(given, id=label(given), marks=marks(GAME, given)) for given in TABLES])
-@pytest.mark.parametrize("name", list(GAME.bots))
-def test_bots_bet_what_their_purses_and_the_bank_allow(given: dict[str, Any], name: str) -> None:
-    env, act = AECEnv(GAME.bind(given)), GAME.bots[name].act
-    bets = 0
-    for episode in range(30 if COMPILED else 8):
-        env.reset(seed=episode)
-        while env.engine.batch.seat[0] != OVER:
-            batch = env.engine.batch
-            action = act(env.game.options, batch.observation[0], batch.mask[0], np.uint64(episode))
-            assert batch.mask[0, action]
-            bets += 0 < action < 13
-            env.step(int(action))
-    sits_out = name == "counter" and given.get("allow_no_bet", True) and given.get("commission", 1)
-    assert (bets == 0) == bool(sits_out)
 
 
 def test_a_bot_that_must_bet_bets_what_it_can() -> None:

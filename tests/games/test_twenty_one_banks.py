@@ -13,21 +13,17 @@ from backalley.agents.match import play_out
 from backalley.agents.registry import agent
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game
 from backalley.envs.twenty_one.state import (
     BACK_PASS,
     BET_POT,
     DEAL,
-    DEPOSIT,
-    NEW_BANKER,
     PASS_BANK,
     PUT_DEPOSIT,
     SHUFFLE,
     TAKE_BANK,
 )
-from backalley.testing.play import random_action
 
 GAME = game("twenty_one")
 BOTS = list(GAME.bots)
@@ -91,28 +87,6 @@ def test_a_bot_goes_for_back_passing_by_what_this_bank_began_with(
         env.engine.batch.state[0]["pot"] = pot
         env.engine.show_one()
         assert answer(name, env) == wanted
-
-
-@BY_BOT
-def test_bots_play_poor_sessions_and_final_rounds_to_their_ends(name: str) -> None:
-    """Purses that many banks are too dear for, though never all; an illegal answer would raise."""
-    seen = set()
-    for options in (
-        {"episode": "session", "bankroll": 21, "banks": 20},
-        {"episode": "session", "bankroll": "none", "banks": 3},
-        {"episode": "final_round"},
-    ):
-        env = AECEnv(GAME.bind({"pass_bank": "chosen", "deposit": "chosen", **options}))
-        random, batch = np.random.default_rng(3), env.engine.batch
-        for seed in range(40 if COMPILED else 3):
-            env.reset(seed=seed)
-            while batch.seat[0] != OVER:
-                action = answer(name, env) if random.random() < 0.8 else random_action(env, random)
-                if batch.state[0]["phase"] in (NEW_BANKER, DEPOSIT):
-                    action = answer(name, env)
-                    seen.add(min(action, PASS_BANK) if action < PUT_DEPOSIT else PUT_DEPOSIT)
-                env.step(action)
-    assert not COMPILED or seen == {TAKE_BANK, PASS_BANK, PUT_DEPOSIT}
 
 
 @pytest.mark.slow

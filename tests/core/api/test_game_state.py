@@ -18,7 +18,6 @@ from backalley.envs.core.api.states import seal
 from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
-from backalley.examples.kuhn import BET
 from backalley.examples.kuhn import GAME as KUHN
 from tests.common.cases import BY_NAME, GAMES
 from tests.common.high_card import GAME as HIGH_CARD
@@ -58,23 +57,11 @@ def values(state: GameState, plays: Plays) -> tuple[float, float, int]:
     return value, total, ends
 
 
-def equilibrium(state: GameState) -> dict[int, float]:
-    """Kuhn's equilibrium with alpha 1/3."""
-    shown = state.game.records(state.observation(state.seat)[None])[0]
-    card, bets = int(np.argmax(shown["card"])), tuple(np.argmax(shown["bets"], 1)[shown["bets"].any(1)].tolist())
-    alpha = 1 / 3
-    bet = {
-        (): (alpha, 0.0, 3 * alpha),
-        (0,): (1 / 3, 0.0, 1.0),
-        (1,): (0.0, 1 / 3, 1.0),
-        (0, 1): (0.0, alpha + 1 / 3, 1.0),
-    }[bets][card]
-    return {1 - BET: 1 - bet, BET: bet}
-
-
 def test_a_walk_over_all_of_kuhn_poker_gives_its_value() -> None:
-    value, total, ends = values(KUHN.bind().new_state(explicit_chance=True), equilibrium)
-    assert value == pytest.approx(-1 / 18, abs=1e-12)
+    """Of random play by both, as OpenSpiel has it: 1/8."""
+    evenly: Plays = lambda state: dict.fromkeys(state.legal_actions(), 0.5)  # noqa: E731
+    value, total, ends = values(KUHN.bind().new_state(explicit_chance=True), evenly)
+    assert value == pytest.approx(1 / 8, abs=1e-12)
     assert total == pytest.approx(1, abs=1e-12)
     assert ends == 3 * 2 * 5
 
