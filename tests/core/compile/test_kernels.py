@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ from backalley.console import compile_notice
 from backalley.envs.core.compile import numba_repair, source_digest
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.rules import rng
+from backalley.envs.core.rules import record, rng, trick_hand
 from backalley.testing import check_compiled
 from tests import ROOT
 from tests.common.cases import BY_NAME, GAMES, compiled_set, option_sets, own_shape
@@ -58,6 +60,19 @@ def test_symbols_of_machine_code_name_records_by_their_fields(tmp_path: Path) ->
     assert shown[0] == shown[1]
     one, other = shown[0].split(") (")
     assert one.strip("()\n") != other.strip("()\n")
+
+
+def test_no_games_record_begins_with_all_fields_of_anothers() -> None:
+    """Numba takes such a record for a subtype, and runs the kernels compiled for the shorter one."""
+    several = [{"num_players": seats} for seats in (3, 4, 7)]
+    games = [*GAMES, *(backalley.game("killer_bridge", **given) for given in several)]
+    games += [backalley.game("pitch", teams="solo", **given) for given in several]
+    for kind in ("state_dtype", "observation_dtype"):
+        for short, long in itertools.permutations({getattr(game, kind) for game in games}, 2):
+            assert short.descr != long.descr[: len(short.descr)]
+    bare = numba.from_dtype(record.dtype(trick_hand.TrickHand, backalley.game("pitch").options))
+    with pytest.warns(numba.NumbaExperimentalFeatureWarning):  # as it would be if a game had no fields of its own
+        assert numba.from_dtype(backalley.game("pitch").state_dtype).can_convert_to(None, bare) is not None
 
 
 @pytest.mark.slow

@@ -8,14 +8,12 @@ import itertools
 from collections import Counter
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import pytest
 
 import backalley
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.kernel import kernel
-from backalley.envs.core.game.catalogue import game
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import cards, record, rng, trick_hand, tricks
 from backalley.envs.core.rules.options import OptionError
@@ -251,19 +249,6 @@ def test_who_deals_first_is_agreed_or_drawn() -> None:
     trick_hand.check_first_dealer("pitch", Table(5, 4))
     with pytest.raises(OptionError, match=r"pitch option first_dealer is 5; .* 0\.\.4 or 'random'"):
         trick_hand.check_first_dealer("pitch", Table(5, 5))
-
-
-def test_no_table_is_taken_for_a_subtype_of_another() -> None:
-    """Numba takes a record that begins with all fields of another for one, and runs the kernels compiled for that."""
-    seats = (3, 4, 7)
-    games = [game("pitch"), *(game("pitch", teams="solo", num_players=number) for number in seats)]
-    games += [game("killer_bridge", num_players=number) for number in seats]
-    tables = [numba.from_dtype(one.state_dtype) for one in games]
-    for one, other in itertools.permutations(tables, 2):
-        assert one.can_convert_to(None, other) is None
-    bare = numba.from_dtype(record.dtype(trick_hand.TrickHand, games[0].options))
-    with pytest.warns(numba.NumbaExperimentalFeatureWarning):  # as it would be if a game had no fields of its own
-        assert tables[0].can_convert_to(None, bare) is not None
 
 
 TRICKS: list[tuple[str, dict[str, Any]]] = [
