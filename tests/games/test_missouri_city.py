@@ -126,6 +126,37 @@ def test_before_a_deal_the_leaf_value_is_what_comes_of_the_score(stalemate: str)
 # Exact values at positions --------------------------------------------------------------------------------------------
 
 
+def by_hand(game: Any, state: Any, action: int, dealt: tuple[int, ...] = ()) -> float:
+    """What green gains by an action on average, every order of the cards left tried one by one, with best play from
+    there on: the rules' own kernels, no memory, no two cards taken for alike."""
+    kernels, first = game.type.kernels, int(state[0]["next_card"])
+    after = state.copy()
+    end = first + int(state[0]["left"].sum())
+    left = [card for card in after[0]["deck"][first:end].tolist() if card not in dealt]
+    after[0]["deck"][first:end] = [*dealt, *left]
+    kernels.step(game.options, after[0], action)
+    if int(after[0]["next_card"]) - first > len(dealt):
+        return float(np.mean([by_hand(game, state, action, (*dealt, card)) for card in left]))
+    if after[0]["seat"] < 0:
+        return float(after[0]["reward"][0])
+    mask = np.zeros(game.num_actions, np.int8)
+    kernels.legal(game.options, after[0], mask)
+    values = [by_hand(game, after, int(one)) for one in np.flatnonzero(mask)]
+    return max(values) if after[0]["seat"] == 0 else min(values)
+
+
+@pytest.mark.slow  # the solver is compiled again in each process
+@pytest.mark.parametrize("options", [{}, {"stand_pat": True}, {"stalemate": "replay"}], ids=str)
+def test_best_play_on_a_small_pack_is_what_every_order_of_its_stub_says(options: dict[str, Any]) -> None:
+    env = AECEnv(GAME.bind(preset="tiny", **options))
+    env.reset(seed=0, options={"decks": [["5S", "6S", "7S", "7C", "5D", "6C", "6D"]]})
+    state, best = env.engine.batch.state[:1].copy(), BestPlay(env.game)
+    values, legal = best.values(env), np.flatnonzero(env.engine.batch.mask[0])
+    assert len(legal) >= 2
+    assert -values[legal] == pytest.approx([by_hand(env.game, state, int(action)) for action in legal], abs=1e-12)
+    assert best.goes_on == ("stalemate" in options), "a replay counts for the leaf value, which is nothing"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("example", "plays", "seat", "action"),
