@@ -22,6 +22,9 @@ from tests.common.commands import run
 
 GAME = game_type("baccarat").bind()
 SIDES = (PLAYER, BANK, TIE)
+GAINS = {PLAYER: (1, -1, 0), BANK: (-1, Fraction(19, 20), 0), TIE: (-1, -1, 9)}
+"""What a unit on each side gains where the Player hand, the Banker hand, nobody wins."""
+
 enumerates = pytest.mark.skipif(not COMPILED, reason="a million coups")
 
 
@@ -186,6 +189,42 @@ def test_the_counter_gives_the_best_answer_to_a_declared_five(decks: Any, side: 
         env.step(game.action_number(f"{side} 5"))
         given.append(asked(env, "counter"))
     assert given == ["stand" if answer == STAND else "draw" for answer in best]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dealt", [(2, 0, 3, 6), (9, 9, 6, 5), (0, 4, 5, 0), (7, 7, 8, 6), (1, 2, 4, 2)])
+def test_what_an_answer_is_worth_is_exact_over_the_cards_left(dealt: tuple[int, int, int, int]) -> None:
+    """In a shoe from which a coup is gone, by cards, not by totals."""
+    game = GAME.bind(decks=1, reshuffle="shoe", num_coups=2, cut_card=0)
+    faces = {0: "K", 1: "A"}
+    deck = ["9C", "8C", "TC", "TD"]
+    deck += [faces.get(value, str(value)) + suit for value, suit in zip(dealt, "HSDC", strict=True)]
+    env = AECEnv(game)
+    env.reset(seed=0, options={"decks": [deck]})
+    for bet in ("no bet", "player 1"):
+        env.step(game.action_number(bet))
+    observation = env.engine.batch.observation[0]
+    assert env.engine.batch.state["phase"][0] == PLAYER_TURN
+    counts = np.bincount([0, *[0] * 15, *range(1, 10), *range(1, 10), *range(1, 10), *range(1, 10)], minlength=10)
+    for value in (9, 8, 0, 0, *dealt):
+        counts[value] -= 1
+    assert observation["remaining"].tolist() == counts.tolist()
+    left, banker = answers.cards_left(observation), (dealt[1] + dealt[3]) % 10
+    cards = Cards(counts.tolist(), False)
+    for side in SIDES:
+        gains = answers.gains_of(game.options, side)
+        for draws in (False, True):
+            ways = [0, 0, 0]
+            for third in range(10) if draws else [None]:
+                player = 5 if third is None else (5 + third) % 10
+                begun = [] if third is None else [third]
+                lasts = range(10) if banker_takes_a_card(banker, third) else [None]
+                for last in lasts:
+                    total = banker if last is None else (banker + last) % 10
+                    ways[winner(player, total)] += cards.ways([*begun, *([] if last is None else [last])], 2)
+            exact = sum(Fraction(gain) * way for gain, way in zip(GAINS[side], ways, strict=True)) / sum(ways)
+            found = answers.player_answers(game.options, observation, left, 5, banker, draws)
+            assert answers.mean(gains, found) == pytest.approx(float(exact), abs=1e-12)
 
 
 @enumerates
