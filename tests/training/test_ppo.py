@@ -22,7 +22,7 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.ppo.advantages import seat_advantages
-from backalley.training.ppo.playing import Playing
+from backalley.training.ppo.kernels import Playing
 from backalley.training.ppo.ppo import PPO
 from backalley.training.ppo.seats import SeatTables
 from backalley.training.ppo.vec_env import SeatsVecEnv

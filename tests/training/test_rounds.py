@@ -152,7 +152,7 @@ def test_a_slow_bot_that_solves_the_end_is_met_as_its_fast_substitute() -> None:
 def test_learning_goes_on_from_a_policy(learned: Path, tmp_path: Path) -> None:
     policy = PolicyAgent(learned, GAME)
     made = phase(Attack, tmp_path, against=str(learned))
-    assert (made.unit, made.margin, made.fitting.updates) == (policy.metadata["made"]["unit"], 0.0, 1000)
+    assert (made.unit, made.margin, made.fitting.averaged) == (policy.metadata["made"]["unit"], 0.0, 1000)
     for name, array in policy.arrays.items():
         np.testing.assert_array_equal(made.fitting.arrays()[f"average.{name}"], array)
     made.step()

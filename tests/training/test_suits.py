@@ -14,7 +14,7 @@ import torch
 from backalley.agents.policies.network import masked
 from backalley.envs.core.game.catalogue import game
 from backalley.training.config import config
-from backalley.training.ppo.playing import Playing
+from backalley.training.ppo.kernels import Playing
 from backalley.training.ppo.seats import LEARNER
 from backalley.training.ppo.vec_env import SeatsVecEnv
 from backalley.training.shared.league import League, bots_of

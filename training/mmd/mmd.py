@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from backalley.agents.policies.network import PolicyNetwork, masked, weights_of
+from backalley.agents.policies.network import masked, weights_of
 from backalley.agents.policies.network_agent import one_thread
 from backalley.agents.policies.policy_file import observation_bound, save_policy
 from backalley.agents.policies.policy_kinds import network_player
@@ -31,9 +31,10 @@ from backalley.envs.core.game.game import Game
 
 from ..config.config import Config, MMDSettings, Objective
 from ..ppo.advantages import seat_advantages
-from ..shared.averaging import follow, learner_arrays, restore_learner
 from ..shared.checkpoint import Arrays
+from ..shared.learner import Learner
 from ..shared.phase import Phase, training_game
+from ..shared.thread_pool import ThreadPool
 
 
 class Decisions(NamedTuple):
@@ -63,14 +64,19 @@ class MMD(Phase):
         self.settings: MMDSettings = config.mmd
         self.batch = training_game(game, config).make_vec(self.settings.tables, seed=0, autoreset=False)
         self.entropy = self.seeds().generate_state(2).tolist()
-        bound, size = observation_bound(game), config.network
-        self.network, self.average = (
-            PolicyNetwork(bound, game.num_actions, width=size.width, layers=size.layers) for _ in range(2)
+        self.learner = Learner(
+            observation_bound(game),
+            game.num_actions,
+            width=config.network.width,
+            layers=config.network.layers,
+            seed=self.entropy[0],
+            learning_rate=self.settings.learning_rate,
+            averaging=self.settings.averaging,
+            pool=ThreadPool(1),
+            eps=1e-5,
         )
-        self.network.initialise(torch.Generator().manual_seed(self.entropy[0]))
-        self.average.load_state_dict(self.network.state_dict())
-        self.adam = torch.optim.Adam(self.network.parameters(), lr=self.settings.learning_rate, eps=1e-5)
-        self.steps, self.moments = 0, [0.0, 0.0, 0.0]
+        self.network = self.learner.network
+        self.moments = [0.0, 0.0, 0.0]
         self.logged = {"entropy": 0.0, "divergence": 0.0, "value_loss": 0.0}
 
     @classmethod
@@ -87,8 +93,12 @@ class MMD(Phase):
         random = np.random.default_rng([*self.entropy, self.steps])  # so no generator has to be kept
         decisions = self.play(random)
         self.learn(decisions, random)
-        self.steps += 1
-        follow(self.average, self.network, self.steps, self.settings.averaging)
+        self.learner.follow()
+
+    @property
+    def steps(self) -> int:
+        """Steps so far."""
+        return self.learner.averaged
 
     # Play ---------------------------------------------------------------------------------------------------------
 
@@ -139,8 +149,8 @@ class MMD(Phase):
     def learn(self, decisions: Decisions, random: np.random.Generator) -> None:
         """Make the updates of a step. Steps get smaller, and uniform play draws less, by the square root of time."""
         settings, count = self.settings, len(decisions.action)
-        fallen = (1 + 3 * self.steps / settings.halving) ** -0.5
-        self.adam.param_groups[0]["lr"] = settings.learning_rate * fallen
+        adam, fallen = self.learner.adam, (1 + 3 * self.steps / settings.halving) ** -0.5
+        adam.param_groups[0]["lr"] = settings.learning_rate * fallen
         temperature, proximity = settings.temperature * fallen, settings.proximity / fallen
         for _ in range(settings.epochs):
             order = torch.from_numpy(random.permutation(count))
@@ -155,10 +165,10 @@ class MMD(Phase):
                 value_loss = (value - target).square().mean()
                 held = proximity * divergence - temperature * entropy
                 loss = held - (ratio * advantage).mean() + settings.value_weight * value_loss
-                self.adam.zero_grad()
+                adam.zero_grad()
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(self.network.parameters(), settings.max_grad_norm)
-                self.adam.step()
+                adam.step()
         self.samples += count
         self.logged = {"entropy": entropy.item(), "divergence": divergence.item(), "value_loss": value_loss.item()}
 
@@ -166,7 +176,7 @@ class MMD(Phase):
 
     def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
         """Write the averaged policy. Raises OSError."""
-        weights, name = weights_of(self.average), f"mmd-s{self.seed}-{self.decisions_in_short}"
+        weights, name = weights_of(self.learner.average), f"mmd-s{self.seed}-{self.decisions_in_short}"
         player = network_player(weights, greedy=self.config.run.greedy)
         about = {**self.about("magnetic mirror descent, every seat learning, averaged weights"), **made}
         save_policy(folder, weights, self.game, name=name, player=player, made=about)
@@ -181,7 +191,7 @@ class MMD(Phase):
 
     def arrays(self) -> Arrays:
         """Return weights, averaged weights and Adam's moments."""
-        return learner_arrays(self.network, self.average, self.adam)
+        return self.learner.arrays()
 
     def facts(self) -> dict[str, Any]:
         """Return the counts, and the moments of returns."""
@@ -190,8 +200,8 @@ class MMD(Phase):
 
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         """Continue from a checkpoint of the same game and config."""
-        restore_learner(arrays, self.network, self.average, self.adam)
-        self.decisions, self.samples, self.steps = (int(facts[name]) for name in ("decisions", "samples", "steps"))
+        self.learner.restore(arrays, int(facts["steps"]))
+        self.decisions, self.samples = int(facts["decisions"]), int(facts["samples"])
         self.moments, self.logged = [float(one) for one in facts["moments"]], dict(facts["logged"])
 
     def close(self) -> None:

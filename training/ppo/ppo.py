@@ -3,35 +3,146 @@ along each seat's own decisions, learn from minibatches, average the weights.
 
 Nothing else decides what is learned: the same seed gives the same weights on any number of threads. `trainer.py` makes
 a phase of a run from it, with a league, checkpoints and a gate.
+
+A buffer for one agent takes a table's next row as the next state of the player that acted, so it would bootstrap a
+player with the opponent's value. Here a seat's next state is that seat's own next decision, and the reward of a
+decision is all that the seat gains until then, whoever is to act.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from backalley.agents.policies.network import FLOAT32, PolicyNetwork
+from backalley.agents.policies.network import FLOAT32
 from backalley.agents.policies.policy_file import observation_bound
+from backalley.envs.core.rules import rng
 
 from ..config.config import PPO as Settings
-from ..shared.averaging import follow
-from ..shared.gradients import Gradients, Part
+from ..shared.learner import Learner, Outputs, Part
 from ..shared.thread_pool import ThreadPool
-from .loss import LOGGED
-from .playing import Playing, next_keys, stream_of
-from .rollout import Rollout
-from .seats import SeatTables
+from .advantages import seat_advantages
+from .kernels import LOGGED, Playing, next_keys, ppo_loss
+from .seats import CutOff, SeatTables
 
 
-class PPO:
+class Rollout:
+    """T steps of B tables. Observations keep their own type (mostly bytes), masks take one byte for each action, and
+    shuffling copies nothing."""
+
+    def __init__(self, tables: SeatTables, settings: Settings, generator: np.random.Generator) -> None:
+        """`generator` shuffles the samples. A `reward_scale` of 0 divides rewards by the spread of returns, so that the
+        critic learns numbers near 1."""
+        self.tables, self.settings, self.generator = tables, settings, generator
+        shape, game = (settings.steps, tables.num_envs), tables.game
+        self.observations = np.zeros((*shape, game.observation_size), game.observation_base)
+        self.action_masks = np.zeros((*shape, game.num_actions), np.bool_)
+        self.actions = np.zeros(shape, np.int64)
+        self.log_probs, self.all_values, self.all_advantages = (np.zeros(shape, np.float32) for _ in range(3))
+        self.seat = np.zeros(shape, np.int8)
+        self.learned, self.ended = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+        self.seat_reward = np.zeros((*shape, tables.num_seats), np.float32)
+        self.clear()
+
+    def clear(self) -> None:
+        """Drop the rollout; the arrays are used again."""
+        self.pos = 0
+        self._cut_off: list[tuple[int, CutOff]] = []
+
+    def play(self, policy: Playing, keys: npt.NDArray[np.uint64], shown: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Keep what every table shows, and let the policy act where the learner is to act, and the league where it
+        is; return the learner's actions [B]."""
+        step, tables = self.pos, self.tables
+        self.observations[step], self.action_masks[step] = shown, tables.action_masks()
+        self.learned[step] = tables.learner_acts()
+        policy.act(
+            self.observations[step],
+            self.action_masks[step],
+            self.learned[step],
+            keys,
+            self.actions[step],
+            self.log_probs[step],
+            self.all_values[step],
+            first=[lambda thread: tables.members_act()],
+        )
+        actions: npt.NDArray[np.int64] = self.actions[step]
+        return actions
+
+    def add_played(self) -> None:
+        """Add what the tables have just played: who acted and what every seat gained."""
+        step, tables = self.pos, self.tables
+        self.seat[step], self.ended[step], self.seat_reward[step] = tables.acted, tables.ended, tables.reward
+        if tables.cut_off is not None:
+            self._cut_off.append((step, tables.cut_off))
+        self.pos += 1
+
+    def find_advantages(self, critic: Playing) -> None:
+        """Compute advantages and returns of the learner's decisions, in units of `reward_scale`."""
+        scale, gamma = self.settings.reward_scale or 1 / self.tables.return_spread(), self.settings.gamma
+        reward = self.seat_reward * np.float32(scale)
+        for step, cut in self._cut_off:
+            expected = critic.values(cut.observation.reshape(-1, cut.observation.shape[2]))
+            reward[step, cut.rows] += gamma * expected.reshape(len(cut.rows), -1)
+        args = (
+            self.seat,
+            self.learned,
+            self.ended,
+            reward,
+            self.all_values,
+            self.last_values(critic),
+            float(gamma),
+            float(self.settings.gae_lambda),
+        )
+        seat_advantages(*args, self.all_advantages)
+        self.kept = np.flatnonzero(self.learned)
+        self.values = self.all_values.reshape(-1)[self.kept]
+        self.advantages = self.all_advantages.reshape(-1)[self.kept]
+        self.returns = self.values + self.advantages
+
+    def last_values(self, critic: Playing) -> npt.NDArray[np.float32]:
+        """Return each seat's value after the last step [B, N], by what that seat knows then."""
+        count, seats = self.tables.num_envs, self.tables.num_seats
+        rows, who = np.divmod(np.arange(count * seats), seats)
+        return critic.values(self.tables.observe(who, rows)).reshape(count, -1)
+
+    def minibatches(self, size: int) -> Iterator[npt.NDArray[np.int64]]:
+        """Yield the numbers of the learner's decisions in random order, in minibatches of nearly equal size near
+        `size`, with no small last one."""
+        assert self.pos == self.settings.steps, "The rollout is not complete."
+        order = self.generator.permutation(len(self.kept))
+        yield from np.array_split(order, max(1, round(len(order) / size)))
+
+    def part(
+        self, numbers: npt.NDArray[np.int64], advantages: npt.NDArray[np.float32], weights: tuple[float, float, float]
+    ) -> Part:
+        """Return the observations of some of the learner's decisions, and their loss with these advantages; `weights`
+        are clip range, entropy's and value's."""
+        rows = self.kept[numbers]
+        samples = (
+            self.action_masks.reshape(-1, self.action_masks.shape[2])[rows],
+            self.actions.reshape(-1)[rows],
+            self.log_probs.reshape(-1)[rows],
+            advantages,
+            self.returns[numbers],
+        )
+
+        def loss(outputs: Outputs) -> npt.NDArray[np.float64]:
+            sums = np.zeros(1 + len(LOGGED))
+            ppo_loss(outputs, *samples, *weights, sums)
+            return sums
+
+        return torch.from_numpy(self.observations.reshape(-1, self.observations.shape[2]).take(rows, 0)), loss
+
+
+class PPO(Learner):
     """One network that decides at every seat and learns from every decision of its own.
 
-    `network` learns; `average` holds the average of its weights after each update (`averaging.follow`), which plays
-    better; `decisions` counts those made on the tables. Between two calls of `iterate`, weights, optimizer, tables,
-    `stream` and the rollout's generator are all that the next one depends on.
+    `decisions` counts those made on the tables. Between two calls of `iterate`, weights, optimizer, tables, `stream`
+    and the rollout's generator are all that the next one depends on.
     """
 
     def __init__(
@@ -48,23 +159,26 @@ class PPO:
     ) -> None:
         """`settings.tables` and `settings.symmetry` are those of `tables`, and not read. `seed` draws the first
         weights, the actions and the minibatches. `num_threads` (0: every core) changes nothing that is learned."""
-        self.tables, self.settings = tables, settings
         first, samples = (int(word) for word in np.random.SeedSequence(seed).generate_state(2))
-        bound, actions = observation_bound(tables.game), tables.game.num_actions
-        self.network, self.average = (
-            PolicyNetwork(bound, actions, width=width, layers=layers, precision=kind) for kind in (precision, FLOAT32)
+        self.pool = ThreadPool(num_threads)
+        super().__init__(
+            observation_bound(tables.game),
+            tables.game.num_actions,
+            width=width,
+            layers=layers,
+            seed=first,
+            learning_rate=settings.learning_rate,
+            averaging=settings.averaging,
+            pool=self.pool,
+            precision=precision,
+            device=device,
+            eps=1e-5,
         )
-        self.network.initialise(torch.Generator().manual_seed(first))
-        self.network.to(device)
-        self.average.load_state_dict(self.network.state_dict())
-        self.average.to(device)
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate, eps=1e-5)
-        self.stream = stream_of(first)
+        self.tables, self.settings = tables, settings
+        self.stream = rng.stream_of(first)
         """Draws the actions."""
         self.rollout = Rollout(tables, settings, np.random.default_rng(samples))
-        self.pool = ThreadPool(num_threads)
-        self._gradients = Gradients(self.network, self.pool)
-        self.decisions = self.updates = self.updates_averaged = 0
+        self.decisions = self.updates = 0
         self.logged: dict[str, float] = {}
         """What the latest update came to, by name."""
         self._shown: npt.NDArray[Any] | None = None
@@ -100,7 +214,7 @@ class PPO:
 
     def _update(self) -> None:
         """Learn from the rollout, minibatch after minibatch; then update the average of the weights."""
-        settings, rollout, parameters = self.settings, self.rollout, self.network.parameters
+        settings, rollout = self.settings, self.rollout
         weights, found = (settings.clip, settings.entropy, settings.value_weight), []
         for _ in range(settings.epochs):
             for numbers in rollout.minibatches(settings.batch_size):
@@ -110,13 +224,10 @@ class PPO:
                 def part(low: int, high: int, numbers: Any = numbers, advantages: Any = advantages) -> Part:
                     return rollout.part(numbers[low:high], advantages[low:high], weights)
 
-                sums = self._gradients.write(len(numbers), part)
-                torch.nn.utils.clip_grad_norm_(parameters(), settings.max_grad_norm)
-                self.optimizer.step()
+                sums = self.descend(len(numbers), part, settings.max_grad_norm)
                 found.append(sums[1:] / sums[0])
             self.updates += 1
-        self.updates_averaged += 1
-        follow(self.average, self.network, self.updates_averaged, settings.averaging)
+        self.follow()
         means = dict(zip(LOGGED, np.mean(found, 0).tolist(), strict=True))
         loss = means["policy_gradient_loss"] + settings.entropy * means["entropy_loss"]
         spread, missed = np.var(rollout.returns), np.var(rollout.returns - rollout.values)

@@ -25,7 +25,6 @@ from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 
 from ..config.config import Config, Objective
-from ..shared.averaging import learner_arrays, restore_learner
 from ..shared.checkpoint import Arrays
 from ..shared.league import League, bots_of
 from ..shared.phase import Phase, training_game
@@ -168,8 +167,7 @@ class Trainer(Phase):
 
     def arrays(self) -> Arrays:
         """Return weights, their averages, Adam's moments and the tables."""
-        model = self.model
-        kept = learner_arrays(model.network, model.average, model.optimizer)
+        kept = self.model.arrays()
         kept |= {f"tables.{name}": array for name, array in self.tables.arrays().items()}
         return kept
 
@@ -180,7 +178,7 @@ class Trainer(Phase):
             "decisions": self.decisions,
             "samples": self.samples,
             "updates": model.updates,
-            "updates_averaged": model.updates_averaged,
+            "updates_averaged": model.averaged,
             "actions": int(model.stream),
             "shuffles": model.rollout.generator.bit_generator.state,
             "tables": self.tables.facts(),
@@ -190,7 +188,7 @@ class Trainer(Phase):
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         """Continue from a checkpoint of the same game and config."""
         model = self.model
-        restore_learner(arrays, model.network, model.average, model.optimizer)
+        model.restore(arrays, int(facts["updates_averaged"]))
         self._past = dict(facts["past"])
         for name, digest in self._past.items():
             if _weights_digest(self.folder / LEAGUE_FOLDER / name) != digest:
@@ -199,8 +197,7 @@ class Trainer(Phase):
         tables = {name.removeprefix("tables."): array for name, array in arrays.items() if name.startswith("tables.")}
         observation = self.tables.restore(tables, facts["tables"], past)
         self.decisions, self.samples = int(facts["decisions"]), int(facts["samples"])
-        model.decisions = self.decisions
-        model.updates, model.updates_averaged = int(facts["updates"]), int(facts["updates_averaged"])
+        model.decisions, model.updates = self.decisions, int(facts["updates"])
         model.stream = np.uint64(facts["actions"])
         model.rollout.generator.bit_generator.state = facts["shuffles"]
         model.start(observation)

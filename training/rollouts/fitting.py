@@ -1,5 +1,4 @@
-"""Fit a network to targets, minibatch after minibatch, on any number of threads to the same bits (`gradients.py`). The
-weights are averaged, too."""
+"""Fit a network to targets, minibatch after minibatch."""
 
 from __future__ import annotations
 
@@ -10,15 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from backalley.agents.policies.network import PolicyNetwork
 from backalley.agents.policies.network_agent import one_thread
 from backalley.agents.policies.policy_kinds import network_size
 from backalley.envs.core.game.kernels import kernel
 
-from ..shared.averaging import follow, learner_arrays, restore_learner
 from ..shared.checkpoint import Arrays
-from ..shared.gradients import Gradients, Outputs, Part
-from ..shared.thread_pool import ThreadPool
+from ..shared.learner import Learner, Outputs, Part
 
 Loss = Callable[[Outputs, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]], None]
 """`loss(outputs, targets, weights, sums)` writes its derivative by each of the outputs [n, A + 1] over them, and adds
@@ -78,8 +74,8 @@ def imitation(
         sums[1] += np.log(total) - wanted
 
 
-class Fitting:
-    """A network, its Adam optimizer, and its averaged weights."""
+class Fitting(Learner):
+    """A network that is fitted to targets."""
 
     def __init__(
         self,
@@ -88,29 +84,18 @@ class Fitting:
         *,
         width: int,
         layers: int,
-        precision: str,
-        learning_rate: float,
-        averaging: float,
-        seed: int,
-        device: torch.device,
-        pool: ThreadPool,
         start: Arrays | None = None,
+        **learner: Any,
     ) -> None:
-        """`averaging` is as in `averaging.follow`; the threads are those of the `pool`. `start` are the arrays of a
-        policy's network to begin from, which then say its size: their average begins as if after `_UPDATES` updates."""
+        """Arguments as in Learner. `start` are the arrays of a policy's network to begin from, which then say its size:
+        their average begins as if after `_UPDATES` updates."""
         width, layers = network_size(start) if start else (width, layers)
-        self.network = PolicyNetwork(bound, num_actions, width=width, layers=layers, precision=precision)
-        self.network.initialise(torch.Generator().manual_seed(seed))
+        super().__init__(bound, num_actions, width=width, layers=layers, **learner)
         if start:
             tensors = {name: torch.from_numpy(start[name].copy()) for name, _ in self.network.named_parameters()}
-            self.network.load_state_dict(tensors | {"scale": self.network.scale})
-        self.average = PolicyNetwork(bound, num_actions, width=width, layers=layers, precision=precision)
-        self.average.load_state_dict(self.network.state_dict())
-        self.device = device
-        self.network.to(self.device), self.average.to(self.device)
-        self.adam = torch.optim.Adam(self.network.parameters(), lr=learning_rate)
-        self.averaging, self.updates = averaging, _UPDATES if start else 0
-        self._gradients = Gradients(self.network, pool)
+            for network in (self.network, self.average):
+                network.load_state_dict(tensors | {"scale": network.scale})
+            self.averaged = _UPDATES
 
     def learn(self, count: int, rows: Callable[[int, int], Rows], loss: Loss) -> float:
         """Make one step on a minibatch of `count` rows; `rows(low, high)` gives some of them, on any thread. Return the
@@ -126,10 +111,8 @@ class Fitting:
 
             return torch.from_numpy(inputs), summed
 
-        weight, total = self._gradients.write(count, part)
-        self.adam.step()
-        self.updates += 1
-        follow(self.average, self.network, self.updates, self.averaging)
+        weight, total = self.descend(count, part)
+        self.follow()
         return float(total / max(weight, 1e-9))
 
     def outputs(self, inputs: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
@@ -137,12 +120,3 @@ class Fitting:
         with torch.no_grad(), one_thread():
             found: npt.NDArray[np.float32] = self.average(torch.from_numpy(inputs).to(self.device))[0].cpu().numpy()
         return found
-
-    def arrays(self) -> Arrays:
-        """Return all arrays that the next step depends on, besides the number of updates."""
-        return learner_arrays(self.network, self.average, self.adam)
-
-    def restore(self, arrays: Arrays, updates: int) -> None:
-        """Restore from `arrays()` after that many updates."""
-        restore_learner(arrays, self.network, self.average, self.adam)
-        self.updates = updates

@@ -391,7 +391,7 @@ class Rollouts(Phase):
             "rollouts": self.rollouts,
             "chunks": self.chunks,
             "ahead": self._ahead,
-            "updates": self.fitting.updates,
+            "updates": self.fitting.averaged,
             "made": self.window.made,
             "unit": self.unit,
             "margin": None if self.margin == np.inf else self.margin,

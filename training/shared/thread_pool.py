@@ -6,10 +6,11 @@ matters: a task writes to rows or parts of its own, and whoever adds these up do
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
+import queue
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,10 @@ from backalley.envs.core.game.threads import threads_of
 
 Task = Callable[[int], Any]
 """Called with the number of the thread that runs it, from 0."""
+_Done = queue.SimpleQueue[BaseException | None]
+"""What became of each task of a batch."""
+_END, _SHARED, _PREPARED = range(3)
+"""The order in which threads take what waits for them."""
 
 
 class ThreadPool:
@@ -28,14 +33,13 @@ class ThreadPool:
     def __init__(self, num_threads: int) -> None:
         """Raises TypeError or ValueError in a sentence."""
         self.num_threads = threads_of(num_threads)
-        self._shared: deque[Task] = deque()
-        self._prepared: deque[Task] = deque()
-        self._running = {True: 0, False: 0}
-        """Tasks that a thread is in the middle of: shared ones, and prepared ones."""
-        self._failed: list[BaseException] = []
-        self._changed = threading.Condition()
-        self._threads: list[threading.Thread] = []
-        self._closed, self._process = False, os.getpid()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._waiting: queue.PriorityQueue[tuple[int, int, Task | None, _Done]] = queue.PriorityQueue()
+        self._numbers, self._threads, self._process = itertools.count(), list[threading.Thread](), os.getpid()
+        self._ahead, self._prepared = 0, _Done()
+        """How many tasks are prepared, and what became of them."""
 
     def share(self, tasks: Sequence[Task]) -> None:
         """Run tasks on all threads and wait for them. Raises what one of them raises."""
@@ -43,7 +47,9 @@ class ThreadPool:
             for task in tasks:
                 task(0)
             return
-        self._complete(self._shared, tasks)
+        done = _Done()
+        self._put(_SHARED, tasks, done)
+        self._complete(_SHARED, len(tasks), done)
 
     def share_rows(
         self, rows: int, least: int, work: Callable[[int, int, int], Any], first: Sequence[Task] = ()
@@ -55,80 +61,60 @@ class ThreadPool:
         self.share([*first, *(_part(work, low, high) for low, high in itertools.pairwise(edges))])
 
     def prepare(self, tasks: Sequence[Task]) -> None:
-        """Give the other threads tasks to run whenever nothing is shared. What they raise, the next
-        call of `share` or `finish` raises."""
-        self._start()
-        with self._changed:
-            self._prepared.extend(tasks)
-            self._changed.notify_all()
+        """Give the other threads tasks to run whenever nothing is shared."""
+        self._put(_PREPARED, tasks, self._prepared)
+        self._ahead += len(tasks)
 
     def finish(self) -> None:
-        """Complete all prepared tasks, the caller's thread helping."""
-        self._complete(self._prepared, ())
+        """Complete all prepared tasks, the caller's thread helping. Raises what one of them raises."""
+        count, self._ahead = self._ahead, 0
+        self._complete(_PREPARED, count, self._prepared)
 
     def close(self) -> None:
         """End the threads, dropping what is prepared; they start again when needed."""
-        with self._changed:
-            self._closed = True
-            self._prepared.clear()
-            self._changed.notify_all()
+        for _ in self._threads:
+            self._waiting.put((_END, next(self._numbers), None, _Done()))
         for thread in self._threads if self._process == os.getpid() else ():
             thread.join()
-        self._threads = []
+        self._forget()
 
-    def _complete(self, queue: deque[Task], tasks: Sequence[Task]) -> None:
-        """Add tasks to one of the queues, and help until all of it is done."""
-        self._start()
-        shared = queue is self._shared
-        with self._changed:
-            queue.extend(tasks)
-            self._changed.notify_all()
-            while queue or self._running[shared]:
-                if queue:
-                    self._run(0, shared)
-                else:
-                    self._changed.wait()
-            if self._failed:
-                failed, self._failed = self._failed[0], []
-                raise failed
+    def _put(self, when: int, tasks: Sequence[Task], done: _Done) -> None:
+        if self._process != os.getpid():  # forked: the threads are the parent's
+            self._forget()
+        if not self._threads:
+            self._threads = [
+                threading.Thread(target=self._work, args=(number,), name=f"backalley-learn-{number}", daemon=True)
+                for number in range(1, self.num_threads)
+            ]
+            for thread in self._threads:
+                thread.start()
+        for task in tasks:
+            self._waiting.put((when, next(self._numbers), task, done))
 
-    def _run(self, thread: int, shared: bool) -> None:
-        """Take a task and run it, with the lock released meanwhile."""
-        task = (self._shared if shared else self._prepared).popleft()
-        self._running[shared] += 1
-        self._changed.release()
+    def _complete(self, when: int, count: int, done: _Done) -> None:
+        """Help with what is to be taken at that time or earlier, and wait for so many tasks to be done."""
+        with contextlib.suppress(queue.Empty):
+            while (found := self._waiting.get_nowait())[0] <= when:
+                self._run(0, *found[2:])
+            self._waiting.put(found)
+        failed = [error for error in (done.get() for _ in range(count)) if error is not None]
+        if failed:
+            raise failed[0]
+
+    def _work(self, thread: int) -> None:
+        waiting = self._waiting
+        while (found := waiting.get())[2] is not None:
+            self._run(thread, *found[2:])
+
+    @staticmethod
+    def _run(thread: int, task: Task | None, done: _Done) -> None:
+        assert task is not None, "the caller's thread takes nothing once the others were told to end"
         failure = None
         try:
             task(thread)
         except BaseException as error:
             failure = error
-        self._changed.acquire()
-        self._running[shared] -= 1
-        if failure is not None:
-            self._failed.append(failure)
-        if not self._running[shared]:
-            self._changed.notify_all()
-
-    def _work(self, thread: int) -> None:
-        with self._changed:
-            while not self._closed:
-                if self._shared or self._prepared:
-                    self._run(thread, shared=bool(self._shared))
-                else:
-                    self._changed.wait()
-
-    def _start(self) -> None:
-        if self._process != os.getpid():  # forked: the threads are the parent's
-            self._threads, self._process, self._changed = [], os.getpid(), threading.Condition()
-        if not self._threads:
-            self._closed = False
-            numbers = range(1, self.num_threads)
-            self._threads = [
-                threading.Thread(target=self._work, args=(number,), name=f"backalley-learn-{number}", daemon=True)
-                for number in numbers
-            ]
-            for thread in self._threads:
-                thread.start()
+        done.put(failure)
 
 
 def _part(work: Callable[[int, int, int], Any], low: int, high: int) -> Task:

@@ -1,4 +1,5 @@
-"""The gradient of a minibatch, on any number of threads to the same bits.
+"""A network that learns from minibatches, on any number of threads to the same bits; its averaged weights, and its form
+in a checkpoint.
 
 A minibatch is cut into parts by its size alone. Each part goes through the network and back on one thread, and the
 parts' gradients are added in their order. Backpropagation is written out: recording it for every part took as long
@@ -8,7 +9,7 @@ as a small network's arithmetic (*measured*), and a loss is a kernel that holds 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional as F
 
-from backalley.agents.policies.network import PolicyNetwork
+from backalley.agents.policies.network import FLOAT32, PolicyNetwork, weights_of
 from backalley.agents.policies.network_agent import one_thread
 from backalley.envs.core.game.kernels import kernel
 
+from .checkpoint import Arrays
 from .thread_pool import ThreadPool
 
 PARTS = 16
@@ -28,6 +30,8 @@ _FEWEST_ROWS = 64
 """Rows of a part: with fewer, Python's share of the time shows."""
 _FEWEST_NUMBERS = 1 << 14
 """Numbers of a gradient that a thread adds up."""
+_MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+"""Of Adam, for each parameter."""
 
 Outputs = npt.NDArray[np.float32]
 """Of the network for some rows: the logits and the value [n, A + 1]."""
@@ -124,3 +128,78 @@ def backpropagate(
         if number:
             back = torch.ops.aten.threshold_backward(back @ matrices[number][0], layers[number], 0)
     return sums
+
+
+class Learner:
+    """A network that learns, Adam, and the average of the network's weights, which plays better."""
+
+    def __init__(
+        self,
+        bound: npt.NDArray[np.float64],
+        num_actions: int,
+        *,
+        width: int,
+        layers: int,
+        seed: int,
+        learning_rate: float,
+        averaging: float,
+        pool: ThreadPool,
+        precision: str = FLOAT32,
+        device: str | torch.device = "cpu",
+        eps: float = 1e-8,
+    ) -> None:
+        """`bound`, `width`, `layers` and `precision` are those of PolicyNetwork; `seed` draws the first weights;
+        `learning_rate` and `eps` are Adam's; `averaging` as in `follow`."""
+        self.network, self.average = (
+            PolicyNetwork(bound, num_actions, width=width, layers=layers, precision=precision) for _ in range(2)
+        )
+        self.network.initialise(torch.Generator().manual_seed(seed))
+        self.average.load_state_dict(self.network.state_dict())
+        self.network.to(device), self.average.to(device)
+        self.adam = torch.optim.Adam(self.network.parameters(), lr=learning_rate, eps=eps)
+        self.device, self.averaging, self.averaged = torch.device(device), averaging, 0
+        """`averaged` counts the weights in the average."""
+        self._gradients = Gradients(self.network, pool)
+
+    def descend(
+        self, rows: int, part: Callable[[int, int], Part], greatest_norm: float | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Make a step of Adam on a minibatch, whose arguments are those of `Gradients.write`; return the loss's sums.
+        Gradients are clipped to `greatest_norm`."""
+        sums = self._gradients.write(rows, part)
+        if greatest_norm is not None:
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), greatest_norm)
+        self.adam.step()
+        return sums
+
+    def follow(self) -> None:
+        """Add the present weights to the average, with more weight on later ones: with `averaging` = e the t-th has
+        weight (e + 1) / (t + e) when it is added, so that at any time about the last 1 / (e + 1) of the run counts; 0
+        is the plain mean. There is no horizon, so a run does not depend on its budget. (Shamir and Zhang 2013,
+        polynomial-decay averaging.)"""
+        self.averaged += 1
+        share = (self.averaging + 1) / (self.averaged + self.averaging)
+        with torch.no_grad():
+            for kept, new in zip(self.average.parameters(), self.network.parameters(), strict=True):
+                kept.lerp_(new, share)
+
+    def arrays(self) -> Arrays:
+        """Return weights, their average and Adam's moments, by name."""
+        kept: Arrays = {f"network.{name}": array for name, array in weights_of(self.network).items()}
+        kept |= {f"average.{name}": array for name, array in weights_of(self.average).items()}
+        for name, parameter in self.network.named_parameters():
+            for key, value in self.adam.state[parameter].items():
+                kept[f"adam.{name}.{key}"] = value.detach().cpu().numpy()
+        return kept
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]], averaged: int) -> None:
+        """Restore from `arrays` after so many averaged weights. Raises KeyError or RuntimeError where they do
+        not fit."""
+        for part, target in (("network", self.network), ("average", self.average)):
+            target.load_state_dict({name: torch.from_numpy(arrays[f"{part}.{name}"]) for name in target.state_dict()})
+        for name, parameter in self.network.named_parameters():
+            state = {key: arrays[f"adam.{name}.{key}"] for key in _MOMENTS if f"adam.{name}.{key}" in arrays}
+            if state:
+                found = {key: torch.from_numpy(array) for key, array in state.items()}
+                self.adam.state[parameter] = {k: v if k == "step" else v.to(parameter.device) for k, v in found.items()}
+        self.averaged = averaged
