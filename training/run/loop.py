@@ -6,7 +6,6 @@ import importlib
 import itertools
 import math
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -200,10 +199,7 @@ class TrainingLoop:
 
     def step(self) -> None:
         """Make a step of the phase; then write a log entry and a checkpoint where they are due. Raises OSError."""
-        started, used = time.perf_counter(), time.process_time()
-        self.phase.step()
-        self.phase.seconds += time.perf_counter() - started
-        self.phase.processor_seconds += time.process_time() - used
+        self.phase.timed_step()
         self._steps += 1
         if self.phase.long_steps or self._steps % self.run.config.run.log_every == 0:
             self._log()

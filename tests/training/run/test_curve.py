@@ -111,7 +111,7 @@ def test_ctrl_c_in_a_point(curved: Path, tmp_path: Path, monkeypatch: pytest.Mon
 def test_points_come_at_their_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every so many seconds of training, and at the end of each phase."""
     clock = itertools.count()
-    monkeypatch.setattr("backalley.training.run.loop.time.perf_counter", lambda: next(clock) / 2)
+    monkeypatch.setattr("backalley.training.shared.phase.time.perf_counter", lambda: next(clock) / 2)
     settings = {**TINY, "run.curve_every": 2}
     run = train(GAME, out=tmp_path / "run", seconds=3.5, config_overrides=settings).folder
     assert [point["seconds"] for point in points(run)] == [2, 3.5]
