@@ -36,8 +36,8 @@ from backalley.envs.core.game.game import Game, GameType
 from .run.budget import Budget, TrainingError
 from .run.loop import Log
 from .run.report import TrainingResult
-from .run.run import SEEDS_FILE, begin, path_of
-from .train import Progress, Stopped, train
+from .run.run import SEEDS_FILE, begin, new_folder, path_of
+from .train import Progress, Stopped, naming, train
 
 KIND = "seeds"
 MOST_SEEDS = 1000
@@ -162,6 +162,8 @@ def train_seeds(
     processor_seconds: float | None = None,
     config: str | Path | None = None,
     config_overrides: Mapping[str, Any] | None = None,
+    against: str | Path | None = None,
+    begins: str | Path | None = None,
     resume: str | Path | None = None,
     agents: Sequence[str] = (),
     restart: bool = False,
@@ -182,11 +184,13 @@ def train_seeds(
     if resume is None:
         if game is None or seeds is None or restart:
             raise TrainingError("Several seeds need a game and the seeds; existing runs continue by --resume FOLDER.")
-        about = {"config": config, "overrides": config_overrides, "budget": Budget(**spent), "device": device}
+        overrides = naming(game, config, config_overrides, against=against, begins=begins)
+        about = {"config": config, "overrides": overrides, "budget": Budget(**spent), "device": device}
         folder = _begin(game_of(game), read_seeds(seeds), out, about)
         rest: dict[str, Any] = {"agents": _facts(folder)["own_agents"]}  # the caller's own, written a moment ago
     else:
-        if seeds is not None or config is not None or config_overrides or out is not None or device != "auto":
+        new = (seeds, config, config_overrides or None, out, against, begins)
+        if any(given is not None for given in new) or device != "auto":
             raise TrainingError("Resumed runs keep their seeds, options, settings, folder and device; leave them out.")
         folder = path_of("resume", resume)
         rest = {"game": game, "agents": agents, "restart": restart, **spent}
@@ -278,10 +282,7 @@ def _begin(game: Game, seeds: Sequence[int], out: str | Path | None, about: Mapp
     """Make a folder of runs that have yet to begin, beside the target, then rename it. Raises TrainingError or
     ConfigError."""
     new = Path("runs") / f"{game.name}-seeds-{datetime.now():%Y%m%d-%H%M%S}"
-    folder = new if out is None else path_of("out", out)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        hint = f"; go on with the runs there by --resume {folder}" if (folder / SEEDS_FILE).is_file() else ""
-        raise TrainingError(f"{folder} is not an empty folder; name another one with --out{hint}.")
+    folder = new_folder(out, new, SEEDS_FILE)
     if folder.resolve() == Path.cwd():
         raise TrainingError(f"{folder} is the folder that you are in; name another one with --out.")
     beside = folder.with_name(folder.name + durable.PARTIAL)

@@ -3,9 +3,9 @@ stopped and resumed at any moment.
 
 runs/<game>-<seed>-<time>/
     run.json         game, options, seed, budget, command, versions, commit      config.yaml     every hyperparameter
-    progress.csv     the log, also under tensorboard/                            given.yaml      what --config gave
-    curve.csv        the learning curve, at the end also as curve.json           checkpoints/    the two latest
-    phases/1-ppo/    each phase's policy, its gate and its own files             policy/         the published policy
+    progress.csv     the log, also under tensorboard/                            checkpoints/    the two latest
+    curve.csv        the learning curve, at the end also as curve.json           policy/         the published policy
+    phases/1-ppo/    each phase's policy, its gate and its own files
     evaluation.json  the final policy against every bot
 """
 
@@ -21,7 +21,7 @@ import torch
 from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.policies.learned import load_policy
-from backalley.agents.policies.network_agent import one_thread
+from backalley.agents.policies.network import one_thread
 from backalley.agents.policies.policy_file import EVALUATION_FILE
 from backalley.benchmarks.figures import results
 from backalley.benchmarks.matches.evaluate import evaluate
@@ -36,8 +36,7 @@ from .run.budget import Budget, TrainingError
 from .run.gate import Progress as DealsProgress
 from .run.loop import Log, Outcome, TrainingLoop
 from .run.report import TrainingResult
-from .run.run import POLICY_FOLDER, Run, begin, path_of, reopen, sentences
-from .run.signals import asked_to_stop, locked
+from .run.run import POLICY_FOLDER, Run, asked_to_stop, begin, locked, path_of, reopen, sentences
 from .shared.league import bots_of
 
 Progress = Callable[[float, float, str], None]

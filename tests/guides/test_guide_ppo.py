@@ -13,7 +13,7 @@ import torch
 import backalley
 from backalley.benchmarks.studies.learning.guide import GuidePPO, guide_ppo
 from backalley.benchmarks.studies.runner import code_of_the_guide, program_of_the_guide
-from backalley.training.ppo.advantages import seat_advantages
+from backalley.training.ppo.kernels import seat_advantages
 from tests.common.commands import run
 
 TINY: dict[str, Any] = {"tables": 32, "steps": 8, "batch_size": 128, "width": 16, "deals": 8}

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from backalley.agents.policies.network import masked
+from backalley.agents.policies.network import masked, weights_of
 from backalley.envs.core.game.catalogue import game
 from backalley.training.config import config
 from backalley.training.ppo.kernels import Playing
@@ -96,7 +96,7 @@ def test_the_critic_is_asked_in_the_names_that_each_seat_has() -> None:
             return np.zeros(len(shown), np.float32)
 
     model.iterate()
-    model.rollout.last_values(Critic(model.network, model.pool))
+    model.rollout.last_values(Critic(weights_of(model.network), model.pool))
     rows, seats = np.nonzero(np.ones((TABLES, env.num_seats)))
     np.testing.assert_array_equal(
         asked[0], permuted(env, env.tables.observe(seats, rows), env.names.number[rows, seats])

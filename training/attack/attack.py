@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from backalley.agents.base.agent import Agent, name_of
-from backalley.agents.policies.network_agent import one_thread
+from backalley.agents.policies.network import one_thread
 from backalley.agents.registry import agent as agent_of
 from backalley.benchmarks.figures import attacks, results, stats
 from backalley.benchmarks.figures.attacks import Attacked, Point
@@ -44,7 +44,7 @@ from backalley.envs.core.game.game import Game, GameType
 from ..config.config import Objective
 from ..run.budget import Budget
 from ..run.gate import Enough, gains
-from ..run.signals import asked_to_stop, locked
+from ..run.run import asked_to_stop, locked
 from ..train import Progress, Stopped
 from .attackers import ATTACKERS, SIZES, Learner, Response, Search, Spent, Task
 

@@ -22,15 +22,14 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from backalley.agents.policies.network import masked, weights_of
-from backalley.agents.policies.network_agent import one_thread
+from backalley.agents.policies.network import masked, one_thread, weights_of
 from backalley.agents.policies.policy_file import observation_bound, save_policy
 from backalley.agents.policies.policy_kinds import network_player
 from backalley.benchmarks.figures import stats
 from backalley.envs.core.game.game import Game
 
 from ..config.config import Config, MMDSettings, Objective
-from ..ppo.advantages import seat_advantages
+from ..ppo.kernels import seat_advantages
 from ..shared.checkpoint import Arrays
 from ..shared.learner import Learner
 from ..shared.phase import Phase, training_game

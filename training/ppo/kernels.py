@@ -1,16 +1,16 @@
-"""The compiled parts of PPO: its loss, and its network as it plays in training, in single precision."""
+"""The compiled parts of PPO: its loss, advantages along each seat's own decisions, and its network as it plays in
+training, in single precision. No library that learns is needed."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.policies.inference import Net, drawn, forward, net_of, own_room
-from backalley.agents.policies.network import PolicyNetwork, weights_of
 from backalley.envs.core.game.kernels import kernel
 from backalley.envs.core.rules import rng
 
@@ -80,6 +80,52 @@ def ppo_loss(
         sums[5] += int(abs(ratio - 1.0) > clip)
 
 
+@kernel
+def seat_advantages(
+    seat: npt.NDArray[np.int8],
+    learned: npt.NDArray[np.bool_],
+    ended: npt.NDArray[np.bool_],
+    reward: npt.NDArray[np.float32],
+    value: npt.NDArray[np.float32],
+    last_value: npt.NDArray[np.float32],
+    gamma: float,
+    lam: float,
+    advantage: npt.NDArray[np.float32],
+) -> None:
+    """Compute generalised advantages (Schulman et al. 2016) along each seat's own decisions, for T steps of B tables
+    with N seats.
+
+    seat, learned, ended, value [T, B]: who decided, whether the learner decided, whether the episode ended there, and
+    the critic's value; reward [T, B, N]: what every seat gained by the step; last_value [B, N]: each seat's value after
+    the last step. Fills advantage [T, B], with 0 where the learner did not decide. `gamma` discounts per decision of
+    the same seat. What a seat gains before its first decision of an episode counts for no decision.
+    """
+    steps, tables = seat.shape
+    seats = reward.shape[2]
+    next_value, next_advantage, gained = np.empty(seats), np.empty(seats), np.empty(seats)
+    for table in range(tables):
+        for who in range(seats):
+            next_value[who] = last_value[table, who]
+            next_advantage[who] = 0.0
+            gained[who] = 0.0
+        for step in range(steps - 1, -1, -1):
+            if ended[step, table]:
+                next_value[:] = 0.0
+                next_advantage[:] = 0.0
+                gained[:] = 0.0
+            for who in range(seats):
+                gained[who] += float(reward[step, table, who])
+            advantage[step, table] = 0.0
+            if learned[step, table]:
+                who = int(seat[step, table])
+                now = float(value[step, table])
+                found = gained[who] + gamma * next_value[who] - now + gamma * lam * next_advantage[who]
+                advantage[step, table] = found
+                next_value[who] = now
+                next_advantage[who] = found
+                gained[who] = 0.0
+
+
 _FEWEST_ROWS = 16
 """Rows that a thread plays at once."""
 
@@ -129,9 +175,9 @@ def value_rows(net: Net, shown: npt.NDArray[Any], values: npt.NDArray[np.float32
 class Playing:
     """A network as it plays during one rollout: compiled, in single precision, on every thread of a pool."""
 
-    def __init__(self, network: PolicyNetwork, pool: ThreadPool) -> None:
-        bound = 1 / network.scale.cpu().numpy().astype(np.float64)
-        net = net_of(weights_of(network), bound, greedy=False, value=True)
+    def __init__(self, weights: Mapping[str, npt.NDArray[Any]], pool: ThreadPool) -> None:
+        """Of the arrays of a PolicyNetwork."""
+        net = net_of(weights, 1 / weights["scale"].astype(np.float64), greedy=False, value=True)
         self._pool, self._nets = pool, [own_room(net) for _ in range(pool.num_threads)]
 
     def act(

@@ -25,9 +25,8 @@ from ..shared import checkpoint
 from ..shared.checkpoint import CheckpointError
 from ..shared.phase import Finished, Phase
 from .budget import TrainingError
-from .curve import Curve
 from .gate import ATTACK, GATE, OTHERS, Comparison, Gain, Gate, Progress, compare_at, gain_of, keys_of, play_gate
-from .logs import Board, CsvLog, TensorBoardLog, WandbLog, wandb_of
+from .logs import Board, CsvLog, Curve, TensorBoardLog, WandbLog, wandb_of
 from .run import LOG_FILE, POLICY_FOLDER, TENSORBOARD_FOLDER, Run
 
 Log = Callable[[str], None]

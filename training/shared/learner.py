@@ -17,8 +17,7 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional as F
 
-from backalley.agents.policies.network import FLOAT32, PolicyNetwork, weights_of
-from backalley.agents.policies.network_agent import one_thread
+from backalley.agents.policies.network import FLOAT32, PolicyNetwork, one_thread, weights_of
 from backalley.envs.core.game.kernels import kernel
 
 from .checkpoint import Arrays

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.policies.learned import PolicyAgent
-from backalley.agents.policies.network_agent import one_thread
+from backalley.agents.policies.network import one_thread
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules

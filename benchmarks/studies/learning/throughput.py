@@ -30,7 +30,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.gymnasium.gymnasium_env import GymnasiumEnv
-from backalley.agents.policies.network_agent import one_thread
+from backalley.agents.policies.network import one_thread
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules

@@ -122,12 +122,6 @@ def train(
         raise click.UsageError("Give --seed or --seeds, not both.")
     for module in phase_modules:
         register_phase(module)
-    if (against is not None or begins is not None) and (game is None or resume is not None):
-        raise click.UsageError("--against and --from begin a new run of a game; a resumed run keeps its own.")
-    if game is not None and (against is not None or begins is not None):
-        from backalley.training.train import naming
-
-        overrides = dict(naming(game_of(game, given), config, overrides, against=against, begins=begins) or {})
     more: dict[str, Any] = {"seed": seed}
     if seeds is not None or (resume is not None and (resume / "seeds.json").is_file() and seed is None):
         from backalley.training.seeds import train_seeds as run  # type: ignore[assignment]
@@ -144,6 +138,8 @@ def train(
                 **more,
                 config=config,
                 config_overrides=overrides,
+                against=against,
+                begins=begins,
                 resume=resume,
                 agents=agents,
                 restart=restart,
