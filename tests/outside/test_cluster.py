@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pytest
 
 from backalley.agents.base.agent import View
-from backalley.agents.custom import custom_agent
+from backalley.agents.registry import custom_agent
 from backalley.benchmarks.exact.exact import solve
 from backalley.benchmarks.exact.openings import grouped_openings
 from backalley.benchmarks.matches.evaluate import evaluate
