@@ -10,7 +10,6 @@ agent's name.
 
 from __future__ import annotations
 
-import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -35,8 +34,8 @@ from backalley.envs.core.game.game import Game, GameType
 
 from .run.budget import Budget, TrainingError
 from .run.loop import Log
-from .run.report import TrainingResult
-from .run.run import SEEDS_FILE, begin, new_folder, path_of
+from .run.report import TrainingResult, points, share
+from .run.run import SEEDS_FILE, begin, new_folder, path_of, resume_line
 from .train import Progress, Stopped, naming, train
 
 KIND = "seeds"
@@ -131,10 +130,10 @@ class SeedsResult(Tabular):
         rows: list[list[str]] = []
         for name, found in self._rows().items():
             each = zip(self.results, found, strict=True)
-            rows += [[name, str(seed), *_cells(row["mean_return"], row["win_share"])] for seed, row in each]
+            rows += [[name, str(seed), points(row["mean_return"]), share(row["win_share"])] for seed, row in each]
             if len(found) > 1:
                 mean = self.means()[name]
-                rows.append([name, "mean", *_cells(mean["mean_return"], mean["win_share"])])
+                rows.append([name, "mean", points(mean["mean_return"]), share(mean["win_share"])])
         first = next(iter(self.results.values()))
         several = len(self.results) > 1
         title = f"{first.game.id}, {len(self.results)} training seed{'s' * several}"
@@ -145,11 +144,6 @@ class SeedsResult(Tabular):
             f"The runs are in {self.folder}. The same again: {self.command}",
         ]
         return Figures(title, ["opponent", "seed", "mean return", "win share"], rows, notes, left=2)
-
-
-def _cells(gained: Estimate, share: Estimate) -> list[str]:
-    percent = share.percent
-    return [f"{gained.mean:+.4f} ± {gained.half_width:.4f}", f"{percent.mean:.1f} ± {percent.half_width:.1f} %"]
 
 
 def train_seeds(
@@ -220,10 +214,8 @@ def train_seeds(
 
 def _line(folder: Path, cluster: str | None = None) -> str:
     facts = _facts(folder)
-    more = [word for module in facts.get("phase_modules", []) for word in ("--phase-module", module)]
-    more += [word for name in facts.get("own_agents", []) for word in ("--agent", name)]
-    more += [] if cluster is None else ["--cluster", cluster]
-    return shlex.join(["backalley", "train", facts["found_by"], "--resume", str(folder), *more])
+    modules, agents = facts.get("phase_modules", []), facts.get("own_agents", [])
+    return resume_line(folder, facts["found_by"], modules, agents, cluster)
 
 
 def _facts(folder: Path) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from backalley.agents.base.agent import Agent
-from backalley.agents.base.rule_based import RandomAgent
+from backalley.agents.base.rule_based import RandomAgent, bots_of
 from backalley.agents.policies.learned import load_policy
 from backalley.agents.policies.network import one_thread
 from backalley.agents.policies.policy_file import EVALUATION_FILE
@@ -37,7 +37,6 @@ from .run.gate import Progress as DealsProgress
 from .run.loop import Log, Outcome, TrainingLoop
 from .run.report import TrainingResult
 from .run.run import POLICY_FOLDER, Run, asked_to_stop, begin, locked, path_of, reopen, sentences
-from .shared.league import bots_of
 
 Progress = Callable[[float, float, str], None]
 """Called with the work done, all work (seconds or decisions; deals at the end) and a few words."""

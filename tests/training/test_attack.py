@@ -30,10 +30,9 @@ from backalley.training.attack.attack import PUBLISHED, SELECTION, AttackError, 
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError, Objective
 from backalley.training.macros.plans import PlanLearner
-from backalley.training.ppo.seats import LEARNER
+from backalley.training.ppo.seats import LEARNER, League
 from backalley.training.ppo.vec_env import SeatsVecEnv
 from backalley.training.run.gate import Enough, gains
-from backalley.training.shared.league import League
 from backalley.training.train import Stopped
 from tests.common import toy
 from tests.common.commands import run

@@ -30,9 +30,8 @@ from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.ppo.kernels import Playing, seat_advantages
 from backalley.training.ppo.ppo import PPO
-from backalley.training.ppo.seats import SeatTables
+from backalley.training.ppo.seats import League, SeatTables
 from backalley.training.ppo.vec_env import SeatsVecEnv
-from backalley.training.shared.league import League
 
 GAME = kuhn.GAME.bind()
 TABLES, STEPS = 16, 12

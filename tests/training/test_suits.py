@@ -11,13 +11,13 @@ import numpy.typing as npt
 import pytest
 import torch
 
+from backalley.agents.base.rule_based import bots_of
 from backalley.agents.policies.network import masked, weights_of
 from backalley.envs.core.game.catalogue import game
 from backalley.training.config import config
 from backalley.training.ppo.kernels import Playing
-from backalley.training.ppo.seats import LEARNER
+from backalley.training.ppo.seats import LEARNER, League
 from backalley.training.ppo.vec_env import SeatsVecEnv
-from backalley.training.shared.league import League, bots_of
 from backalley.training.train import train
 from tests.common.tiny_runs import ROLLOUT, TINY, weights
 from tests.training.test_ppo import TABLES, model_of

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent, name_of
-from backalley.agents.base.rule_based import played_by, seen_by
+from backalley.agents.base.rule_based import bots_of, played_by, seen_by
 from backalley.agents.policies.planner import PlannerAgent, Values, classes_digest, plans_of
 from backalley.agents.policies.planner import planner as planner_of
 from backalley.agents.policies.policy_file import save_policy
@@ -32,9 +32,8 @@ from backalley.envs.core.rules import rng
 
 from ..config.config import Config, ConfigError, Objective, PlansSettings
 from ..shared.checkpoint import Arrays
-from ..shared.league import bots_of
+from ..shared.learner import ThreadPool
 from ..shared.phase import Phase
-from ..shared.thread_pool import ThreadPool
 
 Streams = npt.NDArray[np.uint64]
 

@@ -31,9 +31,8 @@ from backalley.envs.core.game.game import Game
 from ..config.config import Config, MMDSettings, Objective
 from ..ppo.kernels import seat_advantages
 from ..shared.checkpoint import Arrays
-from ..shared.learner import Learner
+from ..shared.learner import Learner, ThreadPool
 from ..shared.phase import Phase, training_game
-from ..shared.thread_pool import ThreadPool
 
 
 class Decisions(NamedTuple):

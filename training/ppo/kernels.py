@@ -1,5 +1,5 @@
 """The compiled parts of PPO: its loss, advantages along each seat's own decisions, and its network as it plays in
-training, in single precision. No library that learns is needed."""
+training, in single precision."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from backalley.agents.policies.inference import Net, drawn, forward, net_of, own
 from backalley.envs.core.game.kernels import kernel
 from backalley.envs.core.rules import rng
 
-from ..shared.thread_pool import Task, ThreadPool
+from ..shared.learner import Task, ThreadPool
 
 LOGGED = ("policy_gradient_loss", "value_loss", "entropy_loss", "approx_kl", "clip_fraction")
 """What `ppo_loss` sums besides the rows, in this order."""

@@ -22,6 +22,7 @@ import numpy.typing as npt
 import torch
 
 from backalley.agents.base.agent import Agent
+from backalley.agents.base.rule_based import bots_of
 from backalley.agents.policies.network import FLOAT32, NetworkAgent, network_of, weights_of
 from backalley.agents.policies.policy_file import WEIGHTS_FILE, observation_bound, player_of, read_policy, save_policy
 from backalley.agents.policies.policy_kinds import NetworkPlayer, network_player
@@ -32,12 +33,10 @@ from backalley.envs.core.rules import rng
 from ..config.config import PPO as Settings
 from ..config.config import Config, Objective
 from ..shared.checkpoint import Arrays
-from ..shared.league import League, bots_of
-from ..shared.learner import Learner, Outputs, Part
+from ..shared.learner import Learner, Outputs, Part, ThreadPool
 from ..shared.phase import Phase, training_game
-from ..shared.thread_pool import ThreadPool
 from .kernels import LOGGED, Playing, next_keys, ppo_loss, seat_advantages
-from .seats import CutOff, SeatTables, Tally
+from .seats import CutOff, League, SeatTables, Tally
 
 
 class Rollout:

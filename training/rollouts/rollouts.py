@@ -34,9 +34,9 @@ from ..config.config import Config, Continues, Learned
 from ..config.config import Rollouts as RolloutsSettings
 from ..config.phases import ANEW, Against, Begins
 from ..shared.checkpoint import Arrays
+from ..shared.learner import Task, ThreadPool
 from ..shared.phase import Phase, training_game
 from ..shared.suit_augmentation import SuitNames
-from ..shared.thread_pool import Task, ThreadPool
 from .fitting import Fitting, Rows, by_temperature, imitation, squared
 from .opponents import (
     check_shares,

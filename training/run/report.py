@@ -73,7 +73,7 @@ class TrainingResult(Tabular):
         title += f", in {len(first.seatings)} seatings each"
         chance = f"Win share: chance is {100 / self.game.num_sides:.3g} %; ties count in parts."
         rows = [
-            [other.name, _points(mine.mean_return), _share(mine.win_share)]
+            [other.name, points(mine.mean_return), share(mine.win_share)]
             for mine, other in (report.agents for report in self.reports)
         ]
         return Figures(title, ["opponent", "mean return", "win share"], rows, [chance, *notes])
@@ -104,15 +104,17 @@ class TrainingResult(Tabular):
 def _alone(report: Report) -> list[list[str]]:
     """The rows of a game of one seat: the policy, and its lead over each other agent."""
     own, *others = report.agents
-    rows = [[own.name, _points(own.mean_return), ""]]
+    rows = [[own.name, points(own.mean_return), ""]]
     for other, less in zip(others, report.differences, strict=True):
-        rows.append([other.name, _points(other.mean_return), _points(Estimate(-less.mean, -less.high, -less.low))])
+        rows.append([other.name, points(other.mean_return), points(Estimate(-less.mean, -less.high, -less.low))])
     return rows
 
 
-def _points(estimate: Estimate) -> str:
+def points(estimate: Estimate) -> str:
+    """Return a mean return with its interval, for a table."""
     return f"{estimate.mean:+.4f} {estimate.spread(4, '+')}"
 
 
-def _share(estimate: Estimate) -> str:
+def share(estimate: Estimate) -> str:
+    """Return a share of wins with its interval, in per cent."""
     return f"{estimate.percent.mean:.1f} {estimate.percent.spread(1)} %"

@@ -101,8 +101,7 @@ class Run:
 
     def resume_command(self) -> str:
         """Return the command that resumes this run."""
-        named = [*_each("--phase-module", self.phase_modules), *_each("--agent", self.own_agents)]
-        return shlex.join(["backalley", "train", self.game.spec, *named, "--resume", str(self.folder)])
+        return resume_line(self.folder, self.game.spec, self.phase_modules, self.own_agents)
 
     def evaluation_command(self) -> str:
         """Return the command that plays the final policy against the game's best bot."""
@@ -150,6 +149,15 @@ class Run:
         self.clear()
         for name in (CONFIG_FILE, RUN_FILE):
             (self.folder / name).unlink(missing_ok=True)
+
+
+def resume_line(
+    folder: Path, game: str, modules: Sequence[Any] = (), agents: Sequence[str] = (), cluster: str | None = None
+) -> str:
+    """Return the command that resumes the run, or the runs, in a folder."""
+    named = [*_each("--phase-module", map(str, modules)), *_each("--agent", agents)]
+    named += [] if cluster is None else ["--cluster", cluster]
+    return shlex.join(["backalley", "train", game, *named, "--resume", str(folder)])
 
 
 def _sets(settings: Mapping[str, Any]) -> list[str]:
@@ -288,9 +296,7 @@ def _hold_known(folder: Path, facts: Mapping[str, Any], what: str, name: Any) ->
     module = str(name).partition(":")[0]
     if module in sys.modules or module in game_names() or module.startswith("backalley.examples."):
         return
-    modules = [str(module) for module in facts["phase_modules"]]
-    words = ["backalley", "train", str(facts["found_by"]), *_each("--phase-module", modules), "--resume", str(folder)]
-    line = one_line(shlex.join(words))
+    line = one_line(resume_line(folder, str(facts["found_by"]), facts["phase_modules"]))
     raise TrainingError(
         f"The run in {folder} has {what} of {one_line(repr(name))[:80]}, a module that was not named here. "
         f"If you trust it, name it: {line}"

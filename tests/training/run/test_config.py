@@ -23,10 +23,10 @@ from backalley.training.config import config
 from backalley.training.config.config import ConfigError
 from backalley.training.config.phases import KINDS, Phases
 from backalley.training.config.yaml_files import load_yaml
+from backalley.training.ppo.seats import League
 from backalley.training.run.budget import Budget, TrainingError
 from backalley.training.run.logs import CsvLog
 from backalley.training.run.loop import kind
-from backalley.training.shared.league import League
 from backalley.training.shared.phase import Phase
 from tests.common.tiny_runs import GAME, TINY
 
