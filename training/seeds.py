@@ -32,11 +32,10 @@ from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 
-from .run.budget import Budget, TrainingError
+from .config.phases import Budget, TrainingError
 from .run.loop import Log
-from .run.report import TrainingResult, points, share
 from .run.run import SEEDS_FILE, begin, new_folder, path_of, resume_line
-from .train import Progress, Stopped, naming, train
+from .train import Progress, Stopped, TrainingResult, naming, points, share, train
 
 KIND = "seeds"
 MOST_SEEDS = 1000

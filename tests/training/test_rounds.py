@@ -14,12 +14,12 @@ from backalley.agents.registry import agent as agent_of
 from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
+from backalley.training.config.phases import TrainingError
 from backalley.training.rollouts import opponents, targets
 from backalley.training.rollouts.rounds import Attack, Generation
-from backalley.training.rollouts.seated import seat_sides
+from backalley.training.rollouts.target_kernels import seat_sides
 from backalley.training.rollouts.targets import BEST, FROZEN, POLICY, Field, Tables
 from backalley.training.run import gate, loop
-from backalley.training.run.budget import TrainingError
 from backalley.training.shared.phase import Finished
 from backalley.training.train import train
 from tests.common.tiny_runs import weights

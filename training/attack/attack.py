@@ -42,7 +42,7 @@ from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 
 from ..config.config import Objective
-from ..run.budget import Budget
+from ..config.phases import Budget
 from ..run.gate import Enough, gains
 from ..run.run import asked_to_stop, locked
 from ..train import Progress, Stopped

@@ -26,7 +26,7 @@ from backalley.envs.core.game.game import Game
 
 from ..config import config as config_rules
 from ..config.config import Config, ConfigError
-from ..run.budget import Budget
+from ..config.phases import Budget
 from ..run.loop import kind
 from ..shared import checkpoint
 from ..shared.checkpoint import CheckpointError

@@ -50,8 +50,7 @@ from .opponents import (
     start_of,
 )
 from .remote_targets import make_remotely
-from .seated import seat_sides
-from .target_kernels import Maker, Play, fast_bots, make_targets
+from .target_kernels import Maker, Play, fast_bots, make_targets, seat_sides
 from .targets import Tables, field_of, no_targets, seat_players
 from .validation import MARGINS, HeldOut, choices
 from .window import Window

@@ -29,8 +29,8 @@ from backalley.benchmarks.matches.report import report
 from backalley.envs.core.files import durable
 
 from ..config.config import Config
+from ..config.phases import TrainingError
 from ..shared.phase import Phase
-from .budget import TrainingError
 from .gate import CURVE, keys_of, meet
 from .run import Run
 

@@ -20,11 +20,10 @@ from backalley.cluster.work import LOCAL, Executor
 from backalley.console.errors import InvalidType, InvalidValue
 from backalley.envs.core.files import durable
 
-from ..config.phases import KINDS
+from ..config.phases import KINDS, TrainingError
 from ..shared import checkpoint
 from ..shared.checkpoint import CheckpointError
 from ..shared.phase import Finished, Phase
-from .budget import TrainingError
 from .gate import ATTACK, GATE, OTHERS, Comparison, Gain, Gate, Progress, compare_at, gain_of, keys_of, play_gate
 from .logs import Board, CsvLog, Curve, TensorBoardLog, WandbLog, wandb_of
 from .run import LOG_FILE, POLICY_FOLDER, TENSORBOARD_FOLDER, Run

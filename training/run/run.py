@@ -36,10 +36,9 @@ from backalley.envs.core.rules.options import OptionError, typed
 
 from ..config import config as config_rules
 from ..config.config import Config
-from ..config.phases import modules_of, register_missing
+from ..config.phases import Budget, TrainingError, modules_of, register_missing
 from ..config.yaml_files import as_yaml
 from ..shared import checkpoint
-from .budget import Budget, TrainingError
 
 CONFIG_FILE = "config.yaml"
 SEEDS_FILE = "seeds.json"

@@ -25,8 +25,7 @@ from backalley.agents.policies.network import one_thread
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules
-from backalley.training.config.phases import register_phase
-from backalley.training.run.budget import Budget
+from backalley.training.config.phases import Budget, register_phase
 from backalley.training.run.loop import kind
 from backalley.training.shared.phase import Phase
 

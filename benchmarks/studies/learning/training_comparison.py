@@ -27,10 +27,9 @@ from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules
-from backalley.training.run.budget import Budget
-from backalley.training.run.report import TrainingResult
+from backalley.training.config.phases import Budget
 from backalley.training.run.run import PHASES_FOLDER, POLICY_FOLDER
-from backalley.training.train import Stopped, train
+from backalley.training.train import Stopped, TrainingResult, train
 
 from ...figures import results
 from ...matches.evaluate import evaluate

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from backalley.envs.core.files import durable
-from backalley.training.run.budget import TrainingError
+from backalley.training.config.phases import TrainingError
 from backalley.training.run.loop import TrainingLoop
 from backalley.training.shared import checkpoint
 from backalley.training.shared.checkpoint import CheckpointError

@@ -15,7 +15,7 @@ import torch
 from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
-from backalley.training.run.budget import TrainingError
+from backalley.training.config.phases import TrainingError
 from backalley.training.shared.checkpoint import CheckpointError
 from backalley.training.train import train
 from tests.common.tiny_runs import GAME, ROLLOUT, TINY, files, stopped_after, tiny, weights
