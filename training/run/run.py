@@ -234,8 +234,8 @@ def reopen(
     settings = config_rules.parse(facts["config"], str(folder / RUN_FILE))
     budget.check(settings.run.phases)
     # Version 1.0.0 kept the settings of a file apart.
-    named = {**config_rules.by_name(facts.get("given", {}), settings), **facts["overrides"]}
-    run = Run(folder, game, settings, named, facts["seed"], budget, facts["device"])
+    given = {**config_rules.by_name(facts.get("given", {}), settings), **facts["overrides"]}
+    run = Run(folder, game, settings, given, facts["seed"], budget, facts["device"])
     run.begun, run.wandb_id = facts["begun"], facts["wandb_id"]
     unnamed = [name for name in run.own_agents if name not in agents]
     if unnamed:

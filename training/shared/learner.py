@@ -63,6 +63,7 @@ class ThreadPool:
             for task in tasks:
                 task(0)
             return
+        self._start()
         done = _Done()
         self._put(_SHARED, tasks, done)
         self._complete(_SHARED, len(tasks), done)
@@ -78,24 +79,27 @@ class ThreadPool:
 
     def prepare(self, tasks: Sequence[Task]) -> None:
         """Give the other threads tasks to run whenever nothing is shared."""
+        self._start()
         self._put(_PREPARED, tasks, self._prepared)
         self._ahead += len(tasks)
 
     def finish(self) -> None:
         """Complete all prepared tasks, the caller's thread helping. Raises what one of them raises."""
+        self._start()
         count, self._ahead = self._ahead, 0
         self._complete(_PREPARED, count, self._prepared)
 
     def close(self) -> None:
         """End the threads, dropping what is prepared; they start again when needed."""
-        for _ in self._threads:
-            self._waiting.put((_END, next(self._numbers), None, _Done()))
-        for thread in self._threads if self._process == os.getpid() else ():
-            thread.join()
+        if self._process == os.getpid():
+            for _ in self._threads:
+                self._waiting.put((_END, next(self._numbers), None, _Done()))
+            for thread in self._threads:
+                thread.join()
         self._forget()
 
-    def _put(self, when: int, tasks: Sequence[Task], done: _Done) -> None:
-        if self._process != os.getpid():  # forked: the threads are the parent's
+    def _start(self) -> None:
+        if self._process != os.getpid():  # forked: the threads are the parent's, and what it had prepared
             self._forget()
         if not self._threads:
             self._threads = [
@@ -104,6 +108,8 @@ class ThreadPool:
             ]
             for thread in self._threads:
                 thread.start()
+
+    def _put(self, when: int, tasks: Sequence[Task], done: _Done) -> None:
         for task in tasks:
             self._waiting.put((when, next(self._numbers), task, done))
 
