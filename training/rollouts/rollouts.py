@@ -55,6 +55,7 @@ from .targets import Tables, field_of, no_targets, seat_players
 from .validation import MARGINS, HeldOut, choices
 from .window import Window
 
+_COUNTS = ("decisions", "samples", "rollouts", "chunks")
 _TABLES_AT_ONCE = 2
 """Tables whose targets a thread makes before it looks for something more urgent."""
 
@@ -392,11 +393,7 @@ class Rollouts(Phase):
 
     def facts(self) -> dict[str, Any]:
         """Return the rest, as JSON can hold it."""
-        return {
-            "decisions": self.decisions,
-            "samples": self.samples,
-            "rollouts": self.rollouts,
-            "chunks": self.chunks,
+        return {name: getattr(self, name) for name in _COUNTS} | {
             "ahead": self._ahead,
             "updates": self.fitting.averaged,
             "made": self.window.made,
@@ -430,8 +427,8 @@ class Rollouts(Phase):
         self.fitting.restore(parts["fit"], int(facts["updates"]))
         if facts.get("against", []) != self._identities():
             raise InvalidValue("the agents that it played against are others now")
-        self.decisions, self.samples = int(facts["decisions"]), int(facts["samples"])
-        self.rollouts, self.chunks = int(facts["rollouts"]), int(facts["chunks"])
+        for name in _COUNTS:
+            setattr(self, name, int(facts[name]))
         self.unit = float(facts["unit"])
         self.margin = np.inf if facts["margin"] is None else float(facts["margin"])
         self.gain, self.error = map(float, facts["gain"])
