@@ -104,7 +104,7 @@ class MMD(Phase):
     def play(self, random: np.random.Generator) -> Decisions:
         """Play an episode on every table; return its decisions with their advantages. An episode that a limit of
         decisions cuts off counts as it stands then."""
-        tables, seats = self.settings.tables, self.game.num_seats
+        tables = self.settings.tables
         step = self.batch.reset(streams=random.integers(2**63, size=tables, dtype=np.uint64))
         kept, turns, rows = [], [], np.arange(tables)
         while rows.size:
@@ -113,9 +113,10 @@ class MMD(Phase):
             log_probs = torch.log_softmax(masked(logits, mask), 1)
             noise = torch.from_numpy(random.gumbel(size=mask.shape).astype(np.float32))
             action = (log_probs + noise).argmax(1)  # a draw by the policy
-            turn = Turn(tables, seats, rows, step.seat[rows], value.numpy())
+            turn = np.zeros(tables, self.turn)
+            turn["acted"][rows], turn["seat"][rows], turn["value"][rows] = True, step.seat[rows], value.numpy()
             step = self.batch.step(action.numpy(), rows)
-            turn.reward[rows] = step.reward[rows]
+            turn["reward"][rows] = step.reward[rows]
             kept.append((shown, mask, log_probs, action[:, None]))
             turns.append(turn)
             self.decisions += len(rows)
@@ -124,10 +125,14 @@ class MMD(Phase):
         shown, mask, log_probs, action = (torch.cat(parts) for parts in zip(*kept, strict=True))
         return Decisions(shown, mask, log_probs, action, torch.from_numpy(advantage), torch.from_numpy(target))
 
-    def advantages(self, turns: list[Turn]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    @property
+    def turn(self) -> list[Any]:
+        """One decision on every table that is not over, and what it gained, as fields of an array over all tables."""
+        return [("acted", "?"), ("seat", "i1"), ("value", "f4"), ("reward", "f4", (self.game.num_seats,))]
+
+    def advantages(self, turns: list[npt.NDArray[Any]]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Return the advantages of all decisions and the critic's targets, in units of the spread of returns."""
-        acted, seat, value = (np.stack([getattr(turn, name) for turn in turns]) for name in ("acted", "seat", "value"))
-        reward = np.stack([turn.reward for turn in turns])
+        acted, seat, value, reward = (np.stack([turn[name] for turn in turns]) for name, *_ in self.turn)
         returns = reward.sum(0, dtype=np.float64)
         if self.config.run.objective == Objective.GAMES:  # nothing is gained but the share of the win, at the end
             returns = stats.win_shares(returns, self.game.sides) - 1 / max(self.game.num_sides, 2)
@@ -205,19 +210,3 @@ class MMD(Phase):
     def close(self) -> None:
         """End the tables' threads."""
         self.batch.close()
-
-
-class Turn:
-    """One decision on every table that is not over, and what it gained, as arrays over all tables."""
-
-    def __init__(
-        self,
-        tables: int,
-        seats: int,
-        rows: npt.NDArray[np.int64],
-        seat: npt.NDArray[np.int8],
-        value: npt.NDArray[np.float32],
-    ) -> None:
-        self.acted, self.seat = np.zeros(tables, np.bool_), np.zeros(tables, np.int8)
-        self.value, self.reward = np.zeros(tables, np.float32), np.zeros((tables, seats), np.float32)
-        self.acted[rows], self.seat[rows], self.value[rows] = True, seat, value
