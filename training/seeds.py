@@ -22,9 +22,9 @@ import numpy as np
 
 from backalley.agents.policies.policy_file import RUN_FILE
 from backalley.benchmarks.figures import results
+from backalley.benchmarks.figures.formatting import Figures, Tabular
 from backalley.benchmarks.figures.stats import Estimate, mean_interval
-from backalley.benchmarks.figures.tabular import Figures, Tabular
-from backalley.cluster.machines import machines
+from backalley.cluster import machines
 from backalley.cluster.ray_cluster import ClusterError
 from backalley.cluster.work import Found, Sizes
 from backalley.envs.core.files import durable

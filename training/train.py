@@ -25,12 +25,12 @@ from backalley.agents.policies.learned import load_policy
 from backalley.agents.policies.network import one_thread
 from backalley.agents.policies.policy_file import EVALUATION_FILE
 from backalley.benchmarks.figures import results
+from backalley.benchmarks.figures.formatting import Figures, Tabular
 from backalley.benchmarks.figures.stats import Estimate
-from backalley.benchmarks.figures.tabular import Figures, Tabular
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.report import Report
 from backalley.benchmarks.matches.seeding import Space
-from backalley.cluster.machines import machines
+from backalley.cluster import machines
 from backalley.cluster.work import Executor
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType

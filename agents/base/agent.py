@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from backalley.console.errors import BackAlleyError, InvalidType, InvalidValue, MissingMethod
 from backalley.console.printable import NAME, is_name
-from backalley.envs.core.api.compiled_play import first_illegal
+from backalley.envs.core.api.compiled_play import all_legal
 from backalley.envs.core.api.states import States, redrawn
 from backalley.envs.core.api.tables import IllegalAction, Tables, redrawn_records, shown_events
 from backalley.envs.core.game.arguments import first_outside, given_number, whole_numbers
@@ -129,7 +129,7 @@ class View:
     def first_illegal(self, actions: npt.NDArray[np.int64]) -> int:
         """Return the first k whose action is not legal at its table, or -1: by the tables themselves, not by
         `action_mask`, which the agent may have written to."""
-        return int(first_illegal(self._tables.arrays.mask, self._rows, actions))
+        return int(all_legal(self._tables.arrays.mask, self._rows, actions, actions))
 
     def refuse(self, k: int, action: int) -> IllegalAction:
         """Return the error for an illegal action of row k."""

@@ -1,8 +1,13 @@
-"""B tables with one seat of the caller's each, and agents in the others: the base of both Gymnasium environments."""
+"""B tables with one seat of the caller's each, and agents in the others: the base of both Gymnasium environments.
+
+One agent that is a compiled function plays all its decisions in one kernel, up to the caller's next. Others are asked
+through views; both play the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -10,21 +15,77 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
+from backalley.envs.core.api.compiled_play import Batch, Deck, constants_of, hand_out, step_table, table_names
 from backalley.envs.core.api.spaces import check_observation, dict_space, number_type, vector_space
-from backalley.envs.core.api.tables import check_on_illegal
+from backalley.envs.core.api.tables import IllegalAction, check_on_illegal
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.arguments import given_number, whole
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import Bound, specialise, template, unbound
+from backalley.envs.core.game.threads import Workers
 from backalley.envs.core.rules import rng
 
 from ..base.agent import Agent, name_of, read_events
-from ..base.keys import agent_keys
+from ..base.keys import agent_keys, decision_key
+from ..base.rule_based import RandomAgent, played_by, seen_by
 from ..match import advance
 from ..registry import agent as agent_of
 
 Opponent = str | Agent | Sequence[str | Agent]
 
 _RANDOM_SEAT = -1
+_ROWS_PER_THREAD = 64
+"""Threads are used only for at least this many tables."""
+
+ACT = SEEN = OBSERVE = unbound
+"""The kernel of the agent in the other seats, its view of a table, and the game's own OBSERVE, in `play_on`."""
+
+
+@template
+def play_on(
+    by: Any,
+    options: Any,
+    batch: Batch,
+    deck: Deck,
+    start_outcomes: int,
+    limit: int,
+    caller: npt.NDArray[np.int64],
+    keys: npt.NDArray[np.uint64],
+    gained: npt.NDArray[np.float32],
+    records: npt.NDArray[Any],
+    vectors: npt.NDArray[Any],
+    masks: npt.NDArray[np.int8],
+    rows: npt.NDArray[np.int64],
+) -> tuple[int, int]:
+    """Let the agent play on the tables `rows` until the seat `caller[row]` is to act or the episode is over. Add the
+    rewards to `gained` [B, N], and write what the caller is shown there to `records` and `vectors`, which are the same
+    memory, and `masks`: all ones where the game is over, since a learner that draws by a mask of zeros would fail.
+
+    Return (-1, 0), or a table and an illegal action that the agent chose there; the table stays as it was then.
+    """
+    for row in rows:
+        while batch.seat[row] >= 0 and batch.seat[row] != caller[row]:
+            acting = int(batch.seat[row])
+            key = decision_key(keys[row], acting, int(batch.own_decisions[row, acting]))
+            action = ACT(by, SEEN(batch, row), batch.mask[row], key)
+            if action < 0 or action >= batch.mask.shape[1] or batch.mask[row, action] == 0:
+                hand_out(batch, row)
+                return row, action
+            step_table(options, batch, deck, start_outcomes, limit, False, row, action)
+            for seat in range(gained.shape[1]):
+                gained[row, seat] += batch.reward[row, seat]
+        hand_out(batch, row)
+        vectors[row, :] = 0
+        OBSERVE(options, batch.state[row], caller[row], records[row])
+        for place in range(masks.shape[1]):
+            masks[row, place] = 1 if batch.seat[row] < 0 else batch.mask[row, place]
+    return -1, 0
+
+
+@functools.cache
+def _kernel(game: Game, act: Callable[..., int], seen: Callable[..., Any]) -> Callable[..., tuple[int, int]]:
+    """`play_on` for one game and agent."""
+    return specialise([play_on], {**table_names(game.type, constants_of(game)), "ACT": act, "SEEN": seen})["play_on"]
 
 
 class SeatTables:
@@ -66,7 +127,38 @@ class SeatTables:
         self._who = np.zeros((num_envs, seats), np.int64)
         self._keys = np.zeros(num_envs, np.uint64)
         self._gained = np.zeros((num_envs, seats), np.float32)
+        self._vectors = np.zeros((num_envs, game.observation_size), game.observation_base)
+        self._masks = np.ones((num_envs, game.num_actions), np.int8)
+        self._all = np.arange(num_envs)
+        self._workers = Workers(num_threads, _ROWS_PER_THREAD)
+        one = agents[0]
+        self._compiled = len(agents) == 1 and getattr(one, "kernel", None) is not None and not events
+        self._compiled = self._compiled and not getattr(one, "hears_ends", False)
         self._reseed()
+
+    @functools.cached_property
+    def _threads(self) -> list[Callable[[npt.NDArray[np.int64]], tuple[int, int]]]:
+        """`play_on` for each thread, with all but the rows. Agents that are asked through views leave nobody to act."""
+        agent = self.agents[0] if self._compiled else RandomAgent()
+        act = agent.kernel
+        assert act is not None
+        entry = Bound(lambda: _kernel(self.game, act, seen_by(agent)), at_once=False)
+        shown = self.game.records(self._vectors), self._vectors, self._masks
+        made = list[Callable[[npt.NDArray[np.int64]], tuple[int, int]]]()
+        for _ in range(self._workers.num_threads):
+            given = self.tables.for_kernels()
+            fixed = given.options, given.batch, given.deck, given.start_outcomes, given.limit
+            mine = self.seat, self._keys, self._gained, *shown
+            made.append(functools.partial(entry, played_by(agent, self.game), *fixed, *mine))
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: value for name, value in self.__dict__.items() if name not in ("_threads", "_workers")}
+        return kept | {"num_threads": self._workers.num_threads}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self._workers = Workers(kept.pop("num_threads"), _ROWS_PER_THREAD)
+        self.__dict__.update(kept)
 
     @property
     def space(self) -> gymnasium.spaces.Space[Any]:
@@ -99,19 +191,34 @@ class SeatTables:
         self._who[rows] = np.where(order == 0, -1, (order - 1) % seats if len(self.agents) > 1 else 0)
         self.tables.restart(rows, options=options)
         self._gained[rows] = 0
-        return advance(self.tables, self.agents, self._who, rows, self._keys, self._gained)
+        self._play_on(rows)
+        over: npt.NDArray[np.int64] = rows[self.tables.arrays.seat[rows] < 0]
+        return over
 
     def step(self, actions: npt.ArrayLike) -> None:
         """Play the callers' actions [B] and then the others' until the caller is to act again or the game is over."""
         self.refused = {}
-        rows = np.arange(len(self.seat))
         if self.on_illegal == "raise":
-            time_step = self.tables.step(actions)
+            self._gained += self.tables.step(actions).reward
         else:
-            rows, chosen = self._instead(rows, actions)
-            time_step = self.tables.step(chosen, rows)
-        self._gained[rows] += time_step.reward[rows]
-        advance(self.tables, self.agents, self._who, rows, self._keys, self._gained)
+            rows, chosen = self._instead(self._all, actions)
+            self._gained[rows] += self.tables.step(chosen, rows).reward[rows]
+        self._play_on(self._all)
+
+    def _play_on(self, rows: npt.NDArray[np.int64]) -> None:
+        """Let the agents play up to the callers' decisions, and write what these are shown."""
+        if not self._compiled or self.tables.packs_left:
+            advance(self.tables, self.agents, self._who, rows, self._keys, self._gained)
+        threads, found = self._threads, list[tuple[int, int]]()
+
+        def play(thread: int, rows: npt.NDArray[np.int64]) -> None:
+            row, action = threads[thread](rows)
+            if row >= 0:
+                found.append((row, action))
+
+        self._workers.spread(play, rows)
+        for row, action in found[:1]:
+            raise IllegalAction(f"The agent {name_of(self.agents[0])}: {self.tables.refusal(row, action)}")
 
     def _instead(
         self, rows: npt.NDArray[np.int64], actions: npt.ArrayLike
@@ -134,7 +241,7 @@ class SeatTables:
     def collect(self) -> npt.NDArray[np.float64]:
         """Return what each caller's seat gained since the last call [B]; gains before its first decision count with
         that decision."""
-        gained = self._gained[np.arange(len(self.seat)), self.seat].astype(np.float64)
+        gained = self._gained[self._all, self.seat].astype(np.float64)
         self._gained[:] = 0
         return gained
 
@@ -145,18 +252,14 @@ class SeatTables:
         return ended
 
     def masks(self, rows: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int8]:
-        """Return what the callers may play [n, A]; all ones where the game is over, since a learner that draws by a
-        mask of zeros would fail."""
-        rows = np.arange(len(self.seat)) if rows is None else rows
-        masks: npt.NDArray[np.int8] = self.tables.arrays.mask[rows]
-        masks[self.over[rows]] = 1
+        """Return what the callers may play [n, A], as a new array; all ones where the game is over."""
+        masks: npt.NDArray[np.int8] = self._masks.copy() if rows is None else self._masks[rows]
         return masks
 
     def observe(self, rows: npt.NDArray[np.int64] | None = None) -> Any:
         """Return what the callers are shown, at finished tables too: vectors [n, O], or a dictionary of vectors and
-        masks."""
-        rows = np.arange(len(self.seat)) if rows is None else rows
-        vectors = self.tables.observe(self.seat[rows], rows).astype(self.dtype, copy=False)
+        masks, as new arrays."""
+        vectors = self._vectors.astype(self.dtype) if rows is None else self._vectors[rows].astype(self.dtype)
         return vectors if self.observation == "flat" else {"observation": vectors, "action_mask": self.masks(rows)}
 
     def ended(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:

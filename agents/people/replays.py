@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.core.drawing.pictures import animation
-from backalley.envs.core.drawing.pictures.suits import signed
+from backalley.envs.core.drawing.pictures import pixels
+from backalley.envs.core.drawing.pictures.letters import signed
 from backalley.envs.core.drawing.render import table_svg
 from backalley.envs.core.files import playthrough
 from backalley.envs.core.game.game import Game
@@ -35,17 +35,17 @@ class Replay(NamedTuple):
     def gif(self, seconds: float = 1.0, zoom: float = 1.0) -> bytes:
         """Return it as a GIF that shows each table for so long. Raises ModuleNotFoundError without the extra
         `pictures`."""
-        return animation.gif(self.pictures, seconds, zoom)
+        return pixels.gif(self.pictures, seconds, zoom)
 
     def html(self) -> str:
         """Return it as a page with a slider, which needs nothing else."""
-        return animation.page(self.pictures, self.words, self.title)
+        return pixels.page(self.pictures, self.words, self.title)
 
     def __repr__(self) -> str:
         return f"Replay({self.title!r}, {len(self.pictures)} tables)"
 
     def _repr_html_(self) -> str:
-        return animation.slider(self.pictures, self.words)
+        return pixels.slider(self.pictures, self.words)
 
 
 def replay(

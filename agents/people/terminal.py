@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from backalley.envs.core.drawing.pictures.cards import face_of
-from backalley.envs.core.drawing.pictures.suits import SIGN_OF
+from backalley.envs.core.drawing.pictures.letters import SIGN_OF
 from backalley.envs.core.rules.table import CARD, broken
 
 HELP = "Type an action's name, the beginning of one, or its number; ? lists the legal actions, q leaves the table."

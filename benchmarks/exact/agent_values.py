@@ -15,7 +15,7 @@ import numpy as np
 
 from backalley.agents.base.action_probabilities import NoProbabilities
 from backalley.agents.base.agent import Agent, DirectAgent, name_of
-from backalley.cluster.machines import machines
+from backalley.cluster import machines
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.catalogue import game as game_of

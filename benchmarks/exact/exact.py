@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.cluster.machines import machines
+from backalley.cluster import machines
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.catalogue import game as game_of

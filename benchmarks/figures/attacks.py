@@ -70,37 +70,32 @@ def best_of(found: Found) -> Found:
     return best
 
 
+def _line(found: Found, one: Found, what: str) -> Line:
+    """What an attacker gains, in the column `what`."""
+    return {
+        "options": options(found),
+        "agent": f"`{found['agent']}`",
+        "attacker": one["name"],
+        what: mean(one["gain"]),
+        "95 % interval": interval(one["gain"]),
+        "deals": f"{one['deals']:,}",
+    }
+
+
 def _attacks(files: Files) -> Iterator[Line]:
     """What each attacker gains, the best one first."""
     several = len({found["game"] for found in files}) > 1
     for found in files:
         best = best_of(found)
         for one in [best, *(other for other in found["attackers"] if other is not best)]:
-            yield {
-                "game": title(found) if several else "",
-                "options": options(found),
-                "agent": f"`{found['agent']}`",
-                "attacker": one["name"],
-                "gain over equality": mean(one["gain"]),
-                "95 % interval": interval(one["gain"]),
-                "deals": f"{one['deals']:,}",
-                "processor seconds": f"{one['processor_seconds']:.0f}",
-            }
+            spent = {"processor seconds": f"{one['processor_seconds']:.0f}"}
+            yield {"game": title(found) if several else "", **_line(found, one, "gain over equality"), **spent}
 
 
 def _worst_cases(files: Files) -> Iterator[Line]:
     """What the best attacker gains, a line for each agent."""
     for found in files:
-        best = best_of(found)
-        yield {
-            "game": title(found),
-            "options": options(found),
-            "agent": f"`{found['agent']}`",
-            "attacker": best["name"],
-            "gives at least": mean(best["gain"]),
-            "95 % interval": interval(best["gain"]),
-            "deals": f"{best['deals']:,}",
-        }
+        yield {"game": title(found), **_line(found, best_of(found), "gives at least")}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ here. A class is found once it is imported; `sources.py` imports them all.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from backalley.envs.core.game.game import Game
 
 from . import results
-from .formatting import Found, Line, options_text
-from .tabular import Figures, Tabular, markdown
+from .formatting import Figures, Found, Line, Tabular, markdown, options_text
 
 if TYPE_CHECKING:
     from .charts import Chart
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 Files = Sequence[Found]
 Lines = Callable[[Files], Iterable[Line] | str]
 """Makes the lines of a table, or a sentence, from files of one kind."""
+Columns = Mapping[str, str | Callable[[Found], str]]
+"""Columns of a table by name: a format string over the values of an entry and of its file, or a function of them."""
 KINDS: dict[str, type[Result]] = {}
 """Kinds of results, by the word `kind` of their files."""
 _TEXT = {"game", "options", "A", "B", "agent", "against", "alone", "play", "trainer", "phase", "method", "seed"}
@@ -44,6 +45,21 @@ _STUDY = re.compile(
     r"|openspiel|compare|learners|throughput)( |$))"
 )
 """Commands of version 1.0.0 that are studies today."""
+
+
+def lines(columns: Columns, rows: str = "") -> Lines:
+    """Return what makes a line of each entry of `rows` in every file, or of each file."""
+
+    def made(files: Files) -> Iterator[Line]:
+        for found in files:
+            for row in found[rows] if rows else ({},):
+                values = {**found, **row}
+                yield {
+                    name: one.format_map(values) if isinstance(one, str) else one(values)
+                    for name, one in columns.items()
+                }
+
+    return made
 
 
 class Result(Tabular):

@@ -1,4 +1,4 @@
-"""Means with valid intervals, on NumPy and the standard library alone.
+"""Means with valid intervals.
 
 The unit is the deal: one deck played in every seating. Deals are independent of each other, the games of one deal are
 not, so every interval is over deals.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +19,6 @@ from backalley.console.errors import InvalidValue
 Floats = npt.NDArray[np.float64]
 
 COVERAGE = 0.95
-_MANY = 200
-"""Degrees of freedom from which the expansion of Student's t around the normal distribution is exact to eight
-digits."""
 FEW = 40
 """From this number of events on, Student's t has its stated coverage, however skewed they are."""
 _LIMIT = 10**9
@@ -66,43 +62,12 @@ class Estimate(NamedTuple):
 
 @functools.lru_cache(maxsize=1024)
 def t_critical(freedom: int, coverage: float = COVERAGE) -> float:
-    """Return the t with P(-t < T < t) = `coverage` for Student's T with `freedom` >= 1 degrees of freedom.
+    """Return the t with P(-t < T < t) = `coverage` for Student's T with `freedom` >= 1 degrees of freedom."""
+    from scipy.special import stdtrit
 
-    Exact series for few degrees, an expansion for many: Abramowitz and Stegun, "Handbook of Mathematical Functions",
-    26.7.3-26.7.5.
-    """
     if freedom < 1:
         raise InvalidValue(f"Student's t needs 1 degree of freedom or more; there are {freedom}.")
-    if freedom >= _MANY:
-        return _t_expansion(NormalDist().inv_cdf((1 + coverage) / 2), freedom)
-    low, high = 0.0, math.pi / 2
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _t_central(middle, freedom) < coverage else (low, middle)
-    return math.sqrt(freedom) * math.tan(low)
-
-
-def _t_central(angle: float, freedom: int) -> float:
-    """P(|T| < sqrt(freedom) * tan(angle)) (26.7.3 for odd, 26.7.4 for even degrees of freedom)."""
-    odd = freedom % 2 == 1
-    term = math.cos(angle) if odd else 1.0
-    total = term if freedom > 1 else 0.0
-    for number in range(3 if odd else 2, freedom - 1, 2):
-        term *= math.cos(angle) ** 2 * (number - 1) / number
-        total += term
-    series = math.sin(angle) * total
-    return 2 / math.pi * (angle + series) if odd else series
-
-
-def _t_expansion(x: float, n: int) -> float:
-    """26.7.5: the quantile of t from that of the normal distribution."""
-    terms = (
-        (x**3 + x) / 4,
-        (5 * x**5 + 16 * x**3 + 3 * x) / 96,
-        (3 * x**7 + 19 * x**5 + 17 * x**3 - 15 * x) / 384,
-        (79 * x**9 + 776 * x**7 + 1482 * x**5 - 1920 * x**3 - 945 * x) / 92160,
-    )
-    return x + sum(term / float(n) ** power for power, term in enumerate(terms, start=1))
+    return float(stdtrit(freedom, (1 + coverage) / 2))
 
 
 def mean_interval(deals: Floats, bounds: tuple[float, float] | None = None) -> Estimate:
@@ -181,42 +146,12 @@ def rare_interval(values: Floats, room: float) -> Estimate:
 def clopper_pearson(events: float, trials: float) -> tuple[float, float]:
     """Return the Clopper-Pearson interval of a probability after `events` (not always whole) in `trials`, 2.5 % on each
     side: quantiles of two beta distributions."""
+    from scipy.special import betaincinv
+
     tail = (1 - COVERAGE) / 2
-    low = _beta_quantile(tail, events, trials - events + 1) if events > 0 else 0.0
-    high = _beta_quantile(1 - tail, events + 1, trials - events) if events < trials else 1.0
+    low = float(betaincinv(events, trials - events + 1, tail)) if events > 0 else 0.0
+    high = float(betaincinv(events + 1, trials - events, 1 - tail)) if events < trials else 1.0
     return low, high
-
-
-def _beta_quantile(probability: float, a: float, b: float) -> float:
-    """The x with I_x(a, b) = `probability`, by bisection."""
-    if a == 1:
-        return -math.expm1(math.log1p(-probability) / b)
-    low, high = 0.0, 1.0
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _beta(middle, a, b) < probability else (low, middle)
-    return high
-
-
-def _beta(x: float, a: float, b: float) -> float:
-    """The regularized incomplete beta function I_x(a, b), by the continued fraction of Abramowitz and Stegun 26.5.8
-    (Lentz's method)."""
-    if x > (a + 1) / (a + b + 2):
-        return 1 - _beta(1 - x, b, a)
-    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    fraction, above, below = 1.0, 1.0, 0.0
-    for step in range(1, 10_000):
-        half, odd = divmod(step, 2)
-        if odd:
-            term = -(a + half) * (a + b + half) * x / ((a + 2 * half) * (a + 2 * half + 1))
-        else:
-            term = half * (b - half) * x / ((a + 2 * half - 1) * (a + 2 * half))
-        below = 1 / (1 + term * below)
-        above = 1 + term / above
-        fraction *= above * below
-        if abs(above * below - 1) < 1e-14:
-            break
-    return math.exp(scale) / (a * fraction)
 
 
 def win_shares(returns: Floats, sides: Sequence[int] | None = None) -> Floats:

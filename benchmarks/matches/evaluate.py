@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.registry import agent as agent_of
-from backalley.cluster.machines import machines
 from backalley.console.errors import InvalidType, InvalidValue
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.arguments import count
@@ -25,8 +24,7 @@ from ..figures import stats
 from ..figures.result_kinds import of_game
 from ..figures.stats import Floats
 from .report import PILOT, Report, report
-from .sample import Deals, LineUp, Sample, play
-from .seating import seatings
+from .sample import LineUp, Sample, Series
 from .seeding import Space, roots
 
 if TYPE_CHECKING:
@@ -84,36 +82,33 @@ def evaluate(
         from .until import checked, ends_until
 
         until = checked(until, len(players))
-    seated = seatings(game, len(players))
     about = of_game(game, __file__)
     task = {"evaluation of": game.id, "options": game.option_values, "agents": identities(players), "seed": seed}
     task |= {} if space == Space.EVALUATION else {"space": space.name}
-    unfinished = Unfinished(keep, task, about["stamp"]["sources"])
-    sample = Sample.from_arrays(seated, unfinished.load())
-    work = Deals([LineUp(game, players, seated, roots(space, seed))], num_threads)
-    planned = expected = most
+    series = Series(
+        [LineUp(game, players, roots(space, seed))],
+        Unfinished(keep, task, about["stamp"]["sources"]),
+        num_threads=num_threads,
+        progress=(lambda done, expected, words: progress(done, expected)) if progress else None,
+        cluster=cluster,
+    )
+    (sample,), planned = series.samples, most
 
-    def on_batch(part: int) -> None:
-        unfinished.save_at_times(sample.to_arrays)
-        if progress:
-            progress(sample.deals, expected)
+    def ends() -> Iterator[tuple[Sequence[int], int]]:
+        nonlocal planned
+        if until is not None:
+            found = ends_until(until, game, sample, most)
+        else:
+            found = iter([(most, most)]) if precision is None else _ends_at(precision, sample, len(players))
+        for planned, expected in found:
+            yield [planned], expected
+        if sample.deals > planned:  # unfinished work of a call that was to play more
+            sample.clear()
+            yield [planned], planned
 
-    if until is not None:
-        ends = ends_until(until, game, sample, most)
-    elif precision is not None:
-        ends = _ends_at(precision, sample, len(players))
-    else:
-        ends = iter([(most, most)])
     try:
-        with machines(cluster) as executor:
-            for planned, ahead in ends:
-                expected = ahead
-                play(work, [sample], [planned], on_batch, executor)
-            if sample.deals > planned:  # unfinished work of a call that was to play more
-                sample = Sample(seated)
-                play(work, [sample], [planned], on_batch, executor)
+        series.play(ends())
     except KeyboardInterrupt:
-        unfinished.save(sample.to_arrays())
         if sample.deals < 2:
             raise
     finally:

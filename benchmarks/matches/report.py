@@ -12,6 +12,7 @@ from backalley.envs.core.game.game import Game
 
 from ..figures import stats
 from ..figures.formatting import (
+    Figures,
     Found,
     Line,
     agent,
@@ -24,11 +25,11 @@ from ..figures.formatting import (
     span,
     strength,
     title,
+    with_interval,
     with_options,
 )
 from ..figures.result_kinds import Files, OfGame
 from ..figures.stats import Estimate
-from ..figures.tabular import Figures
 from .sample import Sample
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def _alone(files: Files) -> Iterator[Line]:
                 "options": options(found),
                 "agent": agent(one),
                 **strength(one),
-                f"less {agent(found['agents'][0])}": f"{mean(lead)} ({interval(lead)})" if lead else "",
+                f"less {agent(found['agents'][0])}": with_interval(lead),
                 "deals": f"{found['deals']:,}",
             }
 

@@ -1,4 +1,5 @@
-"""Deals played in every seating.
+"""Deals played in every seating: who plays which seat, what was played, and series of line-ups that continue after a
+stop. Every deck is played in all seatings, so that cards and seats favour nobody.
 
 The unit is the deal. Deal d has one random stream, used in all its seatings, so the packs are the same in each of them;
 the streams come from a key space (`seeding.py`) that training never draws from. The agents' own randomness is keyed by
@@ -8,7 +9,7 @@ batches or threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -18,8 +19,10 @@ import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent, name_of
 from backalley.agents.match import Match
+from backalley.cluster import machines
 from backalley.cluster.work import LOCAL, Executor, Found, Sizes
 from backalley.console.errors import InvalidValue
+from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import kernel
 from backalley.envs.core.rules import rng
@@ -28,9 +31,41 @@ from ..figures import stats
 from ..figures.stats import Floats
 from .seeding import Roots
 
+_KEPT = ("returns", "decisions", "seconds", "forfeits")
+"""The arrays of a sample that a series keeps."""
 _BATCH_SECONDS, _VIEWS_SECONDS = 0.5, 5.0
 """The length of a batch in seconds, compiled or through views. Through views every decision costs milliseconds even for
 few tables: episodes of hundreds of decisions are only fast in large batches."""
+
+
+def seatings(game: Game, num_agents: int) -> npt.NDArray[np.int64]:
+    """Return which agent plays which seat in each seating of a deal [R, N].
+
+    A side is a seat, or the seats of partners. One seat: each agent in turn plays the deck alone. As many agents as
+    sides: each has one side, and they rotate around the table. Two agents and more sides: the first has each side in
+    turn, the second all others. As many agents as seats: partners are different agents. Raises ValueError for any other
+    number.
+    """
+    sides = np.array(game.sides)
+    seats, num_sides = len(sides), game.num_sides
+    around: npt.NDArray[np.int64] = (sides[None, :] - np.arange(num_sides)[:, None]) % num_sides
+    if seats == 1 and num_agents >= 1:
+        return np.arange(num_agents)[:, None]
+    if num_agents == num_sides:
+        return around
+    if num_agents == 2:
+        return np.where(around == 0, 0, 1)
+    if num_agents == seats:
+        return (np.arange(seats)[None, :] - np.arange(seats)[:, None]) % seats
+    more = "".join(
+        f", or {number}, one for each {what}" for number, what in ((num_sides, "side"), (seats, "seat")) if number != 2
+    )
+    if num_sides == seats:
+        more = "" if seats == 2 else f", or {seats}, one for each seat"
+    given = "1 agent was given" if num_agents == 1 else f"{num_agents} agents were given"
+    raise InvalidValue(
+        f"{game.name} has {seats} seat{'' if seats == 1 else 's'} under these options, and {given}; give 2{more}."
+    )
 
 
 @kernel
@@ -78,6 +113,11 @@ class Sample:
             self.seconds + seconds,
         )
 
+    def clear(self) -> None:
+        """Leave nothing that was played."""
+        self.parts, self.deals, self.decisions, self.seconds = [], 0, 0, 0.0
+        self.forfeits = np.zeros_like(self.forfeits)
+
     def forfeited(self, number: int, agent: Agent) -> int | None:
         """Return how many seats the agent of that number has forfeited; None for one that cannot."""
         return None if agent.forfeits is None else int(self.forfeits[number])
@@ -124,17 +164,25 @@ class Sample:
         """Return the sample of `to_arrays`; an empty sample from no arrays."""
         sample = cls(seatings)
         if arrays:
-            sample.add(arrays["returns"], int(arrays["decisions"]), float(arrays["seconds"]), arrays.get("forfeits", 0))
+            sample.add(arrays["returns"], int(arrays["decisions"]), float(arrays["seconds"]), arrays["forfeits"])
         return sample
 
 
 class LineUp(NamedTuple):
-    """Agents in the seats of a match, and the keys of its deals."""
+    """Agents who play in the seatings of `seatings`, and the keys of their deals."""
 
     game: Game
     agents: Sequence[Agent]
-    seatings: npt.NDArray[np.int64]
     keys: Roots
+    deals: int = 0
+    """How many they play, where they play in a `Series`."""
+    words: str = ""
+    """Its words while they play."""
+
+    @property
+    def seatings(self) -> npt.NDArray[np.int64]:
+        """[R, N] the number of the agent in each seat."""
+        return seatings(self.game, len(self.agents))
 
 
 def _forfeits(agents: Sequence[Agent]) -> npt.NDArray[np.int64]:
@@ -159,8 +207,8 @@ class Deals:
         """Seat the agents of a line-up and link their match. A batch takes half a second, or a few through views."""
         if self._match is None or self._part != part:
             self.close()
-            game, agents, seated, _ = self.line_ups[part]
-            self._part, self._match = part, Match(game, agents, seated, num_threads=self.num_threads)
+            one = self.line_ups[part]
+            self._part, self._match = part, Match(one.game, one.agents, one.seatings, num_threads=self.num_threads)
             self._match.link()
         return _BATCH_SECONDS if self._match.compiled else _VIEWS_SECONDS
 
@@ -208,3 +256,54 @@ def play(
                 on_batch(done.part)
     finally:
         deals.close()
+
+
+class Series:
+    """Line-ups that play one after the other, on the same decks where their keys are the same. Ctrl-C raises
+    KeyboardInterrupt, and the next series goes on from what is in `unfinished`. Arrays `beside` it are saved with it,
+    and restored. `progress` is called with the deals played, those expected, and the words of the line-up. With a
+    `cluster`, the address of one, its machines play, on one core for each range of deals."""
+
+    def __init__(
+        self,
+        line_ups: Sequence[LineUp],
+        unfinished: Unfinished,
+        *,
+        num_threads: int = 1,
+        progress: Callable[[int, int, str], None] | None = None,
+        beside: Mapping[str, npt.NDArray[Any]] | None = None,
+        cluster: str | None = None,
+    ) -> None:
+        self._line_ups, self._unfinished, self._progress, self._cluster = line_ups, unfinished, progress, cluster
+        self._work, self._beside = Deals(line_ups, num_threads), beside or {}
+        self._expected = sum(one.deals for one in line_ups)
+        kept = unfinished.load()
+        for name, array in self._beside.items():
+            if name in kept:
+                array[:] = kept[name]
+        self.samples = [
+            Sample.from_arrays(one.seatings, {name: kept[f"{number} {name}"] for name in _KEPT} if kept else {})
+            for number, one in enumerate(line_ups)
+        ]
+
+    def play(self, ends: Iterable[tuple[Sequence[int], int]] | None = None) -> list[Sample]:
+        """Play all deals of the line-ups, or to each of some `ends`, the deals of every line-up with how many are
+        expected in all; return what was played."""
+        try:
+            with machines(self._cluster) as executor:
+                for stops, expected in ends or [([one.deals for one in self._line_ups], self._expected)]:
+                    self._expected = expected
+                    play(self._work, self.samples, stops, self._on_batch, executor)
+        except KeyboardInterrupt:
+            self._unfinished.save(self._arrays())
+            raise
+        return self.samples
+
+    def _on_batch(self, part: int) -> None:
+        self._unfinished.save_at_times(self._arrays)
+        if self._progress:
+            self._progress(sum(one.deals for one in self.samples), self._expected, self._line_ups[part].words)
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        every = ((number, one.to_arrays()) for number, one in enumerate(self.samples))
+        return {**self._beside, **{f"{number} {name}": arrays[name] for number, arrays in every for name in arrays}}

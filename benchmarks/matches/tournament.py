@@ -3,13 +3,18 @@
 Every pairing plays the same decks. With two sides (seats, or partnerships) a pairing is A against B in both seatings;
 with more it is A alone against B in all other seats, and then B alone against A. Two ratings are made of the table:
 Elo from win shares, and deviation ratings from mean returns (`deviation.py`), which copies of an agent cannot change.
+
+The null row of a table is random play against itself under another name, which is what chance alone does to the numbers
+there. Its interval should hold what equal agents get; if it does not, something else than play was measured. It is
+random play because no agent has more chance of its own, and because it costs next to nothing. Many a bot plays a deck
+alike whatever its name: against itself it gains exactly 0, since every deck is played in every seating.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,25 +23,35 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent
+from backalley.agents.base.rule_based import RandomAgent
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.threads import threads_of
 
 from ..figures import stats
 from ..figures.charts import Dots, Mark, dots
-from ..figures.formatting import Found, Line, decimals, options_text, with_options
-from ..figures.leaderboard import MET, label, makers, met, notes
+from ..figures.formatting import (
+    MET,
+    Figures,
+    Found,
+    Line,
+    decimals,
+    label,
+    makers,
+    met,
+    notes,
+    options_text,
+    with_options,
+)
 from ..figures.result_kinds import Files, OfGame, of_game, stored
 from ..figures.stats import Estimate, Floats
-from ..figures.tabular import Figures
 from .deviation import deviation_ratings
 from .evaluate import Progress, check_deals, check_seed, dismiss, identities, line_up
-from .null import NOTE, null_label, null_note, null_pairing, null_row
-from .pairings import Pairing, play_pairings
 from .report import forfeit_note
-from .sample import Sample
-from .seeding import Space
+from .sample import LineUp, Sample, Series
+from .seeding import Roots, Space, roots
 
 DEALS = 2048
 ANCHOR_RATING = 1000.0
@@ -52,6 +67,9 @@ _SHOWN = 0.005
 _WHOLE = 1 - 1e-6
 """The share from which an agent is the whole mixture."""
 ITSELF = "against itself"
+NOTE = (
+    "null: the same agent under two names, so that there is nothing to find; its interval shows what chance alone does."
+)
 
 
 class Standing(NamedTuple):
@@ -127,7 +145,7 @@ class Ranking(OfGame, kind="tournament", heading="Tournament", tables={"tourname
     mixture: list[float]
     """Each agent's share of the mixture."""
     null: dict[str, Any]
-    """See `null.null_row`."""
+    """See `null_row`."""
     anchor: int
     sides: int
     deals: int
@@ -266,7 +284,7 @@ def tournament(
 
     The anchor of the Elo ratings is the first rule-based bot among the agents, or the first agent. Deviation ratings
     (`deviation_ratings`) are in returns; in a game whose returns do not sum to 0, in win shares above chance. The null
-    row (`null.py`) takes as many deals more. Ctrl-C raises
+    row takes as many deals more. Ctrl-C raises
     KeyboardInterrupt; with `keep`, the file of the ranking (`results.write`), finished play is saved beside it until it
     is written, and the same call continues from there. Raises ValueError.
 
@@ -282,7 +300,8 @@ def tournament(
         raise InvalidValue(f"A tournament needs 2 agents or more; {len(agents)} was given.")
     check_deals(deals)
     check_seed(seed)
-    players = line_up(game, agents, num_threads if cluster is None else 1)
+    threads = threads_of(num_threads) if cluster is None else 1
+    players = line_up(game, agents, threads)
     pairings = [
         (one, other)
         for one in range(len(players))
@@ -298,20 +317,16 @@ def tournament(
         "space": space.name,
         "deals": deals,
     }
-    unfinished = Unfinished(keep, task, about["stamp"]["sources"])
     try:
-        *samples, null = play_pairings(
-            [
-                *(Pairing(game, [players[one], players[other]], deals) for one, other in pairings),
-                null_pairing(game, deals),
-            ],
-            seed,
-            unfinished=unfinished,
-            num_threads=num_threads,
-            told=(lambda done, planned, words: progress(done, planned)) if progress else None,
-            space=space,
+        keys = roots(space, seed)
+        line_ups = [LineUp(game, [players[one], players[other]], keys, deals) for one, other in pairings]
+        *samples, null = Series(
+            [*line_ups, null_line_up(game, keys, deals)],
+            Unfinished(keep, task, about["stamp"]["sources"]),
+            num_threads=threads,
+            progress=(lambda done, planned, words: progress(done, planned)) if progress else None,
             cluster=cluster,
-        )
+        ).play()
     finally:
         dismiss(players, agents)
     anchor = next((number for number, player in enumerate(players) if player.name.startswith("bot:")), 0)
@@ -405,3 +420,32 @@ def ratings(shares: Floats, pairings: Sequence[tuple[int, int]], sides: int, anc
     rated = ANCHOR_RATING + _POINTS * stats.rate((sums + chance) / (deals + 1), first, second, chance, anchor)
     low, high = np.percentile(rated[1:], _TAILS, axis=0)
     return [Estimate(*(float(value) for value in row)) for row in zip(rated[0], low, high, strict=True)]
+
+
+# The null row ---------------------------------------------------------------------------------------------------------
+
+
+def null_line_up(game: Game, keys: Roots, deals: int) -> LineUp:
+    """Return the line-up of the null row. Both names draw by keys of their own, with one seat too, where each plays the
+    decks alone."""
+    return LineUp(game, [RandomAgent(), RandomAgent()], keys, deals, "null")
+
+
+def null_row(sample: Sample, game: Game) -> dict[str, Any]:
+    """Return the null row in the form of files of results: what the first name gets; with one seat its `lead` over the
+    other as well."""
+    found = {"agent": RandomAgent.name, **sample.strength(game)}
+    if game.num_sides > 1:
+        return found
+    leads = sample.gains() - sample.of_agent(1, sample.returns).mean(1)
+    return found | {"lead": stats.mean_interval(leads, stats.lead_bounds(game.reward_range)).to_json()}
+
+
+def null_label(row: Found) -> Line:
+    """Return the null row's name, as the column `agent` has it."""
+    return {"agent": f"null: `{row['agent']}` against itself"}
+
+
+def null_note(tables: Iterable[Found]) -> list[str]:
+    """Return a sentence on the null row for readers, if a table has one."""
+    return [NOTE] if any("null" in table for table in tables) else []

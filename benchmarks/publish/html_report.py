@@ -17,8 +17,7 @@ from backalley.envs.core.drawing.pictures.colours import colours
 from backalley.envs.core.game.game import Game
 
 from ..figures import charts, result_kinds
-from ..figures.formatting import Found, bound, changed, title
-from ..figures.tabular import html_table, paragraph
+from ..figures.formatting import Found, bound, changed, html_table, paragraph, title
 from . import plots
 from .sources import Source, groups, whole
 

@@ -26,7 +26,7 @@ from ..figures.formatting import Found, options_in_words
 from ..figures.result_kinds import KINDS
 from ..matches import report, tournament  # noqa: F401
 from ..rules_to_code import score  # noqa: F401
-from ..speed import soak, speed  # noqa: F401
+from ..speed import speed  # noqa: F401
 from . import curves
 from .curves import LearningCurve
 

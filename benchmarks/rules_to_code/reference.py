@@ -22,7 +22,7 @@ from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.reset_options import stacked_deck
 
 from . import worker
-from .fields import public_state
+from .scripts import public_state
 
 _CITED = re.compile(r"§\d+(?:\.\d+)*")
 _RULES = Path(core.__path__[0]).resolve().parent

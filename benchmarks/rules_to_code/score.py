@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +28,6 @@ from ..figures.formatting import Line
 from ..figures.result_kinds import Files, Kept
 from .programs import Limits, OfGame, Player, candidate, has_bubblewrap, reference
 from .scripts import first_difference, playable_cases, variants, where, whole_step
-from .suspects import suspects
 
 HIDDEN, MOST_DECISIONS = 40, 200
 """Hidden games of each game, and the most decisions of one."""
@@ -188,15 +188,15 @@ def _check_folder(folder: Path, games: Sequence[Game]) -> None:
 def _score_of(game: Game, player: Player, rules: Player, hidden: int, seed: int, told: Told) -> dict[str, Any]:
     """The score of one game."""
     try:
-        vectors, right, wrong = _play_vectors(game, player, told)
+        played = list(_play_vectors(game, player, told))
         blamed = list(_play_hidden(game, player, rules, hidden, seed, told))
     finally:
         player.close()
+    vectors, right = (Counter(rule for rule, said in played if every or said is None) for every in (True, False))
     whole = sum(said is None for _, said in blamed)
     at_fault = Counter(paragraph for paragraphs, said in blamed if said for paragraph in paragraphs)
-    for paragraphs, said in blamed:
-        for paragraph in paragraphs if said else ():
-            wrong.setdefault(paragraph, []).append(f"in a hidden game, {said}")
+    differences = [(rule, said) for rule, said in played if said]
+    differences += [(one, f"in a hidden game, {said}") for paragraphs, said in blamed if said for one in paragraphs]
     names = sorted({*vectors, *at_fault}, key=_in_order)
     shares = [sum(right.values()) / sum(vectors.values())] if vectors else []
     shares += [whole / len(blamed)] if blamed else []
@@ -213,7 +213,7 @@ def _score_of(game: Game, player: Player, rules: Player, hidden: int, seed: int,
                 "vectors": vectors[name],
                 "right": right[name],
                 "hidden_wrong": at_fault[name],
-                "examples": wrong.get(name, [])[:_EXAMPLES],
+                "examples": [said for rule, said in differences if rule == name][:_EXAMPLES],
             }
             for name in names
         ],
@@ -224,20 +224,14 @@ def _in_order(paragraph: str) -> list[int]:
     return [int(number) for number in paragraph.lstrip("§").split(".")]
 
 
-def _play_vectors(game: Game, player: Player, told: Told) -> tuple[Counter[str], Counter[str], dict[str, list[str]]]:
-    """By paragraph: the vectors, those that came out as stated, and how others differ."""
-    vectors, right, wrong = Counter[str](), Counter[str](), dict[str, list[str]]()
+def _play_vectors(game: Game, player: Player, told: Told) -> Iterator[tuple[str, str | None]]:
+    """For each vector: its paragraph, and how it differs, or None."""
     for case in playable_cases(game):
         told()
         answer = player.play(case.script)
         differs = first_difference(answer.get("steps"), answer.get("error"), iter(case.checks))
-        vectors[case.rule] += 1
-        if differs is None:
-            right[case.rule] += 1
-        else:
-            place = where(case.script, differs[0], game.type.bind().option_values)
-            wrong.setdefault(case.rule, []).append(f"{case.says} {place[0].upper()}{place[1:]}: {differs[1]}.")
-    return vectors, right, wrong
+        place = where(case.script, differs[0], game.type.bind().option_values) if differs else ""
+        yield case.rule, f"{case.says} {place[0].upper()}{place[1:]}: {differs[1]}." if differs else None
 
 
 def _play_hidden(
@@ -263,3 +257,32 @@ def _play_hidden(
     found = iter(suspects(played))
     for how in said:
         yield (next(found), how) if how else ([], None)
+
+
+def suspects(games: Sequence[tuple[Sequence[Sequence[str]], int | None]]) -> list[list[str]]:
+    """Return, for each game that differs, the paragraphs of the kernels that rank highest at the step where it first
+    does: several where they rank alike, none where no rule ran.
+
+    At the first step that differs several kernels ran, each the rule of a paragraph. Those that also ran at many steps
+    that did not differ are less suspect: they are ranked by Ochiai's coefficient, as in fault localisation (R. Abreu,
+    P. Zoeteweij, A. van Gemund 2007, On the accuracy of spectrum-based fault localization). With f steps that differ,
+    of which a kernel ran at e, and p other steps at which it ran, it is e / sqrt(f (e + p)).
+
+    A game is the kernels of its steps, each as `§1.3 rules.play`, and the first step that differs, or None. Steps after
+    that are not counted.
+    """
+    differ, agree, failed = Counter[str](), Counter[str](), 0
+    for steps, first in games:
+        for rules in steps if first is None else steps[:first]:
+            agree.update(rules)
+        if first is not None and first < len(steps):
+            failed += 1
+            differ.update(steps[first])
+    found = []
+    for steps, first in games:
+        if first is not None:
+            rules = steps[first] if first < len(steps) else ()
+            ranks = {rule: differ[rule] / math.sqrt(failed * (differ[rule] + agree[rule])) for rule in rules}
+            best = max(ranks.values(), default=0.0)
+            found.append(sorted({rule.split()[0] for rule, rank in ranks.items() if math.isclose(rank, best)}))
+    return found

@@ -1,4 +1,5 @@
-"""What a candidate is asked to play: the rule vectors that its interface can play, and hidden games.
+"""What a candidate is asked to play and to show: the rule vectors that its interface can play, hidden games, and the
+values of a game that its `state()` has, which the page defines and a person writes down.
 
 A vector that calls one of our kernels, sets fields of our State, or checks only such fields cannot be played by a
 program that has neither; hidden games cover what it is about.
@@ -11,16 +12,43 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.reset_options import stacked_deck
+from backalley.envs.core.rules import record
 from backalley.envs.core.rules.options import declared
 
-from .fields import PUBLIC
-
+_HAND = ("initial_value", "total", "player_total", "replaced_aces", "pushes", "draws", "success", "verdict")
+_DEALER = (*_HAND, "dealer_total", "advantage")
+PUBLIC: dict[str, tuple[str, ...]] = {
+    "baccarat": ("units", "coup", "totals", "winner", "banker", "participant"),
+    "backhand": _HAND,
+    "bezique": ("score", "total", "brisques", "trump", "trick", "stock_left", "dealer", "deal_number"),
+    "buffalo_bayou": _DEALER,
+    "killer_bridge": ("dealer", "trump", "hand_size", "won", "score", "made", "sips"),
+    "missouri_city": (*_DEALER, "dealt_first", "winner", "game", "games_won", "stalemates"),
+    "pitch": ("dealer", "high_bid", "pitcher", "trump", "score", "finished"),
+    "poker_duel": ("points", "dealer", "game", "round_index", "sudden_death"),
+    "twenty_one": ("purse", "pot", "own", "banker", "back_passing", "final_round", "round_number", "bank", "result"),
+}  # fmt: skip
+"""The fields of the State of each game in this package. A game elsewhere has none: turns, legal actions and rewards
+are compared there."""
 Shown = dict[str, Any]
 """What a game says of itself at a step: turn, legal, rewards, state."""
 _CLOSE = 1e-4
 """Rewards are single precision."""
+
+
+def public_state(game: Game, state: Any) -> dict[str, Any]:
+    """Return the public values of a state, as numbers and lists."""
+    return {name: np.asarray(state[name]).tolist() for name in PUBLIC.get(game.name, ())}
+
+
+def meanings(game: Game) -> dict[str, str]:
+    """Return what each public value is."""
+    fields = {each.name: each for each in record.fields(game.type.State)}
+    return {name: fields[name].doc for name in PUBLIC.get(game.name, ())}
 
 
 class Case(NamedTuple):

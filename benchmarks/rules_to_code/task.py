@@ -7,7 +7,7 @@ import re
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import rules_text
 
-from .fields import meanings
+from .scripts import meanings
 
 INTERFACE = '''class Game:
     def __init__(self, options: dict, start_outcome: int):

@@ -1,4 +1,4 @@
-"""The speed of games, and long runs with checks at every step.
+"""The speed of games, the cost of agents, and samples of options.
 
 Imports only the rooms before it: figures and matches.
 """

@@ -1,6 +1,15 @@
-"""Kinds of results that studies measure: each is known once its file is imported."""
+"""The studies: each is known, with its kind of results and its command, once its file is imported."""
 
-from .learning import beliefs, comparison, guide, learners, libraries, training_speed  # noqa: F401
+from .learning import guides, learners, methods, throughput  # noqa: F401
 from .peers import peers  # noqa: F401
-from .play import against, chaos, cluster_check, events_cost, mutants, openspiel_tables, sequential_checks  # noqa: F401
+from .play import (  # noqa: F401
+    against,
+    chaos,
+    cluster_check,
+    events_cost,
+    mutants,
+    openspiel_check,
+    sequential_checks,
+    soak,
+)
 from .strength import cross, ladder, searches  # noqa: F401

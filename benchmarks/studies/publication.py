@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from backalley.agents.policies.pretrained import NoPolicy, policy_for
 from backalley.envs.core.game.game import Game
 
+from ..matches.seeding import Roots, Space, roots
+
 FILE = Path(__file__).resolve().with_name("publication.toml")
 
 
@@ -40,6 +42,11 @@ def _plans() -> dict[str, Any]:
 def seed() -> int:
     """Return the one seed of everything that is published."""
     return int(_plans()["seed"])
+
+
+def keys() -> Roots:
+    """Return the keys of all published deals."""
+    return roots(Space.PUBLICATION, seed())
 
 
 def publications(game: Game) -> list[Publication]:

@@ -21,6 +21,7 @@ from .groups import BEZIQUE_TYPES, FOUR_TYPES, pairs_of, quartets_of, runs_of
 from .pack import drawing
 from .sevens import seen_by_both
 from .state import (
+    ALL_TYPES,
     DRAWING,
     FOUR_RANKS,
     HAND,
@@ -29,10 +30,12 @@ from .state import (
     IN_FOUR,
     IN_MARRIAGE,
     IN_SEQUENCE,
+    IN_SEVEN,
     NONE,
     NUM_TYPES,
     Options,
     Quartet,
+    Reuse,
     SevenRule,
     State,
 )
@@ -71,7 +74,7 @@ def note_shown(state: State, seat: int, kind: int) -> None:
 @kernel
 def note_asked(options: Options, state: State, found: int) -> None:
     """After a trick its winner is asked or not, who may declare `found`; and the cards they hold of which the other
-    seat knows. Nothing is concluded from a question that these cards, or a seven in the trick, explain."""
+    seat knows. Nothing is concluded from a question that a seven in the trick explains."""
     winner, place = int(state.leader), int(state.trick) - 1
     state.asked[place] = NONE
     cards = state.open_then[place]
@@ -79,7 +82,7 @@ def note_asked(options: Options, state: State, found: int) -> None:
     if found and seen_by_both(options, found):
         return
     number = known_cards(state, winner, cards)
-    if found and could_with(options, state, winner, cards, number):
+    if options.reuse == Reuse.FREE and found and could_with(options, state, winner, cards, number):
         cards[:] = NONE
         return
     state.asked[place] = int(found != 0) | int(state.made) << 1 | winner << 3
@@ -112,7 +115,8 @@ def known_cards(state: State, seat: int, out: npt.NDArray[np.int16]) -> int:
 
 @kernel
 def could_with(options: Options, state: State, seat: int, cards: npt.NDArray[np.int16], number: int) -> bool:
-    """Whether the winner of the trick could declare something if the first `number` of these were all their cards."""
+    """Whether the winner of the trick could declare something if the first `number` of these were all their cards.
+    Under `reuse: free` only now is it known which sets have been declared; else `open_sets` finds out when asked."""
     hand, held = 0, int(state.held[seat])  # kept in one number: a copy of the hand takes longer than all the rest
     for index in range(HAND):
         hand |= (int(state.hand[seat, index]) + 1) << (7 * index)
@@ -145,8 +149,9 @@ def slots_of(options: Options, state: State, seat: int, out: npt.NDArray[np.int6
 def open_sets(options: Options, state: State, seat: int, out: npt.NDArray[np.int64]) -> int:
     """For each trick that a seat won and that tells something of its hand, a row: the trick, whether they could declare
     something, what they had declared already; then for each kind of declaration the types of which the seat held one
-    card, and those of which it held two, of those known and fit for it. Gives the number of rows."""
-    rows = 0
+    card, and those of which it held two, of those known and fit for it. A question that the cards known explain tells
+    nothing. Gives the number of rows."""
+    rows, seven = 0, 8 * int(state.trump)
     for place in range(min(int(state.trick), drawing(options))):
         asked = int(state.asked[place])
         if asked == NONE or asked >> 3 != seat:
@@ -154,16 +159,19 @@ def open_sets(options: Options, state: State, seat: int, out: npt.NDArray[np.int
         row = out[rows]
         row[:] = 0
         row[0], row[1], row[2] = place + 1, asked & 1, asked >> 1 & 3
+        fresh_seven = 0
         for index in range(HAND):
             card = int(state.open_then[place, index])
             if card == NONE:
                 break
             bit, scored = 1 << (card & _TYPE), card >> _TYPE_BITS
+            fresh_seven |= bit & int(scored & IN_SEVEN == 0) << seven
             for number in range(len(_KINDS)):
                 if eligible(options.reuse, scored, _KINDS[number]):
                     row[4 + 2 * number] |= row[3 + 2 * number] & bit
                     row[3 + 2 * number] |= bit
-        rows += 1
+        explains = options.reuse != Reuse.FREE and could_declare(options, seven >> 3, row, fresh_seven, 0, ALL_TYPES)
+        rows += int(asked & 1 == 0 or not explains)
     return rows
 
 
@@ -217,21 +225,21 @@ def agrees(
         if int(left[index]) < trick:
             twice |= once & 1 << int(pool[index])
             once |= 1 << int(pool[index])
-    return bool(could_declare(options, int(state.trump), row, once, twice) == (int(row[1]) == 1))
+    return bool(could_declare(options, int(state.trump), row, once, twice, once) == (int(row[1]) == 1))
 
 
 @kernel
-def could_declare(options: Options, trump: int, row: npt.NDArray[Any], once: int, twice: int) -> bool:
-    """Whether with unknown cards of the types `once`, two each of the types `twice`, a seat could declare something
-    that takes one of them; no card of these has scored, so none is barred. §1.5, §1.6"""
+def could_declare(options: Options, trump: int, row: npt.NDArray[Any], once: int, twice: int, among: int) -> bool:
+    """Whether with more cards of the types `once`, two each of the types `twice`, a seat could declare something that
+    takes a card of the types `among`; none of these more has scored, so none is barred. §1.5, §1.6"""
     made = int(row[2])
     if made & 1 == 0 and options.seven_rule != SevenRule.TRICK and once >> (8 * trump) & 1:
         return True
     if made & 2:
         return False
-    if pairs_of(int(row[3]) | once) & (once | once >> 1):
+    if pairs_of(int(row[3]) | once) & (among | among >> 1):
         return True
-    runs = runs_of(int(row[5]) | once) & (once | once >> 1 | once >> 2 | once >> 3 | once >> 4)
+    runs = runs_of(int(row[5]) | once) & (among | among >> 1 | among >> 2 | among >> 3 | among >> 4)
     if options.plain_sequence == 0:
         runs &= 0xFF << (8 * trump)
     if runs:
@@ -240,14 +248,14 @@ def could_declare(options: Options, trump: int, row: npt.NDArray[Any], once: int
         singles, doubles = int(row[7]) | once, int(row[8]) | twice | int(row[7]) & once
         for index in range(len(FOUR_RANKS)):
             rank = FOUR_TYPES << FOUR_RANKS[index]
-            if once & rank and count_bits(singles & rank) + count_bits(doubles & rank) >= 4:
+            if among & rank and count_bits(singles & rank) + count_bits(doubles & rank) >= 4:
                 return True
-    elif quartets_of(int(row[7]) | once) & (once | once >> 8 | once >> 16 | once >> 24):
+    elif quartets_of(int(row[7]) | once) & (among | among >> 8 | among >> 16 | among >> 24):
         return True
-    if once & BEZIQUE_TYPES == 0:
+    fresh, both = (int(row[9]) | once) & BEZIQUE_TYPES, int(row[12]) | twice | int(row[11]) & once
+    if among & BEZIQUE_TYPES == 0 or fresh == 0:
         return False
-    both = int(row[12]) | twice | int(row[11]) & once
-    return (int(row[9]) | once) & BEZIQUE_TYPES == BEZIQUE_TYPES or both & BEZIQUE_TYPES == BEZIQUE_TYPES
+    return fresh == BEZIQUE_TYPES or both & BEZIQUE_TYPES == BEZIQUE_TYPES
 
 
 @kernel

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..core.compile.bit_rows import spread
 from ..core.compile.kernel import kernel
 from ..core.rules import cards, trick_hand, tricks
 from ..core.rules.record import field
@@ -15,7 +16,6 @@ from ..core.rules.trick_hand import (
     LEAST_SCORE,
     SCORE_UNIT,
     left_of,
-    mark_cards,
     mark_voids,
     marked_cards,
     marked_place,
@@ -168,7 +168,7 @@ class Observation:
 @kernel
 def observe(options: Options, state: State, seat: int, out: Observation) -> None:
     """§2: what `seat` may know now."""
-    mark_cards(int(state.hand[seat]), out.hand)
+    spread(int(state.hand[seat]), out.hand, 0, PACK_SIZE)
     if state.turned < NO_CARD:
         out.turned[state.turned] = 1
     out.trump[state.trump] = 1
@@ -248,7 +248,7 @@ def observe_played(options: Options, state: State, seat: int, out: Observation) 
             place = offset_of(int(state.last_leader), who, options.num_players)
             shown = 1 << int(state.last_trick[place]) if state.finished > 0 else 0
         if options.num_players <= WIDE_TABLE:
-            mark_cards(shown, out.played[offset])
+            spread(shown, out.played[offset], 0, PACK_SIZE)
         else:
             for index in range(cards.count_bits(shown)):
                 out.played[offset, index] = tricks.lowest_card(shown) + 1

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..core.compile.bit_rows import spread
 from ..core.compile.interfaces import CHANCE, OVER
 from ..core.compile.kernel import kernel
 from ..core.rules import cards, trick_hand, tricks
@@ -17,7 +18,20 @@ from ..core.rules.tricks import NO_TRUMP
 from .schedule import size_of_hand
 from .scorecard import scorecard, write_line
 from .scoring import bid_value, hand_points, paid, sips_of, total_score, winners
-from .state import BOARD, NO_BID, NO_CARD, PACK, PLAY, RAINBOW, Options, State, num_hands, pack_size, pays_points
+from .state import (
+    BOARD,
+    NO_BID,
+    NO_CARD,
+    PACK,
+    PACK_SIZE,
+    PLAY,
+    RAINBOW,
+    Options,
+    State,
+    num_hands,
+    pack_size,
+    pays_points,
+)
 
 
 @kernel
@@ -60,7 +74,7 @@ def legal(options: Options, state: State, mask: npt.NDArray[np.int8]) -> None:
     hand = int(state.hand[seat])
     if state.in_trick > 0:
         hand = playable(hand, int(state.trick[0]), int(state.trump))
-    trick_hand.mark_cards(hand, mask[PLAY:])
+    spread(hand, mask, PLAY, PACK_SIZE)
 
 
 @kernel

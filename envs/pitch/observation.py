@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..core.compile.bit_rows import spread
 from ..core.compile.kernel import kernel
 from ..core.rules import cards, trick_hand, tricks
 from ..core.rules.record import field
 from ..core.rules.trick_hand import (
     SCORE_UNIT,
     left_of,
-    mark_cards,
     mark_voids,
     offset_of,
     per_seat,
@@ -84,7 +84,7 @@ class Observation:
 def observe(options: Options, state: State, seat: int, out: Observation) -> None:
     """§4: what `seat` may know now."""
     seats = options.num_players
-    mark_cards(int(state.hand[seat]), out.hand)
+    spread(int(state.hand[seat]), out.hand, 0, NUM_CARDS)
     out.trump[state.trump] = 1
     out.phase[state.phase] = 1
     out.high_bid = state.high_bid
@@ -107,7 +107,7 @@ def observe_seats(options: Options, state: State, seat: int, out: Observation) -
     who, trump = seat, int(state.trump)
     for offset in range(options.num_players):
         out.bids[offset, state.bid[who]] = 1
-        mark_cards(int(state.played[who]), out.played[offset])
+        spread(int(state.played[who]), out.played[offset], 0, NUM_CARDS)
         possible = int(state.may_hold[who])
         if possible != ANY_CARD:
             mark_voids(possible, trump, out.void[offset])

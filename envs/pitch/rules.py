@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..core.compile.bit_rows import spread
 from ..core.compile.interfaces import CHANCE, OVER
 from ..core.compile.kernel import kernel
 from ..core.rules import trick_hand, tricks
@@ -42,6 +43,7 @@ from .state import (
     NAMING,
     NOBODY,
     NUM_ACTIONS,
+    NUM_CARDS,
     NUM_POINTS,
     PACKET,
     PASS,
@@ -107,7 +109,7 @@ def legal(options: Options, state: State, mask: npt.NDArray[np.int8]) -> None:
     hand, trump = int(state.hand[seat]), int(state.trump)
     if state.in_trick > 0:
         hand = playable(options, hand, tricks.suit(int(state.trick[0]), trump), trump)
-    trick_hand.mark_cards(hand, mask[PLAY:])
+    spread(hand, mask, PLAY, NUM_CARDS)
 
 
 @kernel

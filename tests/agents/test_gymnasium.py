@@ -386,6 +386,47 @@ def test_decks_are_dealt_as_in_the_aec_environment(game: Game) -> None:
     assert np.array_equal(envs.reset(seed=3, options=options)[0], [wanted] * 2)
 
 
+class AskedThroughViews(BotAgent):
+    """The best bot as an agent whose kernel nobody calls."""
+
+    kernel = None  # type: ignore[assignment]
+
+    def __init__(self, game: Game) -> None:
+        self._bot = BotAgent(game) if game.bots else RandomAgent()
+        self.name = self._bot.name
+
+    def act(self, view: View) -> Any:
+        return self._bot.act(view)
+
+
+@BY_NAME
+@pytest.mark.parametrize("packs", [0, 2])
+def test_opponents_play_the_same_in_compiled_code_and_through_views(game: Game, packs: int) -> None:
+    draw = np.random.default_rng(5)
+    given = None
+    if packs:
+        size = game.deck_size
+        given = {"decks": [draw.permutation(size)[: game.cards_drawn].tolist() for _ in range(packs)]}
+    for num_envs in (1, 5):
+        opponent = "bot" if game.bots else "random"
+        envs = [
+            GymnasiumVectorEnv(game, num_envs, opponent=one, seat="random", num_threads=threads)
+            for one, threads in ((opponent, 1), (opponent, 2), (AskedThroughViews(game), 1))
+        ]
+        shown = [env.reset(seed=3, options=given) for env in envs]
+        for _ in range(60):
+            observations, infos = zip(*(one[:1] + one[-1:] for one in shown), strict=True)
+            for one, info in zip(observations[1:], infos[1:], strict=True):
+                np.testing.assert_array_equal(one, observations[0])
+                np.testing.assert_array_equal(info["action_mask"], infos[0]["action_mask"])
+            legal = infos[0]["action_mask"]
+            actions = (draw.random(legal.shape) * legal).argmax(1)
+            shown = [env.step(actions) for env in envs]
+            for one in shown[1:]:
+                for mine, its in zip(one[1:4], shown[0][1:4], strict=True):
+                    np.testing.assert_array_equal(mine, its)
+
+
 def test_stacked_decks_are_dealt_once() -> None:
     env = gymnasium.make(HAND.type.gymnasium_id, opponent="bot")
     stacked = env.reset(options={"decks": [range(52)]})[0]

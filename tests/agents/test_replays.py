@@ -14,7 +14,7 @@ from PIL import Image
 
 import backalley
 from backalley.cli import main
-from backalley.envs.core.drawing.pictures import animation
+from backalley.envs.core.drawing.pictures import pixels
 from backalley.envs.core.drawing.render import table_svg
 from backalley.envs.core.files import playthrough
 from backalley.envs.core.game.catalogue import game
@@ -88,7 +88,7 @@ def test_a_gif_has_a_frame_for_each_table(file: Path) -> None:
     assert image.n_frames == len(shown.pictures) == 3
     assert (image.width, image.info["duration"], image.info["loop"]) == (240, 500, 0)
     with pytest.raises(ValueError, match="at least one picture"):
-        animation.gif([])
+        pixels.gif([])
 
 
 def run(*words: str) -> Any:

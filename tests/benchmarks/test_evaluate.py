@@ -23,8 +23,7 @@ from backalley.benchmarks.matches.deviation import deviation_ratings
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.report import PILOT, Report
 from backalley.benchmarks.matches.report import report as report_of
-from backalley.benchmarks.matches.sample import Deals, LineUp, Sample
-from backalley.benchmarks.matches.seating import seatings
+from backalley.benchmarks.matches.sample import Deals, LineUp, Sample, seatings
 from backalley.benchmarks.matches.seeding import Space, roots
 from backalley.benchmarks.matches.tournament import ratings, tournament
 from backalley.cluster.work import Sizes
@@ -101,8 +100,8 @@ def told(report: Report) -> str:
 
 
 def played(game: Game, agents: list[Agent], deals: int, num_threads: int = 1, seed: int = 5) -> Sample:
-    sample = Sample(seatings(game, len(agents)))
-    line_up = LineUp(game, agents, sample.seatings, roots(Space.EVALUATION, seed))
+    line_up = LineUp(game, agents, roots(Space.EVALUATION, seed))
+    sample = Sample(line_up.seatings)
     samples.play(Deals([line_up], num_threads), [sample], [deals], lambda part: None)
     return sample
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from backalley.benchmarks.figures.leaderboard import ATTACK, attack_gain
 from backalley.benchmarks.studies.pages import docs
 from backalley.benchmarks.studies.strength import ladder
-from backalley.benchmarks.studies.strength.best_agents import leaderboard
+from backalley.benchmarks.studies.strength.best_agents import ATTACK, attack_gain, leaderboard
 from tests.common import high_card
 
 GAME = "pitch-v0"
@@ -94,7 +93,7 @@ def test_an_attack_counts_for_its_agent_under_its_options_alone() -> None:
     for name in ("policy:standard", "policy:standard (book + residual)"):
         gain = attack_gain([other, attack(name, 0.125)], where, POLICY)
         assert gain is not None
-        assert gain.mean == 0.125
+        assert gain["mean"] == 0.125
     lines = list(leaderboard([found, other, attack("policy:standard", 0.125)]))
     assert [line[ATTACK] for line in lines] == ["not attacked", "+0.125 (+0.115 to +0.135)"]
 

@@ -20,9 +20,9 @@ from backalley.benchmarks.exact.agent_values import AgentValues, Worth
 from backalley.benchmarks.exact.equilibrium import find_equilibrium
 from backalley.benchmarks.exact.exact import Solution
 from backalley.benchmarks.exact.exploit import exploitability
-from backalley.benchmarks.figures import results, tabular
+from backalley.benchmarks.figures import formatting, results
+from backalley.benchmarks.figures.formatting import Tabular
 from backalley.benchmarks.figures.result_kinds import of_game
-from backalley.benchmarks.figures.tabular import Tabular
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.tournament import tournament
 from backalley.benchmarks.speed.speed import Speeds
@@ -111,7 +111,7 @@ def test_what_a_data_frame_holds() -> None:
 
 
 def test_tables_are_aligned() -> None:
-    assert tabular.text(["name", "n"], [["a", "10"], ["long", "2"]]) == "name   n\na     10\nlong   2"
+    assert formatting.text(["name", "n"], [["a", "10"], ["long", "2"]]) == "name   n\na     10\nlong   2"
 
 
 class Passer(Agent):
@@ -153,7 +153,7 @@ def test_the_digest_of_the_sources_is_that_of_what_is_imported(tmp_path: Path, m
 
     def digest() -> str:
         results.sources.cache_clear()
-        return results.sources(str(Path(tabular.__file__)), "dice.game")
+        return results.sources(str(Path(formatting.__file__)), "dice.game")
 
     first = digest()
     (folder / "tune.py").write_text("# imported by nobody\n")

@@ -16,11 +16,10 @@ import pytest
 import backalley
 from backalley.benchmarks.figures import results
 from backalley.benchmarks.figures.stats import Estimate
-from backalley.benchmarks.speed import alone, soak
+from backalley.benchmarks.speed import alone
 from backalley.benchmarks.speed import speed as speeds
 from backalley.benchmarks.speed.option_sets import allowed, alternatives, mixtures
 from backalley.benchmarks.speed.random_play import RandomPlay, draw, episode_length
-from backalley.benchmarks.speed.soak import endure
 from backalley.benchmarks.speed.speed import (
     aec_pace,
     batch_pace,
@@ -28,6 +27,8 @@ from backalley.benchmarks.speed.speed import (
     measure,
     speed,
 )
+from backalley.benchmarks.studies.play import soak
+from backalley.benchmarks.studies.play.soak import endure
 from backalley.console.errors import BrokenPromise
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv

@@ -16,9 +16,8 @@ from backalley.benchmarks.figures.stats import Estimate
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
 from backalley.benchmarks.studies import publication
-from backalley.benchmarks.studies.learning import comparison, training_comparison
-from backalley.benchmarks.studies.learning.training_comparison import compare
-from backalley.benchmarks.studies.learning.variants import opponents, plan_of, variants_of
+from backalley.benchmarks.studies.learning import methods
+from backalley.benchmarks.studies.learning.methods import compare, opponents, plan_of, variants_of
 from backalley.benchmarks.studies.pages import docs
 from backalley.envs.core.game.game import Game
 from backalley.examples import kuhn
@@ -154,13 +153,13 @@ def plays_as(game: Game, row: dict[str, Any], policy: Path) -> None:
 @pytest.mark.slow
 def test_what_stands_is_not_made_again(game: Game, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, made = tmp_path / "methods.json", []
-    train = training_comparison.train
+    train = methods.train
 
     def noted(*given: Any, **more: Any) -> Any:
         made.append((more.get("seed"), dict(more.get("config_overrides") or {})))
         return train(*given, **more)
 
-    monkeypatch.setattr(training_comparison, "train", noted)
+    monkeypatch.setattr(methods, "train", noted)
     first = compared(game, ["default"], num_seeds=1, processor_seconds=BUDGET, keep=path)
     assert len(made) == 2, "one run, and one step to compile"
     second = compared(game, ["default", "advantages"], num_seeds=2, processor_seconds=BUDGET, keep=path)
@@ -184,7 +183,7 @@ def test_what_stands_is_not_made_again(game: Game, tmp_path: Path, monkeypatch: 
 
 
 def test_a_run_that_was_stopped_goes_on(game: Game, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, train = tmp_path / "methods.json", training_comparison.train
+    path, train = tmp_path / "methods.json", methods.train
     resumed = []
 
     def stopping(*given: Any, **more: Any) -> Any:
@@ -194,7 +193,7 @@ def test_a_run_that_was_stopped_goes_on(game: Game, tmp_path: Path, monkeypatch:
         resumed.extend([more["resume"]] if "resume" in more else [])
         return train(*given, **more)
 
-    monkeypatch.setattr(training_comparison, "train", stopping)
+    monkeypatch.setattr(methods, "train", stopping)
     with pytest.raises(KeyboardInterrupt):
         compare(game, ["default"], num_seeds=2, processor_seconds=BUDGET, keep=path)
     kept = json.loads(path.read_bytes())
@@ -215,7 +214,7 @@ def test_a_policy_that_the_gate_refuses_plays_all_the_same(
     assert not row["gate"]["passed"]
     plays_as(game, row, learned(tmp_path))
     assert "| refused" in result_kinds.page_part("methods", [found])
-    assert "A policy that the gate refuses is played here all the same" in comparison.Comparison(found).table()
+    assert "A policy that the gate refuses is played here all the same" in methods.Comparison(found).table()
 
 
 def test_where_one_plays_alone_a_policy_leads(tmp_path: Path, game: Game, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +225,7 @@ def test_where_one_plays_alone_a_policy_leads(tmp_path: Path, game: Game, monkey
     for name in ("bot:random", "random"):
         played = row["against"][name]
         assert played["lead"]["low"] <= played["lead"]["mean"] <= played["lead"]["high"]
-        assert comparison.value(row, name) == Estimate(**played["lead"])
+        assert methods.value(row, name) == Estimate(**played["lead"])
 
 
 def test_what_cannot_be_compared_is_a_sentence(game: Game, tmp_path: Path) -> None:
@@ -289,17 +288,17 @@ def rows(method: str, *means: float, half_width: float = 0.0) -> list[dict[str, 
 def test_a_difference_has_the_interval_of_seeds_and_deals() -> None:
     """Welch's interval by hand: 0.5 less 0.2, variances 0.01 / 3 each, so 4 degrees of freedom, t = 2.7764."""
     one, other = rows("one", 0.4, 0.5, 0.6), rows("other", 0.1, 0.2, 0.3)
-    found = comparison.lead(one, other, "bot:best")
+    found = methods.lead(one, other, "bot:best")
     assert found is not None
     assert found.mean == pytest.approx(0.3)
     assert found.half_width == pytest.approx(2.77645 * math.sqrt(0.02 / 3), rel=1e-4)
-    wide = comparison.lead(rows("one", 0.5, 0.5, half_width=0.03), rows("two", 0.2, 0.2, half_width=0.04), "bot:best")
+    wide = methods.lead(rows("one", 0.5, 0.5, half_width=0.03), rows("two", 0.2, 0.2, half_width=0.04), "bot:best")
     assert wide is not None
     assert wide.half_width == pytest.approx(0.05), "as many seeds as one likes do not make the deals more"
-    fixed = comparison.lead(one, [row("untrained", None, 0.2)], "bot:best")
+    fixed = methods.lead(one, [row("untrained", None, 0.2)], "bot:best")
     assert fixed is not None
     assert fixed.half_width == pytest.approx(4.30265 * math.sqrt(0.01 / 3), rel=1e-4), "two degrees of freedom"
-    assert comparison.lead(one[:1], other, "bot:best") is None
+    assert methods.lead(one[:1], other, "bot:best") is None
 
 
 def test_below_the_spread_of_the_seeds_nothing_is_told_apart() -> None:
@@ -308,7 +307,7 @@ def test_below_the_spread_of_the_seeds_nothing_is_told_apart() -> None:
     found = {"game": "kuhn-v0", "options": {}, "against": ["bot:best"], "processor_seconds": 60, "deals": 40}
     shown = {
         line["method"]: line
-        for line in comparison.Comparison.tables["methods"]([found | {"rows": runs}])
+        for line in methods.Comparison.tables["methods"]([found | {"rows": runs}])
         if "mean" in line["seed"]
     }
     assert "less `default`" not in shown["`default`"]
@@ -317,6 +316,6 @@ def test_below_the_spread_of_the_seeds_nothing_is_told_apart() -> None:
     assert not shown["`far`"]["less `default`"].endswith("significant")
     assert shown["`far`"]["less `default`"].startswith("-1.0")
     (lone,) = (
-        line for line in comparison.Comparison.tables["methods"]([found | {"rows": runs}]) if line["method"] == "`lone`"
+        line for line in methods.Comparison.tables["methods"]([found | {"rows": runs}]) if line["method"] == "`lone`"
     )
     assert (lone["seed"], lone["less `default`"]) == ("0", "one seed only")

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from backalley.benchmarks.studies.learning import beliefs
-from backalley.benchmarks.studies.runner import code_of_the_guide, program_of_the_guide
+from backalley.benchmarks.studies.learning.guides import code_of_the_guide, guide_beliefs, program_of_the_guide
 
 TINY: dict[str, Any] = {"hand_size": 3, "tables": 64, "deals": 128, "redraws": 64}
 
@@ -84,7 +83,7 @@ def test_it_learns_what_bids_and_cards_tell() -> None:
 
 
 def test_what_is_measured_is_kept() -> None:
-    found = beliefs.guide_beliefs(0.05, command="again", **TINY).to_json()
+    found = guide_beliefs(0.05, command="again", **TINY).to_json()
     assert [row["name"] for row in found["rows"]] == ["even redraw", "determinizations", "transformer"]
     assert found["rows"][2]["gain"] == [0, 0, 0]
     assert found["options"]["hand_size"] == 3

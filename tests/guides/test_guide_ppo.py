@@ -11,8 +11,12 @@ import pytest
 import torch
 
 import backalley
-from backalley.benchmarks.studies.learning.guide import GuidePPO, guide_ppo
-from backalley.benchmarks.studies.runner import code_of_the_guide, program_of_the_guide
+from backalley.benchmarks.studies.learning.guides import (
+    GuidePPO,
+    code_of_the_guide,
+    guide_ppo,
+    program_of_the_guide,
+)
 from backalley.training.ppo.kernels import seat_advantages
 from tests.common.commands import run
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import backalley
-from backalley.benchmarks.studies import commands as studies
+from backalley.benchmarks.studies.pages.docs import COMMANDS
 from backalley.cli import main
 from backalley.cli.dev import dev
 from backalley.cli.shared import Neutral, this_line
@@ -23,8 +23,10 @@ from backalley.console import errors
 from backalley.console.command import Command, whole_numbers
 from tests.project.test_layout import ROOT, files
 
-EVERY: dict[str, click.Command] = {**dev.commands, "chaos": studies.chaos, "docs": studies.docs, "speed": studies.speed}
-EVERY |= {f"study {name}": command for name, command in studies.study.commands.items()}
+studies = COMMANDS["study"]
+assert isinstance(studies, click.Group)
+EVERY: dict[str, click.Command] = {**dev.commands, **{name: one for name, one in COMMANDS.items() if name != "study"}}
+EVERY |= {f"study {name}": command for name, command in studies.commands.items()}
 GAMELESS = {"beliefs", "chaos", "mutants", "docs", "types", "cluster-check", "library", "openspiel"}
 BEFORE, AFTER = {"publish": ("runs/none", "standard", "--game")}, {"tune": ("chances",), "enter": ("mine", "random")}
 """Words that stand before and after the game's name."""

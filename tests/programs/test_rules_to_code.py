@@ -14,9 +14,8 @@ from backalley.benchmarks.figures.result_kinds import figures
 from backalley.benchmarks.publish.sources import all_sources
 from backalley.benchmarks.rules_to_code import programs
 from backalley.benchmarks.rules_to_code.programs import MOST_LATE, Limits, OfGame, Player, candidate
-from backalley.benchmarks.rules_to_code.score import score_rules
+from backalley.benchmarks.rules_to_code.score import score_rules, suspects
 from backalley.benchmarks.rules_to_code.scripts import first_difference, playable_cases, variants, where
-from backalley.benchmarks.rules_to_code.suspects import suspects
 from backalley.benchmarks.rules_to_code.task import INTERFACE, task
 from backalley.envs.core.game.catalogue import game, games
 from tests import ROOT

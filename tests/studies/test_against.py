@@ -52,7 +52,7 @@ def costs(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def given(batch: tuple[float, float], aec: tuple[float, float]) -> None:
         Player.costs = {
             (side, what): each[place]
-            for what, each in (("batch", batch), ("aec", aec))
+            for what, each in (dict.fromkeys(measured.WHAT, (0.001, 0.001)) | {"batch": batch, "aec": aec}).items()
             for place, side in enumerate(measured.SIDES)
         }
 
@@ -76,6 +76,8 @@ def test_a_ratio_above_one_is_faster_and_what_is_slower_is_named(costs: Callable
     assert "Slower, the whole interval below 0.98: Backhand (AEC loop, 0.80), Pitch (AEC loop, 0.80)." in text
     assert "30.0" in text
     costs(batch=(0.002, 0.001), aec=(0.001, 0.001005))
+    assert "policy" in backhand
+    assert "policy" not in pitch, "there is none for these options"
     assert "the whole interval below 0.98: nothing." in against(GAMES[:1], "HEAD", pairs=2, first_uses=0).table()
 
 
@@ -83,7 +85,7 @@ def test_both_sides_play_the_same_in_alternating_order(costs: Callable[..., None
     costs(batch=(0.002, 0.001), aec=(0.001, 0.001))
     against(GAMES[:1], "HEAD", pairs=2, seconds=1.0, first_uses=0)
     turns = [one for one in Player.played if one[2] != measured._TRIED[one[1]]]
-    assert len(turns) == 2 * 2 * 2 * measured.TURNS  # pairs, sides, batch and AEC
+    assert len(turns) == 2 * 2 * len(measured.WHAT) * measured.TURNS  # pairs and sides
     for first, second in zip(turns[::2], turns[1::2], strict=True):
         assert first[1:] == second[1:]
         assert {first[0], second[0]} == set(measured.SIDES)

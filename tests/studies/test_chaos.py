@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from backalley.benchmarks.matches.seeding import roots
-from backalley.benchmarks.studies.play import chaos, lost_workers
+from backalley.benchmarks.studies.play import chaos, kills
 from backalley.benchmarks.studies.play.flood import flood
 from backalley.console.errors import InvalidValue
 from tests.common.commands import run
@@ -36,9 +36,9 @@ def test_nothing_is_lost_run_or_disturbed(tmp_path: Path, monkeypatch: pytest.Mo
 def test_what_is_lost_in_the_middle_of_work_is_done_again(tmp_path: Path) -> None:
     """Tasks that are killed, and pools of threads of which one fails, or whose process forks."""
     found = [
-        lost_workers.kill_tasks("kills", lost_workers.Restarted(), tmp_path / "tasks", 3, random.Random(1)),
-        lost_workers.fail_threads(6, random.Random(1)),
-        lost_workers.fork_threads(2),
+        kills.kill_tasks("kills", kills.Restarted(), tmp_path / "tasks", 3, random.Random(1)),
+        kills.fail_threads(6, random.Random(1)),
+        kills.fork_threads(2),
     ]
     assert [(row["held"], row["times"]) for row in found] == [(3, 3), (6, 6), (2, 2)]
 
@@ -46,8 +46,8 @@ def test_what_is_lost_in_the_middle_of_work_is_done_again(tmp_path: Path) -> Non
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are never forked here")
 def test_results_that_a_kill_changes_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = iter([0, 1])
-    monkeypatch.setattr(lost_workers, "roots", lambda space, seed: roots(space, next(seeds)))  # other deals
-    found = lost_workers.kill_tasks("kills", lost_workers.Restarted(), tmp_path / "tasks", 3, random.Random(1))
+    monkeypatch.setattr(kills, "roots", lambda space, seed: roots(space, next(seeds)))  # other deals
+    found = kills.kill_tasks("kills", kills.Restarted(), tmp_path / "tasks", 3, random.Random(1))
     assert found["held"] == 0
 
 

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from backalley.agents.policies.publish import ship
-from backalley.benchmarks.figures import formatting, leaderboard, results
+from backalley.benchmarks.figures import formatting, results
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
 from backalley.benchmarks.studies import publication
 from backalley.benchmarks.studies.pages import docs
+from backalley.benchmarks.studies.pages.model_cards import policies
 from backalley.benchmarks.studies.strength import cross as crossing
 from backalley.benchmarks.studies.strength import ladder
 from backalley.envs.core.game import catalogue
@@ -187,7 +188,7 @@ def test_pages_show_them(plan: Any, game: Game, tmp_path: Path) -> None:
     assert docs.with_results(shown, page, tmp_path) == shown
     card = "[`policy:standard`](policy/standard/README.md)"
     row = f"| {card} | bot:random with a learned residual | the default options |  |"
-    assert row in leaderboard.policies(game)
+    assert row in policies(game)
 
 
 def test_wrong_words_are_sentences() -> None:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.benchmarks.studies.learning.libraries import LIBRARIES
-from backalley.benchmarks.studies.runner import code_of_the_guide, program_of_the_guide
+from backalley.benchmarks.studies.learning.guides import LIBRARIES, code_of_the_guide, program_of_the_guide
 
 NEEDED = {"torchrl": "torchrl", "tianshou": "tianshou", "rllib": "ray.rllib"}
 """What has to be installed for each program."""
@@ -17,7 +16,7 @@ WHY = "{} is not installed; its tests run in an environment of their own (docs/g
 
 
 def code(name: str) -> str:
-    return code_of_the_guide(LIBRARIES[name].program, "libraries.md")
+    return code_of_the_guide(f"{name}_ppo.py", "libraries.md")
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
@@ -25,7 +24,7 @@ def test_a_program_of_the_guide_is_short_and_whole(name: str) -> None:
     lines = code(name).splitlines()
     assert sum(bool(line.strip()) for line in lines) < 60
     assert not any("engine" in line or "envs.core" in line for line in lines)
-    compile(code(name), LIBRARIES[name].program, "exec")
+    compile(code(name), f"{name}_ppo.py", "exec")
 
 
 @pytest.mark.slow
@@ -33,7 +32,7 @@ def test_a_program_of_the_guide_is_short_and_whole(name: str) -> None:
 @pytest.mark.filterwarnings("default")  # the libraries' own
 def test_a_program_of_the_guide_learns_and_its_agent_plays(name: str) -> None:
     pytest.importorskip(NEEDED[name], reason=WHY.format(NEEDED[name]), exc_type=ImportError)
-    agent = program_of_the_guide(LIBRARIES[name].program, "libraries.md")["train"](0.01, seed=0)
+    agent = program_of_the_guide(f"{name}_ppo.py", "libraries.md")["train"](0.01, seed=0)
     report = backalley.evaluate("missouri_city", [agent, "random"], deals=20)
     assert report.agents[0].name == name
 

@@ -9,9 +9,8 @@ import pytest
 from backalley.benchmarks.figures.result_kinds import figures
 from backalley.benchmarks.matches.until import stops
 from backalley.benchmarks.sequential.confidence_sequence import anytime_interval
-from backalley.benchmarks.studies.play import peeking
-from backalley.benchmarks.studies.play.peeking import Law
-from backalley.benchmarks.studies.play.sequential_checks import invented, sequential_checks
+from backalley.benchmarks.studies.play import sequential_checks as peeking
+from backalley.benchmarks.studies.play.sequential_checks import Law, invented, sequential_checks
 
 WIN = Law("wins more", np.array([1.0, 1.0, 1.0, -1.0, -1.0]), (-1, 1), True)
 

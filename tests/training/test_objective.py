@@ -13,8 +13,7 @@ import pytest
 from backalley.agents.base.rule_based import BotAgent, RandomAgent
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.benchmarks.figures.stats import win_shares
-from backalley.benchmarks.matches.sample import Sample
-from backalley.benchmarks.matches.seating import seatings
+from backalley.benchmarks.matches.sample import Sample, seatings
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import kernel
 from backalley.examples import kuhn

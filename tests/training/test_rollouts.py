@@ -20,7 +20,7 @@ from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.policy_file import JSON_FILE, PolicyFileError
 from backalley.agents.registry import agent as agent_of
 from backalley.benchmarks.matches.evaluate import evaluate
-from backalley.benchmarks.matches.seating import seatings
+from backalley.benchmarks.matches.sample import seatings
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import CHANCE, OVER
 from backalley.envs.core.compile.kernel import kernel

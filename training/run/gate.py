@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 from backalley.agents.base.agent import Agent
 from backalley.benchmarks.figures import stats
 from backalley.benchmarks.figures.stats import Floats
-from backalley.benchmarks.matches.sample import Deals, LineUp, Sample, play
-from backalley.benchmarks.matches.seating import seatings
+from backalley.benchmarks.matches.sample import Deals, LineUp, Sample, play, seatings
 from backalley.benchmarks.matches.seeding import Roots, Space, roots
 from backalley.benchmarks.sequential.lead_test import CONFIDENCE, look, looks
 from backalley.envs.core.game.game import Game
@@ -153,7 +152,7 @@ def _play_on(
     *, first: int | None = None,
 ) -> None:  # fmt: skip
     """Play until the sample holds so many deals, in batches that begin with `first`."""
-    work = Deals([LineUp(game, pair, sample.seatings, keys)], cores())
+    work = Deals([LineUp(game, pair, keys)], cores())
     if first is not None:
         work.sizes = work.sizes._replace(first=first)
     play(work, [sample], [deals], lambda part: progress(sample.deals))

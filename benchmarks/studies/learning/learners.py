@@ -1,5 +1,4 @@
 """Compare learning algorithms by exact exploitability, at equal processor time, in games small enough to compute it.
-`backalley dev study learners` runs it.
 
 All begin from random weights, have the same network, and play and learn on one thread. A learner's policy is written as
 a run would write it, at some shares of the budget; what that takes, and what compiling takes, counts for nobody. A row
@@ -8,10 +7,10 @@ that the file already has is not made again, and a stopped comparison continues 
 
 from __future__ import annotations
 
-import inspect
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,27 +21,26 @@ from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.network import one_thread
+from backalley.cli.shared import option_option
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules
 from backalley.training.config.phases import Budget, register_phase
-from backalley.training.run.loop import kind
-from backalley.training.shared.phase import Phase
 
 from ...exact.exploit import agent_probabilities
 from ...exact.solver import Solver, solver_of
-from ...figures import results
 from ...figures.charts import Dots, dots
-from ...figures.formatting import Found, Line, options, title
+from ...figures.formatting import Line, options, title
 from ...figures.result_kinds import Files, Kept
 from ...figures.stats import Estimate
-from ..runner import Progress, kept_rows, program_of_the_guide, quiet
+from ..runner import GAME, Progress, Row, count, kept_rows, make_rows, quiet, rows_by, seconds, study, words
+from .guides import program_of_the_guide
+from .throughput import begun
 
 MARKS = (0.25, 0.5, 1.0)
 """Shares of the budget at which policies are measured."""
 SHARED = {"network.width": 128, "network.layers": 2, "network.precision": "float32"}
 """Settings of all learners."""
-Row = dict[str, Any]
 
 
 class Learner(NamedTuple):
@@ -68,14 +66,6 @@ LEARNERS = {
 """The learners that are compared, by name."""
 
 
-def _seeds_of(found: Found, learner: str) -> list[Found]:
-    return [row for row in found["rows"] if row["learner"] == learner]
-
-
-def _learner_names(found: Found) -> list[str]:
-    return list(dict.fromkeys(row["learner"] for row in found["rows"]))
-
-
 def _over_seeds(losses: npt.NDArray[np.float64]) -> str:
     """The mean, and the standard deviation of the seeds in brackets."""
     shown = f"{float(np.mean(losses)):.4f}"
@@ -89,8 +79,7 @@ def _learners(files: Files) -> Iterator[Line]:
         still = dict.fromkeys(["seeds", *shares], "")
         named = {"game": title(found), "options": options(found)}
         yield {**named, "learner": "uniform play", **still, "at the end": f"{found['uniform']:.4f}"}
-        for name in _learner_names(found):
-            rows = _seeds_of(found, name)
+        for name, rows in rows_by("learner", found).items():
             losses = np.array([[point["mean_loss"] for point in row["points"]] for row in rows])
             seconds = [point["processor_seconds"] for point in rows[0]["points"]]
             pace = np.mean([row["decisions"] for row in rows]) / found["processor_seconds"]
@@ -121,27 +110,34 @@ class Learners(Kept, kind="learners", heading="Learners by exploitability", tabl
     def charts(cls, files: Files) -> Iterator[Dots]:
         """The final losses; lines reach from the best seed to the worst."""
         for found in files:
-            ends = {
-                name: [row["points"][-1]["mean_loss"] for row in _seeds_of(found, name)]
-                for name in _learner_names(found)
-            }
-            rows = [(name, Estimate(float(np.mean(all_)), min(all_), max(all_))) for name, all_ in ends.items()]
+            rows = []
+            for name, seeds in rows_by("learner", found).items():
+                ends = [row["points"][-1]["mean_loss"] for row in seeds]
+                rows.append((name, Estimate(float(np.mean(ends)), min(ends), max(ends))))
             about = f"After {found['processor_seconds']:g} s of processor time; lines reach from best to worst seed."
             yield dots(f"{title(found)}: learners by exploitability", about, "loss to a best response", rows)
 
 
+@study(
+    "learners",
+    Learners,
+    GAME,
+    count("--seeds num_seeds", 3, "Runs of each learner."),
+    seconds("--processor-seconds", 60.0),
+    words("--learners names", "", "Some of the learners, with commas; by default all."),
+    option_option,
+)
 def learners(
     game: Game,
     names: Sequence[str] = (),
     *,
+    about: Row,
     num_seeds: int = 3,
     processor_seconds: float = 60.0,
     keep: Path | None = None,
     progress: Progress = quiet,
-    command: str = "",
-) -> Learners:
-    """Train each of the learners, by default all, over `num_seeds` seeds of that many processor seconds, and compute
-    what their policies lose to best responses.
+) -> Row:
+    """Compare learning algorithms by what their policies lose to best responses in GAME, which has to be small.
 
     With `keep`, the file is written after each run, and rows that it has of the same settings are kept. Raises
     ValueError for unknown learners, for a game that is too large to be enumerated, and where the file holds something
@@ -153,44 +149,35 @@ def learners(
     Budget(processor_seconds=processor_seconds)
     chosen = [one for one in LEARNERS.values() if one.name in names or not names]
     if any(one.phase == "nfsp" for one in chosen):
-        _register_nfsp()
+        register_phase(program_of_the_guide("nfsp.py", "learning.md")["PHASE"])
     solver = solver_of(game)
     about = {
-        "kind": Learners.kind,
-        "command": command,
-        "game": game.id,
-        "options": game.changed_options,
+        **about,
         "processor_seconds": float(processor_seconds),
         "marks": list(MARKS),
         "information_sets": len(solver.seat),
         "uniform": _loss(solver, RandomAgent()),
-        **results.stamp(__file__, game),
     }
-    # Rows of other settings than today's are made again.
-    rows = [row for row in kept_rows(keep, about) if row["settings"] == _settings(LEARNERS.get(row["learner"]))]
-    cells = [(one, seed) for seed in range(num_seeds) for one in chosen]
-    for number, (one, seed) in enumerate(cells):
-        if any((row["learner"], row["seed"]) == (one.name, seed) for row in rows):
-            continue
 
-        def said(done: float, words: str = f"{one.name} with seed {seed}", before: int = number) -> None:
-            progress(before * processor_seconds + done, len(cells) * processor_seconds, words)
+    def row_of(number: int, one: Learner, seed: int) -> Row:
+        def said(done: float) -> None:
+            words = f"{one.name} with seed {seed}"
+            progress(number * processor_seconds + done, len(cells) * processor_seconds, words)
 
         made = _row(solver, one, seed, processor_seconds, said)
-        rows.append(made | {name: about[name] for name in ("commit", "sources")})
-        if keep is not None:
-            results.write(keep, {**about, "rows": _ordered(rows)})
-    return Learners({**about, "rows": _ordered(rows)})
+        return made | {name: about[name] for name in ("commit", "sources")}
 
-
-def _register_nfsp() -> None:
-    """Register the guide's example of a learner."""
-    register_phase(program_of_the_guide("nfsp.py", "learning.md")["PHASE"])
-
-
-def _ordered(rows: Sequence[Row]) -> list[Row]:
-    """By learners, then by seeds."""
-    return sorted(rows, key=lambda row: (list(LEARNERS).index(row["learner"]), row["seed"]))
+    seeded = [(one, seed) for seed in range(num_seeds) for one in chosen]
+    cells: list[tuple[Row, Callable[[], Row]]] = [
+        ({"learner": one.name, "seed": seed, "settings": _settings(one)}, partial(row_of, number, one, seed))
+        for number, (one, seed) in enumerate(seeded)
+    ]
+    # Rows of other settings than today's are made again.
+    rows = [row for row in kept_rows(keep, about) if row["settings"] == _settings(LEARNERS.get(row["learner"]))]
+    order = list(LEARNERS)
+    return make_rows(
+        keep, lambda rows: {**about, "rows": rows}, rows, cells, lambda row: (order.index(row["learner"]), row["seed"])
+    )
 
 
 def _settings(learner: Learner | None) -> dict[str, Any] | None:
@@ -203,8 +190,8 @@ def _row(solver: Solver, learner: Learner, seed: int, budget: float, said: Calla
     config = config_rules.load(game, None, _settings(learner))
     with one_thread(), tempfile.TemporaryDirectory(prefix="backalley-learners-") as scratch:
         folder = Path(scratch)
-        _begun(game, config, seed, folder / "warm").step()  # compiles, and does not count
-        phase = _begun(game, config, seed, folder / "run")
+        begun(learner.phase, game, config, seed, folder / "warm", 1).step()  # compiles, and does not count
+        phase = begun(learner.phase, game, config, seed, folder / "run", 1)
         points = []
         for mark in MARKS:
             while phase.processor_seconds < mark * budget:
@@ -217,23 +204,9 @@ def _row(solver: Solver, learner: Learner, seed: int, budget: float, said: Calla
             point = {"processor_seconds": round(phase.processor_seconds, 1), "decisions": phase.decisions}
             points.append({**point, "mean_loss": _loss(solver, PolicyAgent(place, game))})
         phase.close()
-    return {
-        "learner": learner.name,
-        "seed": seed,
-        "settings": _settings(learner),
-        "decisions": phase.decisions,
-        "points": points,
-    }
+    return {"decisions": phase.decisions, "points": points}
 
 
 def _loss(solver: Solver, agent: Agent) -> float:
     """What an agent loses to a best response, the mean over both seats."""
     return solver.exploitability(agent_probabilities(agent, solver)[0])
-
-
-def _begun(game: Game, config: config_rules.Config, seed: int, folder: Path) -> Phase:
-    owner = kind(config.run.phases.names[0])
-    more: dict[str, Any] = {"num_threads": 1} if "num_threads" in inspect.signature(owner).parameters else {}
-    phase = owner(game, config, seed=seed, folder=folder, **more)
-    phase.begin()
-    return phase

@@ -1,6 +1,6 @@
 """Measure how fast training is: decisions, samples, targets and rollouts a second for every kind of phase, on one
 thread and on more, and for plain Stable-Baselines3. All take turns in one process, so that other load on the machine
-affects them alike. `backalley dev study throughput` runs it.
+affects them alike.
 
 The first step of a phase gives the same weights on any number of threads, which is checked here, too. From the times on
 one thread and on most follows the share of the work that is serial, and with it what more cores can give (Amdahl
@@ -18,19 +18,17 @@ import statistics
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from sb3_contrib import MaskablePPO
-from stable_baselines3.common.logger import Logger
-from stable_baselines3.common.vec_env import DummyVecEnv
 
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.gymnasium.gymnasium_env import GymnasiumEnv
 from backalley.agents.policies.network import one_thread
+from backalley.console.command import whole_numbers
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules
@@ -39,10 +37,10 @@ from backalley.training.config.phases import KINDS
 from backalley.training.run.loop import kind
 from backalley.training.shared.phase import Phase, training_game
 
-from ...figures.formatting import Found
+from ...figures.formatting import Found, Line, title
+from ...figures.result_kinds import Files, Kept
 from ...speed.alone import Alone
-from ..runner import Progress, finds, quiet
-from .training_speed import Throughput
+from ..runner import GAME, Progress, quiet, seconds, study, words
 
 SB3 = "sb3"
 """The name of Stable-Baselines3 among the phases."""
@@ -54,8 +52,6 @@ _TURNS = 5
 
 Counts = Counter[str]
 """What was done, by name: samples, targets and so on."""
-Step = Callable[[], Counts]
-"""Make one step of a trainer; return what it did."""
 
 
 class Turn(NamedTuple):
@@ -67,7 +63,47 @@ class Turn(NamedTuple):
     """Processor time, of all threads."""
 
 
-@finds(Throughput)
+def _throughput(files: Files) -> Iterator[Line]:
+    """How fast the phases of training are, and MaskablePPO with its defaults."""
+    for found in files:
+        for row in found["rows"]:
+            pace = {f"{name} a second": f"{number:,.0f}" for name, number in row["per_second"].items()}
+            name = "`MaskablePPO`, its defaults" if row["phase"] == "sb3" else f"`{row['phase']}`"
+            line = {"game": title(found), "phase": name, "threads": f"{row['threads']}", **pace}
+            if "serial_share" in row:
+                line |= {"times one thread": f"{row['times_one_thread']:.2f}", "serial": f"{row['serial_share']:.1%}"}
+                line |= {f"{cores} cores": f"{times:.1f}" for cores, times in row["predicted"].items()}
+            yield line
+
+
+def _beside_sb3(files: Files) -> str:
+    """How many times as fast PPO here is as Stable-Baselines3 with its defaults, in a sentence."""
+    (found,) = files
+    samples = {row["phase"]: row["per_second"]["samples"] for row in found["rows"] if row["threads"] == 1}
+    return (
+        f"At {title(found)} PPO here learns from {samples['ppo'] / samples['sb3']:.0f} times as many samples a second "
+        f"as `sb3_contrib.MaskablePPO` with its defaults, side by side on one {found['machine']['processor']}."
+    )
+
+
+class Throughput(
+    Kept,
+    kind="throughput",
+    heading="Throughput of training",
+    tables={"throughput": _throughput, "training_pace": _beside_sb3},
+):
+    """Rates of the phases of training."""
+
+
+@study(
+    "throughput",
+    Throughput,
+    GAME,
+    words("--phases", "ppo,rollouts", "Kinds of phases, and sb3, with commas."),
+    words("--threads", "1,2", "Numbers of threads, with commas.", whole_numbers),
+    seconds("--seconds", 120.0, ""),
+    file="throughput_{game}",
+)
 def throughput(
     game: Game,
     phases: Sequence[str],
@@ -77,7 +113,7 @@ def throughput(
     config_overrides: Mapping[str, Any] | None = None,
     progress: Progress = quiet,
 ) -> Found:
-    """Measure the rates of kinds of phases, including `sb3`.
+    """Measure how many decisions and samples a second the phases of training GAME make.
 
     This takes about `seconds`, with at least one step in each turn. A sample is a decision that an update learns from:
     decisions of a league's opponents do not count. Raises ValueError, OptionError or ConfigError, and NotAlone where
@@ -90,47 +126,45 @@ def throughput(
     if not seconds > 0:
         raise InvalidValue(f"seconds is {seconds}; it must be greater than 0.")
     config = config_rules.load(game, None, config_overrides)
+    trainers: dict[tuple[str, int], Phase | _PlainSB3] = {}
     with one_thread(), tempfile.TemporaryDirectory(prefix="backalley-throughput-") as scratch, ExitStack() as opened:
-        steps: dict[tuple[str, int], Step] = {}
-        owners: dict[tuple[str, int], Phase] = {}
-        precisions: dict[tuple[str, int], str] = {}
         for name in phases:
             if name == SB3:
-                steps[name, 1] = _PlainSB3(training_game(game, config)).step
+                trainers[name, 1] = _PlainSB3(training_game(game, config))
                 continue
-            for number, phase in _on_threads(name, game, config, Path(scratch), threads):
+            for number in threads if takes_threads(name) else (1,):
+                folder = Path(scratch) / f"{name}-{number}"
+                trainers[name, number] = phase = begun(name, game, config, 0, folder, number)
                 opened.callback(phase.close)
-                steps[name, number], precisions[name, number] = _step_of(phase), phase.precision
-                owners[name, number] = phase
-        for step in steps.values():
-            step()  # compiles, and does not count
-        learned = {name: _digest(phase) for name, phase in owners.items()}
+        for trainer in trainers.values():
+            trainer.step()  # compiles, and does not count
+        learned = {one: _digest(trainer) for one, trainer in trainers.items() if isinstance(trainer, Phase)}
         alone = Alone()
-        turns = _alternate(steps, seconds, progress)
+        turns = _alternate(trainers, seconds, progress)
         alone.check()
     return {
         "config": config.as_dict(),
         "torch": torch.__version__,
         "rows": [
-            {"phase": name, "threads": number, **_summary(taken), "precision": precisions.get((name, number))}
-            | _scaling(turns, name, number)
+            {"phase": name, "threads": number, **_summary(taken)}
+            | {"precision": getattr(trainers[name, number], "precision", None), **_scaling(turns, name, number)}
             for (name, number), taken in turns.items()
         ],
         "same_weights": {name: len({learned[one] for one in learned if one[0] == name}) == 1 for name, _ in learned},
     }
 
 
-def _on_threads(name: str, game: Game, config: Config, folder: Path, threads: Sequence[int]) -> list[tuple[int, Phase]]:
-    """One new phase for each number of threads; a single one if it does not take a number of threads."""
-    owner = kind(name)
-    spreads = "num_threads" in inspect.signature(owner).parameters
-    made = []
-    for number in threads if spreads else (1,):
-        more: dict[str, Any] = {"num_threads": number} if spreads else {}
-        phase = owner(game, config, seed=0, folder=folder / f"{name}-{number}", **more)
-        phase.begin()
-        made.append((number, phase))
-    return made
+def takes_threads(name: str) -> bool:
+    """Whether a kind of phase takes a number of threads."""
+    return "num_threads" in inspect.signature(kind(name)).parameters
+
+
+def begun(name: str, game: Game, config: Config, seed: int, folder: Path, threads: int) -> Phase:
+    """Return a new phase of a kind that has begun, on so many threads if it takes a number of them."""
+    more: dict[str, Any] = {"num_threads": threads} if takes_threads(name) else {}
+    phase = kind(name)(game, config, seed=seed, folder=folder, **more)
+    phase.begin()
+    return phase
 
 
 def _digest(phase: Phase) -> str:
@@ -141,43 +175,41 @@ def _digest(phase: Phase) -> str:
     return whole.hexdigest()
 
 
-def _step_of(phase: Phase) -> Step:
-    def step() -> Counts:
-        before = Counts(phase.counts())
-        phase.step()
-        return Counts(phase.counts()) - before
-
-    return step
-
-
 class _PlainSB3:
     """MaskablePPO with its defaults, one rollout and one update at a time."""
 
     def __init__(self, game: Game) -> None:
+        from sb3_contrib import MaskablePPO
+        from stable_baselines3.common.logger import Logger
+        from stable_baselines3.common.vec_env import DummyVecEnv
+
         env = DummyVecEnv([lambda: GymnasiumEnv(game, seat="random", opponent=RandomAgent())] * _SB3_ENVS)
         self.model = MaskablePPO("MlpPolicy", env, device="cpu", seed=0)
         self.model.set_logger(Logger(None, []))
-        self._begun = False
+        self._samples = 0
 
-    def step(self) -> Counts:
+    def counts(self) -> dict[str, int]:
         """The samples learned from."""
+        return {"samples": self._samples}
+
+    def step(self) -> None:
+        """As a phase does."""
         size = int(self.model.n_steps * _SB3_ENVS)
-        self.model.learn(size, reset_num_timesteps=not self._begun)
-        self._begun = True
-        return Counts(samples=size)
+        self.model.learn(size, reset_num_timesteps=not self._samples)
+        self._samples += size
 
 
 def _alternate(
-    steps: Mapping[tuple[str, int], Step], seconds: float, progress: Progress
+    trainers: Mapping[tuple[str, int], Phase | _PlainSB3], seconds: float, progress: Progress
 ) -> dict[tuple[str, int], list[Turn]]:
     """Turns of each trainer, for about that many seconds in all."""
-    length = seconds / (_TURNS * len(steps))
-    turns: dict[tuple[str, int], list[Turn]] = {name: [] for name in steps}
+    length = seconds / (_TURNS * len(trainers))
+    turns: dict[tuple[str, int], list[Turn]] = {name: [] for name in trainers}
     for turn in range(_TURNS):
-        for name, step in list(steps.items())[:: 1 if turn % 2 == 0 else -1]:
-            counts, wall, processor = Counts(), time.perf_counter(), time.process_time()
-            while not counts.total() or time.perf_counter() - wall < length:
-                counts += step()
+        for name, trainer in list(trainers.items())[:: 1 if turn % 2 == 0 else -1]:
+            before, wall, processor = Counts(trainer.counts()), time.perf_counter(), time.process_time()
+            while not (counts := Counts(trainer.counts()) - before) or time.perf_counter() - wall < length:
+                trainer.step()
             turns[name].append(Turn(counts, time.perf_counter() - wall, time.process_time() - processor))
         progress(turn + 1, _TURNS, "")
     return turns

@@ -1,7 +1,7 @@
 """A model card beside each pretrained policy: what it is, what it learned from, how strong it is, what attacks gain.
 
-`backalley dev docs` writes them. A card begins with the fields that model hubs read; all else comes from the policy's
-own metadata and from the files of `benchmarks/results`.
+`backalley dev docs` writes them, and the table of its policies in a game's page. A card begins with the fields that
+model hubs read; all else comes from the policy's own metadata and from the files of `benchmarks/results`.
 """
 
 from __future__ import annotations
@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from backalley.agents.policies.policy_file import player_of
+from backalley.agents.policies.policy_kinds import Residual
 from backalley.agents.policies.pretrained import Pretrained, pretrained
 from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.catalogue import games
 from backalley.envs.core.game.game import Game
 
-from ...figures import leaderboard
-from ...figures.formatting import Found, bound
+from ...figures.formatting import MET, Found, bound, changed, markdown, notes
 from ...figures.result_kinds import KINDS, table_of
-from ...figures.tabular import markdown
-from ..strength import ladder
+from ..strength.best_agents import met_bots, tables_of
+from ..strength.ladder import rungs_of
 
 CARD = "README.md"
 _TAGS = ("reinforcement-learning", "card-game", "imperfect-information")
@@ -56,19 +57,19 @@ def _front_matter(game: Game) -> str:
 
 
 def _about(game: Game, one: Pretrained) -> str:
-    options, served = leaderboard.trained_for(game, one), leaderboard.served(one)
-    more = f" It serves {served} as well." if served else ""
+    options, others = trained_for(game, one), served(one)
+    more = f" It serves {others} as well." if others else ""
     megabytes = one.metadata["weights"]["bytes"] / 1e6
     return (
         f"It plays every seat of [{game.title}](../../README.md) (`{game.id}`) under {options}.{more} What it is: "
-        f"{leaderboard.what(one)}. Its weights take {megabytes:.2f} MB (`policy.safetensors`); `policy.json` holds "
+        f"{what(one)}. Its weights take {megabytes:.2f} MB (`policy.safetensors`); `policy.json` holds "
         "everything else, and `curve.json` the learning curve of its run.\n"
     )
 
 
 def _training(one: Pretrained) -> str:
     made = one.metadata["made"]
-    met = leaderboard.met_bots(made)
+    met = met_bots(made)
     if met is None:
         who = "Its file does not say which bots it met."
     elif met:
@@ -87,20 +88,19 @@ def _strength(game: Game, one: Pretrained, files: Sequence[Found]) -> str:
     lines = [*_rungs(game, one, files)]
     if not lines:
         return "Not measured yet.\n"
-    ladders = [found for found in leaderboard.ladders_of(files) if _same(game, found)]
+    ladders = [found for found in files if any(bound(table) == game for table in tables_of([found]))]
     shown = table_of(lines, [], ("options",))
     assert not isinstance(shown, str)
-    told = [note for note in leaderboard.notes(ladders) if one.spec in note or note.startswith(leaderboard.MET)]
+    told = [note for note in notes(ladders) if one.spec in note or note.startswith(MET)]
     return "\n\n".join([markdown(shown.head, shown.rows, left=shown.left), *told]) + "\n"
 
 
 def _rungs(game: Game, one: Pretrained, files: Sequence[Found]) -> Iterator[dict[str, str]]:
     """The row of the policy in the ladder of its options, and that of the baseline, which it played."""
-    for found in leaderboard.ladders_of(files):
-        for table in found["tables"]:
-            if bound({**found, "options": table["options"]}) == game:
-                rows = [row for row in table["rows"] if row["label"] in (one.spec, "random", table["against"])]
-                yield from ladder.rungs_of(found, {**table, "rows": rows, "null": None})
+    for table in tables_of(files):
+        if bound(table) == game:
+            rows = [row for row in table["rows"] if row["label"] in (one.spec, "random", table["against"])]
+            yield from rungs_of({**table, "rows": rows, "null": None})
 
 
 def _attacks(game: Game, one: Pretrained, files: Sequence[Found]) -> str:
@@ -140,9 +140,41 @@ def _literal(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def _same(game: Game, found: Found) -> bool:
-    return any(bound({**found, "options": table["options"]}) == game for table in found["tables"])
-
-
 def _shell(commands: Sequence[str]) -> str:
     return "\n".join(["```sh", *commands, "```", ""])
+
+
+def policies(game: Game) -> str:
+    """Return the pretrained policies of a game: what each is, its options, and the command that makes it again."""
+    found = pretrained(game)
+    if not found:
+        return "No policy comes with this game yet."
+    rows = [
+        [f"[`{one.spec}`](policy/{one.name}/README.md)", what(one), trained_for(game, one), served(one), _minutes(one)]
+        for one in found
+    ]
+    table = markdown(["agent", "what it is", "made for", "serves as well", "minutes of training"], rows, left=4)
+    return "\n".join([table, "", "```sh", *(one.metadata["made"]["command"] for one in found), "```"])
+
+
+def what(one: Pretrained) -> str:
+    """Return what a policy is, and how it learned, in a few words."""
+    player, how = player_of(one.metadata), one.metadata["made"].get("algorithm", "")
+    kind = player.meaning if isinstance(player, Residual) else "learned play"
+    return f"{kind} ({how})" if how else kind
+
+
+def trained_for(game: Game, one: Pretrained) -> str:
+    """Return the options under which a policy was trained, in words."""
+    return changed(game.type.bind(one.metadata["options"]).changed_options) or "the default options"
+
+
+def served(one: Pretrained) -> str:
+    """Return the further options that a policy serves, in words; empty if there are none."""
+    served = one.metadata["serves"].items()
+    return " ".join(changed({option: value}) for option, values in served for value in values)
+
+
+def _minutes(one: Pretrained) -> str:
+    seconds = one.metadata["made"].get("seconds")
+    return f"{seconds / 60:.1f}" if isinstance(seconds, int | float) else ""

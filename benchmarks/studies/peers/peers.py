@@ -1,4 +1,4 @@
-"""Other libraries' card games beside ours, in one run. `backalley dev study peers` runs it.
+"""Other libraries' card games beside ours, in one run.
 
 Every library is installed by pip into a virtual environment of its own, in a folder that is kept, and plays random
 legal actions there on one core, with the observation and the legal actions of the seat to act produced at every
@@ -16,13 +16,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
+
 from backalley import __version__
 from backalley.console.errors import InvalidValue, did_you_mean
 from backalley.envs.core.files.durable import write_file
 
 from ...figures.formatting import Found, Line
 from ...figures.result_kinds import Files, Kept
-from ..runner import Progress, finds, quiet
+from ..runner import FOLDER, Progress, quiet, seconds, study
 
 _HERE = Path(__file__).resolve().parent
 _ROOT = _HERE.parents[2]
@@ -86,11 +88,19 @@ class Peers(Kept, kind="peers", heading="Other libraries", tables={"peers": _lin
         return said
 
 
-@finds(Peers)
+@study(
+    "peers",
+    Peers,
+    click.argument("names", nargs=-1, metavar="[LIBRARY]..."),
+    click.option("--folder", type=FOLDER, help="Of the libraries' environments: gigabytes; by default in your cache."),
+    seconds("--seconds", 1.0, "Processor time of each of three repetitions of a game."),
+)
 def peers(names: Sequence[str], folder: Path | None, *, seconds: float, progress: Progress = quiet) -> Found:
-    """Install and measure the libraries of those names, by default all, and ours; each repetition takes `seconds` of
-    processor time. Environments stay in `folder`, by default one in the user's cache folder, and are used again. Raises
-    ValueError for an unknown name."""
+    """Measure the card games of other libraries, by default all that pip can install here, beside ours. LIBRARY is
+    open_spiel, rlcard, pettingzoo, pgx or pufferlib.
+
+    Environments stay in `folder` and are used again. Raises ValueError for an unknown name.
+    """
     for name in names:
         if name not in PEERS:
             known = did_you_mean(name, PEERS) or f" There are: {', '.join(PEERS)}."
@@ -105,12 +115,17 @@ def peers(names: Sequence[str], folder: Path | None, *, seconds: float, progress
 
 def _ours(seconds: float) -> list[dict[str, Any]]:
     """Our own games, a row for each way."""
-    games, _ = _play(Path(sys.executable), "backalley.benchmarks.studies.peers.backalley_games", seconds, _ROOT / "src")
-    rows = []
-    for way, said in OURS.items():
-        mine = [{**one, "game": one["game"].split()[0]} for one in games if one["game"].split()[1] == way]
-        rows.append({"title": "Back Alley", "version": __version__, "way": said, "games": mine})
-    return rows
+    games, _ = _play(Path(sys.executable), "backalley", seconds, _ROOT / "src")
+    every = [(*one["game"].split(), one) for one in games]
+    return [
+        {
+            "title": "Back Alley",
+            "version": __version__,
+            "way": said,
+            "games": [{**one, "game": name} for name, its_way, one in every if its_way == way],
+        }
+        for way, said in OURS.items()
+    ]
 
 
 def _measured(peer: Peer, name: str, place: Path, seconds: float) -> dict[str, Any]:
@@ -118,15 +133,11 @@ def _measured(peer: Peer, name: str, place: Path, seconds: float) -> dict[str, A
     about: dict[str, Any] = {"title": peer.title, "way": peer.way}
     try:
         versions = _install(peer, place)
-        games, failed = _play(_python(place), str(_HERE / f"{name}_games.py"), seconds)
+        games, failed = _play(_python(place), name, seconds)
     except _Absent as error:
         return {**about, "absent": str(error)}
-    best: dict[str, dict[str, Any]] = {}
-    for one in games:
-        if one["game"] not in best or one["median"] > best[one["game"]]["median"]:
-            best[one["game"]] = one
-    first = peer.packages[0].partition("[")[0]
-    row = {**about, "version": versions[_plain(first)], "packages": versions, "games": list(best.values())}
+    best = {one["game"]: one for one in sorted(games, key=lambda one: float(one["median"]))}  # the last counts
+    row = {**about, "version": versions[_plain(peer.packages[0])], "packages": versions, "games": list(best.values())}
     return {**row, "failed": failed} if failed else row
 
 
@@ -143,15 +154,15 @@ def _install(peer: Peer, place: Path) -> dict[str, str]:
     pip = [str(_python(place)), "-m", "pip", "--disable-pip-version-check"]
     _call([*pip, "install", "--quiet", "--no-cache-dir", *peer.packages], "pip could not install it here")
     listed = json.loads(_call([*pip, "list", "--format=json"], "pip could not list it"))
-    asked = {_plain(package.partition("[")[0]) for package in peer.packages}
+    asked = {*map(_plain, peer.packages)}
     versions = {_plain(one["name"]): one["version"] for one in listed if _plain(one["name"]) in asked}
     write_file(place / _INSTALLED, json.dumps(versions).encode())
     return versions
 
 
 def _plain(package: str) -> str:
-    """A package's name as pip compares it."""
-    return re.sub(r"[-_.]+", "-", package).lower()
+    """A package's name, without its extras, as pip compares it."""
+    return re.sub(r"[-_.]+", "-", package.partition("[")[0]).lower()
 
 
 def _python(place: Path) -> Path:
@@ -159,12 +170,12 @@ def _python(place: Path) -> Path:
 
 
 def _play(
-    python: Path, games: str, seconds: float, path: Path | None = None
+    python: Path, name: str, seconds: float, path: Path | None = None
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Run `pace.py`; return the games with their rates, and those that failed."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment |= {"JAX_PLATFORMS": "cpu"} | ({"PYTHONPATH": str(path)} if path else {})
-    words = [str(python), "-P", str(_HERE / "pace.py"), games, str(seconds)]
+    words = [str(python), "-P", str(_HERE / "pace.py"), name, str(seconds)]
     said = _call(words, "its games could not be played", environment)
     lines = [json.loads(line) for line in said.splitlines() if line.startswith('{"game"')]
     return [one for one in lines if "median" in one], [one for one in lines if "failed" in one]

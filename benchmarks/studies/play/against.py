@@ -1,4 +1,4 @@
-"""The speed of this checkout against an earlier commit, in pairs. `backalley dev speed --against COMMIT` runs it.
+"""The speed of this checkout against an earlier commit, in pairs.
 
 The files of the commit are laid out in a temporary folder, and each side plays in processes of its own, with a cache of
 machine code of its own. A pair is one process of each side; they take turns at the same decisions from the same seeds,
@@ -8,7 +8,6 @@ cache: an environment, a bot and a batch of the game.
 
 from __future__ import annotations
 
-import functools
 import io
 import json
 import os
@@ -17,13 +16,15 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 
+from backalley.agents.registry import agent as agent_of
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.game import Game
@@ -32,16 +33,28 @@ from ...figures import results
 from ...figures.formatting import Found, Line, changed, title
 from ...figures.result_kinds import Files, Kept
 from ...figures.stats import mean_interval
-from ..runner import Progress, finds, quiet
+from ..runner import GAMES, Progress, count, quiet, seconds, study
 
 TURNS = 4
 """Of a pair."""
 SIDES = ("before", "now")
 NOTICED = 0.98
 """A game is named as slower if its whole interval is below this: where memory lies makes a percent, too."""
-WHAT = {"batch": "batch", "aec": "AEC loop"}
+WHAT = {
+    "batch_1": "batch of 1",
+    "batch_16": "batch of 16",
+    "batch_64": "batch of 64",
+    "batch": "batch of 4,096",
+    "events": "the same with events",
+    "aec": "AEC loop",
+    "gymnasium": "Gymnasium, one environment",
+    "gymnasium_64": "Gymnasium, a batch of 64",
+    "search": "decisions of `search:8`",
+    "policy": "decisions of `policy`",
+}
+"""What is timed. A game without a policy for its options has no decisions of one."""
 _ROOT = Path(__file__).resolve().parents[3]
-_TRIED = {"batch": 20, "aec": 500}
+_TRIED = dict.fromkeys(WHAT, 20) | {"aec": 500, "search": 3}
 """Steps by which their cost is found out before the first turn."""
 
 _GAME = """
@@ -65,66 +78,121 @@ tables.step(tables.reset().action_mask.argmax(1))
 """
 
 PLAY = f"""{_GAME}
-tables = backalley.make_vec(name, num_envs=4096, seed=0, **options)
-step, number = tables.reset(), 0
-noise = [np.random.default_rng(one).random(step.action_mask.shape, np.float32) for one in range(13)]
-env, chance = backalley.make(name, **options), random.Random(0)
-env.reset(seed=0)
+import gymnasium
+from backalley.agents.base.agent import answer, view_of
 
-def batch(count):
-    global number
-    spent = 0.0
-    for _ in range(count):
-        number += 1
-        actions = (noise[number % 13] * step.action_mask).argmax(1)
+def batch(num_envs, **settings):
+    tables = backalley.make_vec(name, num_envs=num_envs, seed=0, **settings, **options)
+    step = tables.reset()
+    noise = [np.random.default_rng(one).random(step.action_mask.shape, np.float32) for one in range(13)]
+    def play(count):
+        spent = 0.0
+        for number in range(count):
+            actions = (noise[number % 13] * step.action_mask).argmax(1)
+            began = time.process_time()
+            tables.step(actions)
+            spent += time.process_time() - began
+        return spent
+    return play
+
+def aec():
+    env, chance = backalley.make(name, **options), random.Random(0)
+    env.reset(seed=0)
+    def play(count):
         began = time.process_time()
-        tables.step(actions)
-        spent += time.process_time() - began
-    return spent
+        while count:
+            observation, reward, terminated, truncated, info = env.last()
+            if terminated or truncated:
+                env.reset()
+                continue
+            legal = np.flatnonzero(observation["action_mask"])
+            env.step(int(legal[int(chance.random() * len(legal))]))
+            count -= 1
+        return time.process_time() - began
+    return play
 
-def aec(count):
-    began = time.process_time()
-    while count:
-        observation, reward, terminated, truncated, info = env.last()
-        if terminated or truncated:
-            env.reset()
-            continue
-        legal = np.flatnonzero(observation["action_mask"])
-        env.step(int(legal[int(chance.random() * len(legal))]))
-        count -= 1
-    return time.process_time() - began
+def single():
+    env = gymnasium.make(backalley.game(name).type.gymnasium_id, opponent="random", disable_env_checker=True, **options)
+    info = env.reset(seed=0)[1]
+    def play(count):
+        nonlocal info
+        began = time.process_time()
+        for _ in range(count):
+            observation, reward, terminated, truncated, info = env.step(info["action_mask"].argmax())
+            if terminated or truncated:
+                info = env.reset()[1]
+        return time.process_time() - began
+    return play
 
+def several(num_envs):
+    place = backalley.game(name).type.gymnasium_id
+    envs = gymnasium.make_vec(
+        place, num_envs=num_envs, vectorization_mode="vector_entry_point", opponent="random", **options
+    )
+    info = envs.reset(seed=0)[1]
+    def play(count):
+        nonlocal info
+        began = time.process_time()
+        for _ in range(count):
+            info = envs.step(info["action_mask"].argmax(1))[-1]
+        return time.process_time() - began
+    return play
+
+def decisions(spec, num_envs):
+    game = backalley.game(name, **options)
+    agent, tables = backalley.agent(spec, game, num_threads=1), game.make_vec(num_envs, seed=0)
+    tables.reset()
+    seen = tables if hasattr(tables, "arrays") else tables.engine  # as in commits before this attribute
+    def play(count):
+        spent = 0.0
+        for number in range(count):
+            view = view_of(seen, np.arange(num_envs), np.arange(num_envs, dtype=np.uint64) + np.uint64(number))
+            began = time.process_time()
+            actions = answer(agent, view)
+            spent += time.process_time() - began
+            tables.step(actions)
+        return spent
+    return play
+
+make = {{
+    "batch_1": lambda: batch(1), "batch_16": lambda: batch(16), "batch_64": lambda: batch(64),
+    "batch": lambda: batch(4096), "events": lambda: batch(4096, events=True), "aec": aec,
+    "gymnasium": single, "gymnasium_64": lambda: several(64),
+    "search": lambda: decisions("search:8", 16), "policy": lambda: decisions("policy", 64),
+}}
+made = {{}}
 for line in sys.stdin:
     what, count = line.split()
-    print({{"batch": batch, "aec": aec}}[what](int(count)), flush=True)
+    if what not in made:
+        made[what] = make[what]()
+    print(made[what](int(count)), flush=True)
 """
 """Plays as many steps as a line asks for, and answers with the processor seconds. Drawing actions for the batch is not
 counted: that is the caller's."""
 
 
 def _lines(files: Files) -> Iterator[Line]:
-    """Ratios of speeds, with their intervals, and the processor time of a first use."""
-    for game in (game for found in files for game in found["games"]):
-        first = game.get("first_use", {})
-        yield {
-            "game": title(game),
-            "options": changed(game["options"]),
-            **{
-                column: text
-                for what, shown in WHAT.items()
-                for column, text in (
-                    (f"{shown}, times as fast", f"{game[what]['ratio']['mean']:.2f}"),
-                    (f"interval of the {shown}", "{low:.2f} to {high:.2f}".format(**game[what]["ratio"])),
-                )
-            },
-            **{f"first use {side}, s": f"{statistics.median(first[side]):.1f}" for side in SIDES if first},
-        }
+    """Ratios of speeds, with their intervals, and the processor time of a first use: a column for each game."""
+    games = [game for found in files for game in found["games"]]
+    for what, shown in WHAT.items():
+        line = {"times as fast": shown}
+        for game in games:
+            ratio = "{mean:.2f} ({low:.2f} to {high:.2f})".format(**game[what]["ratio"]) if what in game else ""
+            line[_headed(game)] = ratio
+        yield line
+    for side in SIDES:
+        spent = {_headed(game): game["first_use"][side] for game in games if "first_use" in game}
+        if spent:
+            line = {"times as fast": f"first use {side}, s"}
+            yield line | {name: f"{statistics.median(each):.1f}" for name, each in spent.items()}
+
+
+def _headed(game: dict[str, Any]) -> str:
+    return f"{title(game)} {changed(game['options'])}".strip()
 
 
 class Against(Kept, kind="against", heading="Speed against an earlier commit", tables={"against": _lines}):
     """Ratios of speeds, game by game."""
-
-    in_title = frozenset({"options"})
 
     @property
     def title(self) -> str:
@@ -139,14 +207,23 @@ class Against(Kept, kind="against", heading="Speed against an earlier commit", t
             for found in files
             for game in found["games"]
             for what, shown in WHAT.items()
-            if game[what]["ratio"]["high"] < NOTICED
+            if what in game and game[what]["ratio"]["high"] < NOTICED
         ]
         pairs, against = files[0]["pairs"], files[0]["against"][:12]
         about = f"Against {against}: means of {pairs} pairs of processes with their 95 % intervals."
         return [about, f"Slower, the whole interval below {NOTICED}: {', '.join(slower) or 'nothing'}."]
 
 
-@finds(Against)
+@study(
+    "speed",
+    Against,
+    GAMES,
+    click.option("--against", "commit", metavar="COMMIT", default="HEAD", show_default=True, help="An earlier one."),
+    count("--pairs", 5, "Pairs of processes of each game.", 2),
+    seconds("--seconds", 0.25, "Processor time of a side in each of the four turns of a pair."),
+    count("--first-uses", 1, "Processes of each side that begin with an empty cache of machine code.", 0),
+    top=True,
+)
 def against(
     games: Sequence[Game],
     commit: str,
@@ -157,8 +234,8 @@ def against(
     progress: Progress = quiet,
     keep: Path | None = None,
 ) -> Found:
-    """Compare the games of this checkout, with its changes, with those of an earlier commit: `pairs` pairs of processes
-    for each game, `seconds` of processor time in each turn, and `first_uses` first uses of each side.
+    """Compare the speed of GAMES, by default all, with that of an earlier commit: play and first use, by processor
+    time, in pairs.
 
     Finished games are saved beside `keep`, the file of the results, and the same call continues after them. Raises
     ValueError where there is no such commit, or where it cannot play a game.
@@ -179,43 +256,31 @@ def against(
         roots = {"before": Path(place) / "before", "now": _ROOT}
         _lay_out(sha, roots["before"])
         for number, game in list(enumerate(games))[len(done) :]:
-            said = functools.partial(_say, progress, number, len(games), game.name)
-            done.append(_compare(game, roots, Path(place), pairs, seconds, first_uses, said))
+            progress(number, len(games), game.name)
+            done.append(_compare(game, roots, Path(place), pairs, seconds, first_uses))
             unfinished.save({"games": np.array(json.dumps(done))})
     return {"against": sha, "pairs": pairs, "seconds": seconds, "games": done}
 
 
-def _say(progress: Progress, done: int, planned: int, name: str, words: str) -> None:
-    progress(done, planned, f"{name}: {words}")
-
-
 def _compare(
-    game: Game,
-    roots: dict[str, Path],
-    place: Path,
-    pairs: int,
-    seconds: float,
-    first_uses: int,
-    said: Callable[[str], None],
+    game: Game, roots: dict[str, Path], place: Path, pairs: int, seconds: float, first_uses: int
 ) -> dict[str, Any]:
     """All that is measured of one game."""
     first: dict[str, list[float]] = {side: [] for side in SIDES}
     for number in range(first_uses):
         for side in SIDES[:: 1 if number % 2 == 0 else -1]:
-            said(f"first use {side}")
             first[side].append(_first_use(game, roots[side], place / f"{game.name}-{side}-{number}"))
     with ExitStack() as opened:  # machine code for all that follows
         for side in SIDES:
             player = opened.enter_context(_Player(game, roots[side], place / f"{game.name}-{side}-0"))
-            steps = {what: _steps(player, what, seconds) for what in WHAT}
-    ratios: dict[str, list[float]] = {what: [] for what in WHAT}
-    for number in range(pairs):
-        said(f"pair {number + 1} of {pairs}")
+            steps = {what: _steps(player, what, seconds) for what in _timed(game)}
+    ratios: dict[str, list[float]] = {what: [] for what in steps}
+    for _ in range(pairs):
         with ExitStack() as opened:
             players = {}
             for side in SIDES:
                 players[side] = opened.enter_context(_Player(game, roots[side], place / f"{game.name}-{side}-0"))
-            for what in WHAT:
+            for what in steps:
                 ratios[what].append(_ratio(players, what, steps[what]))
     return {
         "game": game.id,
@@ -223,6 +288,15 @@ def _compare(
         **{what: {"ratio": ratio_interval(found), "pairs": found} for what, found in ratios.items()},
         **({"first_use": first} if first_uses else {}),
     }
+
+
+def _timed(game: Game) -> list[str]:
+    """What is timed of a game."""
+    try:
+        agent_of("policy", game)
+    except ValueError:
+        return [what for what in WHAT if what != "policy"]
+    return list(WHAT)
 
 
 def _steps(player: _Player, what: str, seconds: float) -> int:

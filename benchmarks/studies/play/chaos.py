@@ -1,6 +1,6 @@
 """What happens to programs and files, all at once: damaged and hostile files of every kind, processes that are killed
 while they write, play or find their disk full, threads that fail, forks, faulty programs and servers of models, and a
-flood of a server of tables. `backalley dev chaos` runs it.
+flood of a server of tables.
 
 Every mutation of a file has to be read as something valid, or refused in a sentence of ours; while it is read, no
 module that it names is imported, no process is started and no file is written (a hook of Python's audit events
@@ -15,12 +15,9 @@ import os
 import pickle
 import random
 import re
-import signal
 import sys
 import tempfile
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +27,7 @@ from backalley.agents.policies.policy_file import JSON_FILE, RUN_FILE
 from backalley.agents.policies.pretrained import pretrained
 from backalley.agents.registry import agent as agent_of
 from backalley.console.errors import BackAlleyError, NotInstalled
-from backalley.envs.core.files import durable, playthrough, reading
+from backalley.envs.core.files import playthrough, reading
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.records.reading import read_record
 from backalley.records.writing import record_games
@@ -39,12 +36,12 @@ from backalley.training.config.phases import Budget
 from backalley.training.config.yaml_files import load_yaml
 from backalley.training.run.run import begin, reopen
 
-from ...figures.formatting import Found, Line
-from ...figures.result_kinds import KINDS, Files, Kept, figures
+from ...figures.formatting import Found, optional
+from ...figures.result_kinds import KINDS, Columns, Files, Kept, figures, lines
 from ...publish.sources import all_sources, whole
-from ..runner import Progress, finds, quiet
+from ..runner import SEED, Progress, count, quiet, study
 from .flood import flood
-from .lost_workers import Restarted, fail_threads, fork_threads, has_ray, kill_ray_tasks, kill_tasks
+from .kills import every_kill, has_ray, tried
 
 HOSTILE: tuple[Any, ...] = (
     "canary:game", "canary", "/tmp/canary.py:Player", "cmd:touch canary", "llm:http://127.0.0.1:9/v1#canary", "NaN",
@@ -66,20 +63,16 @@ class Kind(NamedTuple):
     read: Callable[[Path], Any]
 
 
-def _lines(files: Files) -> Iterator[Line]:
-    """What was done, and what became of it."""
-    for found in files:
-        for row in found["rows"]:
-            yield {
-                "did": row["did"],
-                "times": f"{row['times']:,}",
-                "held": f"{row['held']:,}",
-                "read as something valid": f"{row['valid']:,}" if "valid" in row else "",
-                "trouble": "; ".join(row["trouble"][:3]),
-            }
+_COLUMNS: Columns = {
+    "did": "{did}",
+    "times": "{times:,}",
+    "held": "{held:,}",
+    "read as something valid": lambda row: optional(row, "valid", ","),
+    "trouble": lambda row: "; ".join(row["trouble"][:3]),
+}
 
 
-class Chaos(Kept, kind="chaos", heading="Kills, faults and forged files", tables={"chaos": _lines}):
+class Chaos(Kept, kind="chaos", heading="Kills, faults and forged files", tables={"chaos": lines(_COLUMNS, "rows")}):
     """What became of all that was done to it."""
 
     says = "Damaged and hostile files, kills, and faults of programs and servers"
@@ -95,9 +88,22 @@ class Chaos(Kept, kind="chaos", heading="Kills, faults and forged files", tables
         return all(row["held"] == row["times"] for row in self.found["rows"])
 
 
-@finds(Chaos)
+@study(
+    "chaos",
+    Chaos,
+    count("--mutations", 50_000, "Damaged files, in all.", 0),
+    count("--kills", 200, "Of each thing that is killed, fails or forks.", 0),
+    count("--faults", 79, "Of programs and servers of models.", 0),
+    count("--clicks", 200, "Of a player at a server that others flood.", 0),
+    SEED,
+    top=True,
+)
 def chaos(*, seed: int, mutations: int, kills: int, faults: int, clicks: int, progress: Progress = quiet) -> Found:
-    """Do so many of each, drawn by `seed`; the mutations are shared among the kinds of files."""
+    """Damage files, kill processes and tasks, fill disks, let threads fail, fork, play with faulty programs, and flood
+    a server of tables: nothing may be lost, run or disturbed.
+
+    Everything is drawn by `seed`; the mutations are shared among the kinds of files.
+    """
     chance, rows, left_out = random.Random(seed), list[dict[str, Any]](), list[str]()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -108,13 +114,15 @@ def chaos(*, seed: int, mutations: int, kills: int, faults: int, clicks: int, pr
             rows.append(mutate(kind, folder / "changed", share, chance))
         progress(len(every), len(every) + 2, "kills")
         if hasattr(os, "fork"):
-            rows += _kills(folder, kills, chance)
+            rows += every_kill(folder, kills, chance)
         else:
             left_out.append("Kills, full disks, threads and forks were left out: this system has no fork.")
         if not has_ray():
             left_out.append("Kills of tasks of Ray were left out: Ray is not installed.")
     progress(len(every) + 1, len(every) + 2, "faults")
-    rows.append(_faults(seed, faults))
+    outcomes: Sequence[Any] = run_faults(seed, faults) if faults else []
+    wrong = [one.trouble and f"{one.fault.name}: {one.trouble}" for one in outcomes]
+    rows.append(tried("faults of programs and of models' servers", len(wrong), lambda number: wrong[number]))
     if not (importlib.util.find_spec("httpx") and importlib.util.find_spec("uvicorn")):
         left_out.append("The flood of a server was left out: httpx or uvicorn is not installed.")
     elif clicks:
@@ -219,20 +227,20 @@ def _load_saved(path: Path) -> Any:
 def mutate(kind: Kind, folder: Path, times: int, chance: random.Random) -> dict[str, Any]:
     """Change an example in so many ways, and read each."""
     folder.mkdir(exist_ok=True)
-    valid, held, trouble = 0, 0, Counter[str]()
-    path = folder / kind.file
+    path, valid = folder / kind.file, 0
     path.write_bytes(kind.data)
     kind.read(path)  # raises where the example is not sound
-    for _ in range(times):
+
+    def trial(number: int) -> str:
+        nonlocal valid
         for other in folder.iterdir():
             other.unlink()
         path.write_bytes(_changed(kind, chance))
         said, wrong = _read(kind, path)
         valid += said == "valid"
-        held += not wrong
-        if wrong:
-            trouble[wrong] += 1
-    return {"did": f"mutations: {kind.name}", "times": times, "held": held, "valid": valid, "trouble": [*trouble]}
+        return wrong
+
+    return {**tried(f"mutations: {kind.name}", times, trial), "valid": valid}
 
 
 def _read(kind: Kind, path: Path) -> tuple[str, str]:
@@ -325,82 +333,3 @@ def _hook(event: str, given: tuple[Any, ...]) -> None:
     writes = event == "open" and isinstance(given[1], str) and set(given[1]) & {*"wax+"} and "canary" in str(given[0])
     if event in _WATCHED or named or writes:
         _seen.append(f"{event} {str(given)[:80]}")
-
-
-# Kills and faults -----------------------------------------------------------------------------------------------------
-
-
-def _kills(folder: Path, times: int, chance: random.Random) -> Iterator[dict[str, Any]]:
-    """Kills of what writes and of what plays, full disks, errors in threads, and forks: so many of each. A killed task
-    of Ray takes seconds to begin again, so there are a tenth of those."""
-    yield kill(folder / "killed.json", times, chance)
-    yield fill_disk(folder / "filled.json", times)
-    yield kill_tasks("kills of tasks", Restarted(), folder / "tasks", times, chance)
-    if has_ray():
-        yield kill_ray_tasks(folder / "ray", times // 10, chance)
-    yield fail_threads(times, chance)
-    yield fork_threads(times)
-
-
-def kill(path: Path, times: int, chance: random.Random) -> dict[str, Any]:
-    """Kill a process that writes a file again and again, at any moment, and look at the file each time."""
-    held, trouble = 0, list[str]()
-    for _ in range(times):
-        ours, theirs = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(ours)
-            _write_for_ever(path, theirs)
-        os.close(theirs)
-        time.sleep(chance.random() * 0.02)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        with open(ours, "rb") as pipe:
-            told = pipe.read().split()
-        try:
-            found = json.loads(path.read_bytes())["number"] if told or path.exists() else -1
-            held += found >= (int(told[-1]) if told else -1)
-        except (ValueError, KeyError) as error:
-            trouble.append(str(error))
-    return {"did": "kills of a process that writes", "times": times, "held": held, "trouble": trouble}
-
-
-def fill_disk(path: Path, times: int) -> dict[str, Any]:
-    """Let processes that may write so many bytes and no more replace a file: it is replaced, or as it was, with nothing
-    beside it."""
-    held, trouble = 0, list[str]()
-    for number in range(times):
-        durable.write_file(path, b"before")
-        child = os.fork()
-        if child == 0:
-            import resource
-
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # as where a disk is full, it is an error of writing
-            room = number * 40_000 // times
-            resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
-            try:
-                durable.write_file(path, b"after" + b"x" * 20_000)
-            except OSError:
-                os._exit(3)
-            os._exit(0)
-        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        sound = path.read_bytes()[:6] == b"before" if ended == 3 else path.stat().st_size == 20_005
-        beside = [other.name for other in path.parent.glob(f"{path.name}?*")]
-        held += sound and not beside and ended in (0, 3)
-        trouble += [f"exit status {ended}, beside it {beside}"] if not sound or beside else []
-    return {"did": "writing to full disks", "times": times, "held": held, "trouble": trouble[:3]}
-
-
-def _write_for_ever(path: Path, pipe: int) -> None:
-    number = json.loads(path.read_bytes())["number"] if path.exists() else 0
-    while True:
-        number += 1
-        durable.write_file(path, json.dumps({"number": number, "more": "x" * 20_000}).encode())
-        os.write(pipe, f"{number}\n".encode())
-
-
-def _faults(seed: int, count: int) -> dict[str, Any]:
-    outcomes: Sequence[Any] = run_faults(seed, count) if count else []
-    trouble = [f"{one.fault.name}: {one.trouble}" for one in outcomes if one.trouble]
-    did = "faults of programs and of models' servers"
-    return {"did": did, "times": len(outcomes), "held": len(outcomes) - len(trouble), "trouble": trouble}

@@ -1,13 +1,10 @@
 """Check and measure work on a real Ray cluster: four nodes on this machine, of which some are killed on the way.
-`backalley dev study cluster-check` runs it.
 
 Everything is done twice, on this machine alone and on the cluster, and must come out the same to the byte.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import pickle
 import shutil
@@ -17,15 +14,18 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
+from backalley.agents.registry import agent
 from backalley.cluster import same_code
 from backalley.cluster.ray_cluster import RANGE_SECONDS, TASKS_A_SECOND, Cluster, ClusterError, Sent, import_ray
-from backalley.cluster.work import Found, Sizes
+from backalley.cluster.work import Found as Arrays
+from backalley.cluster.work import Sizes
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.training.config import config as config_rules
 from backalley.training.rollouts.rollouts import Rollouts
@@ -33,12 +33,13 @@ from backalley.training.seeds import train_seeds
 from backalley.training.train import train
 
 from ...exact.exact import solve
-from ...figures import formatting
-from ...figures.formatting import Line
-from ...figures.result_kinds import Files, Kept
+from ...figures.formatting import Found, Line
+from ...figures.result_kinds import Columns, Files, Kept, lines
 from ...matches.evaluate import evaluate
+from ...matches.sample import Deals, LineUp, Sample, play
+from ...matches.seeding import Space, roots
 from ...matches.tournament import tournament
-from ..runner import Progress, finds, quiet
+from ..runner import Progress, quiet, study
 
 NODES = 4
 _MEMORY = 80_000_000
@@ -61,20 +62,6 @@ def choose(mask):
 
 _CORES = 64
 """The cores of a machine."""
-
-
-def _checks(files: Files) -> Iterator[Line]:
-    """What was done on four nodes, and whether it was right."""
-    for found in files:
-        for row in found["checks"]:
-            yield {"check": row["check"], "seconds": f"{row['seconds']:.0f}", "kept": "yes" if row["kept"] else "NO"}
-
-
-def _measures(files: Files) -> Iterator[Line]:
-    """What a task costs, and what a core gives."""
-    for found in files:
-        for row in found["measures"]:
-            yield {"measured": row["what"], "value": row["shown"]}
 
 
 def by_name(found: Any) -> dict[str, float]:
@@ -101,16 +88,17 @@ def _hundred(files: Files) -> Iterator[Line]:
             }
 
 
-def _learners(files: Files) -> Iterator[Line]:
-    """How many cores could make targets for one core that learns."""
-    for found in files:
-        for row in found["learners"]:
-            yield {
-                "game": f"`{row['game']}`",
-                "targets that one core makes a second": f"{row['made']:,.0f}",
-                "targets that one core learns from a second": f"{row['learned']:,.0f}",
-                "cores that keep one learning core busy": f"{row['learned'] / row['made']:.1f}",
-            }
+_CHECKS: Columns = {
+    "check": "{check}",
+    "seconds": "{seconds:.0f}",
+    "kept": lambda row: "yes" if row["kept"] else "NO",
+}
+_LEARN: Columns = {
+    "game": "`{game}`",
+    "targets that one core makes a second": "{made:,.0f}",
+    "targets that one core learns from a second": "{learned:,.0f}",
+    "cores that keep one learning core busy": lambda row: f"{row['learned'] / row['made']:.1f}",
+}
 
 
 class ClusterCheck(
@@ -118,10 +106,10 @@ class ClusterCheck(
     kind="cluster",
     heading="A cluster of four nodes",
     tables={
-        "cluster": _checks,
-        "cluster_measures": _measures,
+        "cluster": lines(_CHECKS, "checks"),
+        "cluster_measures": lines({"measured": "{what}", "value": "{shown}"}, "measures"),
         "cluster_hundred": _hundred,
-        "cluster_learners": _learners,
+        "cluster_learners": lines(_LEARN, "learners"),
     },
 ):
     """What was checked on a Ray of four local nodes, and what was measured there."""
@@ -130,15 +118,14 @@ class ClusterCheck(
     brief = frozenset({"cluster_measures", "cluster_hundred", "cluster_learners"})
 
     @property
-    def title(self) -> str:
-        """What came of it."""
-        kept = all(row["kept"] for row in self.found["checks"])
-        return "Four nodes on one machine: every promise was kept." if kept else "A promise was BROKEN."
-
-    @property
     def kept(self) -> bool:
         """Whether every promise was kept."""
         return all(row["kept"] for row in self.found["checks"])
+
+    @property
+    def title(self) -> str:
+        """What came of it."""
+        return "Four nodes on one machine: every promise was kept." if self.kept else "A promise was BROKEN."
 
 
 class Nothing:
@@ -150,7 +137,7 @@ class Nothing:
         """Nothing to do."""
         return 0.0
 
-    def do(self, part: int, low: int, high: int) -> Found:
+    def do(self, part: int, low: int, high: int) -> Arrays:
         """Nothing to do."""
         return (np.array([low]),)
 
@@ -182,33 +169,41 @@ class Nodes:
         """End one at once, as a machine dies."""
         self._local.remove_node(self._others.pop(0), allow_graceful=False)
 
+    def remove(self) -> None:
+        """End the last one."""
+        self._local.remove_node(self._others.pop(), allow_graceful=False)
+
     def close(self) -> None:
         """End them all."""
         self._local.shutdown()
 
 
-@finds(ClusterCheck, _GAME)
-def cluster_check(*, progress: Progress = quiet) -> formatting.Found:
-    """Check and measure. Raises NotInstalled without Ray."""
+@study("cluster-check", ClusterCheck, of=[_GAME])
+def cluster_check(*, progress: Progress = quiet) -> Found:
+    """Check and measure work on a Ray of four nodes, which this starts on this machine, and of which it kills some."""
     checks: list[dict[str, Any]] = []
     began = time.perf_counter()
     nodes = Nodes()
     started = time.perf_counter() - began
-    every: list[tuple[str, Callable[[Nodes], bool]]] = [
-        ("evaluate, a node killed in the middle: the same bytes", _evaluated),
-        ("an agent of `file.py:Class`, with what it imports: the same bytes", _travelled),
-        ("tournament: the same bytes", _ranked),
-        ("Ctrl-C and the same call again: the same bytes", _resumed),
-        ("solve: the same bytes", _solved),
-        ("four training runs, a node killed in the middle: the same weights", _trained),
-        ("rollouts with targets made on the nodes, one killed in the middle: the same weights", _taught),
-        ("a node with a changed source file: refused in a sentence", _refused),
-    ]
+    every: dict[str, Callable[[Nodes, Path], bool]] = {
+        "evaluate, a node killed in the middle: the same bytes": _evaluated,
+        "an agent of `file.py:Class`, with what it imports: the same bytes": _sent,
+        "tournament: the same bytes": lambda nodes, folder: _same(
+            nodes,
+            lambda cluster: tournament("missouri_city", ["bot", "bot:book", "random"], deals=2000, cluster=cluster),
+        ),
+        "Ctrl-C and the same call again: the same bytes": _resumed,
+        "solve: the same bytes": lambda nodes, folder: _same(nodes, lambda cluster: solve("backhand", cluster=cluster)),
+        "four training runs, a node killed in the middle: the same weights": _trained,
+        "rollouts with targets made on the nodes, one killed in the middle: the same weights": _rolled_out,
+        "a node with a changed source file: refused in a sentence": _refused,
+    }
     try:
-        for number, (check, does) in enumerate(every):
+        for number, (check, does) in enumerate(every.items()):
             progress(number, len(every) + 1, check)
             before = time.perf_counter()
-            kept = does(nodes)
+            with tempfile.TemporaryDirectory(prefix="backalley-check-") as folder:
+                kept = does(nodes, Path(folder))
             checks.append({"check": check, "kept": kept, "seconds": time.perf_counter() - before})
         progress(len(every), len(every) + 1, "measures")
         measures = _measured(nodes, started)
@@ -230,128 +225,104 @@ def cluster_check(*, progress: Progress = quiet) -> formatting.Found:
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
-def _told(report: Any) -> str:
+def _same(nodes: Nodes, run: Callable[[str | None], Any]) -> bool:
+    """Whether a call gives the same on the nodes and here."""
+    there, here = (_without_times(run(cluster)) for cluster in (nodes.address, None))
+    return there == here
+
+
+def _without_times(report: Any) -> dict[str, Any]:
     """A result without when and how fast it was made."""
     left_out = {"seconds", "decisions_per_second", "command", *report.stamp}
-    return json.dumps({name: value for name, value in report.to_json().items() if name not in left_out})
+    return {name: value for name, value in report.to_json().items() if name not in left_out}
 
 
-def _evaluated(nodes: Nodes) -> bool:
-    killed = threading.Event()
+def _kill_once(left: list[Callable[[], None]]) -> None:
+    """Kill the node that is left to be killed."""
+    if left:
+        left.pop()()
 
-    def callback(done: int, planned: int) -> None:
-        if done and not killed.is_set():
-            killed.set()
-            nodes.kill()
 
-    there = evaluate(_GAME, _AGENTS, deals=_DEALS, cluster=nodes.address, progress=callback)
+def _evaluated(nodes: Nodes, folder: Path) -> bool:
+    left = [nodes.kill]
+
+    def killing(done: int, planned: int) -> None:
+        if done:
+            _kill_once(left)
+
+    there = evaluate(_GAME, _AGENTS, deals=_DEALS, cluster=nodes.address, progress=killing)
     nodes.add()
-    return killed.is_set() and _told(there) == _told(evaluate(_GAME, _AGENTS, deals=_DEALS))
+    here = evaluate(_GAME, _AGENTS, deals=_DEALS)
+    return not left and _without_times(there) == _without_times(here)
 
 
-def _travelled(nodes: Nodes) -> bool:
-    with tempfile.TemporaryDirectory(prefix="backalley-check-") as scratch:
-        (Path(scratch) / "last.py").write_text(_AGENT)
-        (Path(scratch) / "beside.py").write_text(_BESIDE)
-        sys.path.append(scratch)
-        try:
-            pair = [f"{scratch}/last.py:Last", "bot"]
-            here = evaluate(_GAME, pair, deals=500)
-            there = evaluate(_GAME, pair, deals=500, cluster=nodes.address)
-        finally:
-            sys.path.remove(scratch)
-    return _told(here) == _told(there)
+def _sent(nodes: Nodes, folder: Path) -> bool:
+    (folder / "last.py").write_text(_AGENT)
+    (folder / "beside.py").write_text(_BESIDE)
+    sys.path.append(str(folder))
+    try:
+        return _same(
+            nodes, lambda cluster: evaluate(_GAME, [f"{folder}/last.py:Last", "bot"], deals=500, cluster=cluster)
+        )
+    finally:
+        sys.path.remove(str(folder))
 
 
-def _ranked(nodes: Nodes) -> bool:
-    agents = ["bot", "bot:book", "random"]
-    here, there = (tournament("missouri_city", agents, deals=2000, cluster=one) for one in (None, nodes.address))
-    return _told(here) == _told(there)
-
-
-def _resumed(nodes: Nodes) -> bool:
-    def callback(done: int, planned: int) -> None:
+def _resumed(nodes: Nodes, folder: Path) -> bool:
+    def interrupted(done: int, planned: int) -> None:
         if done:
             raise KeyboardInterrupt
 
-    with tempfile.TemporaryDirectory(prefix="backalley-check-") as scratch:
-        keep = Path(scratch) / "report.json"
-        part = evaluate(_GAME, _AGENTS, deals=_DEALS, cluster=nodes.address, progress=callback, keep=keep)
-        whole = evaluate(_GAME, _AGENTS, deals=_DEALS, cluster=nodes.address, keep=keep)
-    return not part.complete and _told(whole) == _told(evaluate(_GAME, _AGENTS, deals=_DEALS))
+    more: dict[str, Any] = {"deals": _DEALS, "cluster": nodes.address, "keep": folder / "report.json"}
+    part = evaluate(_GAME, _AGENTS, progress=interrupted, **more)
+    whole = evaluate(_GAME, _AGENTS, **more)
+    return not part.complete and _without_times(whole) == _without_times(evaluate(_GAME, _AGENTS, deals=_DEALS))
 
 
-def _solved(nodes: Nodes) -> bool:
-    here, there = (solve("backhand", cluster=one) for one in (None, nodes.address))
-    return _told(here) == _told(there)
-
-
-def _trained(nodes: Nodes) -> bool:
+def _trained(nodes: Nodes, folder: Path) -> bool:
     settings = {"run.phases": "ppo", "run.evaluation_deals": 200, "run.curve_every": 0, "run.checkpoint_seconds": 2}
-    more: dict[str, Any] = {"decisions": 400_000, "config_overrides": settings}
-    with tempfile.TemporaryDirectory(prefix="backalley-check-") as scratch:
-        timer = threading.Timer(15.0, nodes.kill)
-        timer.start()
-        found = []
-        for name, cluster in (("there", nodes.address), ("here", None)):
-            train_seeds(_GAME, "0-3", out=Path(scratch) / name, cluster=cluster, **more)
-            weights = sorted((Path(scratch) / name).glob("seed-*/policy/policy.safetensors"))
-            found.append([hashlib.sha256(path.read_bytes()).hexdigest() for path in weights])
-        timer.join()
+    timer = threading.Timer(15.0, nodes.kill)
+    timer.start()
+    found = []
+    for name, cluster in (("there", nodes.address), ("here", None)):
+        out = folder / name
+        train_seeds(_GAME, "0-3", out=out, cluster=cluster, decisions=400_000, config_overrides=settings)
+        found.append([path.read_bytes() for path in sorted(out.glob("seed-*/policy/policy.safetensors"))])
+    timer.join()
     nodes.add()
     return found[0] == found[1] and len(set(found[0])) == 4
 
 
-def _taught(nodes: Nodes) -> bool:
+def _rolled_out(nodes: Nodes, folder: Path) -> bool:
     settings = {"run.phases": "rollouts", "run.evaluation_deals": 200, "run.gate_deals": 200, "run.curve_every": 0}
-    found, killed = [], threading.Event()
-
-    def callback(done: float, total: float, words: str) -> None:
-        if not killed.is_set():
-            killed.set()
-            nodes.kill()
-
-    with tempfile.TemporaryDirectory(prefix="backalley-check-") as scratch:
-        for name, cluster in (("there", nodes.address), ("here", None)):
-            run = train(
-                _TAUGHT, out=Path(scratch) / name, decisions=3_000_000, config_overrides=settings, cluster=cluster,
-                progress=callback,
-            )  # fmt: skip
-            found.append((run.policy / "policy.safetensors").read_bytes())
+    found, left = [], [nodes.kill]
+    for name, cluster in (("there", nodes.address), ("here", None)):
+        run = train(
+            _TAUGHT, out=folder / name, decisions=3_000_000, config_overrides=settings, cluster=cluster,
+            progress=lambda *given: _kill_once(left),
+        )  # fmt: skip
+        found.append((run.policy / "policy.safetensors").read_bytes())
     nodes.add()
-    return killed.is_set() and found[0] == found[1]
+    return not left and found[0] == found[1]
 
 
-def _refused(nodes: Nodes) -> bool:
-    with tempfile.TemporaryDirectory(prefix="backalley-check-") as scratch:
-        for place, path in same_code.sources():
-            copy = Path(scratch) / "backalley" / place
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)
-        with open(Path(scratch) / "backalley" / "agents" / "match.py", "a", encoding="utf-8") as file:
-            file.write("# changed\n")
-        with _environment("PYTHONPATH", scratch):
-            nodes.add()
-        try:
-            evaluate(_GAME, _AGENTS, deals=_DEALS, cluster=nodes.address)
-        except ClusterError as error:
-            return "has other code" in str(error) and "the digest of its source files" in str(error)
-        finally:
-            with suppress(Exception):
-                nodes._local.remove_node(nodes._others.pop(), allow_graceful=False)
-    return False
-
-
-@contextmanager
-def _environment(name: str, value: str) -> Iterator[None]:
-    before = os.environ.get(name)
-    os.environ[name] = value
+def _refused(nodes: Nodes, folder: Path) -> bool:
+    for place, path in same_code.sources():
+        copy = folder / "backalley" / place
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+    with open(folder / "backalley" / "agents" / "match.py", "a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    with mock.patch.dict(os.environ, PYTHONPATH=str(folder)):
+        nodes.add()
     try:
-        yield
+        evaluate(_GAME, _AGENTS, deals=_DEALS, cluster=nodes.address)
+    except ClusterError as error:
+        return "has other code" in str(error) and "the digest of its source files" in str(error)
     finally:
-        os.environ.pop(name)
-        if before is not None:
-            os.environ[name] = before
+        with suppress(Exception):
+            nodes.remove()
+    return False
 
 
 # Measures -------------------------------------------------------------------------------------------------------------
@@ -363,7 +334,7 @@ def _measured(nodes: Nodes, started: float) -> list[dict[str, Any]]:
     connected = time.perf_counter() - before
     try:
         rates, driver = _tasks(cluster)
-        there = evaluate_on(cluster)
+        there = _played_on(cluster)
     finally:
         cluster.close()
     deals = _deals_a_core_second()
@@ -397,26 +368,16 @@ def _tasks(cluster: Cluster) -> tuple[float, float]:
     return statistics.median(rates), statistics.median(driver)
 
 
-def evaluate_on(cluster: Cluster) -> dict[str, int]:
+def _played_on(cluster: Cluster) -> dict[str, int]:
     """What deals cost in bytes and tasks."""
-    from backalley.agents.registry import agent
-
-    from ...matches.sample import Deals, LineUp, Sample, play
-    from ...matches.seating import seatings
-    from ...matches.seeding import Space, roots
-
     game = game_of(_GAME)
     agents = [agent(name, game, num_threads=1) for name in _AGENTS]
-    sample = Sample(seatings(game, len(agents)))
-    tasks, put, back = cluster.tasks, cluster.bytes_put, cluster.bytes_back
-    line_up = LineUp(game, agents, sample.seatings, roots(Space.EVALUATION, 0))
+    counted = {"tasks": "tasks", "put": "bytes_put", "back": "bytes_back"}
+    before = {name: getattr(cluster, counter) for name, counter in counted.items()}
+    line_up = LineUp(game, agents, roots(Space.EVALUATION, 0))
+    sample = Sample(line_up.seatings)
     play(Deals([line_up]), [sample], [10 * _DEALS], lambda part: None, cluster)
-    return {
-        "deals": sample.deals,
-        "tasks": cluster.tasks - tasks,
-        "put": cluster.bytes_put - put,
-        "back": cluster.bytes_back - back,
-    }
+    return {"deals": sample.deals} | {name: getattr(cluster, counted[name]) - before[name] for name in counted}
 
 
 def _deals_a_core_second() -> float:

@@ -1,42 +1,35 @@
-"""What keeping events costs: tables that keep them against tables that do not. `backalley dev study events` runs it.
-
-Two batches of a game with the same seeds take turns in one process, at the same decisions, and their processor time is
-compared: other load on the machine meets both alike.
-"""
+"""What keeping events costs. Two batches of a game with the same seeds take turns in one process, at the same
+decisions, and their processor time is compared: other load on the machine meets both alike."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from backalley.envs.core.game.game import Game
 
-from ...figures.formatting import Found, Line, changed, title
-from ...figures.result_kinds import Files, Kept
+from ...figures.formatting import Found, changed, title
+from ...figures.result_kinds import Columns, Files, Kept, lines
 from ...speed.random_play import RandomPlay, episode_length
 from ...speed.speed import FLOOR_TABLES
-from ..runner import Progress, finds, quiet
+from ..runner import GAMES, Progress, count, quiet, study
 from .against import ratio_interval
 
 STEPS, WARM_UP = 50, 4
 """Steps of all tables in each turn, and turns before the first pair (and as many as two episodes
 take), in which machine code is found and histories grow to their usual length."""
+_COLUMNS: Columns = {
+    "game": title,
+    "options": lambda game: changed(game["options"]),
+    "speed with events, times that without": "{ratio[mean]:.2f}",
+    "interval": "{ratio[low]:.2f} to {ratio[high]:.2f}",
+}
 
 
-def _lines(files: Files) -> Iterator[Line]:
-    """The speed with events, of that without."""
-    for game in (game for found in files for game in found["games"]):
-        ratio = game["ratio"]
-        yield {
-            "game": title(game),
-            "options": changed(game["options"]),
-            "speed with events, times that without": f"{ratio['mean']:.2f}",
-            "interval": f"{ratio['low']:.2f} to {ratio['high']:.2f}",
-        }
-
-
-class EventsCost(Kept, kind="events_cost", heading="Speed with events", tables={"events_cost": _lines}):
+class EventsCost(
+    Kept, kind="events_cost", heading="Speed with events", tables={"events_cost": lines(_COLUMNS, "games")}
+):
     """What keeping events costs, game by game."""
 
     in_title = frozenset({"options"})
@@ -48,9 +41,10 @@ class EventsCost(Kept, kind="events_cost", heading="Speed with events", tables={
         return [f"Means of {files[0]['pairs']} pairs of turns with their 95 % intervals."]
 
 
-@finds(EventsCost)
+@study("events", EventsCost, GAMES, count("--pairs", 11, "Pairs of turns of each game.", 2))
 def events_cost(games: Sequence[Game], *, pairs: int, progress: Progress = quiet) -> Found:
-    """Compare, for each game, random play of tables with and without events, in `pairs` pairs of turns."""
+    """Measure what it costs to keep the events of tables of GAMES, by default all: with them against without, in
+    pairs."""
     found = []
     for number, game in enumerate(games):
         progress(number, len(games), game.name)

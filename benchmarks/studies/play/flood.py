@@ -1,4 +1,4 @@
-"""A server of tables that some try to use up, beside one player who plays: see `chaos`.
+"""A server of tables that some try to use up, beside one player who plays.
 
 The flood comes from several addresses of this machine (127.0.0.2 and so on). Each has a session that sets up tables
 until the server refuses more, asks for sessions and lists without pause, and holds heads of requests half sent.

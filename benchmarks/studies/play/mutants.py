@@ -1,4 +1,4 @@
-"""Planted leaks: how many of them `backalley check` finds. `backalley dev study mutants` runs it.
+"""Planted leaks: how many of them `backalley check` finds.
 
 A mutant is a game of which one line of `observation.py` or `events.py` was changed: a statement left out, a condition
 always true or never, another seat in place of the reader. They show a seat too much, redraw too little, or tell
@@ -20,7 +20,8 @@ import signal
 import subprocess
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,9 +35,9 @@ from backalley.envs.core.game.kernels import Kernels
 from backalley.envs.core.rules.events import Events
 from backalley.testing.seeds import digest
 
-from ...figures.formatting import Found, Line
-from ...figures.result_kinds import Files, Kept
-from ..runner import Progress, finds, quiet
+from ...figures.formatting import Found
+from ...figures.result_kinds import Columns, Files, Kept, lines
+from ..runner import SEED, Progress, count, quiet, study
 
 GAMES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("backalley.examples.leduc", {}),
@@ -58,20 +59,16 @@ class Mutant(NamedTuple):
     change: str
 
 
-def _lines(files: Files) -> Iterator[Line]:
-    """Each game's mutants, found and missed."""
-    for found in files:
-        for game in found["games"]:
-            yield {
-                "game": game["game"],
-                "changed lines": f"{game['mutants']}",
-                "change nothing": f"{game['unchanged']}",
-                "found": f"{game['found']}",
-                "missed": f"{game['mutants'] - game['unchanged'] - game['found']}",
-            }
+_COLUMNS: Columns = {
+    "game": "{game}",
+    "changed lines": "{mutants}",
+    "change nothing": "{unchanged}",
+    "found": "{found}",
+    "missed": lambda game: f"{game['mutants'] - game['unchanged'] - game['found']}",
+}
 
 
-class Mutants(Kept, kind="mutants", heading="Planted leaks", tables={"mutants": _lines}):
+class Mutants(Kept, kind="mutants", heading="Planted leaks", tables={"mutants": lines(_COLUMNS, "games")}):
     """How many planted leaks the checks find."""
 
     in_title = frozenset({"options"})
@@ -84,9 +81,12 @@ class Mutants(Kept, kind="mutants", heading="Planted leaks", tables={"mutants": 
         return [f"Missed: {'; '.join(missed)}."] if missed else []
 
 
-@finds(Mutants, *(name for name, _ in GAMES))
+@study(
+    "mutants", Mutants, count("--number", 100, "Lines that are changed, in all.", 3), SEED,
+    of=[name for name, _ in GAMES],
+)  # fmt: skip
 def mutants(number: int, *, seed: int = 0, progress: Progress = quiet) -> Found:
-    """Plant `number` faults in all, and check each. Raises RuntimeError where the process of a game fails."""
+    """Plant leaks in three games, one changed line at a time, and count those that `backalley check` finds."""
     found = []
     for place, (name, options) in enumerate(GAMES):
         progress(place, len(GAMES), name)
@@ -119,7 +119,7 @@ def checked(name: str, options: dict[str, Any], number: int, seed: int) -> dict[
     kept, found, unchanged, missed = _played(plain), 0, 0, []
     for place in sorted(chosen.tolist()):
         mutant, tree = every[place]
-        with _Planted(plain, mutant, tree) as game:
+        with _planted(plain, mutant, tree) as game:
             if _is_found(game):
                 found += 1
             elif _played(game) == kept:
@@ -145,30 +145,30 @@ def _changes(module: types.ModuleType) -> Iterator[tuple[Mutant, ast.FunctionDef
     part = module.__name__.rpartition(".")[2]
     for function in tree.body:
         if isinstance(function, ast.FunctionDef) and function.decorator_list and _is_about_seats(part, function.name):
-            for path, node in _nodes(function):
+            every = [*ast.walk(function)]
+            statements = [(place, node) for place, node in enumerate(every) if isinstance(node, ast.stmt) and place]
+            for place, node in sorted(statements, key=lambda one: (one[1].lineno, one[1].col_offset)):
                 for change, made in _of_node(node, shows=function.name.startswith("observe")):
                     changed = copy.deepcopy(function)
-                    _replace(changed, path, made)
+                    _Instead([*ast.walk(changed)][place], made).visit(changed)
                     changed.decorator_list = []
                     yield Mutant(part, function.name, node.lineno, change), changed
+
+
+class _Instead(ast.NodeTransformer):
+    """One node in place of another."""
+
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self._old, self._new = old, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """Look at a node and those below it."""
+        return self._new if node is self._old else self.generic_visit(node)
 
 
 def _is_about_seats(part: str, name: str) -> bool:
     """Whether a kernel belongs to what seats know: in a game of one file those of other parts do not."""
     return part in _PARTS or name in ("observe", "determinize") or name.startswith(("tell", "redraw"))
-
-
-def _nodes(function: ast.FunctionDef) -> Iterator[tuple[list[Any], Any]]:
-    """Statements of a function and of its blocks, each with the way to it."""
-
-    def walk(body: list[Any], path: list[Any]) -> Iterator[tuple[list[Any], Any]]:
-        for number, node in enumerate(body):
-            here = [*path, number]
-            yield here, node
-            for block in ("body", "orelse"):
-                yield from walk(getattr(node, block, []), [*here, block])
-
-    yield from walk(function.body, ["body"])
 
 
 def _of_node(node: ast.stmt, *, shows: bool) -> Iterator[tuple[str, ast.stmt]]:
@@ -200,41 +200,29 @@ class _Seat(ast.NodeTransformer):
         return ast.copy_location(ast.Constant(0), node) if is_read else node
 
 
-def _replace(function: ast.FunctionDef, path: Sequence[Any], made: ast.stmt) -> None:
-    node: Any = function
-    for step in path[:-1]:
-        node = getattr(node, step) if isinstance(step, str) else node[step]
-    node[path[-1]] = made
-
-
-class _Planted:
+@contextmanager
+def _planted(plain: Game, mutant: Mutant, tree: ast.FunctionDef) -> Iterator[Game]:
     """A game with a mutant in place of one of its kernels."""
+    home = _module(plain, mutant.part)
+    right, package = getattr(home, mutant.function), home.__name__.rpartition(".")[0]
+    exec(compile(ast.fix_missing_locations(ast.Module([tree], [])), mutant.part, "exec"), home.__dict__)
+    wrong = getattr(home, mutant.function)
+    modules = [module for name, module in sys.modules.items() if name.startswith(package)]
+    changed = [one for one in modules if getattr(one, mutant.function, None) in (right, wrong)]
+    for module in changed:
+        setattr(module, mutant.function, wrong)
 
-    def __init__(self, plain: Game, mutant: Mutant, tree: ast.FunctionDef) -> None:
-        self._plain, self._name, self._module = plain, mutant.function, _module(plain, mutant.part)
-        self._right = getattr(self._module, mutant.function)
-        scope = self._module.__dict__
-        exec(compile(ast.fix_missing_locations(ast.Module([tree], [])), mutant.part, "exec"), scope)
-        self._wrong = scope[mutant.function]
-        self._changed: list[types.ModuleType] = []
+    def instead(functions: Iterable[Any]) -> list[Any]:
+        return [wrong if function is right else function for function in functions]
 
-    def __enter__(self) -> Game:
-        scope = self._module.__name__.rpartition(".")[0]
-        for name, module in list(sys.modules.items()):
-            if name.startswith(scope) and getattr(module, self._name, None) in (self._right, self._wrong):
-                setattr(module, self._name, self._wrong)
-                self._changed.append(module)
-        kind = self._plain.type
-        assert kind.events is not None
-        kernels, events = Kernels(*map(self._instead, kind.kernels)), Events(*map(self._instead, kind.events))
-        return dataclasses.replace(kind, kernels=kernels, events=events).bind(**self._plain.changed_options)
-
-    def _instead(self, function: Any) -> Any:
-        return self._wrong if function is self._right else function
-
-    def __exit__(self, *given: object) -> None:
-        for module in self._changed:
-            setattr(module, self._name, self._right)
+    kind = plain.type
+    assert kind.events is not None
+    kernels, events = Kernels(*instead(kind.kernels)), Events(*instead(kind.events))
+    try:
+        yield dataclasses.replace(kind, kernels=kernels, events=events).bind(**plain.changed_options)
+    finally:
+        for module in changed:
+            setattr(module, mutant.function, right)
 
 
 def _is_found(game: Game) -> bool:

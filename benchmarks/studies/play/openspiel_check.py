@@ -1,186 +1,66 @@
-"""Calibration: OpenSpiel's algorithms on our games, and on OpenSpiel's own where it has the same. `backalley dev
-openspiel` runs it."""
+"""Calibration: what OpenSpiel's algorithms find in our games, and in OpenSpiel's own where it has the same."""
 
 from __future__ import annotations
 
-import random
-import time
-from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
-import numpy as np
-import pyspiel
-from open_spiel.python import policy, rl_environment
-from open_spiel.python.algorithms import (
-    best_response,
-    cfr,
-    expected_game_score,
-    exploitability,
-    external_sampling_mccfr,
-    outcome_sampling_mccfr,
-)
-
-from backalley.envs.core.game.catalogue import game as game_of
-from backalley.openspiel.games import game_string
-
 from ...figures.formatting import Found
-from ..runner import Progress, finds, quiet
-from .openspiel_tables import OpenSpielCheck
+from ...figures.result_kinds import Columns, Kept, lines
+from ..runner import Progress, count, quiet, study
 
-KUHN, LEDUC = "backalley.examples.kuhn", "backalley.examples.leduc"
-SAME_GAMES = {KUHN: "kuhn_poker", LEDUC: "leduc_poker"}
-_TABLES = 8
-"""Tables on which PPO learns."""
+SAME = 1e-9
+"""The greatest difference that counts as none."""
+_VALUES: Columns = {
+    "game": "{game}",
+    "measured": "{what}",
+    "through the adapter": "{ours:.9f}",
+    "OpenSpiel's own": "{theirs:.9f}",
+    "difference": lambda row: f"{abs(row['ours'] - row['theirs']):.0e}",
+}
+_ALGORITHMS: Columns = {
+    "game": "{game}",
+    "method": "{method}",
+    "did": "{did}",
+    "measured": "{what}",
+    "before": "{before:+.3f}",
+    "after": "{after:+.3f}",
+    "seconds": "{seconds:.1f}",
+}
 
 
-@finds(OpenSpielCheck)
+class OpenSpielCheck(
+    Kept,
+    kind="openspiel",
+    heading="OpenSpiel",
+    tables={"openspiel": lines(_VALUES, "values"), "openspiel_algorithms": lines(_ALGORITHMS, "algorithms")},
+):
+    """What OpenSpiel's algorithms find in our games."""
+
+    in_title = frozenset()
+    brief = frozenset({"openspiel_algorithms"})
+
+    @property
+    def title(self) -> str:
+        """What came of it."""
+        return "Our Kuhn and Leduc poker agree with OpenSpiel's." if self.kept else "Our games DIFFER from OpenSpiel's."
+
+    @property
+    def kept(self) -> bool:
+        """Whether all values agree."""
+        return all(abs(row["ours"] - row["theirs"]) <= SAME for row in self.found["values"])
+
+
+@study("openspiel", OpenSpielCheck, count("--iterations", 100, "Of CFR, in each game."))
 def openspiel_check(iterations: int, *, progress: Progress = quiet) -> Found:
-    """Measure best responses to uniform play and to a policy of so many iterations of CFR in Kuhn and Leduc poker, ours
-    and OpenSpiel's, and what OpenSpiel's algorithms reach in our games."""
+    """Compare Kuhn and Leduc poker with OpenSpiel's, and run its algorithms on our games. Needs PyTorch, dm-tree."""
+    from .openspiel_algorithms import steps
+
     values: list[dict[str, Any]] = []
     done: list[dict[str, Any]] = []
-    steps = [*(_exact(path, iterations) for path in SAME_GAMES), *(step() for step in (_sampling, _nfsp, _ppo))]
-    for number, step in enumerate(steps):
-        progress(number, len(steps), "OpenSpiel")
+    every = steps(iterations)
+    for number, step in enumerate(every):
+        progress(number, len(every), "OpenSpiel")
         for row in step:
             (values if "ours" in row else done).append(row)
     return {"values": values, "algorithms": done, "open_spiel": metadata.version("open_spiel")}
-
-
-def _named(path: str) -> Any:
-    return pyspiel.load_game(game_string(game_of(path)))
-
-
-def _exact(path: str, iterations: int) -> Iterator[dict[str, Any]]:
-    games = _named(path), pyspiel.load_game(SAME_GAMES[path])
-    ours, theirs = (list(_measures(game, iterations)) for game in games)
-    title, uniform = game_of(path).title, ours[0]["value"]
-    for mine, its in zip(ours, theirs, strict=True):
-        yield {"game": title, "what": mine["what"], "ours": mine["value"], "theirs": its["value"]}
-    learned = next(one for one in ours if "NashConv of CFR" in one["what"])
-    did = {"game": title, "method": "CFR", "did": f"{iterations:,} iterations", "what": "NashConv"}
-    yield {**did, "before": uniform, "after": learned["value"], "seconds": learned["seconds"]}
-
-
-def _measures(game: Any, iterations: int) -> Iterator[dict[str, Any]]:
-    """NashConv and best responses of uniform play, then of CFR's average policy."""
-    began, solver = time.process_time(), cfr.CFRSolver(game)
-    for _ in range(iterations):
-        solver.evaluate_and_update_policy()
-    seconds, average = time.process_time() - began, solver.average_policy()
-    for name, played in (("uniform play", policy.UniformRandomPolicy(game)), (f"CFR, {iterations:,}", average)):
-        yield {
-            "what": f"NashConv of {name}",
-            "value": float(exploitability.nash_conv(game, played)),
-            "seconds": seconds,
-        }
-        root = game.new_initial_state()
-        for seat in range(2):
-            reply = best_response.BestResponsePolicy(game, seat, played, root)
-            yield {"what": f"best response of seat {seat} to {name}", "value": float(reply.value(root))}
-        value = expected_game_score.policy_value(root, [played, played])[0]
-        yield {"what": f"value of {name}, seat 0", "value": float(value)}
-
-
-def _seeded() -> None:
-    """OpenSpiel's algorithms draw from these."""
-    random.seed(0)
-    np.random.seed(0)  # noqa: NPY002
-
-
-def _sampling() -> Iterator[dict[str, Any]]:
-    """Monte Carlo CFR on Kuhn poker."""
-    game = _named(KUHN)
-    before = float(exploitability.nash_conv(game, policy.UniformRandomPolicy(game)))
-    for method, made, count in (
-        ("MCCFR, external sampling", external_sampling_mccfr.ExternalSamplingSolver, 1_000),
-        ("MCCFR, outcome sampling", outcome_sampling_mccfr.OutcomeSamplingSolver, 5_000),
-    ):
-        _seeded()
-        began, solver = time.process_time(), made(game)
-        for _ in range(count):
-            solver.iteration()
-        after = float(exploitability.nash_conv(game, solver.average_policy()))
-        row = {"game": "Kuhn poker", "method": method, "did": f"{count:,} iterations", "what": "NashConv"}
-        yield {**row, "before": before, "after": after, "seconds": time.process_time() - began}
-
-
-def _nfsp(episodes: int = 15_000) -> Iterator[dict[str, Any]]:
-    """Neural fictitious self-play on Kuhn poker."""
-    import torch
-    from open_spiel.python.pytorch import nfsp
-
-    _seeded()
-    torch.manual_seed(0)
-    game = _named(KUHN)
-    env = rl_environment.Environment(game)
-    settings = {
-        "state_representation_size": env.observation_spec()["info_state"][0],
-        "num_actions": game.num_distinct_actions(),
-        "hidden_layers_sizes": [64],
-        "reservoir_buffer_capacity": 2_000_000,
-        "anticipatory_param": 0.1,
-        "min_buffer_size_to_learn": 1_000,
-        "rl_learning_rate": 0.1,
-        "epsilon_decay_duration": 50_000,
-        "epsilon_end": 0.001,
-    }
-    agents = [nfsp.NFSP(seat, **settings) for seat in range(2)]
-
-    class Average(policy.Policy):  # type: ignore[misc]
-        """The average policies of both agents."""
-
-        def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:
-            """What the seat to act plays."""
-            seat = state.current_player()
-            shown = {"info_state": {seat: state.information_state_tensor(seat)}, "current_player": seat}
-            shown["legal_actions"] = {seat: state.legal_actions()}
-            step = rl_environment.TimeStep(observations=shown, rewards=None, discounts=None, step_type=None)
-            with agents[seat].temp_mode_as(nfsp.MODE.AVERAGE_POLICY):
-                probabilities = agents[seat].step(step, is_evaluation=True).probs
-            return {action: float(probabilities[action]) for action in state.legal_actions()}
-
-    before = float(exploitability.nash_conv(game, policy.UniformRandomPolicy(game)))
-    began = time.process_time()
-    for _ in range(episodes):
-        step = env.reset()
-        while not step.last():
-            step = env.step([agents[step.observations["current_player"]].step(step).action])
-        for agent in agents:
-            agent.step(step)
-    after, seconds = float(exploitability.nash_conv(game, Average(game, [0, 1]))), time.process_time() - began
-    row = {"game": "Kuhn poker", "method": "NFSP (PyTorch)", "did": f"{episodes:,} episodes", "what": "NashConv"}
-    yield {**row, "before": before, "after": after, "seconds": seconds}
-
-
-def _ppo(updates: int = 10, steps: int = 64) -> Iterator[dict[str, Any]]:
-    """PPO on Backhand, a game of one seat, with sampled chance."""
-    import torch
-    from open_spiel.python.pytorch.ppo import PPO, PPOAgent
-    from open_spiel.python.vector_env import SyncVectorEnv
-
-    _seeded()
-    torch.manual_seed(0)
-    game = pyspiel.load_game(game_string(game_of("backhand"), "sampled"))
-    envs = SyncVectorEnv([rl_environment.Environment(game, seed=number) for number in range(_TABLES)])
-    shape = tuple(envs.envs[0].observation_spec()["info_state"])
-    agent = PPO(shape, game.num_distinct_actions(), 1, 0, _TABLES, steps_per_batch=steps, agent_fn=PPOAgent)
-
-    def mean_return(episodes: int = 1_000) -> float:
-        step, gained = envs.reset(), list[float]()
-        while len(gained) < episodes:
-            step, rewards, ended, _ = envs.step(agent.step(step, is_evaluation=True), reset_if_done=True)
-            gained += [float(one[0]) for one, over in zip(rewards, ended, strict=True) if over]
-        return float(np.mean(gained))
-
-    before, began, step = mean_return(), time.process_time(), envs.reset()
-    for _ in range(updates):
-        for _ in range(steps):
-            step, rewards, ended, _ = envs.step(agent.step(step), reset_if_done=True)
-            agent.post_step(rewards, ended)
-        agent.learn(step)
-    seconds = time.process_time() - began
-    decisions = f"{updates * steps * _TABLES:,} decisions"
-    row = {"game": "Backhand", "method": "PPO (PyTorch)", "did": decisions, "what": "mean return"}
-    yield {**row, "before": before, "after": mean_return(), "seconds": seconds}

@@ -7,16 +7,27 @@ from typing import Any, NamedTuple
 
 from backalley.envs.core.game.game import Game
 
-from ...figures.formatting import Found, Line, bound, changed, interval, mean, title
-from ...figures.leaderboard import ATTACK, attack_gain, label, ladders_of, shown_attack
+from ...figures.attacks import best_of
+from ...figures.formatting import Found, Line, bound, changed, interval, label, mean, optional, title, with_interval
 from ...figures.result_kinds import Files
 from ...figures.stats import Estimate
 
+ATTACK = "attack gains at least"
+"""The column of what an opponent who trained against an agent gains."""
 KINDS = ("bot", "policy", "search", "entered")
 """Kinds of agents; `entered` are agents that do not come with the package."""
 _SEARCHES = ("mc", "search", "search+policy")
 _EVEN = Estimate(0.0, 0.0, 0.0)
 """What the baseline gains on itself."""
+
+
+def met_bots(made: Mapping[str, Any]) -> list[str] | None:
+    """Return the bots that a policy met in training, by their names, from its metadata `made`; None where these do not
+    say."""
+    if "field" in made:
+        return [name.removeprefix("bot:") for name in made["field"] if name.startswith("bot:")]
+    found: list[str] | None = made.get("met")
+    return found
 
 
 class Candidate(NamedTuple):
@@ -28,19 +39,30 @@ class Candidate(NamedTuple):
     """Its mean return against the best bot; where seats play alone, its lead over the best bot's."""
 
 
+def tables_of(files: Files) -> Iterator[Found]:
+    """Return the tables of the ladders among files, each with what its file says; files of attacks and searches may be
+    beside them."""
+    return ({**found, **table} for found in files if "tables" in found for table in found["tables"])
+
+
+def attack_gain(files: Files, table: Found, row: Found) -> dict[str, float] | None:
+    """Return what the best attack among the files gains on the agent of a `row` of a table; None where it was not
+    attacked."""
+    game, names = bound(table), {row["label"], row.get("own_name")}
+    of_agent = (one for one in files if one.get("kind") == "attack" and one["agent"] in names and _is(game, one))
+    return next((best_of(one)["gain"] for one in of_agent), None)
+
+
 def leaderboard(files: Files) -> Iterator[Line]:
     """The agents of each kind with the greatest lower ends of their intervals, game by game."""
     shown: list[Game | None] = []
-    for found in ladders_of(files):
-        for table in found["tables"]:
-            of_table = {**found, "options": table["options"]}
-            game = bound(of_table)
-            if game in shown:
-                continue
+    for table in tables_of(files):
+        game = bound(table)
+        if game not in shown:
             shown.append(game)
-            for best in _best(_measured(files, of_table, table["against"])):
-                attack = shown_attack(attack_gain(files, of_table, best.row)) or "not attacked"
-                yield _line(of_table, best) | {ATTACK: "no opponent" if table["sides"] == 1 else attack}
+            for best in _best(_measured(files, game, table["against"])):
+                attack = with_interval(attack_gain(files, table, best.row)) or "not attacked"
+                yield _line(table, best) | {ATTACK: "no opponent" if table["sides"] == 1 else attack}
 
 
 def _best(measured: Iterable[Candidate]) -> Iterator[Candidate]:
@@ -56,27 +78,25 @@ def _best(measured: Iterable[Candidate]) -> Iterator[Candidate]:
 
 
 def _line(found: Found, best: Candidate) -> Line:
-    baseline = best.gain is _EVEN
+    gain = None if best.gain is _EVEN else best.gain.to_json()
     return {
         "game": title(found),
         "options": changed(found["options"]),
         "kind": best.kind,
-        "agent": f"{label(best.row)}{', the baseline' if baseline else ''}",
-        "gains on the baseline": "" if baseline else mean(best.gain.to_json()),
-        "95 % interval": "" if baseline else interval(best.gain.to_json()),
-        "deals": "" if baseline else f"{best.row['deals']:,}",
-        "ms a decision": f"{best.row['milliseconds']:.2g}" if "milliseconds" in best.row else "",
+        "agent": f"{label(best.row)}{'' if gain else ', the baseline'}",
+        "gains on the baseline": mean(gain) if gain else "",
+        "95 % interval": interval(gain) if gain else "",
+        "deals": f"{best.row['deals']:,}" if gain else "",
+        "ms a decision": optional(best.row, "milliseconds", ".2g"),
     }
 
 
-def _measured(files: Files, found: Found, against: str) -> Iterator[Candidate]:
-    """Every agent that was measured against the best bot in the game and under the options of `found`."""
-    game = bound(found)
-    for one in ladders_of(files):
-        for table in one["tables"]:
-            if _is(game, {**one, "options": table["options"]}):
-                gain = "lead" if table["sides"] == 1 else "mean_return"
-                yield from (_candidate(row, gain, against) for row in table["rows"] if row["label"] != "random")
+def _measured(files: Files, game: Game | None, against: str) -> Iterator[Candidate]:
+    """Every agent that was measured against the best bot in a game."""
+    for table in tables_of(files):
+        if _is(game, table):
+            gain = "lead" if table["sides"] == 1 else "mean_return"
+            yield from (_candidate(row, gain, against) for row in table["rows"] if row["label"] != "random")
     for one in files:
         if one.get("kind") == "searches" and _is(game, one):
             gain, met = ("lead", "") if one["sides"] == 1 else ("mean_return", against)

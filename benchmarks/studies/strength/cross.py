@@ -1,5 +1,5 @@
 """The cross table of a game: its bots, its policy and others, each against each, so that no policy depends on one
-opponent. `backalley dev study cross` measures it.
+opponent.
 
 The number of deals of each pairing, and the seed, are in `publication.toml`. A stopped measurement continues.
 """
@@ -11,17 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import click
+
 from backalley.agents.base.agent import Agent
 from backalley.agents.registry import agent as agent_of
-from backalley.envs.core.game.catalogue import game as game_of
+from backalley.cli.shared import cluster_option, threads_option
+from backalley.console.command import pairs
 from backalley.envs.core.game.game import Game
 
 from ...figures.formatting import Found
-from ...matches.evaluate import Progress
 from ...matches.seeding import Space
 from ...matches.tournament import Ranking, returns_table, tournament, wins_table
 from .. import publication
-from .ladder import about
+from ..runner import GAME, Progress, quiet, study
+from .ladder import about, close
 
 
 @dataclass(frozen=True)
@@ -47,21 +50,30 @@ class Cross(
         return found | {"agents": agents}
 
 
+@study(
+    "cross",
+    Cross,
+    GAME,
+    click.argument("others", nargs=-1, metavar="[LABEL=AGENT]...", callback=pairs("LABEL=AGENT")),
+    threads_option,
+    cluster_option,
+    file="cross_{game}",
+)
 def cross(
-    game: str | Game,
+    game: Game,
     others: Mapping[str, str] | None = None,
     *,
     num_threads: int = 1,
-    progress: Progress | None = None,
+    progress: Progress = quiet,
     keep: Path | None = None,
     cluster: str | None = None,
-    command: str = "",
 ) -> Cross:
-    """Play the game's bots, the policy for its options and `others`, by their labels, all against all.
+    """Play the bots and the policy of GAME, and others, all against all.
 
-    The options are the first published ones with several seats; `cluster` is as in `evaluate`. Raises ValueError.
+    The options are the first published ones with several seats; `others` are agents by their labels, and `cluster` is
+    as in `evaluate`. Raises ValueError.
     """
-    plan = publication.several(game_of(game))
+    plan = publication.several(game)
     specs = {f"bot:{name}": f"bot:{name}" for name in plan.game.bots}
     if own := publication.policy_of(plan.game):
         specs[own] = own
@@ -79,12 +91,11 @@ def cross(
             deals=plan.cross_deals,
             seed=publication.seed(),
             num_threads=num_threads,
-            progress=progress,
+            progress=lambda done, planned: progress(done, planned, ""),
             keep=keep,
             space=Space.PUBLICATION,
             cluster=cluster,
         )
     finally:
-        for player in players:
-            player.close()
-    return Cross(**{**vars(ranking), "described": described, "command": command})
+        close(players)
+    return Cross(**{**vars(ranking), "described": described})

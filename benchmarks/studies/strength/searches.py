@@ -1,5 +1,5 @@
 """The gains and costs of searches: mean returns against the game's best bot, its other bots and its policy, with the
-processor time of a decision; all on the same decks. `backalley dev study searches` measures it.
+processor time of a decision; all on the same decks.
 
 Searches of fixed numbers of determinizations play beside `mc:20`, each with the milliseconds of a decision. A stopped
 measurement continues.
@@ -13,24 +13,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backalley.agents.base.agent import Agent
 from backalley.agents.registry import agent as agent_of
+from backalley.cli.shared import threads_option
+from backalley.console.command import whole_numbers
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.game import Game
 
 from ...figures import results
 from ...figures.charts import EVEN, Lines, axes_of
-from ...figures.formatting import Found, Line, changed, interval, mean, title, with_options
+from ...figures.formatting import Found, Line, changed, interval, mean, optional, title, with_interval, with_options
 from ...figures.result_kinds import Files, Kept
 from ...figures.stats import Estimate
-from ...matches.pairings import Pairing, play_pairings
-from ...matches.sample import Sample
-from ...matches.seeding import Space
+from ...matches.sample import LineUp, Sample
 from ...speed.processor_time import Timed, cost
 from .. import publication
 from ..publication import Publication
-from ..runner import Progress, finds, quiet
+from ..runner import GAMES, Progress, count, quiet, study, words
+from .ladder import play_published
 
 BASELINE = "mc:20"
 """The search that the others are compared with."""
@@ -50,10 +50,10 @@ def _searches(files: Files) -> Iterator[Line]:
                 "mean return": mean(row["mean_return"]),
                 "95 % interval": interval(row["mean_return"]),
                 "less, on the same decks": "; ".join(
-                    f"`{name}`: {mean(lead)} ({interval(lead)})" for name, lead in _leads(found, row).items()
+                    f"`{name}`: {with_interval(lead)}" for name, lead in _leads(found, row).items()
                 ),
-                "ms a decision": f"{row['milliseconds']:.3g}" if "milliseconds" in row else "",
-                "determinizations": f"{row['determinizations']:.1f}" if "determinizations" in row else "",
+                "ms a decision": optional(row, "milliseconds", ".3g"),
+                "determinizations": optional(row, "determinizations", ".1f"),
                 "deals": f"{row['deals']:,}",
             }
 
@@ -147,7 +147,15 @@ def rows_of(plan: Publication, determinizations: Sequence[int]) -> list[Row]:
     return found
 
 
-@finds(Searches)
+@study(
+    "searches",
+    Searches,
+    GAMES,
+    words("--determinizations", "20,80", "Determinizations of the searches, with commas.", whole_numbers),
+    count("--deals", None, "Deals of every agent; by default those of publication.toml.", 2),
+    threads_option,
+    file="searches_{game}",
+)
 def searches(
     game: Game,
     determinizations: Sequence[int] = DETERMINIZATIONS,
@@ -157,39 +165,28 @@ def searches(
     progress: Progress = quiet,
     keep: Path | None = None,
 ) -> Found:
-    """Measure searches of these numbers of determinizations in a game, over that many deals each, by default the
-    published numbers. With `keep`, the file of the result, unfinished work is saved beside it. Raises ValueError."""
+    """Measure the gains of searches in GAMES, by default all, and the milliseconds of a decision.
+
+    With `keep`, the file of the result, unfinished work is saved beside it. Raises ValueError.
+    """
     if not determinizations or min(determinizations) < 1:
         raise InvalidValue(
             f"determinizations is {', '.join(map(str, determinizations)) or 'empty'}; give numbers of 1 or more."
         )
     plan = publication.several(game)
     rows, deals = rows_of(plan, determinizations), deals or plan.search_deals
-    spent = np.zeros((len(rows), 3))
-    players: list[list[Agent]] = []
-    stamp = results.stamp(__file__, plan.game)
-    for row, mine in zip(rows, spent, strict=True):
+    line_ups = []
+    for row in rows:
         one = agent_of(row.agent, plan.game, num_threads=num_threads)
-        others = [agent_of(row.against, plan.game)] if row.against else []
-        players.append([one if row.agent.startswith("bot:") else Timed(one, mine), *others])
-    identities = [[player.identity for player in pair] for pair in players]
-    task = {"searches of": plan.game.id, "options": plan.game.option_values, "rows": [*rows], "agents": identities}
-    try:
-        samples = play_pairings(
-            [
-                Pairing(plan.game, pair, deals, f"{row.agent} {row.against}".strip())
-                for row, pair in zip(rows, players, strict=True)
-            ],
-            publication.seed(),
-            unfinished=Unfinished(keep, task | {"deals": deals}, stamp["sources"]),
-            num_threads=num_threads,
-            told=progress,
-            space=Space.PUBLICATION,
-            beside={"spent": spent},
-        )
-    finally:
-        for player in (player for pair in players for player in pair):
-            player.close()
+        pair = [one if row.agent.startswith("bot:") else Timed(one)]
+        pair += [agent_of(row.against, plan.game)] if row.against else []
+        said = f"{row.agent} {row.against}".strip()
+        line_ups.append(LineUp(plan.game, pair, publication.keys(), deals, said))
+    identities = [[player.identity for player in line_up.agents] for line_up in line_ups]
+    task = {"searches of": plan.game.id, "options": plan.game.option_values, "rows": rows, "agents": identities}
+    unfinished = Unfinished(keep, task | {"deals": deals}, results.sources(__file__, plan.game.type.module))
+    samples = play_published(line_ups, unfinished, num_threads=num_threads, progress=progress)
+    spent = [player.spent if isinstance(player := line_up.agents[0], Timed) else np.zeros(3) for line_up in line_ups]
     return {
         "options": plan.game.changed_options,
         "seed": publication.seed(),

@@ -251,71 +251,70 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
         if not lock.acquire(False):
             raise InvalidCall(BUSY)
         try:
-            self._step(action)
+            if not self.agents:
+                raise InvalidCall(_NOBODY)
+            agent = self.agent_selection
+            if self.terminations[agent] or self.truncations[agent]:
+                if action is not None:
+                    raise self.engine.refuse(0, action)
+                self._was_dead_step(None)
+                return
+            engine, (_, mask, reward) = self.engine, self._views
+            number = action if type(action) is int else whole(action)
+            if number is None:
+                raise InvalidType(
+                    f"The action is {action!r}; it must be a whole number of 0..{engine.num_actions - 1}."
+                )
+            refused = None
+            if not 0 <= number < engine.num_actions or not mask[number]:
+                refused = self._illegal(number)
+            else:
+                self._actions.append(number)
+                engine.move_one(number, self._deck)
+            if self._refused:
+                self._refused.pop(agent, None)
+            if refused is not None and self.on_illegal == "random":
+                self._refused[agent] = refused
+            gained = reward.tolist()
+            self._cumulative_rewards[agent] = 0.0
+            self.rewards = self._zeros.copy()
+            if gained != self._nothing:
+                self.rewards = dict(zip(self.possible_agents, gained, strict=True))
+                for name, value in self.rewards.items():
+                    self._cumulative_rewards[name] += value
+            seat: int = self._seat_to_act(0)
+            over = seat == OVER
+            told: dict[str, Any] = {"action_mask": self._no_mask}
+            if self._tells:
+                if over or self._deals() != self._dealt:
+                    self._look_about()
+                    for others in self.infos.values():
+                        others.update(self._open)
+                told.update(self._open)
+            self.infos[agent] = told
+            if over:
+                batch = engine.batch
+                ended, cut = batch.terminated.item(0), batch.truncated.item(0)
+                self.terminations = dict.fromkeys(self.agents, ended)
+                self.truncations = dict.fromkeys(self.agents, cut)
+                forfeited = refused is not None and self.on_illegal == "terminate"
+                why = "illegal_action" if forfeited else "terminated" if ended else "truncated"
+                informs = self.game.type.info is not None and not forfeited
+                for place, name in enumerate(self.possible_agents):
+                    told = {"action_mask": self._no_mask, **self._open}
+                    if informs:
+                        told.update(self.game.info(batch.state[0], place))
+                    if forfeited or name in self._refused:
+                        told["illegal_action"] = self._refused.get(name, refused)
+                    told["ended"] = why
+                    self.infos[name] = told
+                self.agent_selection = self.agents[0]
+            else:
+                self._select(seat)
+            if self.render_mode == "human":
+                self.render()
         finally:
             lock.release()
-
-    def _step(self, action: int | None) -> None:
-        if not self.agents:
-            raise InvalidCall(_NOBODY)
-        agent = self.agent_selection
-        if self.terminations[agent] or self.truncations[agent]:
-            if action is not None:
-                raise self.engine.refuse(0, action)
-            self._was_dead_step(None)
-            return
-        engine, (_, mask, reward) = self.engine, self._views
-        number = action if type(action) is int else whole(action)
-        if number is None:
-            raise InvalidType(f"The action is {action!r}; it must be a whole number of 0..{engine.num_actions - 1}.")
-        refused = None
-        if not 0 <= number < engine.num_actions or not mask[number]:
-            refused = self._illegal(number)
-        else:
-            self._actions.append(number)
-            engine.move_one(number, self._deck)
-        if self._refused:
-            self._refused.pop(agent, None)
-        if refused is not None and self.on_illegal == "random":
-            self._refused[agent] = refused
-        gained = reward.tolist()
-        self._cumulative_rewards[agent] = 0.0
-        self.rewards = self._zeros.copy()
-        if gained != self._nothing:
-            self.rewards = dict(zip(self.possible_agents, gained, strict=True))
-            for name, value in self.rewards.items():
-                self._cumulative_rewards[name] += value
-        seat: int = self._seat_to_act(0)
-        over = seat == OVER
-        told: dict[str, Any] = {"action_mask": self._no_mask}
-        if self._tells:
-            if over or self._deals() != self._dealt:
-                self._look_about()
-                for others in self.infos.values():
-                    others.update(self._open)
-            told.update(self._open)
-        self.infos[agent] = told
-        if over:
-            batch = engine.batch
-            ended, cut = batch.terminated.item(0), batch.truncated.item(0)
-            self.terminations = dict.fromkeys(self.agents, ended)
-            self.truncations = dict.fromkeys(self.agents, cut)
-            forfeited = refused is not None and self.on_illegal == "terminate"
-            why = "illegal_action" if forfeited else "terminated" if ended else "truncated"
-            informs = self.game.type.info is not None and not forfeited
-            for place, name in enumerate(self.possible_agents):
-                told = {"action_mask": self._no_mask, **self._open}
-                if informs:
-                    told.update(self.game.info(batch.state[0], place))
-                if forfeited or name in self._refused:
-                    told["illegal_action"] = self._refused.get(name, refused)
-                told["ended"] = why
-                self.infos[name] = told
-            self.agent_selection = self.agents[0]
-        else:
-            self._select(seat)
-        if self.render_mode == "human":
-            self.render()
 
     def _illegal(self, number: int) -> str:
         """Handle an illegal action; return its message if it is not raised."""

@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.batch_kernels import Batch, Deck, apply, begin, deal_out, first_illegal, report, show
+from ..engine.batch_kernels import Batch, Deck, all_legal, apply, begin, deal_out, hand_out, report, show, step_table
 from ..engine.batch_play import RANDOM_BOT, bot_of, random_act, random_chances, random_legal
-from ..engine.engine import kernel_names, table_names
+from ..engine.engine import constants_of, kernel_names, table_names
 from ..game.game import GameType
 from ..game.kernels import CHANCE, OVER, passing, specialise, template, unbound
 
 __all__ = [
-    "RANDOM_BOT", "Batch", "Deck", "apply", "begin", "bot_of", "deal_out", "first_illegal", "kernel_names",
-    "no_leaf_value", "random_act", "random_chances", "random_legal", "report", "search_kernels", "show", "table_names",
+    "RANDOM_BOT", "Batch", "Deck", "all_legal", "apply", "begin", "bot_of", "constants_of", "deal_out", "hand_out",
+    "kernel_names", "no_leaf_value", "random_act", "random_chances", "random_legal", "report", "search_kernels", "show",
+    "step_table", "table_names",
 ]  # fmt: skip
 
 LEAF_VALUE = unbound
@@ -45,6 +46,7 @@ def show_rows(options: Any, batch: Batch, over: npt.NDArray[np.bool_], rows: npt
         if over[k]:
             batch.seat[rows[k]] = OVER
             batch.mask[rows[k], :] = 0
+        hand_out(batch, rows[k])
 
 
 @template
@@ -67,7 +69,7 @@ def step_to_leaf(
     rows: npt.NDArray[np.int64],
     actions: npt.NDArray[np.int64],
 ) -> None:
-    """Do `step_rows` without new episodes, and truncate an episode where it has a leaf value."""
+    """Do `step_rows` with legal actions, without new episodes, and truncate an episode where it has a leaf value."""
     for k in range(rows.shape[0]):
         row = rows[k]
         apply(options, batch, row, actions[k])
@@ -81,10 +83,11 @@ def step_to_leaf(
         if leaf or ended:
             batch.seat[row] = OVER
             batch.mask[row, :] = 0
+        hand_out(batch, row)
 
 
 @functools.cache
-def search_kernels(game: GameType) -> dict[str, Callable[..., Any]]:
+def search_kernels(game: GameType, options: Any = None) -> dict[str, Callable[..., Any]]:
     """Return these templates for one game."""
-    names = {**table_names(game), "LEAF_VALUE": game.leaf_value or no_leaf_value}
+    names = {**table_names(game, options), "LEAF_VALUE": game.leaf_value or no_leaf_value}
     return specialise([show_rows, at_leaf, step_to_leaf], names)

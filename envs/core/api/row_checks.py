@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from .delayed_rewards import Booking
 
 
+_WHOLE = np.dtype(np.int64)
+
+
 class TableChecks:
     """What is checked of rows and seats."""
 
@@ -70,25 +73,16 @@ class RowChecks(TableChecks):
     """What `arguments.first_twice` takes."""
 
     def _actions(self, given: npt.ArrayLike, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        array = arguments.whole_numbers(given, "Actions")
+        """`given` itself where it is such an array already: compiled code copies it as it looks."""
+        if type(given) is np.ndarray and given.dtype is _WHOLE and given.flags.carray:
+            array: npt.NDArray[np.int64] = given
+        else:
+            array = arguments.whole_numbers(given, "Actions")
         if array.shape != rows.shape:
             raise InvalidValue(
                 f"Actions have shape {array.shape}; {len(rows)} tables take shape {rows.shape}, one action each."
             )
         return array
-
-    def _first_illegal(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
-        """Return the first k whose action is not legal, or -1. All threads look before any plays."""
-        if self._workers.shares(len(rows)) == 1:
-            return self.engine.first_illegal(rows, actions)
-        found = []
-
-        def look(thread: int, *part: npt.NDArray[np.int64]) -> None:
-            if self.engine.first_illegal(*part) >= 0:
-                found.append(thread)
-
-        self._workers.spread(look, rows, actions)
-        return self.engine.first_illegal(rows, actions) if found else -1
 
     def _rows(self, given: npt.ArrayLike) -> npt.NDArray[np.int64]:
         return self._all if given is self._all else super()._rows(given)

@@ -30,6 +30,10 @@ class Saved(Positions):
     _records = "raw"
 
 
+_NOT_COPIED = "state", "observation", "shown_mask", "shown_seat"
+"""`raw` and `flat` hold the first two; the others are copies for callers."""
+
+
 class RowCopies(RowChecks):
     """`copy_rows`, `save` and `load` of `BatchEnv`."""
 
@@ -41,8 +45,8 @@ class RowCopies(RowChecks):
         """Every array with a row for each table that decides how play goes on there, or what it shows. Whatever else
         tables come to keep is named here, and is then copied, saved and loaded."""
         batch = self.engine.batch
-        arrays = {name: getattr(batch, name) for name in batch._fields if name not in ("state", "observation")}
-        arrays["choices"] = self._choices  # `raw` and `flat` hold the two left out
+        arrays = {name: getattr(batch, name) for name in batch._fields if name not in _NOT_COPIED}
+        arrays["choices"] = self._choices
         if self._booking is not None:
             arrays |= self._booking.arrays()
         if self.engine.history is not None:

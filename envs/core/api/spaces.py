@@ -12,6 +12,7 @@ from gymnasium.vector.utils import batch_space
 
 from backalley.console.errors import InvalidValue
 
+from ..engine.time_step import TimeStep
 from ..game.game import Game
 
 OBSERVATIONS = ("flat", "dict")
@@ -94,8 +95,7 @@ class BatchSpaces:
     game: Game
     num_envs: int
     num_actions: int
-    _mask: npt.NDArray[np.int8]
-    """The masks that callers see [B, A]."""
+    time_step: TimeStep
 
     @functools.cached_property
     def single_observation_space(self) -> gymnasium.spaces.Box:
@@ -118,5 +118,5 @@ class BatchSpaces:
     def action_space(self) -> LegalMultiDiscrete:
         """The space of all tables' actions [B]; `sample()` draws legal ones."""
         space = LegalMultiDiscrete(np.full(self.num_envs, self.num_actions))
-        space.legal = self._mask.view()
+        space.legal = self.time_step.action_mask.view()
         return space

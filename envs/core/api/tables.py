@@ -56,6 +56,11 @@ class Tables(TableChecks):
         It changes with every step. Compiled code trusts what is written there; `refresh` shows it."""
         return self.engine.batch
 
+    @property
+    def packs_left(self) -> bool:
+        """Whether packs that a caller gave are yet to be dealt at some table; compiled code does not know them."""
+        return bool(self.engine.stacked)
+
     def for_kernels(self) -> KernelArguments:
         """Return what compiled code takes to play these tables, with a pack's buffer of its own."""
         engine = self.engine

@@ -99,7 +99,10 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
         self.num_seats, self.num_actions = self.engine.num_seats, self.engine.num_actions
         self._workers = Workers(min(self.num_threads, max(1, num_envs // _ROWS_PER_THREAD)), _ROWS_PER_THREAD)
         self._decks = [self.engine.fresh_deck() for _ in range(self._workers.num_threads)]
-        self._all = np.arange(num_envs)
+        self._all, self._chosen = np.arange(num_envs), np.zeros(num_envs, np.int64)
+        self._step_all: Callable[..., int] | None = None
+        """Plays all tables in one call, where nothing is to be done before or after, or returns the first k whose
+        action is not legal."""
         self._marks, self._stamp = np.zeros(num_envs, np.int64), 0
         self._dealt = np.zeros(num_envs, np.bool_)
         self._choices = np.zeros(num_envs, np.uint64)  # each table's stream for actions that are played for it
@@ -187,29 +190,22 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
             raise InvalidCall(BUSY)
         try:
             mine = self._all if rows is None else self._rows_once(rows)
-            chosen = self._actions(actions, mine)
-            bad = self._first_illegal(mine, chosen)
+            given = self._actions(actions, mine)
+            if self._step_all is not None and mine is self._all and not self.engine.stacked:
+                bad = self._step_all(given, self._chosen)
+            else:
+                bad = self._step_apart(mine, given)
             if bad >= 0:
                 self._check_dealt(mine)
                 row, action = int(mine[bad]), arguments.given_number(actions, bad)
                 refusal = self.engine.refuse(row, action)
                 raise type(refusal)(f"Table {row}: {refusal}")
-            self.engine.make_room()
-            if self._booking is not None:
-                self._booking.decide(mine, self.engine.batch)
-            if self.engine.stacked:
-                self._step_stacked(mine, chosen)
-            else:
-                self._workers.spread(self._step_part, mine, chosen)
-            if self._booking is not None:
-                self._booking.gather(mine, self.engine.batch)
             return self.time_step
         finally:
             lock.release()
 
     def _open_part(self, thread: int, rows: npt.NDArray[np.int64]) -> None:
         self.engine.open_rows(rows, self._decks[thread])
-        self._hand_out(rows)
 
     def _step_part(self, thread: int, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
         engine, deck = self.engine, self._decks[thread]
@@ -218,7 +214,30 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
             engine.call("step_to_leaf", *fixed, rows, actions, of=search_kernels)
         else:
             engine.step_rows(rows, actions, deck, self.autoreset)
-        self._hand_out(rows)
+
+    def _step_apart(self, rows: npt.NDArray[np.int64], given: npt.NDArray[np.int64]) -> int:
+        """Play, or return the first k whose action is not legal. All threads look before any plays."""
+        engine, actions, found = self.engine, np.array(given), list[int]()
+
+        def look(thread: int, *part: npt.NDArray[np.int64]) -> None:
+            if engine.first_illegal(*part) >= 0:
+                found.append(thread)
+
+        self._workers.spread(look, rows, actions)
+        if found:
+            return engine.first_illegal(rows, actions)
+        engine.make_room()
+        if self._booking is not None:
+            self._booking.decide(rows, engine.batch)
+        if engine.stacked:
+            self._step_stacked(rows, actions)
+        else:
+            self._workers.spread(self._step_part, rows, actions)
+        if self._booking is not None:
+            self._booking.gather(rows, engine.batch)
+        elif self._workers.shares(self.num_envs) == 1 and not self.leaf_values:
+            self._step_all = engine.stepper(self._all, self._decks[0], self.autoreset, False)
+        return -1
 
     def _step_stacked(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
         """Play tables with given packs one after another, and the others together."""
@@ -270,7 +289,6 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
             fixed = engine.options, engine.batch, self._decks[thread]
             given = engine.start_outcomes, engine.limit, self.autoreset, now, rows, self._choices
             k, action = engine.call("play_rows", *fixed, *given, *played, of=play_kernels, by=(act,))
-            self._hand_out(rows)
             if k >= 0:
                 refused.append((int(rows[k]), action))
 
@@ -419,7 +437,6 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
 
         def show(thread: int, rows: npt.NDArray[np.int64], over: npt.NDArray[np.bool_]) -> None:
             engine.call("show_rows", engine.options, engine.batch, over, rows, of=search_kernels)
-            self._hand_out(rows)
 
         self._workers.spread(show, rows, over)
         self._dealt[rows] = True
@@ -427,30 +444,20 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
     def actions(self, given: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
         """Return actions for the tables of `rows` (all by default), one each, as a new int64 array, legal or not.
         Raises TypeError or ValueError for invalid actions or rows."""
-        return self._actions(given, self._all if rows is None else self._rows(rows))
+        return np.array(self._actions(given, self._all if rows is None else self._rows(rows)))
 
     # Copies for callers ---------------------------------------------------------------------------------------------
 
     def _hand_to_callers(self) -> None:
         """Hand out views of what the engine shows: mask and seat are copies of those that decide the play."""
-        shown, batch = self.engine.shown, self.engine.batch
-        self._mask, self._seat = shown.action_mask, shown.seat
-        self._mask[...], self._seat[...] = batch.mask, batch.seat
-        self.time_step = TimeStep._make(array.view() for array in shown)
+        self._hand_out(self._all)
+        self.time_step = TimeStep._make(array.view() for array in self.engine.shown)
 
     def _hand_out(self, rows: npt.NDArray[np.int64]) -> None:
-        """Copy the masks and seats of `rows`, a thread's share or all, to the arrays that callers see."""
+        """Copy masks and seats to the arrays that callers see, where no kernel has."""
         batch = self.engine.batch
-        if rows is self._all:
-            np.copyto(self._mask, batch.mask)
-            np.copyto(self._seat, batch.seat)
-        elif rows.base is self._all:
-            part = slice(rows[0], rows[-1] + 1) if len(rows) else slice(0)
-            np.copyto(self._mask[part], batch.mask[part])
-            np.copyto(self._seat[part], batch.seat[part])
-        else:
-            arguments.copy_rows(rows, batch.mask, self._mask)
-            self._seat[rows] = batch.seat[rows]
+        arguments.copy_rows(rows, batch.mask, batch.shown_mask)
+        batch.shown_seat[rows] = batch.seat[rows]
 
     def __repr__(self) -> str:
         given = "" if self.num_threads == 1 else f", num_threads={self.num_threads}"

@@ -49,6 +49,10 @@ class Batch(NamedTuple):
     """Decisions made in the present episode [B]. No seat may know this number: others may have decided unseen."""
     own_decisions: npt.NDArray[np.int32]
     """How many of them each seat made itself [B, N]."""
+    shown_mask: npt.NDArray[np.int8]
+    """A copy of `mask` for callers, who may write to it."""
+    shown_seat: npt.NDArray[np.int8]
+    """The same of `seat`."""
 
 
 class Deck(NamedTuple):
@@ -124,6 +128,14 @@ def show(options: Any, batch: Batch, row: int) -> None:
 
 
 @template
+def hand_out(batch: Batch, row: int) -> None:
+    """Copy mask and seat of a table for callers."""
+    batch.shown_seat[row] = batch.seat[row]
+    for action in range(batch.mask.shape[1]):
+        batch.shown_mask[row, action] = batch.mask[row, action]
+
+
+@template
 def begin(options: Any, batch: Batch, start_outcomes: int, row: int) -> None:
     """Begin a new episode, before the deal."""
     batch.raw[row, :] = 0
@@ -161,6 +173,18 @@ def open_rows(options: Any, batch: Batch, deck: Deck, start_outcomes: int, rows:
         begin(options, batch, start_outcomes, row)
         deal_out(options, batch, deck, row)
         show(options, batch, row)
+        hand_out(batch, row)
+
+
+@kernel
+def all_legal(mask: npt.NDArray[np.int8], rows: IntArray, given: IntArray, chosen: IntArray) -> int:
+    """Copy `given` to `chosen`, which no other thread can change. Return the first k whose action is not legal on its
+    table, or -1."""
+    for k in range(rows.shape[0]):
+        action = chosen[k] = given[k]
+        if action < 0 or action >= mask.shape[1] or mask[rows[k], action] == 0:
+            return k
+    return -1
 
 
 @template
@@ -190,13 +214,20 @@ def step_rows(
     start_outcomes: int,
     limit: int,
     autoreset: bool,
+    checked: bool,
     rows: IntArray,
-    actions: IntArray,
-) -> None:
-    """Play `actions[k]`, known to be legal, on table `rows[k]`; where an episode ends and `autoreset` is set, begin the
-    next."""
-    for k in range(rows.shape[0]):
-        step_table(options, batch, deck, start_outcomes, limit, autoreset, rows[k], actions[k])
+    given: IntArray,
+    chosen: IntArray,
+) -> int:
+    """Play `given[k]` on table `rows[k]`; where an episode ends and `autoreset` is set, begin the next. If one of them
+    is not legal, play none, and return the first such k, else -1; `chosen` [n] is written to. Where the caller has
+    `checked` that they are legal, `chosen` has them."""
+    bad = -1 if checked else all_legal(batch.mask, rows, given, chosen)
+    if bad < 0:
+        for k in range(rows.shape[0]):
+            step_table(options, batch, deck, start_outcomes, limit, autoreset, rows[k], chosen[k])
+            hand_out(batch, rows[k])
+    return bad
 
 
 @template
@@ -258,19 +289,10 @@ def determinize_rows(options: Any, states: npt.NDArray[Any], seats: IntArray, ke
         DETERMINIZE(options, states[k], seats[k], keys[k])
 
 
-@kernel
-def first_illegal(mask: npt.NDArray[np.int8], rows: IntArray, actions: IntArray) -> int:
-    """Return the first k whose action is not legal on its table, or -1."""
-    for k in range(rows.shape[0]):
-        action = actions[k]
-        if action < 0 or action >= mask.shape[1] or mask[rows[k], action] == 0:
-            return k
-    return -1
-
-
 TEMPLATES: tuple[Callable[..., Any], ...] = (
     deal_out,
     show,
+    hand_out,
     begin,
     apply,
     report,
@@ -285,5 +307,5 @@ TEMPLATES: tuple[Callable[..., Any], ...] = (
     observe_rows,
     determinize_rows,
 )
-STEPS: tuple[Callable[..., Any], ...] = (begin, deal_out, show, apply, report, step_table)
+STEPS: tuple[Callable[..., Any], ...] = (begin, deal_out, show, hand_out, apply, report, step_table)
 """The batch kernels of one decision, which templates of other files call."""

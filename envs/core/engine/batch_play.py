@@ -11,14 +11,17 @@ import numpy.typing as npt
 
 from backalley.console.errors import InvalidType, InvalidValue
 
+from ..compile.bit_rows import ones, word_at, zeros_below
 from ..compile.interfaces import Bot
-from ..compile.kernel import kernel, passing, wrapping
+from ..compile.kernel import passing, wrapping
 from ..compile.templates import specialise, template, unbound
 from ..game.game import Game, GameType
 from ..rules import rng
-from .batch_kernels import Batch, Deck, IntArray, step_table
+from .batch_kernels import Batch, Deck, IntArray, hand_out, step_table
 from .engine import table_names
 
+_ONES, _HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+"""The lowest bit, and the highest, of each of eight bytes."""
 _CHOICES = 0x63686F696365
 """The number by which the stream of a table's choices is forked off its stream of chance."""
 
@@ -34,29 +37,28 @@ class Played(NamedTuple):
     """[n] decisions made: as many as were asked for, or fewer where the table finished and stayed so."""
 
 
-@kernel
+@wrapping
 def random_legal(mask: npt.NDArray[np.int8], key: np.uint64) -> int:
-    """Return a uniformly drawn legal action, or -1 where the mask is all zero."""
-    count = 0
-    for action in range(mask.shape[0]):
-        count += int(mask[action])
+    """Return a uniformly drawn legal action, or -1 where the mask is all zero. Eight actions are looked at together."""
+    whole, count, tail = mask.shape[0] >> 3, 0, np.uint64(0)
+    for word in range(whole):
+        count += ones(word_at(mask, word << 3))
+    for place in range(mask.shape[0] & 7):
+        tail |= np.uint64(mask[(whole << 3) + place]) << np.uint64(8 * place)
+    count += ones(tail)
     if count == 0:
         return -1
     key, chosen = rng.below(key, count)
-    first = 0
-    while first + 8 <= mask.shape[0]:  # eight at a time as long as the chosen one is not among them
-        among = 0
-        for place in range(8):
-            among += int(mask[first + place])
-        if chosen < among:
-            break
-        chosen -= among
-        first += 8
-    for action in range(first, mask.shape[0]):
-        chosen -= int(mask[action])
-        if chosen < 0:
-            return action
-    return -1
+    first, before, seen, inside = 0, 0, 0, tail
+    for word in range(whole + 1):
+        here = word_at(mask, word << 3) if word < whole else tail
+        if seen <= chosen:  # chosen values in place of a branch
+            first, before, inside = word << 3, seen, here
+        seen += ones(here)
+    # The multiplication gives each byte the number of ones up to it; the first with more than are before the chosen one
+    # has its highest bit set after the subtraction.
+    found = ((inside * _ONES | _HIGH) - np.uint64(chosen - before + 1) * _ONES) & _HIGH
+    return first + (zeros_below(found) >> 3)
 
 
 @passing
@@ -118,18 +120,20 @@ def play_rows(
             choices[row] = rng.advance(choices[row])
             action = ACT(options, batch.observation[row], batch.mask[row], choices[row])
             if action < 0 or action >= batch.mask.shape[1] or batch.mask[row, action] == 0:
+                hand_out(batch, row)
                 return k, action
             episodes[k] += int(step_table(options, batch, deck, start_outcomes, limit, autoreset, row, action))
             for seat in range(reward.shape[1]):
                 reward[k, seat] += batch.reward[row, seat]
             decisions[k] += 1
+        hand_out(batch, row)
     return -1, 0
 
 
 @functools.cache
-def play_kernels(game: GameType, act: Callable[..., int]) -> dict[str, Callable[..., Any]]:
+def play_kernels(game: GameType, options: Any, act: Callable[..., int]) -> dict[str, Callable[..., Any]]:
     """Return `play_rows` of one game for the random player or a bot."""
-    return specialise([play_rows], {**table_names(game), "ACT": act})
+    return specialise([play_rows], {**table_names(game, options), "ACT": act})
 
 
 def bot_of(game: Game, name: str | None) -> Bot:

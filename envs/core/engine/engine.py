@@ -13,14 +13,14 @@ import numpy.typing as npt
 from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 
 from ..compile.interfaces import CHANCE, OVER
-from ..compile.kernel import bind
+from ..compile.kernel import bind, passing, sources_of, uncompiled
 from ..compile.templates import specialise
 from ..compile.tiering import Interpreted, compile_from_now_on
 from ..game.arguments import whole
 from ..game.game import Game, GameType
 from ..game.reset_options import ResetOptions
 from ..rules import rng
-from .batch_kernels import NO_LIMIT, STEPS, TEMPLATES, Batch, Deck, first_illegal, shuffle_deck
+from .batch_kernels import NO_LIMIT, STEPS, TEMPLATES, Batch, Deck, all_legal, shuffle_deck
 from .time_step import Memory, TimeStep
 
 if TYPE_CHECKING:
@@ -89,31 +89,56 @@ def one_thread(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatena
     return alone
 
 
-def kernel_names(game: GameType) -> dict[str, Callable[..., Any]]:
-    """Return a game's kernels by the names that templates call them."""
-    return {name.upper(): kernel for name, kernel in game.kernels._asdict().items()}
+def kernel_names(game: GameType, options: Any = None) -> dict[str, Callable[..., Any]]:
+    """Return a game's kernels by the names that templates call them. Where `options` are given, the kernels take these
+    in place of those that they are called with: as constants, by which the compiler drops what they rule out."""
+    kernels = {name.upper(): kernel for name, kernel in game.kernels._asdict().items()}
+    return kernels if options is None else {name: _fixed(kernel, options) for name, kernel in kernels.items()}
+
+
+def _fixed(kernel: Callable[..., Any], options: Any) -> Callable[..., Any]:
+    """A kernel of a game with its options as constants. Numba's `*args` cannot hold a record, so there are two."""
+
+    @passing
+    def three(given: Any, state: Any, other: Any) -> Any:
+        return kernel(options, state, other)
+
+    @passing
+    def four(given: Any, state: Any, seat: Any, other: Any) -> Any:
+        return kernel(options, state, seat, other)
+
+    found = three if uncompiled(kernel).__code__.co_argcount == 3 else four
+    uncompiled(found).sources = sources_of(kernel)  # type: ignore[attr-defined]
+    return found
+
+
+def constants_of(game: Game) -> Any:
+    """Return a game's options if these are its default, of which there is machine code with the options in it, else
+    None: every set of options would take seconds to compile."""
+    return None if game.changed_options else game.options
 
 
 @functools.cache
-def batch_kernels(game: GameType) -> dict[str, Callable[..., Any]]:
+def batch_kernels(game: GameType, options: Any = None) -> dict[str, Callable[..., Any]]:
     """Return this file's templates for one game."""
-    return specialise(TEMPLATES, kernel_names(game))
+    return specialise(TEMPLATES, kernel_names(game, options))
 
 
-def table_names(game: GameType) -> dict[str, Callable[..., Any]]:
-    """Return what templates over tables call by name: a game's kernels and the batch kernels of one decision, compiled
-    and cached on disk once for all callers."""
-    return kernel_names(game) | {part.__name__: batch_kernels(game)[part.__name__] for part in STEPS}
+def table_names(game: GameType, options: Any = None) -> dict[str, Callable[..., Any]]:
+    """Return what templates over tables call by name: a game's kernels (see `kernel_names`) and the batch kernels of
+    one decision, compiled and cached on disk once for all callers."""
+    steps = batch_kernels(game, options)
+    return kernel_names(game, options) | {part.__name__: steps[part.__name__] for part in STEPS}
 
 
 @functools.cache
-def logged_kernels(game: GameType) -> dict[str, Callable[..., Any]]:
+def logged_kernels(game: GameType, options: Any = None) -> dict[str, Callable[..., Any]]:
     """Return the templates of `event_log.py` for one game."""
     from . import event_log
 
     declared = event_log.events_of(game)
     told = {"TELL_DEAL": declared.deal or event_log.no_deal, "TELL_STEP": declared.step or event_log.no_step}
-    return specialise(event_log.TEMPLATES, table_names(game) | told)
+    return specialise(event_log.TEMPLATES, table_names(game, options) | told)
 
 
 class Engine:
@@ -151,11 +176,13 @@ class Engine:
             truncated=self.shown.truncated,
             decisions=np.zeros(size, np.int32),
             own_decisions=np.zeros((size, game.num_seats), np.int32),
+            shown_mask=self.shown.action_mask,
+            shown_seat=self.shown.seat,
         )
         self._one = np.zeros(1, np.int64), np.zeros(1, np.int64)
         """A row and an action, for kernels over rows that play one."""
-        self._step_one: tuple[Deck | None, Callable[[], None]] = None, lambda: None
-        """`step_rows` for these and a deck, bound: looking it up takes as long as playing (*measured*)."""
+        self._step_one: tuple[Deck | None, Callable[[], int] | None] = None, None
+        """What plays that action there, with a deck."""
         self.acting: npt.NDArray[np.int8] = state["seat"]
         """`state.seat` of every table, as a view [B]: a seat, CHANCE or OVER."""
         self.stacked: dict[int, list[npt.NDArray[np.int64]]] = {}
@@ -169,6 +196,7 @@ class Engine:
 
             self.history = new_history(game, size)
         self._bound: dict[Any, Callable[..., Any]] = {}
+        self._constants = constants_of(game)
 
     def call(
         self,
@@ -182,7 +210,7 @@ class Engine:
         key = (name, by) if by else name
         entry = self._bound.get(key)
         if entry is None:
-            entry = bind(of(self.game.type, *by)[name], *args, at_once=False)
+            entry = bind(of(self.game.type, self._constants, *by)[name], *args, at_once=False)
             if not isinstance(entry, Interpreted):
                 self._bound[key] = entry
         return entry(*args)
@@ -211,13 +239,23 @@ class Engine:
         self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], deck: Deck, autoreset: bool
     ) -> None:
         """Play legal actions. Where events are kept, the caller has called `make_room`."""
+        rest = deck, self.start_outcomes, self.limit, autoreset, True, rows, actions, actions
         if self.history is not None:
             kept = self.history.for_one_thread(self.game)
-            given = deck, self.start_outcomes, self.limit, autoreset, rows, actions
-            self.call("step_rows_logged", self.options, self.batch, kept, *given, of=logged_kernels)
+            self.call("step_rows_logged", self.options, self.batch, kept, *rest, of=logged_kernels)
             return
-        fixed = self.options, self.batch, deck, self.start_outcomes, self.limit
-        self.call("step_rows", *fixed, autoreset, rows, actions)
+        self.call("step_rows", self.options, self.batch, *rest)
+
+    def stepper(
+        self, rows: npt.NDArray[np.int64], deck: Deck, autoreset: bool, checked: bool
+    ) -> Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], int] | None:
+        """Return the kernel `step_rows` for these, bound, as a function of `given` and `chosen`, once there is machine
+        code and where no events are kept: looking it up takes as long as playing a table (*measured*)."""
+        entry = self._bound.get("step_rows")
+        if entry is None or self.history is not None:
+            return None
+        fixed = self.options, self.batch, deck, self.start_outcomes, self.limit, autoreset, checked, rows
+        return functools.partial(entry, *fixed)
 
     def make_room(self, used: int = 0) -> None:
         """Get memory for the events of one more action at each table, with `used` events or more there already. Raises
@@ -227,7 +265,7 @@ class Engine:
 
     def first_illegal(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
         """Return the first k whose action is not legal on table `rows[k]`, or -1."""
-        return int(first_illegal(self.batch.mask, rows, actions))
+        return int(all_legal(self.batch.mask, rows, actions, actions))
 
     def open_one(self, opening: ResetOptions | None, deck: Deck, row: int = 0) -> None:
         """Begin an episode on one table, as `opening` says, up to the first decision."""
@@ -252,7 +290,8 @@ class Engine:
 
     def move_one(self, action: int, deck: Deck, row: int = 0) -> None:
         """Play one legal action on one table, and the deals after it, given packs first."""
-        self.make_room()
+        if self.history is not None:
+            self.make_room()
         if row in self.stacked:
             self.apply_one(action, row)
             self._deal_out_one(deck, row)
@@ -260,14 +299,13 @@ class Engine:
             return
         rows, actions = self._one
         rows[0], actions[0] = row, action
-        its, step = self._step_one
-        if its is deck:
-            step()
+        its, step_it = self._step_one
+        if its is deck and step_it is not None:
+            step_it()
             return
         self.step_rows(rows, actions, deck, False)
-        if self.history is None and "step_rows" in self._bound:
-            fixed = self.options, self.batch, deck, self.start_outcomes, self.limit
-            self._step_one = deck, functools.partial(self._bound["step_rows"], *fixed, False, rows, actions)
+        step = self.stepper(rows, deck, False, True)
+        self._step_one = deck, step and functools.partial(step, actions, actions)
 
     def _deal_out_one(self, deck: Deck, row: int) -> None:
         stacked = self.stacked[row]
@@ -374,7 +412,9 @@ class Engine:
     @one_thread
     def __getstate__(self) -> dict[str, Any]:
         kept = {
-            name: np.array(array) for name, array in self.batch._asdict().items() if name not in ("raw", "observation")
+            name: np.array(array)
+            for name, array in self.batch._asdict().items()
+            if name not in ("raw", "observation", "shown_mask", "shown_seat")
         }
         events = None if self.history is None else self.history.copied()
         rest = {"stacked": self.stacked, "other_ways": self.other_ways, "history": events}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from backalley.console.errors import InvalidValue
-from backalley.console.printable import one_line
+from backalley.console.printable import shortly
 
 from ..game.catalogue import game as game_of
 from ..game.catalogue import game_names
@@ -114,7 +114,7 @@ def pass_gate(found: Any, shape: Any, what: str = "it") -> None:
         case Entries(inner, most):
             _hold(isinstance(found, dict) and len(found) <= most, found, what, f"an object of at most {most} entries")
             for name, one in found.items():
-                pass_gate(one, inner, f"{_shortly(name)} of {what}")
+                pass_gate(one, inner, f"{shortly(name)} of {what}")
         case Either(shapes):
             if not any(_fits(found, one) for one in shapes):
                 pass_gate(found, shapes[-1], what)
@@ -135,7 +135,7 @@ def _pass_object(found: Any, shape: Mapping[str, Any], what: str) -> None:
         elif not optional:
             raise InvalidValue(f"{what} has no {name}")
     if more := [name for name in found if name not in shape]:
-        raise InvalidValue(f"{what} has an entry {_shortly(more[0])}, which is none of {', '.join(shape)}")
+        raise InvalidValue(f"{what} has an entry {shortly(more[0])}, which is none of {', '.join(shape)}")
 
 
 def _fits(found: Any, shape: Any) -> bool:
@@ -148,12 +148,7 @@ def _fits(found: Any, shape: Any) -> bool:
 
 def _hold(kept: bool, found: Any, what: str, takes: str) -> None:
     if not kept:
-        raise InvalidValue(f"{what} is {_shortly(found)}; it takes {takes}")
-
-
-def _shortly(value: Any) -> str:
-    shown = one_line(repr(value))
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+        raise InvalidValue(f"{what} is {shortly(found)}; it takes {takes}")
 
 
 def game_in(found: Mapping[str, Any]) -> Game:
@@ -161,7 +156,7 @@ def game_in(found: Mapping[str, Any]) -> Game:
     so a game from elsewhere is registered first. Raises ValueError, in a clause."""
     name, version = found["game"], found["version"]
     if name not in game_names():
-        raise InvalidValue(f"There is no game {_shortly(name)} that is known here; backalley.register_game adds one")
+        raise InvalidValue(f"There is no game {shortly(name)} that is known here; backalley.register_game adds one")
     game = game_of(name)
     if version != game.version:
         raise InvalidValue(f"it is of {name} version {version}, and the game is here in version {game.version}")

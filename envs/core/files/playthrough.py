@@ -22,7 +22,8 @@ import numpy as np
 from backalley.console.errors import InvalidValue
 
 from ..api.aec import AECEnv
-from ..compile.interfaces import CHANCE, OVER
+from ..compile.interfaces import OVER
+from ..engine.batch_kernels import shuffle_deck
 from ..game.catalogue import game_names, register_game
 from ..game.game import Game
 from ..rules import rng
@@ -64,15 +65,12 @@ class Recording:
 
     def __init__(self, game: Game, seed: int, start_outcome: int | None = None) -> None:
         self.env = AECEnv(game)
-        self._deck, self._dealt = self.env.engine.fresh_deck(), list[list[int]]()
-        self._moves, self._returns = list[str](), np.zeros(game.num_seats)
         engine = self.env.engine
         engine.batch.stream[0] = rng.stream_of(seed)
         self._start_outcome = engine.draw_start_outcome() if start_outcome is None else start_outcome
-        engine.start_one(self._start_outcome)
-        self._deal()
-        engine.show_one()
-        self._shown = [_digest(self.env)]
+        self._stream = engine.batch.stream.item(0)
+        self.env.reset(options={"start_outcome": self._start_outcome})
+        self._moves, self._shown, self._returns = list[str](), [_digest(self.env)], np.zeros(game.num_seats)
 
     @property
     def over(self) -> bool:
@@ -81,21 +79,17 @@ class Recording:
 
     def play(self, action: int) -> None:
         """Play one legal action of the seat to act."""
-        engine = self.env.engine
-        seat = int(engine.batch.seat[0])
-        engine.apply_one(action)
-        self._deal()
-        engine.finish_one()
-        self._returns += engine.batch.reward[0]
-        self._moves.append(f"{seat}: {self.env.game.action_str(action)}")
+        self._moves.append(f"{int(self.env.engine.batch.seat[0])}: {self.env.game.action_str(action)}")
+        self.env.step(action)
+        self._returns += self.env.engine.batch.reward[0]
         self._shown.append(_digest(self.env))
 
-    def _deal(self) -> None:
-        engine = self.env.engine
-        while engine.acting[0] == CHANCE:
-            engine.shuffle_one(self._deck)
-            self._dealt.append(self._deck.cards[: self._deck.drawn].tolist())
-            engine.deal_one(self._deck.cards)
+    def _dealt(self) -> Iterator[str]:
+        """The packs that chance has drawn: it draws nothing else from its stream."""
+        game, deck, stream = self.env.game, self.env.engine.fresh_deck(), np.uint64(self._stream)
+        while stream != self.env.engine.batch.stream[0]:
+            stream = shuffle_deck(deck, stream)
+            yield " ".join(game.card_name(game.pack[place]) for place in deck.cards[: deck.drawn].tolist())
 
     def playthrough(self) -> dict[str, Any]:
         """Return the recording in the form of a file."""
@@ -106,7 +100,7 @@ class Recording:
             "version": game.version,
             "options": game.changed_options,
             "start_outcome": self._start_outcome,
-            "decks": [" ".join(game.card_name(game.pack[place]) for place in deck) for deck in self._dealt],
+            "decks": list(self._dealt()),
             "moves": self._moves,
             "shown": self._shown,
             "returns": np.round(self._returns, 6).tolist(),
@@ -171,8 +165,8 @@ def checked(name: str, found: Any) -> dict[str, Any]:
 def actions_of(name: str, kept: dict[str, Any]) -> tuple[Game, list[int]]:
     """Return the game of a playthrough that messages call `name`, and its actions in order, each of them played and
     compared with what was recorded. Raises PlaythroughError as `replay` does."""
-    env = _dealt(name, kept)
-    return env.game, [env.game.action_number(action) for _, action in _moves(name, kept, env)]
+    (env, *_), *played = _played(name, kept)
+    return env.game, [action for _, _, action in played]
 
 
 def opening_of(kept: dict[str, Any]) -> dict[str, Any]:
@@ -186,12 +180,11 @@ def replay(path: Path) -> Iterator[str]:
     Raises PlaythroughError where a move is not legal, or anything shown or won differs from what was recorded.
     """
     kept = load(path)
-    env = _dealt(path, kept)
-    game, returns = env.game, np.zeros(env.engine.num_seats)
-    yield game.table_str(env.engine.batch.state[0], None)
-    for number, (seat, name) in enumerate(_moves(path, kept, env), start=1):
+    returns = np.zeros(len(kept["returns"]))
+    for number, (env, seat, action) in enumerate(_played(path, kept)):
+        game, table = env.game, env.game.table_str(env.engine.batch.state[0], None)
         returns += env.engine.batch.reward[0]
-        yield (f"{number}. {game.seat_name(seat)}: {name}\n{game.table_str(env.engine.batch.state[0], None)}")
+        yield f"{number}. {game.seat_name(seat)}: {game.action_str(action)}\n{table}" if number else table
     if env.engine.batch.seat[0] != OVER:
         raise PlaythroughError(f"{path} ends after {len(kept['moves'])} moves, before the game is over.")
     if not np.allclose(returns, kept["returns"], atol=1e-5):
@@ -202,11 +195,7 @@ def replay(path: Path) -> Iterator[str]:
 def positions(path: Path) -> Iterator[tuple[AECEnv, int, int]]:
     """Play a file and yield its table, which changes, with the seat and the action that led there: before the first
     move -1 and -1, then after every move. Raises as `replay` does."""
-    kept = load(path)
-    env = _dealt(path, kept)
-    yield env, -1, -1
-    for seat, name in _moves(path, kept, env):
-        yield env, seat, env.game.action_number(name)
+    return _played(path, load(path))
 
 
 def table_in(path: Path, decisions: int | None = None) -> tuple[AECEnv, bool]:
@@ -216,14 +205,13 @@ def table_in(path: Path, decisions: int | None = None) -> tuple[AECEnv, bool]:
     made = len(kept["moves"])
     if decisions is not None and not 0 <= decisions <= made:
         raise InvalidValue(f"The game in {path} has {made:,} decisions; {decisions:,} were asked for.")
-    env = _dealt(path, kept)
-    for _ in itertools.islice(_moves(path, kept, env), decisions):
-        pass
+    *_, (env, _, _) = itertools.islice(_played(path, kept), None if decisions is None else decisions + 1)
     return env, bool(env.engine.batch.seat[0] >= 0)
 
 
-def _dealt(path: Path | str, kept: dict[str, Any]) -> AECEnv:
-    """The table of a file before its first move."""
+def _played(path: Path | str, kept: dict[str, Any]) -> Iterator[tuple[AECEnv, int, int]]:
+    """Play move after move, as `positions` does, and compare each with the recording: the seats, the actions' names and
+    all that was shown."""
     try:
         game = gate.game_in(kept)
         env = AECEnv(game)
@@ -232,11 +220,7 @@ def _dealt(path: Path | str, kept: dict[str, Any]) -> AECEnv:
         raise PlaythroughError(f"{path} cannot be replayed: {str(error).rstrip('.')}.") from None
     if len(kept["returns"]) != game.num_seats:
         raise PlaythroughError(f"{path} is damaged: {game.num_seats} seats, and {len(kept['returns'])} returns.")
-    return env
-
-
-def _moves(path: Path | str, kept: dict[str, Any], env: AECEnv) -> Iterator[tuple[int, str]]:
-    """Play move after move, and compare each with the recording: the seats and the actions' names."""
+    yield env, -1, -1
     for number, (move, expected) in enumerate(zip(kept["moves"], kept["shown"][1:], strict=True), start=1):
         seat, colon, name = move.partition(": ")
         if not colon or not seat.isdecimal():
@@ -244,14 +228,15 @@ def _moves(path: Path | str, kept: dict[str, Any], env: AECEnv) -> Iterator[tupl
         if env.engine.batch.seat[0] != int(seat):
             raise PlaythroughError(f"{path}, move {number} ({move}): seat {int(env.engine.batch.seat[0])} is to act.")
         try:
-            env.step(env.game.action_number(name))
+            action = game.action_number(name)
+            env.step(action)
         except ValueError as error:
             raise PlaythroughError(f"{path}, move {number} ({move}): {error}") from None
         if _digest(env) != expected:
             raise PlaythroughError(
                 f"{path}, after move {number} ({move}): mask, rewards or an observation differ from what was recorded."
             )
-        yield int(seat), name
+        yield env, int(seat), action
 
 
 def make(game: Game, seed: int = 0, bot: str | None = None, out: Path | None = None) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from backalley.console.errors import InvalidType, InvalidValue
-from backalley.console.printable import one_line, steers
+from backalley.console.printable import one_line, shortly, steers
 
 MIB = 1 << 20
 JSON_BYTES, YAML_BYTES, TENSOR_BYTES = 64 * MIB, MIB, 4096 * MIB
@@ -27,7 +27,7 @@ def check_path(path: Any) -> Path:
     """Return a string or a path as a Path. Raises TypeError for anything else, and OSError for an impossible file name:
     one with a null byte, or with characters that the system cannot encode."""
     if not isinstance(path, (str, Path)):
-        raise InvalidType(f"{_shortly(path)} is no path of a file; give a string or a Path.")
+        raise InvalidType(f"{shortly(path)} is no path of a file; give a string or a Path.")
     try:
         proper = b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
@@ -108,7 +108,7 @@ def check_values(found: Any) -> None:
     for _ in range(DEPTH + 1):
         for value in level:
             if isinstance(value, str) and steers(value):
-                raise InvalidValue(f"text in it has control characters, {_shortly(value)}")
+                raise InvalidValue(f"text in it has control characters, {shortly(value)}")
         inner: list[Any] = []
         for value in level:
             if isinstance(value, dict):
@@ -118,8 +118,3 @@ def check_values(found: Any) -> None:
         level = inner
     if level:
         raise InvalidValue(_TOO_DEEP)
-
-
-def _shortly(value: Any) -> str:
-    shown = one_line(repr(value))
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from backalley.console.errors import InvalidValue
+from backalley.console.printable import shortly
 
 from ..api.game_state import GameState
 from ..game.game import Game
@@ -87,10 +88,10 @@ def _read(game: Game, legal: Sequence[int], answer: str | int, envelopes: int) -
         if envelopes and (inside := _inside(answer)) is not None:
             return _read(game, legal, inside, envelopes - 1)
         if str(trouble):
-            raise _refusal(game, legal, f"{trouble}, in {_shortly(answer)}") from None
+            raise _refusal(game, legal, f"{trouble}, in {shortly(answer)}") from None
         return read_phrase(game, legal, answer)
     if isinstance(given, bool) or not isinstance(given, (str, int)):
-        raise _refusal(game, legal, f'"action" is {_shortly(given)}; it takes the name of an action in quotes')
+        raise _refusal(game, legal, f'"action" is {shortly(given)}; it takes the name of an action in quotes')
     return _numbered(game, legal, given) if isinstance(given, int) else read_phrase(game, legal, given)
 
 
@@ -101,7 +102,7 @@ def read_phrase(game: Game, legal: Sequence[int], text: str, *, begun: bool = Fa
     if not stripped:
         raise _refusal(game, legal, "The answer is empty")
     if len(stripped) > _LONGEST_PHRASE or len(stripped.splitlines()) > 1:
-        raise _refusal(game, legal, f"{_shortly(stripped)} is not an action and nothing else")
+        raise _refusal(game, legal, f"{shortly(stripped)} is not an action and nothing else")
     wrapped = _WRAPPED.fullmatch(stripped)
     inner = next((part for part in wrapped.groups()[1:] if part is not None), "") if wrapped else stripped
     bare = inner.strip()
@@ -112,13 +113,13 @@ def read_phrase(game: Game, legal: Sequence[int], text: str, *, begun: bool = Fa
     words = phrase(bare)
     found = _named(game, words)
     if found or not words:
-        return _only(game, legal, found, _shortly(stripped))
+        return _only(game, legal, found, shortly(stripped))
     beginning = [
         action for action in legal if game.action_str(action).lower().startswith(" ".join(bare.lower().split()))
     ]
     if beginning and not begun:
-        raise _refusal(game, legal, f"{_shortly(stripped)} could be {_several(game, beginning)}; write all of it")
-    return _only(game, legal, beginning, _shortly(stripped))
+        raise _refusal(game, legal, f"{shortly(stripped)} could be {_several(game, beginning)}; write all of it")
+    return _only(game, legal, beginning, shortly(stripped))
 
 
 def legal_sentence(game: Game, legal: Sequence[int]) -> str:
@@ -148,13 +149,10 @@ def _with_number(game: Game, legal: Sequence[int], name: str, number: int) -> in
     """The action that a hint names with its number, `play 7Da (16)`."""
     action = read_phrase(game, legal, name)
     if action != number:
-        why = f"{_shortly(name)} is action {action}, and {number} is {_number_str(game, number)}"
+        its = game.action_str(number) if number < game.num_actions else "none"
+        why = f"{shortly(name)} is action {action}, and {number} is {its}"
         raise _refusal(game, legal, why)
     return action
-
-
-def _number_str(game: Game, number: int) -> str:
-    return game.action_str(number) if number < game.num_actions else "none"
 
 
 def _named(game: Game, words: Phrase) -> list[int]:
@@ -165,7 +163,7 @@ def _numbered(game: Game, legal: Sequence[int], number: int) -> int:
     """The legal action of that number, unless legal actions are named by a number, or play a card of that rank, and
     this could be one of those."""
     if not 0 <= number < game.num_actions:
-        raise _refusal(game, legal, f"{game.title} has no action {_shortly(number)}")
+        raise _refusal(game, legal, f"{game.title} has no action {shortly(number)}")
     counted = {found[1] for action in legal if (found := _COUNTED.fullmatch(game.action_str(action)))}
     others = [action for word in sorted(counted) for action in _named(game, phrase(f"{word} {number}"))]
     others += [action for action in legal if has_rank(phrase(game.action_str(action)), number)]
@@ -196,14 +194,6 @@ def _several(game: Game, actions: Sequence[int]) -> str:
 
 def _refusal(game: Game, legal: Sequence[int], why: str) -> UnreadableAnswer:
     return UnreadableAnswer(f"{why}. {legal_sentence(game, legal)}")
-
-
-def _shortly(given: Any) -> str:
-    try:
-        text = repr(given)
-    except (RecursionError, ValueError):  # nested too deeply; more digits than Python writes
-        return f"a {type(given).__name__}"
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _inside(answer: str) -> str | None:

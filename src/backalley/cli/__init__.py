@@ -6,15 +6,15 @@ from __future__ import annotations
 import click
 
 import backalley
+from backalley.console.command import Program
 
 from . import about, dev, figures, learn, matches, records, reports, tables
-from .program import Program
 from .shared import command_line
 
 __all__ = ["command_line", "main"]
 
 
-@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(backalley.__version__, prog_name="backalley")
 def main() -> None:
     """Card games for reinforcement learning.

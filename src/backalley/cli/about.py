@@ -19,7 +19,7 @@ from .shared import Amount, again, command_line, games_argument, of_a_game, seed
 def games() -> None:
     """List the games. Seats, actions and observation size are those of the default options."""
     from backalley.agents.policies import pretrained
-    from backalley.benchmarks.figures import tabular
+    from backalley.benchmarks.figures import formatting
 
     rows, troubles = [], []
     for name in backalley.game_names():
@@ -33,7 +33,7 @@ def games() -> None:
         rows.append([game.id, game.title, *players, *map(str, numbers)])
         if not (game.type.folder / "README.md").is_file():
             troubles.append(f"{name} has no README.md, the page of its rules.")
-    click.echo(tabular.text(["game", "title", "bots", "policies", "seats", "actions", "observation"], rows, left=4))
+    click.echo(formatting.text(["game", "title", "bots", "policies", "seats", "actions", "observation"], rows, left=4))
     for sentence in troubles:
         click.echo(sentence, err=True)
     again()
@@ -80,7 +80,7 @@ def new_game(name: str, folder: Path, trick: bool) -> None:
 @click.command()
 @of_a_game
 @seed_option(0, "Seed of the first episode of each check.")
-@click.option("--episodes", type=click.IntRange(1), default=4, show_default=True, help="Random episodes of a check.")
+@click.option("--episodes", type=click.IntRange(1), default=4, help="Random episodes of a check.")
 @click.option("--seconds", type=Amount(0), help="Repeat the checks with other seeds for this long.")
 @click.option("--sets", type=click.IntRange(1), help="Check it under at least this many sets of random options, too.")
 def check(game: Game, seed: int, episodes: int, seconds: float | None, sets: int | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -46,26 +46,12 @@ if TYPE_CHECKING:
     type=click.IntRange(1),
     help="A number of tables; by default 1, 64, 1,024, 4,096 and 16,384.",
 )
-@click.option(
-    "--seconds",
-    type=Amount(min=0, max=3600, min_open=True),
-    default=0.4,
-    show_default=True,
-    help="Length of a repetition.",
-)
-@click.option(
-    "--repeats", type=click.IntRange(1), default=5, show_default=True, help="Repetitions of each measurement."
-)
+@click.option("--seconds", type=Amount(min=0, max=3600, min_open=True), default=0.4, help="Length of a repetition.")
+@click.option("--repeats", type=click.IntRange(1), default=5, help="Repetitions of each measurement.")
 @click.option("--agent", "agents", multiple=True, metavar="AGENT", help="Time a decision of this agent, too.")
 @json_option
 def speed(
-    games: tuple[str, ...],
-    given: dict[str, str],
-    tables: tuple[int, ...],
-    seconds: float,
-    repeats: int,
-    agents: tuple[str, ...],
-    path: Path | None,
+    games: tuple[str, ...], given: dict[str, str], tables: tuple[int, ...], path: Path | None, **settings: Any
 ) -> None:
     """Measure the speed of GAMES, by default all. Decisions a second of random play, and the wait before the first."""
     from backalley.benchmarks.speed.speed import TABLES
@@ -76,8 +62,7 @@ def speed(
     chosen = [game_of(name, given) for name in games or backalley.game_names()]
     check_place(path)
     with progress_bar("games") as progress:
-        settings = {"tables": tables or TABLES, "seconds": seconds, "repeats": repeats, "agents": agents}
-        speeds = run(chosen, **settings, progress=progress, keep=path)  # type: ignore[arg-type]  # as declared above
+        speeds = run(chosen, tables=tables or TABLES, **settings, progress=progress, keep=path)
     finish(speeds, path, games=[game.spec for game in chosen])
     if not speeds.complete:
         click.echo(f"Stopped by Ctrl-C after {len(speeds.games)} of {speeds.planned} games.", err=True)
@@ -104,7 +89,6 @@ def speed(
     cls=Special,
     type=Amount(0, 1),
     default=0.0,
-    show_default=True,
     help="With --agent: positions rarer than this after their opening are sampled; 0 follows all.",
 )
 @click.option(
@@ -112,7 +96,6 @@ def speed(
     cls=Special,
     type=click.Choice(["reward", "win", "win_or_tie"]),
     default="reward",
-    show_default=True,
     help="The objective, in a game of one seat: the mean return, or how often it wins, or does not lose.",
 )
 @click.option(
@@ -133,7 +116,6 @@ def speed(
     cls=Special,
     type=Amount(0, 1),
     default=1e-3,
-    show_default=True,
     help="In games that hide cards: the distance of the bounds, as a share of the range of returns.",
 )
 @threads_option
@@ -243,12 +225,10 @@ def exploit(game: Game, agents: tuple[str, ...], path: Path | None) -> None:
 @click.option("--game", "games", multiple=True, help="Score this game alone; may be repeated.")
 @click.option("--reference", is_flag=True, help="Score our own rules behind the interface, in place of a folder.")
 @click.option("--task", metavar="GAME", help="Print what the author of a candidate is given, and score nothing.")
-@click.option(
-    "--hidden", type=click.IntRange(0, 10**5), default=40, show_default=True, help="Hidden games of each game."
-)
+@click.option("--hidden", type=click.IntRange(0, 10**5), default=40, help="Hidden games of each game.")
 @seed_option(None, "Decides the hidden games. By default it is drawn now, when the candidates are written.")
-@click.option("--seconds", type=Amount(0.1, 3600), default=10.0, show_default=True, help="For each case and game.")
-@click.option("--memory", type=click.IntRange(64), default=1024, show_default=True, help="MiB for a candidate.")
+@click.option("--seconds", type=Amount(0.1, 3600), default=10.0, help="For each case and game.")
+@click.option("--memory", type=click.IntRange(64), default=1024, help="MiB for a candidate.")
 @json_option
 def score_rules(
     folder: Path | None,

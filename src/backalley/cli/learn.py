@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from backalley.console.command import INTERRUPTED, whole_numbers
+from backalley.console.command import whole_numbers
 from backalley.console.progress import progress_bar
 
 from .shared import (
@@ -17,6 +17,7 @@ from .shared import (
     finish,
     game_of,
     json_option,
+    kept_when_stopped,
     of_a_game,
     option_option,
     seed_option,
@@ -82,29 +83,18 @@ class TrainCommand(click.Command):
     help="With --resume: an agent of your own in that run's settings (cmd:PROGRAM, module:Class), which you trust.",
 )
 @click.option("--restart", is_flag=True, help="With --resume: begin that run again, in the same folder.")
-@click.option("--device", default="auto", show_default=True, help="Torch's device: auto, cpu, cuda, cuda:1, ...")
+@click.option("--device", default="auto", help="Torch's device: auto, cpu, cuda, cuda:1, ...")
 @cluster_option
 @click.option("--quiet", is_flag=True, help="No progress.")
 def train(
     game: str | None,
-    out: Path | None,
-    seconds: float | None,
-    decisions: tuple[int, ...] | None,
-    processor_seconds: float | None,
+    given: dict[str, str],
     seed: int | None,
     seeds: str | None,
-    config: Path | None,
-    overrides: dict[str, str],
     phase_modules: tuple[str, ...],
-    given: dict[str, str],
-    against: str | None,
-    begins: Path | None,
     resume: Path | None,
-    agents: tuple[str, ...],
-    restart: bool,
-    device: str,
-    cluster: str | None,
     quiet: bool,
+    **settings: Any,
 ) -> None:
     """Train a policy for GAME. It learns by self-play, in every seat.
 
@@ -113,7 +103,6 @@ def train(
     prints the mean over seeds at the end.
     """
     from backalley.training.config.phases import register_phase
-    from backalley.training.train import Stopped
     from backalley.training.train import train as run
 
     if given and game is None:
@@ -122,35 +111,20 @@ def train(
         raise click.UsageError("Give --seed or --seeds, not both.")
     for module in phase_modules:
         register_phase(module)
-    more: dict[str, Any] = {"seed": seed}
+    settings["seed"] = seed
     if seeds is not None or (resume is not None and (resume / "seeds.json").is_file() and seed is None):
         from backalley.training.seeds import train_seeds as run  # type: ignore[assignment]
 
-        more = {"seeds": seeds}
-    with progress_bar(game or (resume.name if resume else ""), quiet=quiet) as progress:
-        try:
-            result = run(
-                game_of(game, given) if game is not None and given else game,
-                out=out,
-                seconds=seconds,
-                decisions=decisions,
-                processor_seconds=processor_seconds,
-                **more,
-                config=config,
-                config_overrides=overrides,
-                against=against,
-                begins=begins,
-                resume=resume,
-                agents=agents,
-                restart=restart,
-                device=device,
-                cluster=cluster,
-                progress=progress,
-                log=(lambda sentence: None) if quiet else progress.log,
-            )
-        except Stopped as stopped:
-            click.echo(str(stopped), err=True)
-            raise click.exceptions.Exit(INTERRUPTED) from None
+        del settings["seed"]
+        settings["seeds"] = seeds
+    with progress_bar(game or (resume.name if resume else ""), quiet=quiet) as progress, kept_when_stopped():
+        result = run(
+            game_of(game, given) if game is not None and given else game,
+            resume=resume,
+            progress=progress,
+            log=(lambda sentence: None) if quiet else progress.log,
+            **settings,
+        )
     click.echo(f"\n{result.table()}")
 
 
@@ -158,16 +132,14 @@ def train(
 @of_a_game
 @click.argument("agent")
 @click.option(
-    "--attackers",
-    metavar="NAME[,NAME...]",
-    help="Out of rollouts, plans, search and ppo; by default all that apply.",
+    "--attackers", metavar="NAME[,NAME...]", help="Out of rollouts, plans, search and ppo; by default all that apply."
 )
 @click.option("--seconds", type=float, help="The budget of all attackers together, by the clock.")
 @click.option(
     "--processor-seconds", type=float, help="The same in processor time of all cores together; 600 by default."
 )
 @click.option("--decisions", type=click.IntRange(1), help="The same in decisions on the tables that they learn on.")
-@click.option("--deals", type=int, default=4096, show_default=True, help="Deals that tell the gain.")
+@click.option("--deals", type=int, default=4096, help="Deals that tell the gain.")
 @seed_option(0, "Decides packs, weights and exploration.")
 @click.option(
     "--out",
@@ -178,45 +150,15 @@ def train(
 )
 @set_option
 @json_option
-def attack(
-    game: Game,
-    agent: str,
-    attackers: str | None,
-    seconds: float | None,
-    processor_seconds: float | None,
-    decisions: int | None,
-    deals: int,
-    seed: int,
-    out: Path | None,
-    overrides: dict[str, str],
-    path: Path | None,
-) -> None:
+def attack(game: Game, agent: str, path: Path | None, **settings: Any) -> None:
     """Look for the best response to AGENT in GAME. It plays all other sides and does not learn; what an attacker gains
     over equality is what AGENT gives, at least, to somebody who knows it.
 
     Ctrl-C stops and keeps everything; the same line goes on.
     """
     from backalley.training.attack.attack import attack as run
-    from backalley.training.train import Stopped
 
     check_place(path)
-    with progress_bar("attack") as progress:
-        try:
-            result = run(
-                game,
-                agent,
-                attackers=attackers,
-                seconds=seconds,
-                processor_seconds=processor_seconds,
-                decisions=decisions,
-                deals=deals,
-                seed=seed,
-                out=out,
-                config_overrides=overrides,
-                progress=progress,
-                log=progress.log,
-            )
-        except Stopped as stopped:
-            click.echo(str(stopped), err=True)
-            raise click.exceptions.Exit(INTERRUPTED) from None
+    with progress_bar("attack") as progress, kept_when_stopped():
+        result = run(game, agent, **settings, progress=progress, log=progress.log)
     finish(result, path)

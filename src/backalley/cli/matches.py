@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -66,15 +66,7 @@ def width_or_decided(ctx: click.Context, parameter: click.Parameter, given: str 
 @cluster_option
 @json_option
 def evaluate(
-    game: Game,
-    agents: tuple[str, ...],
-    deals: int | None,
-    precision: float | None,
-    until: Until | None,
-    seed: int,
-    threads: int,
-    cluster: str | None,
-    path: Path | None,
+    game: Game, agents: tuple[str, ...], threads: int, cluster: str | None, path: Path | None, **settings: Any
 ) -> None:
     """Play AGENTS against each other. Every deck is played in every seating.
 
@@ -86,19 +78,8 @@ def evaluate(
     check_place(path)
     players = agents_of(game, agents, 1 if cluster else threads)
     with progress_bar("deals") as progress:
-        report = run(
-            game,
-            players,
-            deals=deals,
-            precision=precision,
-            until=until,
-            seed=seed,
-            num_threads=threads,
-            progress=progress,
-            keep=path,
-            cluster=cluster,
-        )
-    finish(report, path, **({} if until else {"deals": report.planned, "precision": None}))
+        report = run(game, players, num_threads=threads, progress=progress, keep=path, cluster=cluster, **settings)
+    finish(report, path, **({} if settings["until"] else {"deals": report.planned, "precision": None}))
     if not report.complete:
         kept = (
             "the same line goes on from here"
@@ -112,19 +93,13 @@ def evaluate(
 @click.command()
 @of_a_game
 @agents_argument
-@click.option("--deals", type=int, default=2048, show_default=True, help="Deals for each pairing.")
+@click.option("--deals", type=int, default=2048, help="Deals for each pairing.")
 @seed_option(0, "Decides decks and the agents' own randomness.")
 @threads_option
 @cluster_option
 @json_option
 def tournament(
-    game: Game,
-    agents: tuple[str, ...],
-    deals: int,
-    seed: int,
-    threads: int,
-    cluster: str | None,
-    path: Path | None,
+    game: Game, agents: tuple[str, ...], threads: int, cluster: str | None, path: Path | None, **settings: Any
 ) -> None:
     """Rate AGENTS, all against all. Every pairing plays the same decks."""
     from backalley.benchmarks.matches.tournament import tournament as run
@@ -132,15 +107,13 @@ def tournament(
     players = agents_of(game, agents, 1 if cluster else threads)
     check_place(path)
     with progress_bar("deals") as progress:
-        table = run(
-            game, players, deals=deals, seed=seed, num_threads=threads, progress=progress, keep=path, cluster=cluster
-        )
+        table = run(game, players, num_threads=threads, progress=progress, keep=path, cluster=cluster, **settings)
     finish(table, path)
 
 
 @click.command()
 @of_a_game
-@click.option("--seat", type=int, default=0, show_default=True, help="Where you sit.")
+@click.option("--seat", type=int, default=0, help="Where you sit.")
 @click.option(
     "--opponent",
     "opponents",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import keyword
 import re
 import sys
@@ -11,9 +10,8 @@ from typing import Any
 
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files import docs, durable
-from backalley.envs.core.files.playthrough import record
+from backalley.envs.core.files.playthrough import make
 from backalley.envs.core.game.catalogue import game_names, register_game
-from backalley.envs.core.game.game import Game
 
 TEMPLATES = Path(__file__).parents[1] / "template"
 _OTHER_OPTIONS: dict[str, dict[str, Any]] = {"small": {"fold_costs": 0.25}, "trick": {"hand_size": 3}}
@@ -48,16 +46,8 @@ def new_game(name: str, folder: Path, template: str = "small") -> Path:
         made = register_game(f"{name}.game").bind()
     finally:
         sys.path.pop(0)
-    _freeze(made, place / "playthroughs", _OTHER_OPTIONS[template])
+    for seed, bot, given in ((1, None, {}), (2, made.type.bots[-1].name, {}), (3, None, _OTHER_OPTIONS[template])):
+        make(made.type.bind(given), seed, bot)
     page = place / "README.md"
     durable.write_file(page, docs.written(texts["README.md"], docs.parts_of(made), page).encode())
     return place
-
-
-def _freeze(game: Game, folder: Path, other: dict[str, Any]) -> None:
-    """Three whole games: one at random, one of the bot's, one under other options."""
-    folder.mkdir()
-    for seed, bot, given in ((1, None, {}), (2, game.type.bots[-1].name, {}), (3, None, other)):
-        words = [*(f"{key}-{value}" for key, value in given.items()), bot or "random", f"seed-{seed}"]
-        kept = json.dumps(record(game.bind(given), seed, bot), indent=1) + "\n"
-        durable.write_file(folder / f"{'_'.join(words)}.json", kept.encode())

@@ -28,13 +28,7 @@ _PLACES = click.argument("paths", nargs=-1, required=True, type=click.Path(path_
 @_PLACES
 @picture_option()
 @click.option("--measure", type=str, help="win_share, mean_return or lead; by default wins, and the lead of one seat.")
-@click.option(
-    "--across",
-    cls=Special,
-    default="seconds",
-    show_default=True,
-    help="seconds, processor_seconds, decisions, samples.",
-)
+@click.option("--across", cls=Special, default="seconds", help="seconds, processor_seconds, decisions, samples.")
 @click.option("--log", is_flag=True, help="A logarithmic axis of time or experience.")
 @dark_option
 @zoom_option
@@ -59,7 +53,7 @@ def plot(
 @click.option(
     "--out", "path", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The page, as HTML."
 )
-@click.option("--title", "heading", default="Results", show_default=True, help="The page's heading.")
+@click.option("--title", "heading", default="Results", help="The page's heading.")
 @dark_option
 def report(paths: tuple[Path, ...], path: Path, heading: str, dark: bool) -> None:
     """Put runs and results on one page. Pictures of tables, learning curves, charts, results with their intervals."""

@@ -7,14 +7,14 @@ import dataclasses
 import functools
 import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import backalley
-from backalley.console.command import CommandError, pairs
+from backalley.console.command import INTERRUPTED, CommandError, pairs
 from backalley.console.printable import one_line
 from backalley.console.progress import progress_bar
 from backalley.envs.core.game.game import Game
@@ -22,10 +22,6 @@ from backalley.envs.core.game.threads import MOST_THREADS, cores
 
 if TYPE_CHECKING:
     from backalley.agents.base.agent import Agent
-
-
-def threads_given(ctx: click.Context, parameter: click.Parameter, given: int | None) -> int:
-    return cores() if given is None else given
 
 
 class Amount(click.FloatRange):
@@ -61,7 +57,7 @@ json_option = click.option(
 )
 set_option = click.option(
     "--set",
-    "overrides",
+    "config_overrides",
     multiple=True,
     metavar="NAME=VALUE",
     callback=pairs(),
@@ -71,7 +67,7 @@ threads_option = click.option(
     "--threads",
     cls=Neutral,
     type=click.IntRange(1, MOST_THREADS),
-    callback=threads_given,
+    callback=lambda ctx, parameter, given: cores() if given is None else given,
     help="Threads; every core by default. Results do not depend on it.",
 )
 cluster_option = click.option(
@@ -109,9 +105,7 @@ def picture_option(*, animated: bool = False) -> Callable[[Any], Any]:
 
 
 dark_option = click.option("--dark", is_flag=True, help="Light on dark.")
-zoom_option = click.option(
-    "--zoom", cls=Special, type=Amount(0.1, 8), default=1.0, show_default=True, help="Of a PNG or GIF."
-)
+zoom_option = click.option("--zoom", cls=Special, type=Amount(0.1, 8), default=1.0, help="Of a PNG or GIF.")
 
 
 def theme_of(dark: bool) -> str:
@@ -120,7 +114,7 @@ def theme_of(dark: bool) -> str:
 
 def seed_option(default: int | None, doc: str) -> Callable[[Any], Any]:
     """`--seed`, a whole number of 0 or more."""
-    return click.option("--seed", type=click.IntRange(0), default=default, show_default=default is not None, help=doc)
+    return click.option("--seed", type=click.IntRange(0), default=default, help=doc)
 
 
 def game_of(name: str, given: Mapping[str, Any]) -> Game:
@@ -243,6 +237,18 @@ def _quoted(word: str) -> str:
 def again(line: str | None = None) -> None:
     """Say how to run the current command again."""
     click.echo(f"\nAgain: {line or this_line()}")
+
+
+@contextlib.contextmanager
+def kept_when_stopped() -> Iterator[None]:
+    """End a block that Ctrl-C stopped after it kept everything with a sentence that says how to go on."""
+    from backalley.training.train import Stopped
+
+    try:
+        yield
+    except Stopped as stopped:
+        click.echo(str(stopped), err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
 
 
 def finish(report: Any, path: Path | None, **instead: Any) -> None:

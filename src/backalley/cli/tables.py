@@ -42,18 +42,11 @@ if TYPE_CHECKING:
 @seed_option(0, "Decides the deal and the agents' own randomness.")
 @click.option("--seat", type=int, help="Whose view; by default of the seat to act. Of a whole game: all face up.")
 @click.option(
-    "--decisions",
-    cls=Special,
-    type=click.IntRange(0, 10**9),
-    default=0,
-    show_default=True,
-    help="Decisions before the picture.",
+    "--decisions", cls=Special, type=click.IntRange(0, 10**9), default=0, help="Decisions before the picture."
 )
 @click.option("--agent", help="The agent that makes them; the game's best bot by default.")
 @click.option("--pictures", type=click.IntRange(1, 2000), help="Of a whole game at most; 400 by default.")
-@click.option(
-    "--pause", cls=Special, type=Amount(0.02, 60), default=1.0, show_default=True, help="Seconds for each, of a GIF."
-)
+@click.option("--pause", cls=Special, type=Amount(0.02, 60), default=1.0, help="Seconds for each, of a GIF.")
 @dark_option
 @click.option("--four-colours", is_flag=True, help="Clubs green, diamonds blue.")
 @zoom_option
@@ -109,9 +102,7 @@ def _player(game: str, given: dict[str, str], settings: dict[str, Any]) -> tuple
 @of_a_game
 @agents_argument
 @click.option("--seat", type=int, help="Whose view; by default all cards are face up.")
-@click.option(
-    "--pause", cls=Special, type=Amount(0, 3600), default=0.0, show_default=True, help="Seconds after each table."
-)
+@click.option("--pause", cls=Special, type=Amount(0, 3600), default=0.0, help="Seconds after each table.")
 @seed_option(0, "Decides the deal and the agents' own randomness.")
 def watch(game: Game, agents: tuple[str, ...], seat: int | None, pause: float, seed: int) -> None:
     """Watch AGENTS play a GAME. One for every seat, or one for each."""
@@ -133,14 +124,9 @@ def watch(game: Game, agents: tuple[str, ...], seat: int | None, pause: float, s
 
 
 @click.command()
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="The address to listen at; 0.0.0.0 is every one of this machine.",
-)
+@click.option("--host", default="127.0.0.1", help="The address to listen at; 0.0.0.0 is every one of this machine.")
 @click.option("--network", is_flag=True, help="Let others in, too: needed for an address beyond this machine.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8017, show_default=True, help="0 takes a free one.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8017, help="0 takes a free one.")
 @click.option(
     "--name",
     "names",
@@ -153,20 +139,9 @@ def watch(game: Game, agents: tuple[str, ...], seat: int | None, pause: float, s
     help="Where tables are kept; by default in your folder of settings.",
 )
 @click.option("--agent", "own", multiple=True, help="An agent of yours that is offered, too; may be repeated.")
-@click.option("--hint", "adviser", default="search:96:1500", show_default=True, help="The search that values actions.")
-@click.option(
-    "--pace", type=Amount(0, 60), default=0.7, show_default=True, help="Seconds before each action of an agent."
-)
-def serve(
-    host: str,
-    network: bool,
-    port: int,
-    names: tuple[str, ...],
-    folder: Path | None,
-    own: tuple[str, ...],
-    adviser: str,
-    pace: float,
-) -> None:
+@click.option("--hint", "adviser", default="search:96:1500", help="The search that values actions.")
+@click.option("--pace", type=Amount(0, 60), default=0.7, help="Seconds before each action of an agent.")
+def serve(host: str, network: bool, folder: Path | None, **settings: Any) -> None:
     """Serve tables to browsers, for people and agents. Tables outlive the server; Ctrl-C ends it."""
     from backalley.web.server import is_of_this_machine, run
 
@@ -175,4 +150,4 @@ def serve(
             f"{host} can be reached by others, who may set up tables and let this machine think. There are no "
             "passwords: add --network if you mean that."
         )
-    run(folder or Path(click.get_app_dir("backalley")) / "tables", host, port, names, own, adviser, pace)
+    run(folder or Path(click.get_app_dir("backalley")) / "tables", host, **settings)

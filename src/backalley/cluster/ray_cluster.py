@@ -258,16 +258,12 @@ class Cluster:
         self.bytes_put += len(pickled) + sum(map(len, files.values()))
         stored = [self.ray.put(files)] if files else []
         sent = Sent(same_code.code(), name, stored, [self.ray.put(work)])
-        task = self.ray.remote(
-            num_cpus=self._cores_of_a_machine() if work.sizes.whole_machine else 1, max_retries=RETRIES
-        )
+        machine = int(min((node["Resources"]["CPU"] for node in self.nodes()), default=1)) or 1
+        task = self.ray.remote(num_cpus=machine if work.sizes.whole_machine else 1, max_retries=RETRIES)
         if not files:
             return sent, task(do_range)
         # Processes of their own: a module that was edited since may be loaded in others.
         return sent, task(do_range).options(runtime_env={"env_vars": {"BACKALLEY_WORK": name[:16]}})
-
-    def _cores_of_a_machine(self) -> int:
-        return int(min((node["Resources"]["CPU"] for node in self.nodes()), default=1)) or 1
 
     def _cancel(self, tasks: list[Any], gently: bool) -> None:
         """End tasks; `gently` lets those that run save what they have."""

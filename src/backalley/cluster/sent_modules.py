@@ -39,7 +39,8 @@ def files_of(modules: list[str]) -> dict[str, bytes]:
     """Return the files of modules, of the packages that they are in and of what they import from beside them, by their
     places. Raises ValueError where they are too large."""
     places: dict[str, Path] = {}
-    by_file = {path: one for one, path in _loaded()} if modules else {}
+    loaded = [*sys.modules.items()] if modules else []
+    by_file = {file: name for name, module in loaded if (file := _file_of_user(module)) is not None}
     for name in modules:
         for one in _with_packages(name):
             if (file := _file_of_user(sys.modules.get(one))) is not None:
@@ -80,12 +81,6 @@ def _with_packages(name: str) -> Iterator[str]:
     while name:
         yield name
         name = name.rpartition(".")[0]
-
-
-def _loaded() -> Iterator[tuple[str, Path]]:
-    for name, module in list(sys.modules.items()):
-        if (file := _file_of_user(module)) is not None:
-            yield name, file
 
 
 def _place(name: str, file: Path) -> str:

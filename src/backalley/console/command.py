@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from backalley.console.errors import BackAlleyError
+from backalley.console import start
+from backalley.console.errors import BackAlleyError, did_you_mean
 from backalley.console.printable import one_line
 
 EXTRAS = {"torch", "stable_baselines3", "sb3_contrib", "tensorboard", "yaml"}
@@ -65,12 +66,27 @@ class Command(click.Command):
             raise CommandError("No file can have a name that was given: it holds what is no text.") from error
 
 
-class Commands(Command, click.Group):
-    """Several commands, in the order written."""
+class Program(Command, click.Group):
+    """Several commands, in the order written; for a wrong name, the error suggests the nearest."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of their file."""
         return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; from now on Ctrl-C raises KeyboardInterrupt."""
+        start.allow_interrupts()
+        return super().invoke(ctx)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that was typed. Raises CommandError for a wrong name."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            meant = did_you_mean(args[0], self.commands) or f" There are: {', '.join(self.commands)}."
+            raise CommandError(f"There is no command {args[0]!r}.{meant}") from None
 
 
 def pairs(form: str = "NAME=VALUE") -> Callable[[click.Context, click.Parameter, Sequence[str]], dict[str, str]]:

@@ -33,6 +33,15 @@ def one_line(text: str) -> str:
     return _STEERS_LINE.sub(lambda sign: repr(sign[0])[1:-1], text)
 
 
+def shortly(value: Any, most: int = 60) -> str:
+    """Return a value as Python writes it, on one line of at most so many characters, to quote it in a message."""
+    try:
+        shown = one_line(repr(value))
+    except (RecursionError, ValueError):  # nested too deeply; more digits than Python writes
+        return f"a {type(value).__name__}"
+    return shown if len(shown) <= most else f"{shown[: most - 3]}..."
+
+
 def is_name(text: Any) -> bool:
     """Return whether a value can be shown as a name: one line of text, not empty, of up to NAME characters, none of
     which controls a terminal."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
-
-from backalley.envs.core.game.game import Game
 
 FORMAT = "backalley record 1"
 """The format and its version; a column that changes its meaning makes a new one."""
@@ -60,11 +57,3 @@ class Head(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """Return the head as the first line of a file."""
         return {"format": FORMAT, **self._asdict()}
-
-
-def head_of(
-    game: Game, agents: Sequence[str], seed: int, games: int, *, extra: Sequence[str], values: str | None
-) -> Head:
-    """Return the head of a record with the columns that are always there, and those of `extra`."""
-    columns = [name for name, column in COLUMNS.items() if not column.optional or name in extra]
-    return Head(game.name, game.version, game.changed_options, list(agents), seed, games, values, columns)

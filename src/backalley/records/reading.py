@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from backalley.console.errors import BackAlleyError, InvalidValue
+from backalley.console.printable import shortly
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.files import gate
 from backalley.envs.core.files.reading import MIB, check_path, json_of, open_file
@@ -151,7 +152,7 @@ class _Replay:
             known["text"] = text_of(self.env, 0, seat)
         for name, value in known.items():
             if row[name] != value:
-                raise RecordError(f"{name} is {_shortly(row[name])}, and by the rules it is {_shortly(value)}.")
+                raise RecordError(f"{name} is {shortly(row[name], 80)}, and by the rules it is {shortly(value, 80)}.")
         if row["action"] not in legal or row["name"] != game.action_str(row["action"]):
             raise RecordError(f"the action {row['action']} is not legal, or its name is not {row['name'][:40]!r}.")
 
@@ -181,7 +182,7 @@ class _Replay:
     def _hold_numbers(self, name: str, given: Any, known: np.ndarray[Any, Any], added: int = 1) -> None:
         good = len(given) == len(known) and all(_is_number(one) for one in given)
         if not good or not np.allclose(given, known, rtol=1e-6, atol=_CLOSE * (added + 1)):
-            raise RecordError(f"{name} is {_shortly(given)}, and by the rules it is {_shortly(known.tolist())}.")
+            raise RecordError(f"{name} is {shortly(given, 80)}, and by the rules it is {shortly(known.tolist(), 80)}.")
 
     def check_end(self) -> None:
         """Hold that all games are there, to their ends."""
@@ -192,8 +193,3 @@ class _Replay:
 
 def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value)
-
-
-def _shortly(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

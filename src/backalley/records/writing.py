@@ -16,11 +16,10 @@ from backalley.envs.core.files.reading import check_path
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 
-from .columns import COLUMNS, Head, Row, head_of
+from .columns import COLUMNS, Head, Row
 from .parquet import write_parquet
 from .play import played, seated
 
-OPTIONAL = tuple(name for name, column in COLUMNS.items() if column.optional)
 Progress = Callable[[float, float, str], None]
 
 
@@ -49,7 +48,7 @@ def record_games(
     if seed < 0:
         raise InvalidValue(f"seed is {seed}; it takes 0 or more.")
     for name in extra:
-        if name not in OPTIONAL or name in ("values", "errors"):
+        if name not in ("legal_names", "text", "observation"):
             raise InvalidValue(f"There is no column {name!r} to add; there are legal_names, text, observation.")
     given = agents if isinstance(agents, (list, tuple)) else [agents]
     players = [agent_of(one, bound, num_threads=num_threads) for one in given]
@@ -57,8 +56,9 @@ def record_games(
     if search is not None and not hasattr(search, "analyse"):
         raise InvalidValue(f"{name_of(search)} computes no values; name a search, such as 'search:96'.")
     more = [*extra, *(() if search is None else ("values", "errors"))]
-    named = [name_of(agent) for agent in seated(bound, players)]
-    head = head_of(bound, named, seed, games, extra=more, values=None if search is None else name_of(search))
+    columns = [name for name, column in COLUMNS.items() if not column.optional or name in more]
+    named, by = [name_of(agent) for agent in seated(bound, players)], None if search is None else name_of(search)
+    head = Head(bound.name, bound.version, bound.changed_options, named, seed, games, by, columns)
     try:
         rows = _counted(played(bound, players, head, search, num_threads), head, progress)
         return _write(Path("-") if str(path) == "-" else check_path(path), head, rows)

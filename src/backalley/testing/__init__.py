@@ -24,7 +24,6 @@ from .aec import (
     check_aec_seeds,
     check_aec_unseen,
 )
-from .copies import check_copies
 from .files import check_playthroughs, check_vectors
 from .game import check_game
 from .histories import check_events
@@ -37,10 +36,10 @@ from .play import (
     check_play,
     check_redraws,
     check_returns,
+    check_texts,
 )
 from .report import Finding, Report
-from .seeds import check_batch, check_compiled, check_seeds, check_state, check_threads
-from .texts import check_texts
+from .seeds import check_batch, check_compiled, check_copies, check_seeds, check_state, check_threads
 from .twins import check_twins
 from .vector import check_vector
 

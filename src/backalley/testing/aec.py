@@ -5,14 +5,15 @@ They use only the environment's interface. It is played at random, by its masks 
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import copy
-import functools
 import io
 import pickle
 import random as python_random
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -54,28 +55,20 @@ def check_aec(
     make: Make = env if callable(env) and not hasattr(env, "possible_agents") else lambda: env
     with _quiet():
         subject = str(make())
-    checks: dict[str, Callable[[int], str]] = {
-        "masks": lambda seed: check_aec_masks(make, seed=seed, steps=steps),
-        "seeds": lambda seed: check_aec_seeds(make, seed=seed, steps=steps),
-        "observations": lambda seed: check_aec_observations(make, seed=seed, steps=steps),
-        "unseen": lambda seed: check_aec_unseen(make, unseen, seed=seed, steps=steps),
-        "ends": lambda seed: check_aec_ends(make, seed=seed, steps=steps),
+    checks: dict[str, Callable[..., str]] = {
+        "masks": partial(check_aec_masks, make, steps=steps),
+        "seeds": partial(check_aec_seeds, make, steps=steps),
+        "observations": partial(check_aec_observations, make, steps=steps),
+        "unseen": partial(check_aec_unseen, make, unseen, steps=steps),
+        "ends": partial(check_aec_ends, make, steps=steps),
     }
     for name, copied in (COPIES if copies is None else copies).items():
-        checks[name] = functools.partial(_check_one_copy, make, name, copied)
+        checks[name] = partial(check_aec_copies, make, {name: copied})
     with _quiet():
         return run(subject, checks, seed, seconds)
 
 
-def _check_one_copy(make: Make, name: str, copied: Copier, seed: int) -> str:
-    return check_aec_copies(make, {name: copied}, seed=seed)
-
-
-def _pickled(env: Any) -> Any:
-    return pickle.loads(pickle.dumps(env))
-
-
-COPIES: dict[str, Copier] = {"deepcopy": copy.deepcopy, "pickle": _pickled}
+COPIES: dict[str, Copier] = {"deepcopy": copy.deepcopy, "pickle": lambda env: pickle.loads(pickle.dumps(env))}
 """The ways in which an environment is copied."""
 
 
@@ -91,14 +84,28 @@ def _quiet() -> Iterator[None]:
 # Playing
 
 
+_Trace = list[tuple[Any, dict[str, Any]]]
+"""Actions, and what was shown before each; None and what is shown at the end."""
+
+
 class _Episode:
     """An episode with its seed and actions."""
 
     def __init__(self, env: Any, seed: int, actions: Sequence[Any] | None = None) -> None:
         """Begin it; or go on with one in which these actions were played."""
         self.env, self.seed, self.actions = env, seed, list(actions or ())
+        self.gained: dict[Any, float] = collections.defaultdict(float)
         if actions is None:
             env.reset(seed=seed)
+
+    @classmethod
+    def again(cls, env: Any, seed: int, actions: Sequence[Any]) -> _Episode:
+        """Begin it and play these actions, as far as it goes."""
+        episode = cls(env, seed)
+        for action in actions:
+            if not episode.over:
+                episode.step(action)
+        return episode
 
     @classmethod
     def several(cls, env: Any, seed: int, steps: int) -> Iterator[_Episode]:
@@ -111,6 +118,16 @@ class _Episode:
 
     def fail(self, sentence: str) -> BrokenPromise:
         return BrokenPromise(f"Seed {self.seed}, step {len(self.actions)}: {sentence}")
+
+    def hold(self, kept: Any, sentence: str) -> None:
+        if not kept:
+            raise self.fail(sentence)
+
+    def hold_same(self, shown: dict[str, Any], others: bool = True, *, sentence: str, env: Any = None) -> None:
+        """Hold that the same is shown now, here or by another environment."""
+        now = _shown(self.env if env is None else env, others)
+        name = next((name for name in shown if name not in now or shown[name] != now[name]), "")
+        self.hold(not name, f"{sentence}: {name} differs.")
 
     @property
     def over(self) -> bool:
@@ -140,6 +157,8 @@ class _Episode:
             said = f"{type(error).__name__}: {error}"
             raise self.fail(f"action {action} of {agent} is allowed, and step() raises {said}") from error
         self.actions.append(action)
+        for one, reward in self.env.rewards.items():
+            self.gained[one] += reward
 
     def play(self, random: np.random.Generator, most: int) -> Iterator[Any]:
         """Play at random; yield each action before it is played."""
@@ -147,6 +166,22 @@ class _Episode:
             action = self.choose(random)
             yield action
             self.step(action)
+
+    def trace(self, random: np.random.Generator, most: int) -> _Trace:
+        """Play at random; return what was shown before each action, and at the end."""
+        found = [(action, _shown(self.env)) for action in self.play(random, most)]
+        return [*found, (None, _shown(self.env))]
+
+    def repeat(self, trace: _Trace, sentence: str, *, others: bool = True, noise: bool = False) -> None:
+        """Play the actions of a trace, and hold that the same is shown; with `noise` global random numbers of Python
+        and NumPy are drawn meanwhile."""
+        for action, shown in trace:
+            self.hold_same(shown, others, sentence=sentence)
+            if noise:
+                python_random.random()
+                np.random.random()  # noqa: NPY002 (what is meant)
+            if action is not None:
+                self.step(action)
 
 
 def mask_of(env: Any, agent: Any, observation: Any = None) -> np.ndarray[Any, Any] | None:
@@ -183,30 +218,6 @@ def _shown(env: Any, others: bool = True) -> dict[str, Any]:
     return said
 
 
-def _differing(one: dict[str, Any], other: dict[str, Any]) -> str:
-    """The first difference of two; empty if there is none."""
-    return next((name for name in one if name not in other or one[name] != other[name]), "")
-
-
-def _trace(env: Any, seed: int, most: int, others: bool = True, noise: bool = False) -> list[dict[str, Any]]:
-    """All that an episode shows; with `noise` global random numbers of Python and NumPy are drawn meanwhile."""
-    episode, random, found = _Episode(env, seed), np.random.default_rng(seed), []
-    for _ in episode.play(random, most):
-        if noise:
-            python_random.random()
-            np.random.random()  # noqa: NPY002 (what is meant)
-        found.append(_shown(env, others))
-    return [*found, _shown(env, others)]
-
-
-def _compare(one: list[dict[str, Any]], other: list[dict[str, Any]], seed: int, sentence: str) -> None:
-    for step, (mine, its) in enumerate(zip(one, other, strict=False)):
-        if name := _differing(mine, its):
-            raise BrokenPromise(f"Seed {seed}, step {step}: {sentence}: {name} differs.")
-    if len(one) != len(other):
-        raise BrokenPromise(f"Seed {seed}: {sentence}: {len(one)} steps and {len(other)}.")
-
-
 # ----------------------------------------------------------------------------------------------------------------------
 # The checks
 
@@ -226,13 +237,11 @@ def check_aec_masks(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
             if mask is None:
                 continue
             masked = True
-            if not isinstance(space, gymnasium.spaces.Discrete) or mask.shape != (space.n,):
-                raise episode.fail(f"the mask of {agent} has shape {mask.shape}, and its action space is {space}.")
-            if not set(np.unique(mask)) <= {0, 1}:
-                raise episode.fail(f"the mask of {agent} holds other numbers than 0 and 1.")
+            fits = isinstance(space, gymnasium.spaces.Discrete) and mask.shape == (space.n,)
+            episode.hold(fits, f"the mask of {agent} has shape {mask.shape}, and its action space is {space}.")
+            episode.hold(set(np.unique(mask)) <= {0, 1}, f"the mask of {agent} holds other numbers than 0 and 1.")
             told = env.infos.get(agent, {}).get("action_mask", mask)
-            if not np.array_equal(told, mask):
-                raise episode.fail(f"the masks of {agent} in its observation and in its info differ.")
+            episode.hold(np.array_equal(told, mask), f"the masks of {agent} in its observation and in its info differ.")
             if len(wrong) < 4 and not mask.all():
                 wrong[len(episode.actions)] = int(space.start + random.choice(np.flatnonzero(mask == 0)))
         for step, action in wrong.items():
@@ -248,11 +257,7 @@ def check_aec_masks(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
 def _try_forbidden(env: Any, seed: int, actions: Sequence[Any], wrong: int) -> bool:
     """Play an episode again up to a position, and there an action that its mask forbids. Return False where the
     position cannot be reached again."""
-    episode = _Episode(env, seed)
-    for action in actions:
-        if episode.over:
-            return False
-        episode.step(action)
+    episode = _Episode.again(env, seed, actions)
     mask = None if episode.over else mask_of(env, env.agent_selection)
     if mask is None or mask[wrong - int(env.action_space(env.agent_selection).start)]:
         return False
@@ -261,32 +266,26 @@ def _try_forbidden(env: Any, seed: int, actions: Sequence[Any], wrong: int) -> b
         env.step(wrong)
     except Exception:  # each environment refuses in its own way
         return True
-    if episode.over or not _differing(before, _shown(env)):
-        return True
-    raise episode.fail(f"the mask of {agent} forbids action {wrong}, and step({wrong}) plays it.")
+    kept = episode.over or before == _shown(env)
+    episode.hold(kept, f"the mask of {agent} forbids action {wrong}, and step({wrong}) plays it.")
+    return True
 
 
 def check_aec_seeds(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
     """Check that the same seed gives the same episode, also from a second environment, and while global random numbers
     are drawn; and that these are not changed."""
     env, episodes = make(), 0
-    while steps > 0:
-        first = _trace(env, seed, steps)
+    for episode in _Episode.several(env, seed, steps):
+        number, episodes = episode.seed, episodes + 1
+        first = episode.trace(np.random.default_rng(number), steps)
         before = python_random.getstate(), _plain(np.random.get_state())  # noqa: NPY002
-        again = _trace(env, seed, steps)
-        drawn = before != (python_random.getstate(), _plain(np.random.get_state()))  # noqa: NPY002
-        for found, sentence in (
-            (again, "a second episode with the same seed is another one"),
-            (_trace(make(), seed, steps), "a second environment with the same seed plays another episode"),
-            (
-                _trace(env, seed, steps, noise=True),
-                "the same seed gives another episode while others draw from the global random numbers",
-            ),
-        ):
-            _compare(first, found, seed, sentence)
-        if drawn:
-            raise BrokenPromise(f"Seed {seed}: the environment draws from, or seeds, the global random numbers.")
-        steps, seed, episodes = steps - max(len(first) - 1, 1), seed + 1, episodes + 1
+        _Episode(env, number).repeat(first, "a second episode with the same seed is another one")
+        if before != (python_random.getstate(), _plain(np.random.get_state())):  # noqa: NPY002
+            raise BrokenPromise(f"Seed {number}: the environment draws from, or seeds, the global random numbers.")
+        _Episode(make(), number).repeat(first, "a second environment with the same seed plays another episode")
+        _Episode(env, number).repeat(
+            first, "the same seed gives another episode while others draw from the global random numbers", noise=True
+        )
     return f"{episodes} seeds gave the same episode four times each: again, in a second environment, and beside others."
 
 
@@ -322,51 +321,23 @@ _TRIES = 20
 
 def _check_copy(env: Any, by: str, copied: Copier, random: np.random.Generator, episode: _Episode, steps: int) -> None:
     before = _shown(env)
+    said = f"{by} raises"
     try:
         twin = copied(env)
+        said = f"a copy by {by} is not in the middle of the episode; to look at it raises"
+        episode.hold_same(before, env=twin, sentence=f"in a copy by {by}")
+    except BrokenPromise:
+        raise
     except Exception as error:
-        raise episode.fail(f"{by} raises {type(error).__name__}: {error}") from error
-    try:
-        copy_shows = _shown(twin)
-    except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        raise episode.fail(
-            f"a copy by {by} is not in the middle of the episode; to look at it raises {said}"
-        ) from error
-    if name := _differing(before, copy_shows):
-        raise episode.fail(f"in a copy by {by} {name} differs.")
-    played = _play_on(twin, random, episode, len(episode.actions) + steps)
-    if name := _differing(before, _shown(env)):
-        raise episode.fail(f"what is played in a copy by {by} changes the original: {name} differs.")
-    _follow(env, played, episode, by)
-
-
-_Played = list[tuple[Any, dict[str, Any]]]
-
-
-def _play_on(twin: Any, random: np.random.Generator, episode: _Episode, steps: int) -> list[_Played]:
-    """Play a copy to its end, and another episode: each action, and what was shown before it."""
-    found: list[_Played] = []
-    for actions in (episode.actions, []):
-        if found:
-            twin.reset()
-        on = _Episode(twin, episode.seed, actions)
-        played = [(action, _shown(twin)) for action in on.play(random, steps)]
-        found.append([*played, (None, _shown(twin))])
-    return found
-
-
-def _follow(env: Any, played: list[_Played], episode: _Episode, by: str) -> None:
-    """Play in the original what was played in the copy."""
-    for part, where in zip(played, ("", " in the next episode"), strict=True):
-        if where:
-            env.reset()
-            episode = _Episode(env, episode.seed, [])
-        for action, shown in part:
-            if name := _differing(shown, _shown(env)):
-                raise episode.fail(f"a copy by {by} goes on otherwise{where}: {name} differs.")
-            if action is not None:
-                episode.step(action)
+        raise episode.fail(f"{said} {type(error).__name__}: {error}") from error
+    number, most = episode.seed, len(episode.actions) + steps
+    rest = _Episode(twin, number, episode.actions).trace(random, most)
+    twin.reset()
+    following = _Episode(twin, number, []).trace(random, most)
+    episode.hold_same(before, sentence=f"what is played in a copy by {by} changes the original")
+    episode.repeat(rest, f"a copy by {by} goes on otherwise")
+    env.reset()
+    _Episode(env, number, []).repeat(following, f"a copy by {by} goes on otherwise in the next episode")
 
 
 def check_aec_observations(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
@@ -375,8 +346,8 @@ def check_aec_observations(make: Make, *, seed: int = 0, steps: int = STEPS) -> 
     env, asked = make(), 0
     for episode in _Episode.several(env, seed, steps):
         number, leaks = episode.seed, 0
-        masks, overwritten = set[bytes](), list[dict[str, Any]]()
-        for _ in episode.play(np.random.default_rng(number), steps):
+        masks, overwritten = set[bytes](), _Trace()
+        for action in episode.play(np.random.default_rng(number), steps):
             acting = mask_of(env, env.agent_selection)
             masks.add(b"" if acting is None else acting.tobytes())
             for agent in env.agents:
@@ -385,22 +356,22 @@ def check_aec_observations(make: Make, *, seed: int = 0, steps: int = STEPS) -> 
                 except Exception as error:
                     raise episode.fail(f"observe({agent!r}) raises {type(error).__name__}: {error}") from error
                 asked += 1
-                if not env.observation_space(agent).contains(observation):
-                    raise episode.fail(f"the observation of {agent} is not in its observation space.")
+                episode.hold(
+                    env.observation_space(agent).contains(observation),
+                    f"the observation of {agent} is not in its observation space.",
+                )
                 before = _plain(observation)
                 off_turn = mask_of(env, agent, observation) if agent != env.agent_selection else None
                 if off_turn is not None and acting is not None:
                     leaks += int(off_turn.any() and np.array_equal(off_turn, acting))
                 _overwrite(observation)
-                if _plain(env.observe(agent)) != before:
-                    raise episode.fail(f"what is written into an observation of {agent} changes what it observes next.")
-            overwritten.append(_shown(env, others=False))
-        if leaks and len(masks) > 1:
-            raise episode.fail(f"observe() gave agents off turn the mask of the agent to act, {leaks} times.")
-        quiet = _trace(env, number, steps, others=False)
-        _compare(
-            quiet, [*overwritten, quiet[-1]], number, "observing agents off turn, and writing into it, changes play"
-        )
+                kept = _plain(env.observe(agent)) == before
+                episode.hold(kept, f"what is written into an observation of {agent} changes what it observes next.")
+            overwritten.append((action, _shown(env, others=False)))
+        shown_to_all = leaks and len(masks) > 1
+        episode.hold(not shown_to_all, f"observe() gave agents off turn the mask of the agent to act, {leaks} times.")
+        quiet = _Episode(env, number)
+        quiet.repeat(overwritten, "observing agents off turn, and writing into it, changes play", others=False)
     return f"{asked:,} observations, also of agents off turn, changed nothing and showed no other agent's mask."
 
 
@@ -435,7 +406,7 @@ def check_aec_unseen(
         for step, actor, actions in moments:
             seen = [_seen_after(env, number, [*episode.actions[:step], action], actor) for action in actions]
             for action, found in zip(actions, seen, strict=True):
-                if name := _differing(seen[0], found):
+                if name := next((name for name, its in seen[0].items() if its != found.get(name)), ""):
                     raise BrokenPromise(
                         f"Seed {number}, step {step}: {name} tells action {actions[0]} of {actor} from {action}, which "
                         "no other agent should see."
@@ -446,9 +417,7 @@ def check_aec_unseen(
 
 def _seen_after(env: Any, seed: int, actions: Sequence[Any], actor: Any) -> dict[str, Any]:
     """The observations of all other agents after an episode's first actions."""
-    episode = _Episode(env, seed)
-    for action in actions:
-        episode.step(action)
+    _Episode.again(env, seed, actions)
     return {f"the observation of {agent}": _plain(env.observe(agent)) for agent in env.agents if agent != actor}
 
 
@@ -457,36 +426,28 @@ def check_aec_ends(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
     it leave."""
     env, ended = make(), 0
     for episode in _Episode.several(env, seed, steps):
-        agents = list(env.agents)
-        gained, told = dict.fromkeys(agents, 0.0), dict.fromkeys(agents, 0.0)
+        agents, gained = list(env.agents), episode.gained
+        told = dict.fromkeys(agents, 0.0)
         for _ in episode.play(np.random.default_rng(episode.seed), steps):
             told[env.agent_selection] += env.last()[1]
-            _gather(env, gained, len(episode.actions))
         if not episode.over:
             continue
         ended += 1
-        _gather(env, gained, len(episode.actions))
         for _ in range(2 * len(agents)):
             if not env.agents:
                 break
             agent = env.agent_selection
             _, reward, terminated, truncated, _ = env.last()
-            if not (terminated or truncated):
-                raise episode.fail(f"the episode is over, and last() says nothing of it to {agent}.")
+            episode.hold(terminated or truncated, f"the episode is over, and last() says nothing of it to {agent}.")
             told[agent] += reward
             env.step(None)
-        if env.agents:
-            raise episode.fail(f"the episode is over, and {', '.join(env.agents)} cannot leave by step(None).")
+        left = ", ".join(env.agents)
+        episode.hold(not left, f"the episode is over, and {left} cannot leave by step(None).")
         for agent in agents:
-            if not np.isclose(told[agent], gained[agent]):
-                raise episode.fail(f"last() told {agent} of {told[agent]:g} in all; its rewards are {gained[agent]:g}.")
+            episode.hold(
+                np.isclose(told[agent], gained[agent]),
+                f"last() told {agent} of {told[agent]:g} in all; its rewards are {gained[agent]:g}.",
+            )
     if not ended:
         return f"{NOT_TRIED}no episode ended within {steps:,} steps."
     return f"At the end of {ended} episodes everybody was told so, with all rewards, and left."
-
-
-def _gather(env: Any, gained: dict[Any, float], step: int) -> None:
-    """Add the rewards of the latest step."""
-    if step:
-        for agent, reward in env.rewards.items():
-            gained[agent] += reward

@@ -11,13 +11,21 @@ from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.game.kernels import COMPILED
 
 from . import aec
-from .copies import check_copies
 from .files import check_playthroughs, check_vectors
 from .histories import check_events
-from .play import EPISODES, check_bots, check_cards, check_deal, check_leaks, check_masks, check_redraws, check_returns
+from .play import (
+    EPISODES,
+    check_bots,
+    check_cards,
+    check_deal,
+    check_leaks,
+    check_masks,
+    check_redraws,
+    check_returns,
+    check_texts,
+)
 from .report import Report, run
-from .seeds import check_batch, check_compiled, check_seeds, check_state, check_threads
-from .texts import check_texts
+from .seeds import check_batch, check_compiled, check_copies, check_seeds, check_state, check_threads
 from .twins import check_twins
 
 _LONG = 3000 if COMPILED else 300
@@ -37,33 +45,27 @@ def check_game(
     total, name)` is called before each check."""
     found = game_of(game)
 
-    def played(check: Callable[..., str], times: int = 1) -> Callable[[int], str]:
-        return lambda seed: check(found, seed=seed, episodes=times * episodes)
-
-    def seeded(check: Callable[..., str]) -> Callable[[int], str]:
-        return lambda seed: check(found, seed=seed)
-
     table = partial(AECEnv, found)
-    checks: dict[str, Callable[[int], str]] = {
+    checks: dict[str, Callable[..., str]] = {
         "vectors": lambda seed: check_vectors(found),
         "playthroughs": lambda seed: check_playthroughs(found),
-        "masks": played(check_masks),
-        "leaks": played(check_leaks),
-        "events": played(check_events),
-        "texts": played(check_texts),
-        "twins": seeded(check_twins),
-        "redraws": played(check_redraws),
-        "cards": played(check_cards),
-        "deal": seeded(check_deal),
-        "returns": played(check_returns, 10),
-        "bots": played(check_bots, 2),
-        "seeds": seeded(check_seeds),
-        "batch": seeded(check_batch),
-        "state": seeded(check_state),
-        "threads": seeded(check_threads),
-        "copies": seeded(check_copies),
-        "observations": lambda seed: aec.check_aec_observations(table, seed=seed),
-        "ends": lambda seed: aec.check_aec_ends(table, seed=seed, steps=_LONG),
-        "compiled": lambda seed: check_compiled(found, seed=seed),
+        "masks": partial(check_masks, found, episodes=episodes),
+        "leaks": partial(check_leaks, found, episodes=episodes),
+        "events": partial(check_events, found, episodes=episodes),
+        "texts": partial(check_texts, found, episodes=episodes),
+        "twins": partial(check_twins, found),
+        "redraws": partial(check_redraws, found, episodes=episodes),
+        "cards": partial(check_cards, found, episodes=episodes),
+        "deal": partial(check_deal, found),
+        "returns": partial(check_returns, found, episodes=10 * episodes),
+        "bots": partial(check_bots, found, episodes=2 * episodes),
+        "seeds": partial(check_seeds, found),
+        "batch": partial(check_batch, found),
+        "state": partial(check_state, found),
+        "threads": partial(check_threads, found),
+        "copies": partial(check_copies, found),
+        "observations": partial(aec.check_aec_observations, table),
+        "ends": partial(aec.check_aec_ends, table, steps=_LONG),
+        "compiled": partial(check_compiled, found),
     }
     return run(repr(found), checks, seed, seconds, ("vectors", "playthroughs"), progress)

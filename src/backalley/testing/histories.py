@@ -19,7 +19,7 @@ from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import CHANCE
 from backalley.envs.core.rules.events import ACTION, HIDDEN_ACTION, NOTHING, OWN, Events, Log
 
-from .play import EPISODES, Table, random_action, walks
+from .play import EPISODES, Table, random_action, random_pack, walks
 from .report import NOT_TRIED
 
 _SWAPS = 20
@@ -72,9 +72,7 @@ class _Looks:
         self.game.kernels.start(self.game.options, state[0], start)
         if state[0].seat != CHANCE:
             return 0
-        cards = table.random.permutation(self.game.deck_size)
-        if self.game.with_replacement:
-            cards = table.random.integers(self.game.deck_size, size=self.game.cards_drawn)
+        cards = random_pack(self.game, table.random)
         first = self._dealt(state, cards)
         for _ in range(_SWAPS):
             one, other = table.random.integers(len(cards), size=2)

@@ -20,6 +20,7 @@ from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import COMPILED, OVER, Bot
 from backalley.envs.core.game.promises import hold_returns, whole_pack
 from backalley.envs.core.rules import rng
+from backalley.envs.core.text import UnreadableAnswer, legal_texts, observation_text, read_answer
 
 from .report import NOT_TRIED
 
@@ -67,6 +68,19 @@ Look = Callable[[Table], int]
 def random_action(env: AECEnv, random: np.random.Generator) -> int:
     """Return a uniformly drawn legal action of the seat to act."""
     return int(random.choice(np.flatnonzero(env.arrays.mask[0])))
+
+
+def random_pack(game: Game, random: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return a pack as chance may draw it."""
+    if game.with_replacement:
+        return random.integers(game.deck_size, size=game.cards_drawn)
+    return random.permutation(game.deck_size)
+
+
+def random_actions(mask: npt.NDArray[Any], random: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return one uniformly drawn legal action per row of masks [B, A]."""
+    actions: npt.NDArray[np.int64] = np.argmax(random.random(mask.shape) * mask, axis=1)
+    return actions
 
 
 def walk(table: Table, looks: Sequence[Look], positions: int = POSITIONS) -> tuple[int, int]:
@@ -179,6 +193,23 @@ def _look_at_cards(table: Table) -> int:
     return table.game.deck_size
 
 
+def _look_at_texts(table: Table) -> int:
+    state, key = table.env.position(), int(table.random.integers(2**63))
+    since = None if table.game.type.events is None else "episode"
+    for seat in range(table.game.num_seats):
+        other = state.determinize(seat, key)
+        same = observation_text(other, seat, since=since) == observation_text(state, seat, since=since)
+        table.hold(same, f"what seat {seat} reads shows something hidden.")
+        same = seat != state.seat or legal_texts(other) == legal_texts(state)
+        table.hold(same, f"the legal actions that seat {seat} reads show something hidden.")
+    for action, name in zip(state.legal_actions(), legal_texts(state), strict=True):
+        try:
+            table.hold(read_answer(state, name) == action, f"{name!r}, action {action}, is read as another.")
+        except UnreadableAnswer as error:
+            table.hold(False, str(error))
+    return len(state.legal_actions())
+
+
 LOOKS: tuple[Look, ...] = (_look_at_masks, _look_for_leaks, _look_at_cards)
 """All checks of a decision."""
 
@@ -201,6 +232,16 @@ def check_leaks(game: Game, *, seed: int = 0, episodes: int = EPISODES) -> str:
 def check_cards(game: Game, *, seed: int = 0, episodes: int = EPISODES) -> str:
     """Check that each card is in one place."""
     return f"At {walks(game, [_look_at_cards], seed, episodes)} each of {game.deck_size} cards lay in one place."
+
+
+def check_texts(game: Game, *, seed: int = 0, episodes: int = EPISODES) -> str:
+    """Check that what a seat reads stays the same when all that it cannot see is redrawn, and that the name of every
+    legal action is read as that action."""
+    found = walks(game, [_look_at_texts], seed, episodes, events=game.type.events is not None)
+    return (
+        f"At {found} each seat read the same text with all that it cannot see redrawn, and {found.tried:,} legal "
+        "actions were read by their names."
+    )
 
 
 def check_deal(game: Game, *, seed: int = 0) -> str:

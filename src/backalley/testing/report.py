@@ -55,15 +55,15 @@ class Report(NamedTuple):
 
 def run(
     subject: str,
-    checks: Mapping[str, Callable[[int], str]],
+    checks: Mapping[str, Callable[..., str]],
     seed: int,
     seconds: float | None = None,
     once: Collection[str] = (),
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Report:
-    """Call each check with a seed. With `seconds`, repeat those that passed with later seeds until the time is over,
-    except those in `once`, which would do the same again. `progress` is called with the number of finished checks of
-    the first round, the number of all, and the name of the next."""
+    """Call each check with its `seed`. With `seconds`, repeat those that passed with later seeds until the time is
+    over, except those in `once`, which would do the same again. `progress` is called with the number of finished checks
+    of the first round, the number of all, and the name of the next."""
     began, found, rounds = time.monotonic(), dict[str, Finding](), 0
     later = list(checks)
     while later and (not rounds or (seconds is not None and time.monotonic() - began < seconds)):
@@ -84,9 +84,9 @@ _STRIDE = 1000
 """The distance of seeds between rounds: a check numbers its episodes from its seed on."""
 
 
-def _called(name: str, check: Callable[[int], str], seed: int) -> Finding:
+def _called(name: str, check: Callable[..., str], seed: int) -> Finding:
     try:
-        return Finding(name, True, check(seed))
+        return Finding(name, True, check(seed=seed))
     except BrokenPromise as error:
         return Finding(name, False, str(error))
     except Exception as error:  # the checked code may raise anything

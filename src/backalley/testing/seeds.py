@@ -1,17 +1,19 @@
-"""Checks that a seed decides everything: alone, in a batch, on any number of threads, compiled or not."""
+"""Checks that a seed decides everything: alone, in a batch, on any number of threads, in a copy, compiled or not."""
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import io
 import json
 import os
+import pickle
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from backalley.console.errors import BrokenPromise, InvalidCall
 from backalley.envs.core.api.aec import AECEnv
@@ -20,17 +22,12 @@ from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import COMPILED
 
-from .play import Table
+from .aec import COPIES, STEPS_OF_COPIES, check_aec_copies
+from .play import Table, random_actions
 from .report import NOT_TRIED
 
 STEPS_IN_A_BATCH = 150 if COMPILED else 40
 TABLES_FOR_THREADS = 1024 if COMPILED else 8
-
-
-def random_actions(mask: npt.NDArray[Any], random: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return one uniformly drawn legal action per row of masks [B, A]."""
-    actions: npt.NDArray[np.int64] = np.argmax(random.random(mask.shape) * mask, axis=1)
-    return actions
 
 
 def check_seeds(game: Game, *, seed: int = 0) -> str:
@@ -68,25 +65,27 @@ def check_batch(
         env.reset(seed=table.seed, options=options)
     for _ in range(steps):
         for row, table in enumerate(tables):
-            shown = table.env.observe(table.env.agent_selection)
-            for name, one, other in (
-                ("seat to act", table.batch.seat[0], time_step.seat[row]),
-                ("observation", shown["observation"], time_step.observation[row]),
-                ("action mask", shown["action_mask"], time_step.action_mask[row]),
-                ("state", table.batch.raw[0], batch.arrays.raw[row]),
-            ):
-                table.hold(np.array_equal(one, other), f"the {name} of row {row} of a batch differs.")
+            its = time_step.seat[row], time_step.observation[row], time_step.action_mask[row], batch.arrays.raw[row]
+            _hold_same(table, its, f"row {row} of a batch")
         actions = random_actions(time_step.action_mask, random)
         time_step = batch.step(actions)
         for row, table in enumerate(tables):
             reward = table.play(int(actions[row]))
             table.hold(np.array_equal(reward, time_step.reward[row]), f"the rewards of row {row} of a batch differ.")
             ended = table.env.terminations["player_0"], table.env.truncations["player_0"]
-            its = bool(time_step.terminated[row]), bool(time_step.truncated[row])
-            table.hold(ended == its, f"row {row} of a batch ends at another decision.")
+            flags = bool(time_step.terminated[row]), bool(time_step.truncated[row])
+            table.hold(ended == flags, f"row {row} of a batch ends at another decision.")
             if table.over:
                 table.env.reset()
     return f"{len(tables)} rows of a batch equalled single tables in {steps} steps."
+
+
+def _hold_same(table: Table, its: Sequence[Any], whose: str) -> None:
+    """Hold that a table shows the same as another: the seat to act, its observation and mask, and the State record."""
+    shown = table.env.observe(table.env.agent_selection)
+    mine = table.batch.seat[0], shown["observation"], shown["action_mask"], table.batch.raw[0]
+    for name, one, other in zip(("seat to act", "observation", "action mask", "state"), mine, its, strict=True):
+        table.hold(np.array_equal(one, other), f"the {name} of {whose} differs.")
 
 
 def check_state(game: Game, *, seed: int = 0, steps: int = STEPS_IN_A_BATCH) -> str:
@@ -94,14 +93,9 @@ def check_state(game: Game, *, seed: int = 0, steps: int = STEPS_IN_A_BATCH) -> 
     env, random = AECEnv(game), np.random.default_rng(seed)
     table, state, number = Table(env, seed), game.new_state(seed), seed
     for step in range(steps):
-        batch, twin = table.batch, state.clone()
-        for name, one, other in (
-            ("seat to act", batch.seat[0], state.seat),
-            ("action mask", batch.mask[0], state.action_mask()),
-            ("observation", batch.flat[0], state.observation(state.seat)),
-            ("state", batch.raw[0], state.states().records.view(np.uint8)),
-        ):
-            table.hold(np.array_equal(one, other), f"the {name} of a GameState differs.")
+        twin = state.clone()
+        records = state.states().records.view(np.uint8)
+        _hold_same(table, (state.seat, state.observation(state.seat), state.action_mask(), records), "a GameState")
         action = int(random.choice(state.legal_actions()))
         reward = table.play(action)
         state.apply(action)
@@ -133,6 +127,36 @@ def check_threads(game: Game, *, seed: int = 0, num_tables: int = TABLES_FOR_THR
         if found != runs[0]:
             raise BrokenPromise(f"{game!r}, seed {seed}: {num_threads} threads play otherwise than one.")
     return f"1, 2 and 3 threads gave {num_tables:,} tables the same {steps} steps, to the byte."
+
+
+def snapshot(env: AECEnv) -> AECEnv:
+    """Return a copy made from a snapshot in a file. It does not have the rewards of the latest action, which were
+    reported already."""
+    file, twin = io.BytesIO(), AECEnv(env.game)
+    np.save(file, env.snapshot())
+    file.seek(0)
+    twin.restore(np.load(file, allow_pickle=False))
+    twin.rewards = dict(env.rewards)
+    return twin
+
+
+def check_copies(game: Game, *, seed: int = 0, steps: int = STEPS_OF_COPIES) -> str:
+    """Check that copies in mid-game by deepcopy, pickle and snapshot play identically, also of a batch."""
+    said = check_aec_copies(lambda: AECEnv(game), {**COPIES, "snapshot": snapshot}, seed=seed, steps=steps)
+    batch, random = BatchEnv(game, 7, seed=seed), np.random.default_rng(seed)
+    time_step = batch.reset()
+    for _ in range(9):
+        time_step = batch.step(random_actions(time_step.action_mask, random))
+    twins = {"pickle": pickle.loads(pickle.dumps(batch)), "deepcopy": copy.deepcopy(batch)}
+    for number in range(40):
+        actions = random_actions(time_step.action_mask, random)
+        time_step = batch.step(actions)
+        for name, twin in twins.items():
+            if not all(map(np.array_equal, time_step, twin.step(actions))):
+                raise BrokenPromise(
+                    f"{game!r}, seed {seed}, step {9 + number}: a batch copied by {name} plays otherwise."
+                )
+    return f"{said} A batch copied by pickle and deepcopy did so, too."
 
 
 def digest(game: Game, seed: int, episodes: int, most: int) -> str:

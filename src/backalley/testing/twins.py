@@ -22,6 +22,7 @@ from backalley.envs.core.drawing.render import table_svg
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import legal_texts, observation_text
 
+from .play import random_pack
 from .report import NOT_TRIED
 
 PAIRS, TRIES = 60, 1500
@@ -104,7 +105,7 @@ def _play(env: AECEnv, random: np.random.Generator) -> _Episode:
     game = env.game
     made = _Episode(
         int(random.integers(2**31)),
-        [_pack(game, random) for _ in range(_PACKS)],
+        [random_pack(game, random).tolist() for _ in range(_PACKS)],
         int(random.integers(game.num_start_outcomes)),
         [[] for _ in range(game.num_seats)],
     )
@@ -115,12 +116,6 @@ def _play(env: AECEnv, random: np.random.Generator) -> _Episode:
         made.actions[int(table.seat[0])].append(action)
         env.step(action)
     return made
-
-
-def _pack(game: Game, random: np.random.Generator) -> list[int]:
-    if game.with_replacement:
-        return random.integers(game.deck_size, size=game.cards_drawn).tolist()  # type: ignore[no-any-return]
-    return random.permutation(game.deck_size).tolist()  # type: ignore[no-any-return]
 
 
 def _changed(decks: list[list[int]], random: np.random.Generator, with_replacement: bool) -> list[list[int]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,8 +17,8 @@ from backalley.console.errors import BrokenPromise
 from backalley.envs.core.game.kernels import COMPILED
 
 from .aec import mask_of
+from .play import random_actions
 from .report import NOT_TRIED, Report, run
-from .seeds import random_actions
 
 STEPS = 200 if COMPILED else 60
 """Steps of a check, by default. (Uncompiled rules are slow.)"""
@@ -42,6 +43,7 @@ class Step(Protocol):
     def truncated(self) -> npt.NDArray[Any]: ...
 
 
+Shown = dict[str, npt.NDArray[Any]]
 FIELDS = ("observation", "action_mask", "seat", "reward", "terminated", "truncated")
 
 
@@ -82,19 +84,15 @@ def check_vector(
     >>> check_vector(functools.partial(backalley.make_vec, "backhand"), steps=20).ok
     True
     """
-
-    def seeded(check: Callable[..., str]) -> Callable[[int], str]:
-        return lambda seed: check(make, seed=seed, steps=steps)
-
-    checks: dict[str, Callable[[int], str]] = {
-        "shapes": seeded(check_vector_shapes),
-        "masks": seeded(check_vector_masks),
-        "rows": seeded(check_vector_rows),
-        "seeds": seeded(check_vector_seeds),
-        "ends": seeded(check_vector_ends),
-        "observe": seeded(check_vector_observe),
-        "writing": seeded(check_vector_writing),
-        "reference": lambda seed: check_vector_reference(make, aec, seed=seed, steps=steps),
+    checks: dict[str, Callable[..., str]] = {
+        "shapes": partial(check_vector_shapes, make, steps=steps),
+        "masks": partial(check_vector_masks, make, steps=steps),
+        "rows": partial(check_vector_rows, make, steps=steps),
+        "seeds": partial(check_vector_seeds, make, steps=steps),
+        "ends": partial(check_vector_ends, make, steps=steps),
+        "observe": partial(check_vector_observe, make, steps=steps),
+        "writing": partial(check_vector_writing, make, steps=steps),
+        "reference": partial(check_vector_reference, make, aec, steps=steps),
     }
     return run(repr(make(num_envs=TABLES, autoreset=True)), checks, seed, seconds)
 
@@ -116,6 +114,11 @@ class _Play:
         if not kept:
             raise BrokenPromise(f"Seed {self.seed}, step {self.steps}: {sentence}")
 
+    def hold_same(self, one: Shown, other: Shown, sentence: str, rows: Any = slice(None)) -> None:
+        """Hold that two show the same, in some rows; `{}` in the sentence is what differs."""
+        name = next((name for name in FIELDS if not np.array_equal(one[name][rows], other[name][rows])), "")
+        self.hold(not name, sentence.format(name))
+
     def actions(self, rows: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
         """Return legal actions for tables that go on, by default for all."""
         rows = self.all if rows is None else rows
@@ -124,7 +127,7 @@ class _Play:
         self.hold(not len(empty), f"table {empty[:1].tolist()} goes on, and its mask allows nothing.")
         return random_actions(masks, self.random)
 
-    def step(self, actions: Sequence[int] | npt.NDArray[Any], rows: Any = None) -> dict[str, npt.NDArray[Any]]:
+    def step(self, actions: Sequence[int] | npt.NDArray[Any], rows: Any = None) -> Shown:
         try:
             self.shown = _copied(self.env.step(actions) if rows is None else self.env.step(actions, rows))
         except Exception as error:
@@ -134,7 +137,7 @@ class _Play:
         self.steps += 1
         return self.shown
 
-    def on(self, steps: int) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    def on(self, steps: int) -> Iterator[Shown]:
         """Play all tables; yield what they show before each step, and at the end."""
         for _ in range(steps):
             yield self.shown
@@ -151,17 +154,9 @@ class _Play:
         self.hold(False, f"{what} is played; it has to raise, and change nothing.")
 
 
-def _copied(step: Step) -> dict[str, npt.NDArray[Any]]:
+def _copied(step: Step) -> Shown:
     """Copies of what a step shows, by name."""
     return {name: np.array(getattr(step, name)) for name in FIELDS}
-
-
-def _differing(
-    one: dict[str, npt.NDArray[Any]], other: dict[str, npt.NDArray[Any]], rows: Any = slice(None), of: Any = None
-) -> str:
-    """Return the name of the first array that differs in its `rows` from the other's rows `of`; empty if none does."""
-    of = rows if of is None else of
-    return next((name for name in FIELDS if not np.array_equal(one[name][rows], other[name][of])), "")
 
 
 # The checks ----------------------------------------------------------------------------------------------------------
@@ -211,8 +206,8 @@ def check_vector_masks(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
             forbidden += 1
         for outside in (-1, play.env.num_actions):
             play.refused([*actions[:-1], outside], None, f"action {outside}, which is none,")
-        name = _differing(play.step(actions), twin.step(actions))
-        play.hold(not name, f"refused actions change the tables: {name} differs from tables that were given none.")
+        said = "refused actions change the tables: {} differs from tables that were given none."
+        play.hold_same(play.step(actions), twin.step(actions), said)
     return f"{steps * TABLES:,} legal actions were played; {forbidden} forbidden ones were refused and changed nothing."
 
 
@@ -235,18 +230,19 @@ def check_vector_rows(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
         for rows in (order[:2], order[2:]):
             before = parts.shown
             after = parts.step(actions[rows], rows)
-            name = _differing(before, after, np.setdiff1d(play.all, rows))
-            play.hold(not name, f"a step of rows {rows.tolist()} changes the {name} of another row.")
-        name = _differing(play.shown, parts.shown)
-        play.hold(not name, f"rows {order.tolist()} in two calls give another {name} than all in one.")
+            said = f"a step of rows {rows.tolist()} changes the {{}} of another row."
+            play.hold_same(before, after, said, np.setdiff1d(play.all, rows))
+        play.hold_same(
+            play.shown, parts.shown, f"rows {order.tolist()} in two calls give another {{}} than all in one."
+        )
         ended = np.flatnonzero(parts.shown["terminated"] | parts.shown["truncated"])
         rows = ended[:2] if len(ended) else order[:2]
         if play.random.random() < 0.5:
             before = parts.shown
             for each in (play, parts):
                 each.shown = _copied(each.env.restart(rows))
-            name = _differing(before, parts.shown, np.setdiff1d(play.all, rows))
-            play.hold(not name, f"restart({rows.tolist()}) changes the {name} of another row.")
+            said = f"restart({rows.tolist()}) changes the {{}} of another row."
+            play.hold_same(before, parts.shown, said, np.setdiff1d(play.all, rows))
             for name in ("reward", "terminated", "truncated"):
                 kept = np.array_equal(before[name], parts.shown[name])
                 play.hold(kept, f"restart changes {name}, which belongs to a table's latest step.")
@@ -257,7 +253,10 @@ def check_vector_seeds(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
     """Check that the same seed gives the same play: again, in another environment, and at row i as at one table with
     seed + i; and that NumPy's global random numbers are left alone."""
     first = _Play(make, seed)
-    played = list(_traced(first, steps))
+    played: _Trace = []
+    for _ in range(steps):
+        played.append((first.shown, first.actions()))
+        first.step(played[-1][1])
     again = _Play(make, seed)
     for _ in again.on(3):
         pass
@@ -277,14 +276,7 @@ def check_vector_seeds(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
     return f"{steps} steps were the same again, in a second environment, and at each table alone with its own seed."
 
 
-_Trace = list[tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.int64]]]
-
-
-def _traced(play: _Play, steps: int) -> Iterator[tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.int64]]]:
-    for _ in range(steps):
-        actions = play.actions()
-        yield play.shown, actions
-        play.step(actions)
+_Trace = list[tuple[Shown, npt.NDArray[np.int64]]]
 
 
 def _follow(play: _Play, played: _Trace, said: str, row: int | None = None) -> None:
@@ -335,11 +327,11 @@ def check_vector_ends(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
             manual.refused(actions[finished], finished, f"an action on the finished table {finished[0]}")
             others = np.flatnonzero(~over)
             if len(others):
-                name = _differing(shown, _copied(manual.env.restart([])), finished)
-                manual.hold(not name, f"restart of no rows changes the {name} of finished ones.")
+                said = "restart of no rows changes the {} of finished ones."
+                manual.hold_same(shown, _copied(manual.env.restart([])), said, finished)
             manual.shown = _copied(manual.env.restart(finished))
-        name = _differing(auto.shown, manual.shown)
-        auto.hold(not name, f"a table that resets itself begins otherwise than by restart: {name} differs.")
+        said = "a table that resets itself begins otherwise than by restart: {} differs."
+        auto.hold_same(auto.shown, manual.shown, said)
     if not ended:
         return f"{NOT_TRIED}no episode ended within {steps} steps; give more `steps`."
     return f"{ended} episodes ended alike with and without autoreset, and restarted tables began as self-reset ones."
@@ -370,8 +362,8 @@ def check_vector_observe(make: Make, *, seed: int = 0, steps: int = STEPS) -> st
         )
         asked += 3
         actions = play.actions()
-        name = _differing(play.step(actions), quiet.step(actions))
-        play.hold(not name, f"observing changes play: {name} differs from tables that nobody looked at.")
+        said = "observing changes play: {} differs from tables that nobody looked at."
+        play.hold_same(play.step(actions), quiet.step(actions), said)
     return f"{asked:,} observations, of any seat, changed nothing."
 
 
@@ -391,8 +383,8 @@ def check_vector_writing(make: Make, *, seed: int = 0, steps: int = STEPS) -> st
         except Exception as error:
             play.hold(False, f"writing to what is handed out makes legal actions raise {type(error).__name__}: {error}")
         play.steps += 1
-        name = _differing(_copied(step), twin.step(actions))
-        play.hold(not name, f"writing to what is handed out changes play: {name} differs.")
+        said = "writing to what is handed out changes play: {} differs."
+        play.hold_same(_copied(step), twin.step(actions), said)
     return f"{wrote:,} arrays were written to, and play went on as it would have." if wrote else "All is read-only."
 
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import copy
 import functools
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +24,7 @@ from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.drawing import scene as scenes
-from backalley.envs.core.files import durable, gate, playthrough
+from backalley.envs.core.files import gate, playthrough
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import OVER
 from backalley.envs.core.rules import rng
@@ -264,11 +262,6 @@ class Table:
             "opening": self.opening,
             "actions": self.actions,
         }
-
-    def save(self, folder: Path) -> None:
-        """Write the table to its file in a folder, durably."""
-        kept = gate.with_checksum(self.kept())
-        durable.write_file(folder / f"{self.id}.json", json.dumps(kept).encode())
 
 
 def contents(found: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import json
 import secrets
 import sys
 import time
@@ -12,7 +13,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, Any, TypeVar
 
 from backalley.agents.base.agent import Agent, answer
 from backalley.agents.policies import pretrained
@@ -20,7 +21,7 @@ from backalley.agents.registry import agent as agent_of
 from backalley.agents.registry import named
 from backalley.console.errors import BackAlleyError, InvalidValue
 from backalley.console.printable import one_line
-from backalley.envs.core.files import playthrough, reading
+from backalley.envs.core.files import durable, gate, playthrough, reading
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.threads import cores
@@ -56,34 +57,9 @@ def digest(secret: str) -> str:
 _NO_TABLE = "There is no such table, or you do not sit at it: it takes the link of a chair."
 
 
-class _Entry(NamedTuple):
-    """What is known of a table without setting it up."""
-
-    game: str
-    options: dict[str, Any]
-    over: bool
-    owner: str
-    chairs: list[Chair]
-
-    @classmethod
-    def of(cls, table: Table) -> _Entry:
-        """A table that is set up."""
-        return cls(table.game.name, table.game.changed_options, table.over, table.owner, table.chairs)
-
-    @property
-    def people(self) -> set[str]:
-        """The sessions of who made it and of who sits there."""
-        return {self.owner, *(chair.session for chair in self.chairs)} - {""}
-
-
-def _entry_of(kept: dict[str, Any]) -> _Entry:
-    """The same of a table's file."""
-    chairs = [Chair(**chair) for chair in kept["chairs"]]
-    return _Entry(kept["game"], kept["options"], kept["over"], kept["owner"], chairs)
-
-
 def _people(kept: dict[str, Any]) -> set[str]:
-    return _entry_of(kept).people
+    """The sessions of who made a table and of who sits there."""
+    return {kept["owner"], *(chair["session"] for chair in kept["chairs"])} - {""}
 
 
 def _held(folder: Path) -> IO[bytes]:
@@ -116,8 +92,9 @@ class TableServer:
         self._addresses: dict[str, str] = {}
         """The address that each session came from."""
         self.tables: dict[str, Table] = {}
-        self._resting: dict[str, Any] = {}
-        """The files of tables that nobody has asked for since the server began."""
+        """Those that are set up: somebody has asked for them since the server began."""
+        self._kept: dict[str, dict[str, Any]] = {}
+        """What the files of all tables hold."""
         self._pool = ThreadPoolExecutor(max(2, cores()), "thinking")
         self._changed: dict[str, asyncio.Event] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -134,7 +111,7 @@ class TableServer:
         except (OSError, ValueError) as error:
             print(f"{path} is left alone: {one_line(str(error))}.", file=sys.stderr)
             return
-        self._resting[path.stem] = found
+        self._kept[path.stem] = found
         self.sessions.update(dict.fromkeys(_people(found), time.time()))
 
     # Sessions -------------------------------------------------------------------------------------------------------
@@ -145,7 +122,7 @@ class TableServer:
         own = [session for session, its in self._addresses.items() if its == address and session in self.sessions]
         crowded = own if len(own) >= MOST_OF_ADDRESS["sessions"] else self.sessions
         if crowded is own or len(self.sessions) >= MOST_SESSIONS:
-            busy = {session for entry in self._entries().values() for session in entry.people}
+            busy = {session for kept in self._kept.values() for session in _people(kept)}
             idle = [session for session in crowded if session not in busy]
             if not idle:
                 raise Refused(503, f"There are {len(crowded):,} people here already; come again later.")
@@ -167,22 +144,17 @@ class TableServer:
 
     # Tables ---------------------------------------------------------------------------------------------------------
 
-    def _entries(self) -> dict[str, _Entry]:
-        """What is known of each table without setting it up."""
-        resting = {name: _entry_of(kept) for name, kept in self._resting.items()}
-        return {**resting, **{name: _Entry.of(table) for name, table in self.tables.items()}}
-
     async def table(self, name: str, session: str) -> Table:
         """Return a table at which a session sits, or which it made; for others none is set up. Raises Refused."""
-        if name in self._resting:
-            kept = self._resting[name]
+        if name in self._kept and name not in self.tables:
+            kept = self._kept[name]
             if session not in _people(kept):
                 raise Refused(404, _NO_TABLE)
             try:
                 table = await self.think(lambda: restored(name, kept))
             except ValueError as error:
                 raise Refused(410, f"This table cannot be set up again: {error}.") from None
-            if self._resting.pop(name, None) is not None:
+            if name in self._kept and name not in self.tables:
                 self.tables[name] = table
                 self.play_on(table)
         found = self.tables.get(name)
@@ -193,12 +165,12 @@ class TableServer:
     def listed(self, session: str) -> dict[str, Any]:
         """Return the tables of a session, and those with an open chair for it, the latest first."""
         mine, chairs = [], []
-        for name, entry in reversed(self._entries().items()):
-            about = {"title": game_of(entry.game).title, "options": entry.options, "over": entry.over}
-            if session in entry.people:
-                mine.append({**about, "id": name, "owned": entry.owner == session})
-            elif not entry.over:
-                free = [chair.link for chair in entry.chairs if chair.open and not chair.session]
+        for name, kept in reversed(self._kept.items()):
+            about = {"title": game_of(kept["game"]).title, "options": kept["options"], "over": kept["over"]}
+            if session in _people(kept):
+                mine.append({**about, "id": name, "owned": kept["owner"] == session})
+            elif not kept["over"]:
+                free = [chair["link"] for chair in kept["chairs"] if chair["open"] and not chair["session"]]
                 chairs += [{**about, "link": link} for link in free[:1]]
         return {"mine": mine, "open": chairs}
 
@@ -242,7 +214,7 @@ class TableServer:
         return await self._set_up(session, game, playthrough.opening_of(kept), chairs, actions)
 
     def _check_room(self, session: str) -> None:
-        owners = [entry.owner for entry in self._entries().values()]
+        owners = [kept["owner"] for kept in self._kept.values()]
         address = self._addresses.get(session)
         near = address is not None and sum(self._addresses.get(owner) == address for owner in owners)
         if (
@@ -268,13 +240,13 @@ class TableServer:
 
     def join(self, session: str, link: str) -> tuple[str, int]:
         """Seat a session by the link of a chair; return the table and the seat. Raises Refused."""
-        for name, entry in self._entries().items():
-            for seat, chair in enumerate(entry.chairs):
-                if not chair.link or not secrets.compare_digest(chair.link.encode(), link.encode()):
+        for name, kept in self._kept.items():
+            for seat, chair in enumerate(kept["chairs"]):
+                if not chair["link"] or not secrets.compare_digest(chair["link"].encode(), link.encode()):
                     continue
-                if chair.session not in ("", session):
+                if chair["session"] not in ("", session):
                     raise Refused(409, "Somebody sits in this chair already; a link is good for one person.")
-                if any(other.session == session for other in entry.chairs if other is not chair):
+                if any(other["session"] == session for other in kept["chairs"] if other is not chair):
                     raise Refused(409, "You sit at this table already, in another seat.")
                 return name, seat
         raise Refused(404, "This link leads nowhere: its table has been deleted, or it was not copied as a whole.")
@@ -282,8 +254,7 @@ class TableServer:
     async def sit(self, session: str, link: str) -> tuple[str, int]:
         """Do what `join` says, and keep it."""
         name, seat = self.join(session, link)
-        owner = self._entries()[name].owner
-        table = await self.table(name, owner)
+        table = await self.table(name, self._kept[name]["owner"])
         async with self._lock(table):
             self.join(session, link)  # somebody may have been faster
             table.chairs[seat].session = session
@@ -297,6 +268,7 @@ class TableServer:
             raise Refused(403, "Only who made a table may delete it.")
         async with self._lock(table):
             self.tables.pop(table.id, None)
+            self._kept.pop(table.id, None)
             (self.folder / f"{table.id}.json").unlink(missing_ok=True)
         self._locks.pop(table.id, None)
         self._tell(table)
@@ -432,7 +404,9 @@ class TableServer:
     async def _keep(self, table: Table) -> None:
         """Write a table's file before anybody hears of the change; not that of one that has been deleted."""
         if table.id in self.tables:
-            await asyncio.to_thread(table.save, self.folder)
+            self._kept[table.id] = kept = table.kept()
+            data = json.dumps(gate.with_checksum(kept)).encode()
+            await asyncio.to_thread(durable.write_file, self.folder / f"{table.id}.json", data)
         self._tell(table)
 
     def close(self) -> None:

@@ -22,8 +22,7 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.game import Game
 from backalley.examples.kuhn import GAME as KUHN
-from backalley.testing.play import random_action
-from backalley.testing.seeds import random_actions
+from backalley.testing.play import random_action, random_actions
 from tests.common.cases import GAMES, option_sets, own_shape
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)

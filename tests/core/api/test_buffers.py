@@ -17,7 +17,7 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.engine.time_step import layout_of
 from backalley.envs.core.game.game import Game
 from backalley.examples.kuhn import GAME as KUHN
-from backalley.testing.seeds import random_actions
+from backalley.testing.play import random_actions
 from tests.common.cases import GAMES
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)

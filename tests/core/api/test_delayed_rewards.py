@@ -16,7 +16,7 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.game import Game
 from backalley.examples.kuhn import GAME as KUHN
-from backalley.testing.seeds import random_actions
+from backalley.testing.play import random_actions
 from tests.common.cases import GAMES
 
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)

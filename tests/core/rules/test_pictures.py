@@ -25,8 +25,8 @@ from backalley.envs.core.drawing import render
 from backalley.envs.core.drawing.pictures import buttons, middle
 from backalley.envs.core.drawing.pictures.cards import face_of, in_words, is_card
 from backalley.envs.core.drawing.pictures.colours import DARK, LIGHT, colours
+from backalley.envs.core.drawing.pictures.letters import PATHS, signed
 from backalley.envs.core.drawing.pictures.pixels import png
-from backalley.envs.core.drawing.pictures.suits import PATHS, signed
 from backalley.envs.core.drawing.render import table_svg, table_text
 from backalley.envs.core.game.catalogue import game
 from backalley.envs.core.game.game import Game

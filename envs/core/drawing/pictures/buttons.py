@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from . import letters
-from .canvas import Canvas
+from .canvas import Canvas, in_lines
 from .colours import Colours
-from .suits import signed
+from .letters import signed
 
 SIZE, HIGH, LINE, APART = 14.0, 30.0, 38.0, 8.0
 MOST = 40
@@ -32,27 +32,15 @@ def lines(actions: Sequence[tuple[int, str]], room: float) -> list[list[Button]]
         found.append(Button(None, f"… {len(actions)} in all"))
     if not found:
         return []
-    made = _filled(found, room)
+    made = in_lines(found, lambda one: one.width, room, APART)
     low, high = 0.0, room
     while high - low > 1:
-        tried = _filled(found, (low + high) / 2)
+        tried = in_lines(found, lambda one: one.width, (low + high) / 2, APART)
         if len(tried) > len(made):
             low = (low + high) / 2
         else:
             made, high = tried, (low + high) / 2
     return made
-
-
-def _filled(buttons: Sequence[Button], room: float) -> list[list[Button]]:
-    rows: list[list[Button]] = []
-    left = 0.0
-    for one in buttons:
-        if not rows or one.width > left:
-            rows.append([])
-            left = room
-        rows[-1].append(one)
-        left -= one.width + APART
-    return rows
 
 
 def draw(canvas: Canvas, colours: Colours, rows: Sequence[Sequence[Button]], middle: float, y: float) -> None:

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
 from backalley.console.printable import printable
 
 from . import letters
-from .suits import PATHS, SIGNS
+from .letters import PATHS, SIGNS
+
+Thing = TypeVar("Thing")
 
 
 def number(value: float) -> str:
     """Return a coordinate, to a hundredth."""
     return f"{value:.2f}".rstrip("0").rstrip(".") or "0"
+
+
+def in_lines(
+    things: Sequence[Thing], width: Callable[[Thing], float], room: float, apart: float = 0
+) -> list[list[Thing]]:
+    """Return things side by side, `apart` from each other, in lines of which each takes as many as fit into `room`."""
+    lines: list[list[Thing]] = []
+    left = 0.0
+    for one in things:
+        if not lines or width(one) > left:
+            lines.append([])
+            left = room
+        lines[-1].append(one)
+        left -= width(one) + apart
+    return lines
 
 
 class Canvas:

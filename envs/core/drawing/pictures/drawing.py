@@ -13,9 +13,8 @@ from . import buttons, letters, middle, panels
 from .canvas import Canvas
 from .cards import is_card
 from .colours import Colours, colours
-from .panels import GAP, PAD, Panel
-from .piles import LINE, SMALL, Ways
-from .suits import signed
+from .letters import signed
+from .panels import GAP, LINE, PAD, SMALL, Panel, Ways
 
 WIDTH, NARROWEST, NARROW = 960.0, 320.0, 700.0
 """Of a picture: by default, at least, and below which nobody sits at the sides."""

@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 from ...rules.table import Place
 from . import letters, panels
-from .canvas import Canvas
+from .canvas import Canvas, in_lines
 from .cards import PROPORTION, draw_card, in_words
 from .colours import Colours
-from .panels import PAD, Panel
-from .piles import LINE, SMALL, Ways
+from .panels import LINE, PAD, SMALL, Panel, Ways
 
 CARD, SMALLER = 54.0, 46.0
 """Widths of cards: in the trick, and elsewhere."""
@@ -102,14 +101,7 @@ def measure(places: Sequence[Place], width: float, seats: int, viewer: int) -> F
 
 def _abreast(given: Sequence[Panel], width: float, ways: Ways) -> list[list[Panel]]:
     """Places side by side as far as they fit, in rows; the free width is shared evenly."""
-    rows: list[list[Panel]] = []
-    left = 0.0
-    for one in given:
-        if not rows or one.needed > left:
-            rows.append([])
-            left = width
-        rows[-1].append(one)
-        left -= one.needed
+    rows = in_lines(given, lambda one: one.needed, width)
     shares = [(width - sum(one.needed for one in row)) / len(row) for row in rows]
     return [
         [panels.measure(one.place, one.needed + more, ways) for one in row]

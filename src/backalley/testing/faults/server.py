@@ -6,9 +6,10 @@ import contextlib
 import gzip
 import json
 import socket
+import socketserver
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import TracebackType
 
 _PAUSE = 0.01
@@ -23,44 +24,33 @@ class FaultyServer:
     def __init__(self, what: str, at: int) -> None:
         self._what, self._at, self._asked, self.elsewhere = what, at, 0, 0
         self._one, self._over = threading.Lock(), threading.Event()
-        self._here, self._there = (socket.create_server(("127.0.0.1", 0)) for _ in range(2))
-        self._threads: list[threading.Thread] = []
+        self._here, self._there = self._servers = [
+            socketserver.ThreadingTCPServer(("127.0.0.1", 0), lambda connected, *_, answer=answer: answer(connected))
+            for answer in (self._answer, self._strayed)
+        ]
 
     @property
     def url(self) -> str:
         """Where it is asked."""
-        return f"http://127.0.0.1:{self._here.getsockname()[1]}/v1"
+        return f"http://127.0.0.1:{self._here.server_address[1]}/v1"
 
     def __enter__(self) -> FaultyServer:
-        for listening, answer in ((self._here, self._answer), (self._there, self._strayed)):
-            listening.settimeout(0.05)
-            self._start(self._listen, listening, answer)
+        for server in self._servers:
+            threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._over.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _start(self, serve: Callable[..., None], *words: object) -> None:
-        thread = threading.Thread(target=serve, args=words, daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _listen(self, listening: socket.socket, answer: Callable[[socket.socket], None]) -> None:
-        with listening:
-            while not self._over.is_set():
-                with contextlib.suppress(TimeoutError):
-                    connected, _ = listening.accept()
-                    connected.settimeout(1.0)
-                    self._start(answer, connected)
+        for server in self._servers:
+            server.shutdown()
+            server.server_close()  # which waits for those that are being answered
 
     def _strayed(self, connected: socket.socket) -> None:
         self.elsewhere += 1
-        connected.close()
 
     def _answer(self, connected: socket.socket) -> None:
-        with connected, contextlib.suppress(OSError, ValueError):  # whoever asked may be killed
+        connected.settimeout(1.0)
+        with contextlib.suppress(OSError, ValueError):  # whoever asked may be killed
             asked = json.loads(_body(connected))["messages"]
             with self._one:
                 number, self._asked = self._asked, self._asked + 1
@@ -76,7 +66,7 @@ class FaultyServer:
     def _wrong(self, asked: list[dict[str, str]]) -> Iterator[bytes]:
         """What is sent instead of an answer, in parts."""
         good, until = _completion(_move(asked)), time.monotonic() + _SECONDS
-        there, here = self._there.getsockname()[1], self._here.getsockname()[1]
+        there, here = self._there.server_address[1], self._here.server_address[1]
         found = {
             "refuses the key": _page(b"{}", "401 Unauthorized"),
             "knows no such address": _page(b"{}", "404 Not Found"),

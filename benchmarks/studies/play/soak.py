@@ -1,5 +1,5 @@
 """Millions of random decisions with every invariant of the games checked at each step, under the default options or
-under random options. `backalley dev soak` runs it.
+under random options.
 
 At every decision of every table: a seat is to act and has a legal action, masks hold 0 and 1, and observations are
 within their bounds. At every end: returns are within the game's bounds and sum to 0 where it says so. On a few tables
@@ -10,7 +10,7 @@ which it can be played again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,10 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.promises import hold_returns, whole_pack
 
-from ..figures import results
-from ..figures.formatting import Line, title
-from ..figures.result_kinds import Files, Kept
-from .option_sets import mixtures
+from ...figures.formatting import Found, title
+from ...figures.result_kinds import Columns, Kept, lines
+from ...speed.option_sets import mixtures
+from ..runner import GAMES, SEED, Progress, count, quiet, study
 
 TABLES = 4096
 MIXED_TABLES = 256
@@ -33,27 +33,22 @@ LOOKED_AT = 4
 """Tables whose cards are counted after every step, other tables each time."""
 
 
-def _soak(files: Files) -> Iterator[Line]:
-    """What was played with every invariant checked."""
-    for game in (game for found in files for game in found["games"]):
-        yield {
-            "game": title(game),
-            **({"sets of options": f"{len(game['sets'])}"} if "sets" in game else {}),
-            "decisions": f"{game['decisions']:,}",
-            "episodes": f"{game['episodes']:,}",
-            "seconds": f"{game['seconds']:.0f}",
-        }
+_COLUMNS: Columns = {
+    "game": title,
+    "sets of options": lambda game: f"{len(game['sets'])}" if "sets" in game else "",
+    "decisions": "{decisions:,}",
+    "episodes": "{episodes:,}",
+    "seconds": "{seconds:.0f}",
+}
 
 
-class Soak(Kept, kind="endurance", heading="Played with every promise checked", tables={"endurance": _soak}):
+class Soak(
+    Kept, kind="endurance", heading="Played with every promise checked", tables={"endurance": lines(_COLUMNS, "games")}
+):
     """What was played."""
 
     in_title = frozenset()
-
-    @property
-    def title(self) -> str:
-        """What came of it."""
-        return "Every promise was kept."
+    says = "Every promise was kept."
 
 
 def endure(game: Game, decisions: int, seed: int = 0, num_tables: int = TABLES) -> dict[str, Any]:
@@ -121,20 +116,24 @@ def _named(game: Game) -> str:
     return f"{game.id} ({changed})" if changed else game.id
 
 
+@study(
+    "soak",
+    Soak,
+    GAMES,
+    count("--decisions", 10_000_000, "Random decisions of each game."),
+    SEED,
+    count("--sets", None, "Share the decisions among so many sets of random options, until every value was in one."),
+    top=True,
+)
 def soak(
-    games: Sequence[Game],
-    decisions: int,
-    seed: int = 0,
-    sets: int | None = None,
-    *,
-    progress: Callable[[int, int, str], None] | None = None,
-    command: str = "",
-) -> Soak:
-    """Play `decisions` random decisions of each game and check each; with `sets`, under at least that many sets of
-    options. Raises BrokenPromise."""
+    games: Sequence[Game], decisions: int, seed: int = 0, sets: int | None = None, *, progress: Progress = quiet
+) -> Found:
+    """Play GAMES, by default all, at random and check every invariant at each step.
+
+    With `sets`, the decisions of a game are shared among at least that many sets of options. Raises BrokenPromise.
+    """
     found = []
     for number, game in enumerate(games):
-        if progress:
-            progress(number, len(games), game.name)
+        progress(number, len(games), game.name)
         found.append(endure_mixtures(game, decisions, seed, sets) if sets else endure(game, decisions, seed))
-    return Soak({"kind": Soak.kind, "command": command, "games": found, **results.stamp(__file__, *games)})
+    return {"games": found}

@@ -4,19 +4,17 @@ function, and says how to run it again; `benchmarks/studies` declares those that
 from __future__ import annotations
 
 import importlib
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 import backalley
-from backalley.console.command import CommandError, pairs
+from backalley.console.command import CommandError, Program, pairs
 from backalley.console.progress import progress_bar
 from backalley.envs.core.game.game import Game
 
-from ..program import Program
-from ..shared import (
+from .shared import (
     Special,
     check_place,
     finish,
@@ -24,14 +22,13 @@ from ..shared import (
     games_argument,
     games_of,
     json_option,
-    measure,
     of_a_game,
     seed_option,
     write_pages,
 )
 
 _GAME = click.argument("game")
-_OF_A_CHECKOUT = ("chaos", "docs", "speed", "study")
+_OF_A_CHECKOUT = ("chaos", "docs", "soak", "speed", "study")
 """Commands of `benchmarks/studies`, which the wheel leaves out."""
 
 
@@ -47,37 +44,17 @@ class _Dev(Program):
         if name not in _OF_A_CHECKOUT:
             return super().get_command(ctx, name)
         try:
-            from backalley.benchmarks.studies import commands
+            from backalley.benchmarks.studies.pages.docs import COMMANDS
         except ModuleNotFoundError as error:
             if error.name != "backalley.benchmarks.studies":
                 raise
             return None
-        found: click.Command = getattr(commands, name)
-        return found
+        return COMMANDS[name]
 
 
 @click.group(cls=_Dev)
 def dev() -> None:
     """Maintain the package: measure results, and write files that follow from the code."""
-
-
-@dev.command()
-@games_argument
-@click.option(
-    "--decisions", type=click.IntRange(1), default=10_000_000, show_default=True, help="Random decisions of each game."
-)
-@seed_option(0, "Decides options, decks and moves.")
-@click.option(
-    "--sets",
-    type=click.IntRange(1),
-    help="Share the decisions among at least this many sets of random options, until every value has been in one.",
-)
-@json_option
-def soak(games: tuple[str, ...], decisions: int, seed: int, sets: int | None, path: Path | None) -> None:
-    """Play GAMES, by default all, at random and check every invariant at each step."""
-    from backalley.benchmarks.speed.soak import soak as run
-
-    measure("games", path, partial(run, games_of(games), decisions, seed, sets))
 
 
 @dev.command()
@@ -141,7 +118,6 @@ def types(check: bool) -> None:
     cls=Special,
     type=click.IntRange(1),
     default=10_000_000,
-    show_default=True,
     help="Stop where there are more information sets.",
 )
 @json_option
