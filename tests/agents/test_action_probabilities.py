@@ -24,7 +24,7 @@ from backalley.agents.registry import agent
 from backalley.envs.core.engine.batch_play import RANDOM_BOT, random_act
 from backalley.envs.core.game.game import Game
 from backalley.examples import leduc
-from tests.common.cases import GAMES
+from tests.common.cases import BY_NAME
 from tests.common.tiny_policies import elsewhere, made, residual
 
 LEDUC = backalley.game("backalley.examples.leduc")
@@ -79,7 +79,7 @@ def shipped(game: Game) -> Iterator[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+@BY_NAME
 def test_every_bot_and_policy_tells_its_probabilities(game: Game) -> None:
     for player in shipped(game):
         seen = view(player.game)

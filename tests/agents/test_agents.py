@@ -28,9 +28,7 @@ from backalley.agents.registry import agent
 from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import kernel
-from tests.common.cases import GAMES
-
-BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+from tests.common.cases import BY_NAME, GAMES
 
 
 class First:

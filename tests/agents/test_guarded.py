@@ -1,9 +1,17 @@
-"""Kernels for arguments that may be anything: they answer as the trusting ones do, or raise, soon."""
+"""Agents and kernels that are shown what no table shows: they answer as the trusting ones do, legally, or refuse in a
+sentence, soon, and touch no memory but their own.
+
+What agents are shown: `agent_fuzz.py`. A process of its own plays it, so that one that dies fails a test.
+"""
 
 from __future__ import annotations
 
 import inspect
+import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +19,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from backalley.agents.registry import agent
 from backalley.envs.core.compile.guarded import ONE_AT_A_TIME, _known, guarded
 from backalley.envs.core.compile.kernel import COMPILED, kernel, passing, uncompiled
 from backalley.envs.core.compile.tiering import Interpreted, TookTooLong
 from backalley.envs.core.game.game import Game
-from tests.common.cases import GAMES
+from tests import ROOT
+from tests.common.agent_fuzz import ANSWERED, REFUSED, became, inputs
+from tests.common.cases import BY_NAME
 
 NUMBERS = np.arange(8)
 ONE = np.ones(1, np.int8)
@@ -89,7 +100,7 @@ def test_a_kernel_without_a_source_has_its_bounds_checked() -> None:
 
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+@BY_NAME
 def test_every_loop_of_a_bot_that_may_not_end_is_counted(game: Game) -> None:
     for bot in game.bots.values():
         guarded(bot.act)
@@ -97,3 +108,44 @@ def test_every_loop_of_a_bot_that_may_not_end_is_counted(game: Game) -> None:
         ours = str(uncompiled(original).__module__).startswith("backalley.")
         if ours and re.search(r"^ +while .*:$", inspect.getsource(uncompiled(original)), re.MULTILINE):
             assert "_count_step" in uncompiled(made).__code__.co_names, f"{original} is not counted"
+
+
+def fuzz(*words: str, longest: float, **environment: str) -> list[dict[str, Any]]:
+    """What the process tells of each agent; fails the test in a sentence where any call did what none may."""
+    command = [sys.executable, "-m", "tests.common.agent_fuzz", *words]
+    # Memory that nobody has written to, or that was given back, holds no zeros.
+    env = {**os.environ, "MALLOC_PERTURB_": "165", "MALLOC_CHECK_": "3", **environment}
+    try:
+        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=longest, check=False)
+    except subprocess.TimeoutExpired as error:
+        said = error.stderr.decode(errors="replace") if isinstance(error.stderr, bytes) else error.stderr or ""
+        pytest.fail(f"It was not over after {longest:g} seconds. The last of it: {said[-300:]}", pytrace=False)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    wrong = [f"{one['agent']} of {one['game']}: {one['first']}" for one in told if one["first"]]
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
+    if done.returncode:
+        pytest.fail(f"Its process ended with status {done.returncode}: {done.stderr[-2000:]}", pytrace=False)
+    return told
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="NumPy checks every index then: see the test of uncompiled agents")
+@BY_NAME
+def test_whatever_they_are_shown_agents_answer_legally_or_refuse_in_a_sentence(game: Game) -> None:
+    """All agents of the game: some 800 calls each."""
+    told = fuzz("--rounds", "60", game.spec, longest=1200)
+    assert all(one[ANSWERED] > 100 for one in told)
+    assert sum(one.get(REFUSED, 0) for one in told) > 100, "what it shows is too tame"
+
+
+@pytest.mark.uncompiled
+@BY_NAME
+def test_uncompiled_agents_answer_legally_or_refuse_in_a_sentence(game: Game) -> None:
+    """The bots that take microseconds; those that search, and networks, are compiled above."""
+    cases = list(inputs(game, seed=3, rounds=4, tables=2))
+    for name in [name for name, bot in game.bots.items() if bot.fast]:
+        player = agent(f"bot:{name}", game)
+        for number, shown in enumerate(cases):
+            found = became(player, shown, number)
+            assert found in (ANSWERED, REFUSED), f"{player.name}, call {number}, {shown.kind}: {found}"

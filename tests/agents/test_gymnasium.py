@@ -26,9 +26,8 @@ from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
-from tests.common.cases import GAMES
+from tests.common.cases import BY_NAME, GAMES
 
-BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 HAND = game_of("missouri_city")
 
 
@@ -105,20 +104,6 @@ def test_a_batch_of_single_seats_equals_single_environments(game: Game) -> None:
                 last, info = env.reset()
             alone[row] = (last, info)
     envs.close()
-
-
-@BY_NAME
-def test_single_seat_rewards_are_that_seats_returns(game: Game) -> None:
-    """Against the same bot on the same packs, the seat's rewards add up to what the table gives it."""
-    env = gymnasium.make(game.type.gymnasium_id, opponent="bot")
-    for seed in range(5):
-        _, info = env.reset(seed=seed)
-        total, over = 0.0, False
-        while not over:
-            _, reward, over, cut, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
-            total, over = total + reward, over or cut
-        low, high = game.reward_range
-        assert low - 1e-6 <= total <= high + 1e-6
 
 
 @BY_NAME

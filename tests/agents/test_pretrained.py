@@ -17,7 +17,7 @@ from backalley.agents.registry import agent
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.game import Game
 from tests import ROOT
-from tests.common.cases import GAMES
+from tests.common.cases import BY_NAME, GAMES
 
 MOST_BYTES = 12_000_000
 """Of all policies together: the package is downloaded with them."""
@@ -94,7 +94,7 @@ def test_they_play_as_they_did_where_torch_cannot_be_imported(game: Game) -> Non
     assert json.loads(done.stdout) == json.loads((game.type.folder / FOLDER / DIGESTS_FILE).read_text("utf-8"))
 
 
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+@BY_NAME
 def test_nothing_else_lies_there(game: Game) -> None:
     place = game.type.folder / FOLDER
     known = {one.folder.name for one in pretrained(game)} | ({DIGESTS_FILE} if pretrained(game) else set())

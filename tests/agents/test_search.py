@@ -210,35 +210,6 @@ def test_search_beats_the_bot_it_plays_on_with(spec: str) -> None:
     assert found.agents[0].mean_return.low > 0
 
 
-@pytest.mark.parametrize(
-    ("spec", "says"),
-    [
-        ("mc", r"^The agent 'mc' cannot be read; its name has the form mc:DETERMINIZATIONS\[:MILLISECONDS\]\.$"),
-        ("mc:many", "cannot be read"),
-        ("mc:20:5:1", "cannot be read"),
-        ("mc:0", "determinizations is 0; a search takes 1 to 1,000,000 for each decision"),
-        ("mc:20:0", "milliseconds is 0; a decision takes a time greater than 0"),
-        ("mc:20:nan", "milliseconds is nan"),
-        ("search:", r"'search:' cannot be read; its name has the form search\[:DETERMINIZATIONS\[:MILLISECONDS\]\]\."),
-        ("search:20:5:1", "cannot be read"),
-        ("search:20.5", "cannot be read"),
-        ("random:3", r"cannot be read; its name has the form random\."),
-        ("bot:", r"cannot be read; its name has the form bot\[:BOT\]"),
-        ("sb3:", "cannot be read; its name has the form sb3:FILE"),
-        ("search+policy:many", r"its name has the form search\+policy\[:DETERMINIZATIONS\[:MILLISECONDS\]\]\."),
-        ("search+nobody:24", "There is no agent 'nobody'"),
-        ("search+mc:20", "The agent 'mc' cannot be read"),
-        ("search+:24", r"search\+:24 names no agent for rollouts; name a bot or a policy"),
-        ("search+search+bot:24", "names no agent for rollouts"),
-        ("search+bot:1:2:3", "cannot be read"),
-        ("search:1000001", "determinizations is 1000001; a search takes 1 to 1,000,000 for each decision"),
-    ],
-)
-def test_a_search_that_cannot_be_is_refused_in_a_sentence(spec: str, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        agent(spec, "backhand")
-
-
 def test_a_search_plays_on_by_who_has_a_kernel() -> None:
     game = game_of("missouri_city")
     search = agent("search+policy:24", game)

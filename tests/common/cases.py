@@ -29,6 +29,7 @@ for _name in ONLY.split(",") if ONLY else ():
         register_game(_name)  # from outside this package
 
 GAMES = [game(name) for name in (ONLY.split(",") if ONLY else game_names())]
+BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 
 
 def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:

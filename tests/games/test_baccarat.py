@@ -12,19 +12,14 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.agents.base.rule_based import BotAgent
-from backalley.agents.match import play_out
-from backalley.envs.baccarat import bets, bot, coup, odds, text
+from backalley.envs.baccarat import bot, coup, odds, text
 from backalley.envs.baccarat.state import BANK, BANKER_TURN, DRAW, NATURAL, PLAYER, STAND, STOOD, TIE, BankerRule
 from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules.options import OptionError
-from backalley.testing import check_play
-from backalley.testing.play import Table, walk
-from tests.common.cases import asked, determinizations_of, label, marks, own_shape
+from tests.common.cases import asked, determinizations_of
 from tests.common.commands import run
 
 GAME = game_type("baccarat").bind()
@@ -191,115 +186,6 @@ def test_the_bots_count_is_what_removing_a_card_does(rule: str) -> None:
             assert bot.REMOVED[game.options.banker_rule][side][value] == pytest.approx(change, abs=0.051)
 
 
-DEALT: list[dict[str, Any]] = [{}, {"decks": 1}, {"decks": "inf"}, {"reshuffle": "shoe", "num_coups": 250}]
-
-
-@pytest.mark.parametrize(
-    "given",
-    [pytest.param(given, id=label(given), marks=[pytest.mark.slow] * own_shape(GAME, given)) for given in DEALT],
-)
-def test_dealt_coups_come_as_often_as_enumeration_says(given: dict[str, Any]) -> None:
-    """The engine's own shuffles: those of six cards, of a pack without end, of whole shoes."""
-    if not COMPILED:
-        pytest.skip("a million coups")
-    size, one = 4096, "num_coups" not in given
-    batch = backalley.make_vec("baccarat-v0", num_envs=size, seed=3, mode="punto_banco", autoreset=one, **given)
-    batch.reset()
-    wins = np.zeros(3, np.int64)
-    for _ in range(250):
-        step = batch.step(np.full(size, bets.bet_on(0, PLAYER)))
-        if one:  # finished tables start again, so the reward tells who won
-            reward = np.sign(step.reward[:, 0])
-            wins += [(reward > 0).sum(), (reward < 0).sum(), (reward == 0).sum()]
-        else:
-            wins += np.bincount(batch.engine.batch.state["winner"] - 1, minlength=3)
-    exact = odds.odds(GAME.bind({"decks": given.get("decks", 8)}))
-    trials = size * 250
-    assert wins.sum() == trials
-    for side in (PLAYER, BANK, TIE):
-        chance = float(exact.share(side))
-        assert abs(wins[side] / trials - chance) < 5 * math.sqrt(chance * (1 - chance) / trials)
-
-
-# Where a table has several bettors it has three: each number of them compiles the game again.
-COMBINATIONS: list[dict[str, Any]] = [
-    {"mode": "chemin", "decks": "inf", "banker_sees": "total", "num_coups": 5},
-    {"mode": "chemin", "decks": 1, "reshuffle": "shoe", "num_coups": "shoe", "chemin_player_free": True},
-    {"mode": "chemin", "banker_policy": "table", "num_coups": 12, "reshuffle": "shoe", "decks": 1, "cut_card": 20},
-    {"mode": "chemin", "banker_sees": "total", "decks": 1, "chemin_player_free": True},
-    {"num_bettors": 3, "banker": "rotating", "num_coups": 9, "commission": 0},
-    {"num_bettors": 3, "bets_public": True, "num_coups": 3},
-    {"num_bettors": 3, "decks": "inf", "num_coups": 4, "allow_no_bet": False, "stakes": [3], "hands_declared": "off"},
-    {"num_bettors": 3, "banker": "rotating", "num_coups": 30, "purses": [9, 60, 200], "first_banker": "richest"},
-    {"num_bettors": 3, "banker": "rotating", "settles": "house", "num_coups": 12, "purses": 20, "allow_no_bet": False},
-    {"mode": "chemin", "hands_declared": "on", "decks": 1, "num_coups": 4, "chemin_player_free": True},
-    {"mode": "punto_banco", "reshuffle": "shoe", "num_coups": "shoe", "cut_card": 100, "stakes": "2,7"},
-]
-LONGER: list[dict[str, Any]] = [
-    {
-        "num_bettors": 8,
-        "banker": "rotating",
-        "first_banker": "richest",
-        "num_coups": 20,
-        "decks": 1,
-        "reshuffle": "shoe",
-    },
-    {"decks": 12, "tie_pays": 12, "reshuffle": "shoe", "num_coups": "shoe", "banker_rule": "total"},
-]
-SETS = [pytest.param(given, id=label(given), marks=marks(GAME, given)) for given in COMBINATIONS]
-SETS += [pytest.param(given, id=label(given), marks=[pytest.mark.slow, *marks(GAME, given)]) for given in LONGER]
-
-
-@pytest.mark.parametrize("given", SETS)
-def test_options_together_keep_every_promise(given: dict[str, Any]) -> None:
-    game = GAME.bind(given)
-    check_play(game, episodes=6, positions=15 if game.options.num_coups else 4)
-    env = AECEnv(game)
-    for episode in range(6):
-        table = Table(env, episode)
-        walk(table, ())
-        assert env.infos["player_0"]["units"] == pytest.approx(float(env.engine.batch.state["units"][0, 0]), abs=1e-3)
-
-
-@pytest.mark.uncompiled
-def test_a_rotating_bank_gains_what_the_others_and_the_house_do_not() -> None:
-    env, random = AECEnv(GAME.bind({"num_bettors": 4, "banker": "rotating"})), np.random.default_rng(1)
-    commissions = 0
-    for episode in range(300):
-        env.reset(seed=episode)
-        while env.engine.batch.seat[0] != OVER:
-            env.step(int(random.choice(np.flatnonzero(env.engine.batch.mask[0]))))
-        state = env.engine.batch.state[0]
-        backed = [
-            bet
-            for who, bet in enumerate(state["bets"].tolist())
-            if bet and who != state["banker"] and bets.side_of(bet) == BANK
-        ]
-        owed = (
-            0.05 * sum(bets.stake_of(env.game.options, bet) for bet in backed) if state["winner"] == 1 + BANK else 0.0
-        )
-        commissions += owed > 0
-        assert state["units"].sum() == pytest.approx(-owed, abs=1e-4)
-    assert commissions > 20
-
-
-@pytest.mark.uncompiled
-def test_a_shoe_deals_every_card_once_until_the_cut_card() -> None:
-    env = backalley.make("baccarat-v0", mode="punto_banco", reshuffle="shoe", num_coups="shoe")
-    for seed in range(5):
-        env.reset(seed=seed)
-        state = env.engine.batch.state[0]
-        while env.engine.batch.seat[0] != OVER:
-            left = 416 - int(state["first"])
-            assert left > 16
-            exposed = np.bincount([coup.value(card) for card in state["shoe"][: state["first"]].tolist()], minlength=10)
-            assert np.array_equal(exposed, state["exposed"])
-            env.step(0)
-        assert 66 <= state["coup"] <= 100
-        assert 416 - int(state["first"]) - 6 <= 16
-        assert sorted(state["shoe"].tolist()) == list(range(416))
-
-
 def test_worlds_redrawn_at_a_five_are_even_over_what_is_possible() -> None:
     """The Banker's two values, seen by the Player who has a five: in proportion to the cards left, without naturals."""
     env = backalley.make("baccarat-v0", mode="chemin", decks=1)
@@ -380,43 +266,6 @@ def test_bystanders_know_the_five_and_bets_not_their_own_are_hidden_until_all_ar
         assert totals_of(determinizations, PLAYER) == {5}
         assert totals_of(determinizations, BANK) == set(range(8))
         assert (len(set(determinizations["shoe"][:, 0].tolist())) == 1) == (viewer == 1)
-
-
-@pytest.mark.uncompiled
-def test_cards_of_earlier_coups_stay_where_they_lie_and_never_come_again() -> None:
-    env = AECEnv(GAME.bind({"reshuffle": "shoe", "num_coups": "shoe", "decks": 1}))
-    env.reset(seed=2)
-    for _ in range(4):
-        env.step(0)
-    state = env.engine.batch.state[0]
-    first = int(state["first"])
-    assert first > 12
-    determinizations = determinizations_of(env, 0, 300)
-    assert (determinizations["shoe"][:, :first] == state["shoe"][:first]).all()
-    assert all(sorted(determinization) == list(range(52)) for determinization in determinizations["shoe"].tolist())
-    assert len(np.unique(determinizations["shoe"], axis=0)) == len(determinizations)
-
-
-def returns_of(name: str, episodes: int, **given: Any) -> Any:
-    batch = backalley.make_vec("baccarat-v0", num_envs=episodes, seed=1, autoreset=False, **given)
-    batch.reset()
-    who = np.zeros((episodes, batch.num_seats), np.int64)
-    return play_out(batch, [BotAgent(batch.game, name)], who, np.arange(episodes).astype(np.uint64))[0]
-
-
-@pytest.mark.slow
-@enumerates
-def test_counting_a_shoe_beats_backing_the_bank() -> None:
-    """On the same shoes, by more than five standard errors."""
-    backed, counted = (
-        returns_of(name, 20_000, reshuffle="shoe", num_coups="shoe")[:, 0] for name in ("backer", "counter")
-    )
-    gain = counted - backed
-    assert gain.mean() > 5 * gain.std() / math.sqrt(len(gain))
-
-
-def test_the_best_bet_on_whole_packs_is_none() -> None:
-    assert not returns_of("counter", 500, num_coups=10).any()
 
 
 @pytest.mark.parametrize(

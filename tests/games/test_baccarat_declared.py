@@ -1,5 +1,5 @@
 """Baccarat with both hands open while a choice is: exact answers to a five by the Banker's total, against an
-enumeration that shares no code with the game's, and what seats, determinizations and bots make of them."""
+enumeration that shares no code with the game's, and what bots make of them; and purses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backalley.envs.baccarat import answers, odds, text
+from backalley.envs.baccarat import answers, bot, odds
 from backalley.envs.baccarat.state import BANK, BANKER_TURN, DRAW, PLAYER, PLAYER_TURN, STAND, TIE
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.interfaces import OVER
@@ -296,50 +296,61 @@ def test_the_counter_of_an_open_chemin_answers_for_its_own_hand() -> None:
 # What seats see, and imagine -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.uncompiled
-def test_both_hands_lie_open_to_everybody_while_a_choice_is_open() -> None:
-    env = AECEnv(GAME.bind({"num_bettors": 3, "num_coups": 2}))
-    env.reset(seed=0, options={"decks": [["2C", "2D", "3C", "4C", "KC", "KD"]]})
-    for bet in ("bank 5", "player 2", "tie 1"):
-        for viewer in range(3):
-            shown = observed(env, viewer)
-            assert not shown["hand"].any()
-            assert not shown["total"].any()
-        env.step(env.game.action_number(bet))
-    assert env.engine.batch.seat[0] == 0
-    for viewer in range(3):
-        shown = observed(env, viewer)
-        assert shown["hand"].argmax(2).tolist() == [[2, 3], [2, 4]]
-        assert shown["total"].argmax(1).tolist() == [5, 6]
-        assert shown["my_seat"].argmax() == viewer
-        assert shown["remaining"].tolist() == [128, 32, 30, 31, 31, 32, 32, 32, 32, 32]
-        assert "Banker  2D 4C  = 6" in env.game.table_str(env.engine.batch.state[0], viewer)
-        determinizations = determinizations_of(env, viewer, 300)
-        assert len(np.unique(determinizations["shoe"][:, :4], axis=0)) == 1
-        assert len(np.unique(determinizations["shoe"][:, 4:], axis=0)) > 200
-    env.step(STAND)
-    assert not env.engine.batch.observation[0]["hand"].any()
-
-
-@pytest.mark.uncompiled
-@pytest.mark.parametrize(("declared", "seen"), [("on", True), ("off", False), ("by_mode", False)])
-def test_chemin_de_fer_declares_if_agreed(declared: str, seen: bool) -> None:
-    env = AECEnv(GAME.bind({"mode": "chemin", "hands_declared": declared, "banker_sees": "total"}))
-    env.reset(seed=0, options={"decks": [["2C", "2D", "3C", "4C", "KC", "KD"]]})
-    assert env.engine.batch.observation[0]["total"][BANK].any() == seen
-    env.step(DRAW)
-    shown = env.engine.batch.observation[0]
-    assert shown["third"][0] == 1
-    assert shown["hand"].any(axis=(1, 2)).tolist() == [seen, seen]
-    assert shown["total"].any(axis=1).tolist() == [seen, True]
-    firsts = determinizations_of(env, BANK, 300)["shoe"]
-    assert (len(np.unique(firsts[:, :4], axis=0)) == 1) == seen
-    assert set(firsts[:, 4].tolist()) == {text.card_number("KC")}
-
-
 def test_a_coup_without_a_choice_goes_straight_on() -> None:
     env = AECEnv(GAME)
     for deck in (["9C", "2C", "KC", "6C"], ["2C", "2D", "4C", "4D"], ["2C", "9D", "2D", "9H"]):
         env.reset(seed=0, options={"decks": [deck]})
         env.step(GAME.action_number("player 1"))
         assert env.engine.batch.seat[0] == OVER
+
+
+def test_commissions_add_up_to_whole_units() -> None:
+    """Twenty wins of 0.95 are nineteen units, and with the purse of one they cover a stake of twenty."""
+    env = AECEnv(GAME.bind({"purses": 1, "stakes": [1, 20], "num_coups": 22}))
+    env.reset(seed=0, options={"decks": [["4C", "3C", "4D", "6C"]] * 21})
+    for _ in range(20):
+        assert not env.engine.batch.mask[0, GAME.action_number("bank 2")]
+        env.step(GAME.action_number("bank 1"))
+    assert env.engine.batch.mask[0, GAME.action_number("bank 2")]
+
+
+@pytest.mark.uncompiled
+def test_hidden_bets_of_a_world_are_any_that_were_legal() -> None:
+    env = AECEnv(GAME.bind({"num_bettors": 4, "purses": [4, 5, 100, 20], "banker": "rotating", "num_coups": 2}))
+    env.reset(seed=0)
+    legal = []
+    for _ in range(3):
+        legal.append(set(np.flatnonzero(env.engine.batch.mask[0]).tolist()))
+        env.step(GAME.action_number("tie 1"))
+    determinizations = determinizations_of(env, 3, 2000)
+    for seat in range(3):
+        found, times = np.unique(determinizations["bets"][:, seat], return_counts=True)
+        assert set(found.tolist()) == legal[seat]
+        assert times.min() > 0.6 * times.mean()
+    assert [len(bets) for bets in legal] == [1 + 6, 1 + 8, 1 + 11 - 1]  # the bank's 20 covers a TIE of two, not of five
+
+
+@pytest.mark.uncompiled
+def test_money_is_shown_in_whole_units_and_debts_as_such() -> None:
+    env = AECEnv(GAME.bind({"num_bettors": 3, "banker": "rotating", "purses": [1000, 70_000, 95], "num_coups": 3}))
+    env.reset(seed=0, options={"decks": [["4C", "3C", "4D", "6C"], ["8C", "5C", "TC", "3C"]]})
+
+    def shown(viewer: int) -> tuple[list[int], list[int]]:
+        row = observed(env, viewer)
+        return (row["money"] @ 256 ** np.arange(4)[::-1]).tolist(), row["in_debt"].tolist()
+
+    assert shown(0) == ([1000, 70_000, 95], [0, 0, 0])
+    assert shown(1) == ([70_000, 95, 1000], [0, 0, 0])
+    for bet in ("bank 1", "no bet", "no bet", "tie 10", "tie 10", "no bet"):
+        env.step(env.game.action_number(bet))
+    assert env.engine.batch.state["units"][0].tolist() == pytest.approx([90.95, 90, -181])
+    assert shown(0) == ([1090, 70_090, 86], [0, 0, 1])
+    told = " ".join(env.game.table_str(env.engine.batch.state[0], 0).split())
+    assert "seat 2 has the bank, has -86.00" in told
+
+
+def test_a_bot_that_must_bet_bets_what_it_can() -> None:
+    env = AECEnv(GAME.bind({"purses": 4, "stakes": [5, 3, 10], "allow_no_bet": False, "tie_pays": 12}))
+    env.reset(seed=0)
+    assert (asked(env, "backer"), asked(env, "counter")) == ("bank 3", "tie 3")
+    assert bot.stake_on(env.game.options, np.zeros(15, np.int8), 0, True) == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from typing import Any
@@ -95,11 +94,3 @@ def test_the_shared_folder_cites_paragraphs_that_the_pages_have() -> None:
     for path in (games_root() / "backhand_series").glob("*.py"):
         cited |= set(re.findall(r"§\d+(?:\.\d+)*", path.read_text("utf-8")))
     assert {"§1.2", "§2.3", "§3.4"} <= cited <= headings
-
-
-@pytest.mark.parametrize("record", ["state_dtype", "observation_dtype"])
-def test_no_games_record_begins_with_all_of_anothers(record: str) -> None:
-    """Numba would take the longer one for a subtype, and run on it what it compiled for the shorter one."""
-    for one, other in itertools.permutations(SERIES, 2):
-        short, long = (getattr(backalley.game(name), record) for name in (one, other))
-        assert short.descr != long.descr[: len(short.descr)], f"{other}'s {record} begins with all of {one}'s"

@@ -1,17 +1,38 @@
-"""What a seat at Bezique knows, and the determinizations that are drawn from it."""
+"""Bezique: determinizations, even over all that agrees with what a seat was told (§4), and the solver of the last eight
+tricks, against a search that knows the rules alone."""
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+from math import factorial
 from typing import Any
 
 import numpy as np
 import pytest
 
+from backalley.agents.base.agent import view_of
+from backalley.agents.base.rule_based import BotAgent
+from backalley.agents.search.racing import RacingAgent
+from backalley.envs.bezique import endgame
+from backalley.envs.bezique.events import DEALT, DRAWS, STOCK_SHOWS, TURNS_UP
 from backalley.envs.bezique.state import NONE, STOCK
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.testing.play import random_action
-from tests.common.cases import observed
-from tests.games.bezique import redrawn, table
+from tests.games.test_bezique import GAME, table
+
+
+def redrawn(env: AECEnv, state: Any, seat: int, keys: Any) -> Any:
+    states = np.repeat(state, len(keys))
+    env.engine.determinize(states, np.full(len(keys), seat), np.asarray(keys, np.uint64))
+    return states
+
+
+def closed_types(state: Any, seat: int) -> list[int]:
+    """The types of a seat's cards that do not lie open, ascending."""
+    return [int(card) >> 1 for card in state["hand"][seat, : state["held"][seat]] if not state["scored"][card]]
 
 
 def exchange_copies(state: Any, kind: int) -> None:
@@ -62,7 +83,7 @@ def test_copies_of_cards_elsewhere_cannot_be_told_apart(given: dict[str, Any]) -
 
 def test_redrawn_hands_are_drawn_evenly() -> None:
     """Known cards stay; each other card is as often in the other's hand as its closed places are among all hidden
-    places, but for what is concluded from who was asked (test_bezique_asked.py), which is left out here."""
+    places, but for what is concluded from who was asked, which is left out here."""
     env = table()
     random = np.random.default_rng(4)
     env.reset(seed=11)
@@ -83,11 +104,7 @@ def test_redrawn_hands_are_drawn_evenly() -> None:
     for card in [*before.tolist(), *below]:
         hidden[card >> 1] += card not in laid
     for determinization in determinizations:
-        kinds = [
-            int(card) >> 1
-            for card in determinization["hand"][1, : determinization["held"][1]]
-            if not determinization["scored"][card]
-        ]
+        kinds = closed_types(determinization, 1)
         assert len(kinds) == closed
         counts += np.bincount(kinds, minlength=32)
     pool = hidden - known
@@ -98,95 +115,176 @@ def test_redrawn_hands_are_drawn_evenly() -> None:
     assert np.array_equal(counts[pool == 0] / number, known[pool == 0])
 
 
-def test_in_the_last_eight_tricks_nothing_is_hidden() -> None:
-    env = table()
-    random = np.random.default_rng(1)
-    for seed in range(5):
-        env.reset(seed=seed)
-        while env.engine.batch.seat[0] != OVER:
-            state = env.engine.batch.state.copy()
-            if int(state["trick"][0]) >= 24 and not state["declaring"][0]:
-                for seat in range(2):
-                    determinization = redrawn(env, state, seat, [int(random.integers(2**63))])
-                    for owner in range(2):
-                        assert np.array_equal(determinization["hand"][0, owner] >> 1, state["hand"][0, owner] >> 1)
-                    shown = observed(env, seat)
-                    held = state["hand"][0, 1 - seat, : state["held"][0, 1 - seat]] >> 1
-                    assert np.array_equal(shown["opponent_hand"], np.bincount(held, minlength=32))
-            env.step(random_action(env, random))
+CUT: dict[str, Any] = {"cards_dealt": 3, "lowest": "nine", "suits": 2, "copies": 1}
+"""Twelve cards, each once: an action names its card, and every pack is as likely as any other."""
 
 
-def closed_types(state: Any, seat: int) -> Any:
-    """How many cards of each type a seat holds that do not lie in front of it."""
-    held = [int(card) >> 1 for card in state["hand"][seat, : state["held"][seat]] if not state["scored"][card]]
-    return np.bincount(held, minlength=32)
+def same_as_told(env: AECEnv, deck: list[int], actions: list[int], seat: int, told: str) -> bool:
+    """Whether with that pack the same actions are legal, and tell a seat the same."""
+    env.reset(options={"decks": [deck], "start_outcome": 0})
+    batch = env.engine.batch
+    for action in actions:
+        if not batch.mask[0, action]:
+            return False
+        env.step(action)
+    return batch.seat[0] != OVER and env.position().information_state_string(seat) == told
 
 
 @pytest.mark.parametrize(
     "given",
     [
         {},
-        {"turn_up": "taken_first", "melds_face_up": False},
-        {"seven_rule": "trick", "stock_top_open": False},
+        {"stock_top_open": False},
+        {"reuse": "once", "turn_up": "taken_first"},
+        {"seven_is_declaration": False, "lowest": "seven", "highest": "king"},
+        {"seven_rule": "both", "reuse": "free", "lowest": "seven", "highest": "king"},
+    ],
+)
+def test_worlds_are_even_over_all_packs_that_tell_the_seat_the_same(given: dict[str, Any]) -> None:
+    """By the rules themselves: every order of the cards that a seat cannot place is dealt, and everything played again.
+    Each redrawn world is as frequent as the packs are that lead there."""
+    env, random, checked = AECEnv(GAME.bind(CUT | given), events=True), np.random.default_rng(5), 0
+    size, number = env.game.deck_size, 4000
+    for _ in range(4000):
+        deck = random.permutation(size).tolist()
+        env.reset(options={"decks": [deck], "start_outcome": 0})
+        batch, actions = env.engine.batch, list[int]()
+        for _ in range(int(random.integers(3, 8))):
+            if batch.seat[0] != OVER:
+                actions.append(random_action(env, random))
+                env.step(actions[-1])
+        seat, state = int(batch.seat[0]), batch.state.copy()
+        if seat == OVER or not any(asked != NONE and asked >> 3 != seat for asked in state["asked"][0].tolist()):
+            continue
+        hidden = places_unseen(env, deck, seat)
+        if not 3 <= len(hidden) <= 6:
+            continue
+        told = env.position().information_state_string(seat)
+        worlds = redrawn(env, state, seat, np.arange(number))
+        counts = Counter(shape(world, 1 - seat, env.game.options) for world in worlds)
+        weights: Counter[Any] = Counter()
+        for order in itertools.permutations(hidden):
+            other = list(deck)
+            for place, card in zip(hidden, order, strict=True):
+                other[place] = deck[card]
+            if same_as_told(env, other, actions, seat, told):
+                weights[shape(batch.state[0], 1 - seat, env.game.options)] += 1
+        assert not set(counts) - set(weights), "a world that no pack leads to"
+        if weights.total() == factorial(len(hidden)) or len(weights) < 2:
+            continue  # nothing was concluded
+        expected = np.array(list(weights.values())) * number / weights.total()
+        found = np.array([counts[key] for key in weights])
+        square, freedom = ((found - expected) ** 2 / expected).sum(), len(weights) - 1
+        spread = np.sqrt(2 * freedom + (1 / expected).sum())  # small cells have longer tails
+        assert abs(square - freedom) < 5 * spread, f"{square:.0f} for {freedom} degrees of freedom"
+        checked += 1
+        if checked == 5:
+            return
+    raise AssertionError(f"only {checked} positions came up")
+
+
+def places_unseen(env: AECEnv, deck: list[int], seat: int) -> list[int]:
+    """The places of a pack whose cards a seat was not shown as they were dealt, turned up or drawn."""
+    shown = {
+        number
+        for kind, _, number in env.events(f"player_{seat}").tolist()
+        if kind in (DEALT, TURNS_UP, STOCK_SHOWS, DRAWS)
+    }
+    return [place for place, card in enumerate(deck) if env.game.pack[card] not in shown]
+
+
+def shape(world: Any, winner: int, options: Any) -> tuple[Any, ...]:
+    """The other's closed cards, and the stock that nobody sees."""
+    first = STOCK - int(world["stock_left"]) + int(options.stock_top_open)
+    return tuple(closed_types(world, winner)), tuple((world["stock"][first:] >> 1).tolist())
+
+
+def brute(env: AECEnv, state: Any) -> int:
+    """The value of a position of the last eight tricks for the seat to act, by the rules alone: points to come, less
+    the other's."""
+    options, seat = env.game.options, int(state["seat"][0])
+    mask = np.zeros(GAME.num_actions, np.int8)
+    GAME.kernels.legal(options, state[0], mask)
+    best = -(10**6)
+    for action in np.flatnonzero(mask):
+        after = state.copy()
+        for name in ("reward", "brisques", "score"):
+            after[name] = 0
+        GAME.kernels.step(options, after[0], int(action))
+        over = int(after["seat"][0]) == OVER
+        # At the end the score has what the latest brisques and the last trick gave; before it, brisques are only
+        # counted.
+        won = after["score"][0] if over else 10 * after["brisques"][0].astype(int)
+        gain = int(won[seat]) - int(won[1 - seat])
+        if not over:
+            rest = brute(env, after)
+            gain += rest if int(after["seat"][0]) == seat else -rest
+        best = max(best, gain)
+    return best
+
+
+def observed(env: AECEnv) -> Any:
+    return env.engine.batch.observation[0]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"endgame": "classic"},
+        {"last_trick": 70},
+        {"last_trick": "trick_24", "endgame": "classic"},
         {"seven_rule": "both"},
     ],
 )
-def test_what_lies_open_stays_in_every_world(given: dict[str, Any]) -> None:
-    """Cards laid down, drawn openly, turned up, on top of the stock; and before trick 24 the whole of the other's
-    hand."""
+def test_the_solver_agrees_with_the_rules_played_out(given: dict[str, Any]) -> None:
+    """From four cards on, at every turn of random play, against a search that knows only legal() and step()."""
     env = table(**given)
-    random = np.random.default_rng(12)
-    known_cards = laid_cards = ends = 0
-    for seed in range(5):
+    random = np.random.default_rng(8)
+    checked = 0
+    for seed in range(12):
         env.reset(seed=seed)
         while env.engine.batch.seat[0] != OVER:
+            if int(env.engine.batch.state[0].trick) >= 28:
+                kind, value = endgame.solve(env.game.options, observed(env))
+                state = env.engine.batch.state.copy()
+                assert value == brute(env, state)
+                action = endgame.play(env.game.options, observed(env), env.engine.batch.mask[0])
+                assert action >> 1 == kind
+                assert env.engine.batch.mask[0, action]
+                checked += 1
             env.step(random_action(env, random))
-            if env.engine.batch.seat[0] == OVER or random.random() < 0.6:
-                continue
-            state, seat = env.engine.batch.state.copy(), int(random.integers(2))
-            true, other = state[0], 1 - seat
-            known = true["known"][other].astype(int)
-            assert (known <= closed_types(true, other)).all(), "known to be where it is not"
-            known_cards += int(known.sum())
-            laid = [int(card) for card in true["hand"][other, : true["held"][other]] if true["scored"][card]]
-            laid_cards += len(laid)
-            for determinization in redrawn(env, state, seat, random.integers(2**63, size=3)):
-                assert (known <= closed_types(determinization, other)).all()
-                now = [
-                    int(card)
-                    for card in determinization["hand"][other, : determinization["held"][other]]
-                    if determinization["scored"][card]
-                ]
-                kinds = sorted((card >> 1, int(true["scored"][card])) for card in laid)
-                assert sorted((card >> 1, int(determinization["scored"][card])) for card in now) == kinds
-                assert determinization["turn_up"] >> 1 == true["turn_up"] >> 1
-                assert np.array_equal(determinization["hand"][seat], true["hand"][seat])
-                if env.game.options.stock_top_open and true["stock_left"] == 1:
-                    assert np.array_equal(determinization["hand"] >> 1, true["hand"] >> 1)
-                    ends += 1
-    assert known_cards > 50 or not env.game.options.stock_top_open
-    assert laid_cards > 20
-    assert ends > 3 or not env.game.options.stock_top_open or env.game.options.turn_up
+    assert checked >= 90
 
 
-def test_melds_laid_face_down_are_known_but_not_shown() -> None:
-    """The other's declared cards appear among those they are known to hold, and nowhere else."""
-    open_env, closed_env = table(), table(melds_face_up=False)
-    random = np.random.default_rng(9)
-    laid = 0
-    for seed in range(4):
-        open_env.reset(seed=seed)
-        closed_env.reset(seed=seed)
-        while open_env.engine.batch.seat[0] != OVER:
-            for seat in range(2):
-                views = [observed(env, seat) for env in (open_env, closed_env)]
-                assert not views[1]["opponent_laid"].any()
-                assert not views[1]["opponent_scored"].any()
-                laid += int(views[0]["opponent_laid"].sum())
-                assert np.array_equal(
-                    views[1]["opponent_hand"], views[0]["opponent_hand"] + views[0]["opponent_laid"].sum(axis=1)
-                )
-            action = random_action(open_env, random)
-            open_env.step(action)
-            closed_env.step(action)
-    assert laid > 20
+def test_playing_by_the_solver_wins_what_it_promises() -> None:
+    env = table()
+    random = np.random.default_rng(2)
+    for seed in range(10):
+        env.reset(seed=seed)
+        state = env.engine.batch.state[0]
+        while int(state.trick) < 24 or int(state.declaring):
+            env.step(random_action(env, random))
+        seat = int(state.seat)
+        _, promised = endgame.solve(env.game.options, observed(env))
+        before = (
+            state.score[seat] - state.score[1 - seat] + 10 * (int(state.brisques[seat]) - int(state.brisques[1 - seat]))
+        )
+        while env.engine.batch.seat[0] != OVER:
+            env.step(endgame.play(env.game.options, observed(env), env.engine.batch.mask[0]))
+        assert int(state.score[seat] - state.score[1 - seat] - before) == promised
+
+
+def test_a_search_leaves_the_last_eight_tricks_to_the_solver() -> None:
+    """Rollouts by rule of thumb mislead it there. *Measured* with 24 determinizations against `strong`: they cost it
+    2.4 ± 0.9 points a hand."""
+    tables = BatchEnv(GAME, 2, seed=4)
+    step, dice = tables.reset(), np.random.default_rng(4)
+    while tables.engine.batch.state[0]["trick"] < 24:
+        step = tables.step(np.array([int(dice.choice(np.flatnonzero(mask))) for mask in step.action_mask]))
+    rows = np.flatnonzero(tables.engine.batch.state["trick"] >= 24)
+    view = view_of(tables, rows, np.zeros(2, np.uint64))
+    for player in (None, BotAgent(GAME, "greedy")):
+        search = RacingAgent(GAME, 12, num_threads=1, player=player)
+        assert (search.act(view) == BotAgent(GAME).act(view)).all()
+        assert search.rollouts == 0

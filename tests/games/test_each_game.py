@@ -75,6 +75,7 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"suits": 1}, "4 players with 6 cards each need more than that"),
     ],
     "poker_duel": [
+        ({"num_gamez": 2}, "Did you mean num_games"),
         ({"round_points": (0, 0, 0)}, "at least one round must be worth something"),
         ({"num_games": 22}, "132 points"),
         ({"first_dealer": 3}, "seat_0"),
@@ -110,12 +111,14 @@ LATE: dict[str, Any] = {"mode": "match", "target": 300, "last_trick": "trick_24"
 ORDER: list[tuple[str, dict[str, Any], list[str], int]] = [
     *((name, {}, ["random", bot], 20_000) for name in SERIES for bot in backalley.game(name).bots),
     *((name, {}, [bot, "planner"], 300_000) for name in SERIES for bot in list(backalley.game(name).bots)[:-1]),
+    ("baccarat", {"reshuffle": "shoe", "num_coups": "shoe"}, ["backer", "counter"], 20_000),
     ("bezique", {}, ["random", "greedy", "early", "planner", "strong"], 1_500),
     *(
         ("bezique", given, ["random", bot], 150)
         for given in (PLANNED, {**ONCE, "melds_face_up": False}, LATE, {"seven_rule": "both", "reuse": "free"})
         for bot in ("planner", "strong")
     ),
+    ("killer_bridge", {}, ["random", "duck", "count", "weigh"], 150),
     ("pitch", {}, ["careful", "book"], 2_000),
     ("pitch", {}, ["random", "careful"], 200),
     ("pitch", {"mode": "hand", "low": "dealt"}, ["random", "book"], 1_000),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import backalley
+from tests.common.cases import marks
 
 POKER_DUEL = (
     "poker_duel",
@@ -240,7 +241,10 @@ CASES = [POKER_DUEL, CHEMIN, BETS, TWENTY_ONE, KILLER_BRIDGE, PITCH, BEZIQUE, BA
 and not which of those dealt were aces; in Bezique what a declaration laid down, and what is played from there."""
 
 
-@pytest.mark.parametrize(("name", "options", "decks", "actions", "told"), CASES)
+@pytest.mark.parametrize(
+    ("name", "options", "decks", "actions", "told"),
+    [pytest.param(*case, marks=marks(backalley.game(case[0]), case[1])) for case in CASES],
+)
 def test_each_seat_is_told(
     name: str, options: dict[str, Any], decks: list[str], actions: list[str], told: list[str]
 ) -> None:

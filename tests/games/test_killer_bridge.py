@@ -1,4 +1,4 @@
-"""Killer Back Alley Bridge Substitute: every size of table, reference figures, and what a hand shows of other hands."""
+"""Killer Back Alley Bridge Substitute: every size of table, reference figures, what a hand shows of others, bots."""
 
 from __future__ import annotations
 
@@ -11,41 +11,20 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley import testing
+from backalley.agents.match import play_out
+from backalley.agents.registry import agent
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.catalogue import game
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import cards, trick_hand, tricks
-from backalley.envs.killer_bridge import reading, rules, schedule, scoring
-from backalley.envs.killer_bridge.state import NO_BID, PACK, PLAY, largest_hand
-from backalley.testing.play import LOOKS, Table, random_action, walk
-from tests.common.cases import determinizations_of, label, marks, observed
+from backalley.envs.killer_bridge import rules, schedule, scoring, steering
+from backalley.envs.killer_bridge.state import BOARD, PACK, PLAY, largest_hand
+from backalley.testing.play import random_action
+from tests.common.cases import asked, determinizations_of, label, marks, observed, played
 
 GAME: Game = game("killer_bridge")
-SAMPLES: list[dict[str, Any]] = [
-    {"num_players": 7},
-    {"num_players": 37, "length": "down"},
-    {"num_players": 2, "length": "single", "hand_size": 8, "history": "last_trick"},
-    {"num_players": 11, "history": "last_trick", "drinking": True},
-    {"num_players": 3, "length": "up", "per_hand_rewards": True, "sip_rule": "difference", "drinking": True},
-]
-
-
-@pytest.mark.slow
-@pytest.mark.uncompiled
-@pytest.mark.parametrize("given", SAMPLES, ids=str)
-def test_tables_of_other_sizes_keep_the_generic_promises(given: dict[str, Any]) -> None:
-    """What `test_rules.py` asks of the least, the usual and the largest number of players, at so many positions that
-    small and large tables take about as long."""
-    game = GAME.bind(given)
-    walk(Table(AECEnv(game), 0), LOOKS, 1 + 12 // game.options.num_players)
-    testing.check_redraws(game, episodes=2, positions=1)
-    testing.check_deal(game)
-    testing.check_batch(game)
-
-
 # --- §1.2
 
 
@@ -224,26 +203,6 @@ def test_between_hands_the_leaf_value_is_what_the_points_so_far_pay() -> None:
     assert hands_seen == 5
 
 
-@pytest.mark.uncompiled
-def test_in_every_hand_the_tricks_sum_to_its_size_and_somebody_misses() -> None:
-    env = AECEnv(GAME.bind({"num_players": 5, "per_hand_rewards": True, "drinking": True}))
-    random = np.random.default_rng(4)
-    env.reset(seed=4)
-    state, seen = env.engine.batch.state[0], 0
-    while env.engine.batch.seat[0] != OVER:
-        before, sips, made = int(state["hand_index"]), state["sips"].copy(), state["made"].copy()
-        won, size = state["won"].copy(), int(state["hand_size"])
-        env.step(random_action(env, random))
-        if int(state["hand_index"]) != before or env.engine.batch.seat[0] == OVER:
-            seen += 1
-            assert won.sum() == size - 1
-            missed = state["sips"] - sips
-            assert np.array_equal(missed + state["made"] - made, np.ones(5))
-            assert missed.sum() >= 1
-    assert seen == 20
-    assert [env.infos[name]["sips"] for name in env.possible_agents] == state["sips"].tolist()
-
-
 def test_infos_tell_points_and_winners_and_sips_only_where_they_are_drunk() -> None:
     env = backalley.make("killer_bridge-v0", length="single", hand_size=2)
     env.reset(seed=0)
@@ -311,36 +270,14 @@ def test_redrawn_hands_keep_a_rainbow_bids_distribution() -> None:
     rainbow = "2C 3C 2D 3D 2H 3H 2S LJ"
     deal_to(env, [rainbow, "4C 5C 6C 7C 8C 9C TC JC", "4D 5D 6D 7D 8D 9D TD JD", "KC AC KD AD KH AH KS AS"], "6S")
     play_names(env, "rainbow, bid 0, bid 0")
-    for played, left in ((None, [2, 2, 2, 2]), ("bid 0, play 2C, play 4C, play 4D, play AC", [1, 2, 2, 2])):
-        if played:
-            play_names(env, played)
+    for names, left in ((None, [2, 2, 2, 2]), ("bid 0, play 2C, play 4C, play 4D, play AC", [1, 2, 2, 2])):
+        if names:
+            play_names(env, names)
         for viewer in (1, 2, 3):
             for hand in determinizations_of(env, viewer, 200)["hand"][:, 0].tolist():
                 assert [(hand & tricks.suit_set(suit, 3)).bit_count() for suit in range(4)] == left
     others = determinizations_of(env, 1, 200)["hand"][:, 3].tolist()
     assert len({(hand & tricks.suit_set(2, 3)).bit_count() for hand in others}) > 2
-
-
-def test_the_observation_shows_voids_and_the_trump_bound_but_not_to_forgetful_tables() -> None:
-    for history in ("full", "last_trick"):
-        env = AECEnv(GAME.bind({"length": "single", "hand_size": 4, "history": history}))
-        deal_to(env, ["BJ AH 2C 3C", "9S 2D 3D 4D", "2H 3H 4H 5H", "4S 3S AS LJ"], "6S")
-        play_names(
-            env, "bid 0, bid 0, bid 0, bid 0, play BJ, play 9S, play 5H, play LJ, play 2C, play 2D, play 2H, play 3S"
-        )
-        play_names(env, "play 4S")  # it has won the second trick; seat 0 is next
-        shown = observed(env, 0)
-        played = [[name for name in cards.NAMES if shown["played"][seat, cards.card_number(name)]] for seat in range(4)]
-        if history == "full":
-            assert shown["void"].tolist() == [[0] * 5, [1, 0, 0, 0, 0], [1, 0, 0, 1, 0], [1, 0, 0, 0, 0]]
-            assert shown["top_trump"].tolist() == [15, 7, 0, 13]
-            assert played == [["2C", "BJ"], ["2D", "9S"], ["2H", "5H"], ["3S", "4S", "LJ"]]
-        else:
-            assert not shown["void"].any()
-            assert shown["top_trump"].tolist() == [15] * 4
-            assert played == [["2C"], ["2D"], ["2H"], ["3S"]]
-        assert [seat for seat in range(4) if shown["trick"][seat].any()] == [3]
-        assert shown["winning"].tolist() == [0, 0, 0, 1]
 
 
 def test_every_number_of_an_observation_fits_in_a_byte_at_tables_of_every_size() -> None:
@@ -374,24 +311,6 @@ def test_a_score_below_all_that_bytes_hold_is_shown_as_the_least_of_them() -> No
     assert not shown["score_rest"].any()
 
 
-def test_bots_read_what_every_seat_still_needs_for_its_bid() -> None:
-    env, random, short, beyond = AECEnv(GAME.bind(length="single", hand_size=6)), np.random.default_rng(5), 0, 0
-    for seed in range(10):
-        env.reset(seed=seed)
-        while env.engine.batch.seat[0] != OVER:
-            table = env.engine.batch.state[0]
-            for offset in range(4):
-                who = (int(table.seat) + offset) % 4
-                needs = reading.needed(env.engine.batch.observation[0], offset)
-                if table.bid[who] == NO_BID:
-                    assert needs == 0
-                else:
-                    assert needs == scoring.bid_value(int(table.bid[who]), 6) - int(table.won[who])
-                short, beyond = short + (needs > 0), beyond + (needs < 0)
-            env.step(random_action(env, random))
-    assert min(short, beyond) > 20
-
-
 def test_a_small_table_costs_no_more_than_it_needs() -> None:
     sizes = [GAME.bind({"num_players": players}).state_dtype.itemsize for players in range(1, 55)]
     assert sizes == [13 + 41 * players + 2 * (54 // players) * (1 + 2 * players) for players in range(1, 55)]
@@ -416,3 +335,92 @@ def test_options_take_the_pages_words() -> None:
 
 def test_a_small_pack_has_cards_for_all() -> None:
     assert (GAME.bind(suits=2).deck_size, largest_hand(GAME.bind(suits=2).options)) == (26, 6)
+
+
+ULTIMATE = GAME.bind(ultimate=True)
+
+
+def test_outside_the_ultimate_game_it_plays_as_weigh() -> None:
+    for options in ({"length": "single"}, {"length": "up", "drinking": True}):
+        env = AECEnv(GAME.bind(options))
+        for _ in played(env, [1], np.random.default_rng(1)):
+            assert asked(env, "thirty_seven") == asked(env, "weigh")
+
+
+ONE_CARD: list[tuple[int, str, str]] = [
+    (38, "2C", "bid 1"),  # missed by one
+    (38, "BJ", "bid 0"),
+    (27, "2C", "bid 0"),  # made: 10
+    (26, "BJ", "bid 1"),  # made: 11
+    (1, "BJ", "board"),  # made: 10 + 1 + 25
+    (63, "2C", "board"),  # missed by one: 1 + 25
+]
+
+
+@pytest.mark.parametrize(("score", "card", "bid"), ONE_CARD)
+def test_in_the_last_hand_it_bids_what_leads_to_37(score: int, card: str, bid: str) -> None:
+    """A card that wins or loses whatever happens: a bid is made or missed by choice."""
+    env = AECEnv(GAME.bind(length="single", hand_size=1, ultimate=True))
+    env.reset(seed=0, options={"decks": [[card, "9H", "TH", "KS", "6S"]], "start_outcome": 3})
+    env.engine.batch.state["score"][0] = [score, 300, 200, 100]
+    env.engine.show_one()
+    assert asked(env, "thirty_seven") == bid
+    for name in (bid, "bid 0", "bid 0"):
+        env.step(env.game.action_number(name))
+    env.step(env.game.action_number("bid 0" if bid != "bid 1" and bid != "board" else "bid 1"))
+    while env.engine.batch.seat[0] != OVER:
+        env.step(random_action(env, np.random.default_rng(0)))
+    assert env.engine.batch.state["score"][0, 0] == 37
+    assert env.infos["player_0"]["winner"]
+
+
+def test_it_plays_for_the_tricks_that_lead_to_37_and_not_for_its_bid() -> None:
+    """Nothing bid and 38 points: exactly one trick has to be won, so the ace takes this one and the three may follow.
+    Who wants to make the bid gives the three."""
+    env = AECEnv(GAME.bind(length="single", hand_size=2, ultimate=True))
+    env.reset(seed=0, options={"decks": [["9H", "TH", "KH", "3H", "2C", "4C", "5D", "AH", "6S"]], "start_outcome": 0})
+    env.engine.batch.state["score"][0] = [38, 300, 200, 100]
+    for name in ("bid 0", "bid 0", "bid 1", "bid 0", "play 9H", "play TH", "play KH"):
+        env.step(env.game.action_number(name))
+    assert (asked(env, "thirty_seven"), asked(env, "weigh")) == ("play AH", "play 3H")
+
+
+@pytest.mark.parametrize("length", ["full", "down"])
+def test_one_card_each_never_comes_to_37(length: str) -> None:
+    """With 28 players or more a game is one or two hands of one card: what they can bring, all of it."""
+    brought = {scoring.hand_points(ULTIMATE.options, bid, 1, won) for bid in (0, 1, BOARD) for won in (0, 1)}
+    assert brought == {10, 11, 36, -1, -26}
+    hands = 2 if length == "full" else 1
+    assert 37 not in {sum(points) for points in itertools.product(brought, repeat=hands)}
+    env = AECEnv(ULTIMATE.bind(num_players=4, length="single", hand_size=1))
+    for _ in played(env, [0], np.random.default_rng(0)):
+        assert asked(env, "thirty_seven") == asked(env, "weigh")
+
+
+def test_a_score_is_worth_the_chance_to_come_to_37() -> None:
+    last = 25
+    worth = np.zeros(2 * steering.AROUND + 1)
+    steering.reckon_worth(ULTIMATE.options, last, steering.STEERING, worth)
+    assert (np.flatnonzero(worth) == steering.AROUND).all()
+    before = np.zeros_like(worth)
+    steering.reckon_worth(ULTIMATE.options, last - 1, steering.STEERING, before)
+    assert ((before >= 0) & (before <= 1)).all()
+    found: dict[int, Any] = {37 + place - steering.AROUND: worth for place, worth in enumerate(before)}
+    assert found[38] == max(found.values())  # to miss by one is the likeliest of all
+    assert min(found[score] for score in (27, 26, 23, 18, 11, 41, 46, 53)) > 0
+    assert max(found[score] for score in (28, 36, 10, 50)) == 0
+
+
+@pytest.mark.slow
+def test_it_wins_the_ultimate_game_more_often_than_weigh() -> None:
+    """One seat of it among three of `weigh`, over 1,000 full games."""
+    tables = BatchEnv(ULTIMATE, 1000, seed=12, autoreset=False)
+    tables.reset()
+    who = np.ones((1000, 4), np.int64)
+    who[np.arange(1000), np.arange(1000) % 4] = 0
+    players = [agent("bot:thirty_seven", ULTIMATE), agent("bot:weigh", ULTIMATE)]
+    returns, _ = play_out(tables, players, who, np.arange(1000).astype(np.uint64))
+    mine = returns[who == 0]
+    assert mine.mean() - 3 * mine.std() / 1000**0.5 > 0
+    exact = tables.engine.batch.state["score"] == 37
+    assert exact[who == 0].mean() > 0.25 > 10 * exact[who == 1].mean()

@@ -16,10 +16,9 @@ from backalley.envs.core.game.catalogue import game
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules.options import OptionError
 from backalley.envs.killer_bridge import scoring
-from backalley.envs.killer_bridge.scorecard import ScorecardLine, scorecard
+from backalley.envs.killer_bridge.scorecard import ScorecardLine
 from backalley.examples import kuhn
 from backalley.testing.play import random_action
-from tests.common.cases import observed
 
 GAME: Game = game("killer_bridge")
 DRINKING = GAME.bind(length="up", drinking=True, sips_per_miss=3, history="last_trick")
@@ -125,19 +124,6 @@ def test_batches_tell_it_at_the_end_only() -> None:
     assert [len(card) for card in told["final_info"]["scorecard"]] == [1, 1, 1]
 
 
-def test_sips_follow_what_was_agreed() -> None:
-    for rule, times, sips in (
-        ("one_per_miss", 1, 1),
-        ("one_per_miss", 4, 4),
-        ("difference", 1, 3),
-        ("difference", 4, 12),
-    ):
-        options = GAME.bind(drinking=True, sip_rule=rule, sips_per_miss=times).options
-        assert scoring.sips_of(options, 4, 13, 1) == sips
-        assert scoring.sips_of(options, 4, 13, 4) == 0
-    assert scoring.sips_of(GAME.bind(sips_per_miss=4).options, 4, 13, 1) == 0
-
-
 @pytest.mark.parametrize("given", ["1,3,5", [1, 3, 5], (1, 3, 5, 5)])
 def test_sips_by_the_size_of_a_miss(given: Any) -> None:
     """The last number goes on for all larger misses, up to those of a lone player; by difference each is as many times
@@ -155,43 +141,6 @@ def test_sips_by_the_size_of_a_miss(given: Any) -> None:
 def test_one_number_of_sips_is_for_every_miss_and_shown_plainly(given: Any) -> None:
     assert GAME.bind(sips_per_miss=given).changed_options == {"sips_per_miss": 4}
     assert GAME.bind().option_values["sips_per_miss"] == 1
-
-
-@pytest.mark.uncompiled
-@pytest.mark.parametrize("history", ["full", "last_trick"])
-def test_an_observation_may_hold_the_whole_card(history: str) -> None:
-    """What it says of every line is what the card says, the seats turned; of hands to come it says nothing."""
-    shown_to = GAME.bind(length="up", history=history, scorecard_in_observation=True)
-    plain = GAME.bind(length="up", history=history)
-    assert shown_to.observation_size == plain.observation_size + 13 * (2 + 4 * 4)
-    assert not [name for name in plain.observation_fields if name.startswith("scorecard")]
-    env, random = AECEnv(shown_to), np.random.default_rng(1)
-    env.reset(seed=1)
-    while env.engine.batch.seat[0] != OVER:
-        if random.random() < 0.1:
-            card = scorecard(shown_to.options, env.engine.batch.state[0])
-            for seat in range(4):
-                check_shown(env, seat, card)
-        env.step(random_action(env, random))
-    assert len(env.infos["player_0"]["scorecard"]) == 13
-    check_shown(env, 2, env.infos["player_0"]["scorecard"])
-
-
-def check_shown(env: AECEnv, seat: int, card: tuple[ScorecardLine, ...]) -> None:
-    shown = observed(env, seat)
-
-    def turned(numbers: tuple[int, ...]) -> list[int]:
-        return [*numbers[seat:], *numbers[:seat]]
-
-    for index, line in enumerate(card):
-        assert shown["scorecard_dealer"][index] == 1 + (line.dealer - seat) % 4
-        assert shown["scorecard_turned"][index] == 1 + line.turned
-        assert (shown["scorecard_bid"][index] - 1).tolist() == turned(line.bids)
-        assert shown["scorecard_won"][index].tolist() == turned(line.won)
-        points = 128 * shown["scorecard_128s"][index].astype(int) + shown["scorecard_rest"][index]
-        assert points.tolist() == turned(line.points)
-    for name in env.game.observation_fields:
-        assert not name.startswith("scorecard") or not shown[name][len(card) :].any()
 
 
 # --- named sets of options

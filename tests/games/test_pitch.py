@@ -1,18 +1,12 @@
-"""What vectors cannot say of Pitch: whole games against a second telling of the rules, scores, options, bots."""
+"""What vectors cannot say of Pitch: chances, what a score is worth, bots."""
 
 from __future__ import annotations
 
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from backalley.benchmarks.exact.information_sets import count_information_sets
 from backalley.envs.core.api.aec import AECEnv
@@ -22,82 +16,15 @@ from backalley.envs.core.rules import trick_hand
 from backalley.envs.pitch import bot
 from backalley.envs.pitch.game import GAME
 from backalley.envs.pitch.state import BID
-from tests import ROOT
 from tests.common.cases import asked, by_count, observed
-from tests.games.pitch import PIPS, opened, played_with_a_referee
 
-agreed = {
-    "target": st.sampled_from([7, 11, 21]),
-    "low": st.sampled_from(["captured", "dealt"]),
-    "game_tie": st.sampled_from(["none", "non_bidder", "bidder"]),
-    "must_trump_when_void": st.booleans(),
-    "dealer_can_take": st.booleans(),
-    "smudge_takeable": st.booleans(),
-    "all_pass": st.sampled_from(["dealer_forced_2", "redeal", "dealer_exactly_2"]),
-    "follow": st.sampled_from(["or_trump", "strict"]),
-    "smudge_wins_game": st.booleans(),
-    "joker": st.sampled_from(["none", "low_trump", "below_jack"]),
-    "joker_pitch": st.sampled_from(["spades", "name"]),
-    "game_end": st.sampled_from(["bidder_must_make", "first_past", "bidder_must_win", "next_auction"]),
-    "mode": st.sampled_from(["match", "match", "hand"]),
-    "max_hands": st.sampled_from([64, 64, 5]),
-}
+PIPS = {8: 10, 12: 4, 11: 3, 10: 2, 9: 1}  # by rank: ten, ace, king, queen, jack
 
 
-@pytest.mark.slow
-@settings(max_examples=60 if COMPILED else 4, deadline=None)
-@given(st.fixed_dictionaries({}, optional=agreed), st.integers(0, 2**31))
-def test_partners_play_as_the_rules_are_told_a_second_time(given: dict[str, Any], seed: int) -> None:
-    played_with_a_referee(AECEnv(GAME.bind(given)), seed)
-
-
-ALONE = """
-from backalley.envs.core.api.aec import AECEnv
-from backalley.envs.pitch.game import GAME
-from tests.games.pitch import played_with_a_referee
-choices = [
-    {},
-    {"joker": "low_trump", "joker_pitch": "name", "game_tie": "bidder"},
-    {"mode": "hand", "all_pass": "redeal"},
-    {"low": "dealt", "game_end": "first_past", "game_tie": "non_bidder", "joker": "below_jack"},
-    {"max_hands": 3},
-    {"follow": "strict", "all_pass": "dealer_exactly_2", "game_end": "bidder_must_win", "joker": "low_trump"},
-    {"game_end": "next_auction", "target": 1},
-]
-for number, given in enumerate(choices):
-    for players in (3, 4, 6, 7):
-        options = {"target": 7, **given, "teams": "solo", "num_players": players}
-        played_with_a_referee(AECEnv(GAME.bind(options)), 10 * number + players)
-print("done")
-"""
-
-
-@pytest.mark.slow
-def test_three_to_seven_alone_play_as_the_rules_are_told_a_second_time(tmp_path: Path) -> None:
-    """Line by line, so that no table size has to be compiled for it."""
-    env = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")])}
-    run = subprocess.run(
-        [sys.executable, "-c", ALONE], env=env, capture_output=True, text=True, check=False, cwd=tmp_path
-    )
-    assert run.stdout.strip() == "done", run.stderr[-2000:]
-
-
-def test_a_game_that_ends_with_an_auction_is_told_a_second_time() -> None:
-    """Until three have ended so, the hand not played."""
-    env, ended = AECEnv(GAME.bind(game_end="next_auction", target=2)), 0
-    for seed in range(60):
-        referee = played_with_a_referee(env, seed)
-        ended += bool(referee.hands[0]) and len(referee.hands[0]) == 6
-        if ended == 3:
-            return
-    raise AssertionError("no game ended with an auction")
-
-
-@pytest.mark.parametrize("target", [1, 128, trick_hand.MOST_SCORE])
-def test_a_game_to_the_least_and_to_the_greatest_target(target: int) -> None:
-    """Where five hands cannot bring it, the higher score wins after them."""
-    referee = played_with_a_referee(AECEnv(GAME.bind(target=target, max_hands=5)), 3)
-    assert referee.hands_over < 5 if target == 1 else referee.hands_over == 5
+def opened(seed: int = 3, **given: Any) -> AECEnv:
+    env = AECEnv(GAME.bind(given))
+    env.reset(seed=seed)
+    return env
 
 
 @pytest.mark.parametrize("scores", [(0, -5), (127, 128), (-128, -129), (600, -600), (trick_hand.MOST_SCORE, -16384)])

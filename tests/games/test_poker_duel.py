@@ -13,18 +13,22 @@ import numpy.typing as npt
 import pytest
 
 import backalley
+from backalley.agents.base.agent import view_of
+from backalley.agents.search.determinizations import Determinizations
 from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.core.rules.pokerhands import strengths
-from backalley.envs.poker_duel import bot
-from backalley.envs.poker_duel.bots import splits, splitter, tune
+from backalley.envs.poker_duel import bot, rules
+from backalley.envs.poker_duel.bots import splits, tune, tune_match
 from backalley.envs.poker_duel.bots.grading import GRADES, MISERE_GRADES, misere_grade
+from backalley.envs.poker_duel.match import match_value
 from backalley.envs.poker_duel.slots import stock_left
 from backalley.envs.poker_duel.state import ARRANGE, ASSIGN, EXCHANGE, HAND, SLOT, SLOTS, STAND
-from backalley.envs.poker_duel.tables import CHANCES, FILE, MISERE_CHANCES
-from tests.common.cases import determinizations_of, marks, observed
+from backalley.envs.poker_duel.tables import CHANCES, FILE, GAME_CHANCES, MISERE_CHANCES
+from tests.common.cases import by_count, determinizations_of, marks, observed
 from tests.core.rules.test_symmetry import Tables
 
 GAME = game_type("poker_duel").bind()
@@ -88,23 +92,6 @@ def test_every_split_has_one_way_to_be_made(skip_forced: bool) -> None:
     assert finished == math.factorial(15) // math.factorial(5) ** 3 == 756_756
 
 
-def test_cards_go_where_they_are_assigned_in_order_of_rank_and_suit() -> None:
-    env = opened()
-    seat = int(env.engine.batch.seat[0])
-    cards = table(env).offer[seat].tolist()
-    assert cards == sorted(cards, key=lambda card: (card % 13, card // 13))
-    dice = np.random.default_rng(1)
-    chosen: list[int] = []
-    for card in cards:
-        assert np.flatnonzero(observed(env, seat).next_card).tolist() == [card]
-        chosen.append(int(dice.choice(legal_actions(env))) - ASSIGN)
-        env.step(ASSIGN + chosen[-1])
-    for slot in range(SLOTS):
-        assert table(env).slots[seat, slot].tolist() == [
-            card for card, where in zip(cards, chosen, strict=True) if where == slot
-        ]
-
-
 @pytest.mark.parametrize(
     ("exchanges", "decisions"),
     [pytest.param(number, 30 + 6 * number, marks=marks(GAME, {"exchanges_per_round": number})) for number in range(4)],
@@ -115,45 +102,6 @@ def test_decisions_of_a_game_in_which_nobody_stands(exchanges: int, decisions: i
     rewards = play_until(env, lambda: False, lambda legal: int(dice.choice(legal[legal != STAND])))
     assert len(rewards) == decisions
     assert stock_left(env.game.options, table(env)) == 22 - 6 * exchanges
-
-
-def test_a_games_points_are_six_less_those_of_tied_rounds() -> None:
-    env = opened(num_games=1, sudden_death=False, reward="per_round")
-    dice = np.random.default_rng(3)
-    for seed in range(300 if COMPILED else 10):
-        env.reset(seed=seed)
-        rewards = play_until(env, lambda: False, lambda legal: int(dice.choice(legal)))
-        state = table(env)
-        by_slot = [strengths(state.slots[:, slot]) for slot in range(SLOTS)]
-        points = np.zeros(2)
-        for worth, (mine, theirs) in zip(env.game.options.round_points, by_slot, strict=True):
-            points += worth * np.array([mine > theirs, mine < theirs])
-        assert points.tolist() == state.points.tolist()
-        assert sum(rewards)[0] == pytest.approx((points[0] - points[1]) / 6, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    "public", [pytest.param(public, marks=marks(GAME, {"discards_public": public})) for public in (False, True)]
-)
-def test_a_seat_sees_its_own_cards_and_what_has_been_laid_open(public: bool) -> None:
-    env = opened(num_games=1, discards_public=public)
-    dice = np.random.default_rng(4)
-    while env.engine.batch.seat[0] != OVER:
-        state = table(env)
-        for seat in range(2):
-            shown, other = observed(env, seat), 1 - seat
-            for slot in range(SLOTS):
-                mine = state.slots[seat, slot, : state.filled[seat, slot]]
-                theirs = state.slots[other, slot] if slot < state.round_index else []
-                assert card_set(np.flatnonzero(shown.slots[slot])) == card_set(mine)
-                assert card_set(np.flatnonzero(shown.exposed[slot])) == card_set(theirs)
-            thrown = [state.discards[who, : state.exchanges[who].sum()] for who in (seat, other)]
-            assert [card_set(np.flatnonzero(row)) for row in shown.discards] == [
-                card_set(cards) for cards in thrown[: 1 + public]
-            ]
-            assert shown.my_turn == (state.seat == seat)
-            assert shown.exchanges.tolist() == [state.exchanges[who].tolist() for who in (seat, other)]
-        env.step(int(dice.choice(legal_actions(env))))
 
 
 def test_unseen_cards_are_equally_likely_in_every_hidden_place() -> None:
@@ -198,37 +146,6 @@ def test_how_far_an_opponent_has_come_with_his_split_is_hidden(placed: int) -> N
         assert len(cards) == HAND
 
 
-@pytest.mark.parametrize("name", list(GAME.bots))
-@pytest.mark.parametrize("options", [{}, {"misere": True}, {"skip_forced": True, "ace_low_straight": False}])
-def test_a_bot_carries_out_one_split_over_its_fifteen_decisions(name: str, options: dict[str, Any]) -> None:
-    """Every prefix of the arrangement must lead to the split that the bot has in mind at the first card, whatever its
-    keys."""
-    env = opened(num_games=1, **options)
-    act, dice = GAME.bots[name].act, np.random.default_rng(7)
-    for seed in range(20 if COMPILED else 2):
-        env.reset(seed=seed)
-        hands = table(env).offer.copy()
-        while table(env).phase == ARRANGE:
-            seat = int(env.engine.batch.seat[0])
-            key = np.uint64(dice.integers(2**63))
-            env.step(int(act(env.game.options, observed(env, seat), env.engine.batch.mask[0], key)))
-        for seat in range(2):
-            cards = card_set(hands[seat])
-            made = [card_set(table(env).slots[seat, slot]) for slot in range(SLOTS)]
-            if name == "misere" or (name == "strong" and options.get("misere")):
-                low, middle, high = splitter.low_split(env.game.options, MISERE_CHANCES[2], splitter.SPREAD, cards)
-            elif options.get("misere"):
-                low, middle, high = splits.misere_split(env.game.options, cards)
-            elif name == "strong":
-                low, middle, high = splitter.strong_split(env.game.options, CHANCES[2], splitter.SPREAD, cards)
-            else:
-                low, middle, high = splits.greedy_split(env.game.options, cards)
-            if name == "blotto":
-                assert made in ([low, middle, high], [middle, low, high], [low, high, middle])
-            else:
-                assert made == [low, middle, high]
-
-
 def test_blotto_mixes_its_three_orders() -> None:
     env, count = opened(), 2_000 if COMPILED else 100
     dice = np.random.default_rng(8)
@@ -264,22 +181,15 @@ def test_the_best_five_are_the_best_of_all_five(ace_low_straight: bool) -> None:
             assert strengths(np.array([found]), ace_low_straight)[0] == all_strengths.max()
 
 
-def test_the_table_of_chances_is_one_of_chances() -> None:
-    assert CHANCES.shape == (3, SLOTS + 1, GRADES)
-    assert CHANCES.min() >= 0
-    assert CHANCES.max() <= 1
-    assert (np.diff(CHANCES[0]) >= 0).all(), "the better hand wins more often"
-    assert (CHANCES[1:] >= CHANCES[0] - 1e-9).all(), "an exchange is a right, and no duty"
+@pytest.mark.parametrize(("table", "grades", "up"), [(CHANCES, GRADES, 1), (MISERE_CHANCES, MISERE_GRADES, -1)])
+def test_the_tables_of_chances_are_tables_of_chances(table: npt.NDArray[Any], grades: int, up: int) -> None:
+    assert table.shape == (3, SLOTS + 1, grades)
+    assert table.min() >= 0
+    assert table.max() <= 1
+    assert (up * np.diff(table[0]) >= 0).all(), "the better hand wins more often"
+    assert (table[1:] >= table[0] - 1e-9).all(), "an exchange is a right, and no duty"
     text = FILE.read_text("utf-8")
     assert text == tune.text_of(json.loads(text)), "the file is what tune.py writes"
-
-
-def test_the_table_of_misere_chances_is_one_of_chances() -> None:
-    assert MISERE_CHANCES.shape == (3, SLOTS + 1, MISERE_GRADES)
-    assert MISERE_CHANCES.min() >= 0
-    assert MISERE_CHANCES.max() <= 1
-    assert (np.diff(MISERE_CHANCES[0]) <= 0).all(), "the lower hand wins more often"
-    assert (MISERE_CHANCES[1:] >= MISERE_CHANCES[0] - 1e-9).all(), "an exchange is a right, and no duty"
 
 
 def test_misere_grades_never_put_the_higher_hand_first() -> None:
@@ -306,23 +216,6 @@ def test_in_misere_the_strong_player_is_the_misere_player(misere: bool) -> None:
             env.step(int(dice.choice(answers)))
         assert (alike == env.engine.batch.decisions[0]) == misere
         alike = 0
-
-
-def test_a_drill_of_sudden_death_alone_is_one_hand_or_as_many_as_tie() -> None:
-    env, dice = opened(episode="sudden_death"), np.random.default_rng(11)
-    for seed in range(200 if COMPILED else 10):
-        env.reset(seed=seed)
-        assert table(env).sudden_death == 1
-        assert table(env).phase == EXCHANGE
-        assert stock_left(env.game.options, table(env)) == 42
-        for seat in range(2):
-            assert observed(env, seat).phase.tolist() == [0, 0, 1]
-        dealer = int(table(env).dealer)
-        assert env.engine.batch.seat[0] == 1 - dealer
-        rewards = play_until(env, lambda: False, lambda legal: int(dice.choice(legal)))
-        assert len(rewards) <= 4 * int(table(env).sudden_death)
-        assert abs(rewards[-1][0]) == 1
-        assert table(env).points.tolist() == [0, 0]
 
 
 @pytest.mark.slow
@@ -372,3 +265,109 @@ def test_the_order_in_which_cards_of_a_rank_are_offered_matters_to_no_split() ->
             tables.step()
         assert not tables.noticed
     assert orders == {True, False}
+
+
+def between_games(game: Any, points: tuple[float, float], finished: int = 1, sudden_death: int = 0) -> Any:
+    state = np.zeros(1, game.state_dtype)[0]
+    state.points[:] = points
+    state.game, state.sudden_death = finished, sudden_death
+    state.seat = -1
+    return state
+
+
+def leaf(points: tuple[float, float], *, finished: int = 1, sudden_death: int = 0, **given: Any) -> float:
+    game = GAME.bind(given)
+    state = between_games(game, points, finished, sudden_death)
+    mine, theirs = (float(rules.leaf_value(game.options, state, seat)) for seat in range(2))
+    assert mine == pytest.approx(-theirs)
+    return mine
+
+
+def test_the_chances_of_a_game_are_shares_and_alike_for_both() -> None:
+    assert GAME_CHANCES.shape == (2, 2, 3, 3, 3)
+    assert GAME_CHANCES.min() >= 0
+    assert GAME_CHANCES.sum(axis=(2, 3, 4)) == pytest.approx(np.ones((2, 2)))
+    assert np.abs(GAME_CHANCES - GAME_CHANCES[:, :, ::-1, ::-1, ::-1]).max() < 1e-12
+
+
+def test_a_lead_is_worth_the_more_the_greater_it_is_and_the_fewer_games_are_left() -> None:
+    values = [leaf((max(lead, 0), max(-lead, 0))) for lead in range(-7, 8)]
+    assert values == sorted(values)
+    assert values[7] == pytest.approx(0, abs=1e-12)
+    assert values[0] == pytest.approx(-1)
+    assert values[-1] == pytest.approx(1), "seven points cannot be made up in one game"
+    assert -1 < values[1] < values[6] < 0
+    later = [match_value(GAME.options, 2, games) for games in range(6)]
+    assert later == sorted(later, reverse=True)
+    assert later[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("points", "given", "value"),
+    [
+        ((4, 1), {"reward": "points"}, 0.25),
+        ((4.5, 1.5), {"reward": "points", "tie_points": "split"}, 0.25),
+        ((4, 1), {"reward": "points", "num_games": 4}, 0.125),
+        ((4, 1), {"reward": "per_round"}, 0),
+        ((5, 5), {"sudden_death": 1, "finished": 2}, 0),
+        ((5, 5), {"sudden_death": 3, "finished": 2, "reward": "points"}, 0),
+        ((0, 0), {"sudden_death": 2, "finished": 0, "episode": "sudden_death"}, 0),
+        ((0, 0), {"sudden_death": 2, "finished": 0, "episode": "sudden_death", "misere": True}, 0),
+    ],
+)
+def test_what_is_left_to_gain_by_the_other_rewards_and_in_sudden_death(
+    points: tuple[float, float], given: dict[str, Any], value: float
+) -> None:
+    options = {name: item for name, item in given.items() if name not in ("sudden_death", "finished")}
+    found = leaf(points, finished=given.get("finished", 1), sudden_death=given.get("sudden_death", 0), **options)
+    assert found == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"misere": True},
+        pytest.param({"num_games": 3, "nothing_scores": False, "tie_points": "split"}, marks=pytest.mark.slow),
+        pytest.param({"round_points": (2, 1, 5), "reward": "points"}, marks=pytest.mark.slow),
+    ],
+)
+def test_after_a_game_the_leaf_value_is_what_comes_of_the_lead(given: dict[str, Any]) -> None:
+    """Over matches of `strong` with itself, by lead and by dealer of the next game."""
+    game = GAME.bind(given)
+    states, paid = by_count(game, "bot:strong", "game", 4_000 if COMPILED else 10, seed=3)
+    states, paid = states[states["game"] == 1], paid[states["game"] == 1]
+    hoped = np.array([rules.leaf_value(game.options, one, 0) for one in states])
+    for which in [states["dealer"] == 0, states["dealer"] == 1, *(hoped == value for value in np.unique(hoped))]:
+        if which.sum() >= 100:
+            error = max(paid[which].std(), 0.02) / np.sqrt(which.sum())
+            assert abs(paid[which].mean() - hoped[which].mean()) < 4 * error, f"{hoped[which].mean()}"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="thousands of games")
+@pytest.mark.parametrize("misere", [False, True])
+def test_the_chances_of_a_game_can_be_measured_again(misere: bool) -> None:
+    games = 8_000
+    counts = tune_match.played(games, seed=10**6, misere=misere)
+    found, expected = tune_match.for_either(counts) / (2 * games), GAME_CHANCES[int(misere)]
+    assert np.abs(found - expected).max() < 4 * np.sqrt(0.25 / games)
+    lead, half = tune_match.dealers_lead(counts[1])
+    assert abs(lead) < 2 * half
+
+
+@pytest.mark.parametrize("reward", ["match", "points"])
+def test_a_search_stops_at_the_end_of_a_game(reward: str) -> None:
+    """What a rollout of a match's first game gains is what some lead is worth; a match played out would be won, lost,
+    or have other leads."""
+    game = GAME.bind(num_games=4, reward=reward)
+    batch = BatchEnv(game, 2, seed=6)
+    batch.reset()
+    view = view_of(batch, np.arange(2), np.arange(2, dtype=np.uint64))
+    gained = Determinizations(game, 1).play(view, np.arange(2), view.action_mask, 0, 8)[:, :, view.action_mask[0] == 1]
+    leads = {
+        round(float(rules.leaf_value(game.options, between_games(game, (max(lead, 0), max(-lead, 0))), 0)), 5)
+        for lead in range(-6, 7)
+    }
+    assert {round(float(value), 5) for value in gained.ravel()} <= leads
+    assert 0 < np.abs(gained).max() < 1

@@ -21,7 +21,7 @@ from backalley.envs.poker_duel import slots
 from backalley.envs.poker_duel.bots import imagining
 from backalley.envs.poker_duel.bots.splits import greedy_split
 from backalley.envs.poker_duel.state import ARRANGE, HAND, SLOTS
-from tests.games.test_poker_duel_around import card_set
+from tests.games.test_poker_duel_splits import card_set
 
 GAME = game_type("poker_duel").bind()
 DETERMINIZATIONS = 12

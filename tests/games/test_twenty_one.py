@@ -31,7 +31,6 @@ from backalley.envs.twenty_one.state import (
     BET_MIN,
     BET_POT,
     BUSTED,
-    CASHED,
     DEAL,
     ENDED_BY_KING,
     HIT,
@@ -42,45 +41,10 @@ from backalley.envs.twenty_one.state import (
     STOOD,
 )
 from backalley.testing.play import random_action
+from tests.common.cases import cases
 
 GAME = game("twenty_one")
 MANY = 20_000 if COMPILED else 200
-
-choices = st.fixed_dictionaries(
-    {"num_players": st.sampled_from([2, 4, 8])},
-    optional={
-        "initial_deposit": st.integers(1, 20),
-        "deposit": st.sampled_from(["fixed", "chosen"]),
-        "min_bet": st.integers(1, 30),
-        "bankroll": st.sampled_from([0, 20, 23, 100, 10**6]),
-        "banker": st.sampled_from([0, 1, "random"]),
-        "auto_stand_21": st.booleans(),
-        "trade_seven": st.booleans(),
-        "trade_eight_after_seven": st.booleans(),
-        "trade_five_figures": st.booleans(),
-        "trade_fifteen": st.booleans(),
-        "fifteen_test": st.sampled_from(["any_valuation", "best_only"]),
-        "eight_chain": st.sampled_from(["once", "repeat"]),
-        "chantal_is_ace": st.booleans(),
-        "royal_payout": st.integers(1, 3),
-        "royal_after_trade": st.booleans(),
-        "back_pass_trigger": st.sampled_from(["dealt_card", "first_card_after_trades", "any_card"]),
-        "back_pass_earliest_round": st.integers(1, 4),
-        "banker_card_open": st.booleans(),
-        "decline_opening_bet": st.booleans(),
-        "reshuffle": st.sampled_from(["every_round", "when_empty"]),
-        "breaker": st.sampled_from(["last_winner", "largest_winner"]),
-        "pass_bank": st.sampled_from(["clockwise", "chosen"]),
-        "final_round_fifteen": st.booleans(),
-        "episode": st.sampled_from(["single_bank", "fixed_rounds", "session", "final_round"]),
-        "rounds": st.integers(1, 5),
-        "banks": st.integers(1, 3),
-        "force_back_pass_round": st.sampled_from([0, 2, 3, 10]),
-        "max_rounds": st.integers(1, 12),
-        "bet_fractions": st.sampled_from([[0.25, 0.5, 1.0], [1.0, 0.5, 0.25], [0.07, 0.333, 0.667]]),
-        "reward": st.sampled_from(["episode", "per_round"]),
-    },
-)
 
 
 def check_table(options: Any, state: Any, moved: int, mask: npt.NDArray[np.int8]) -> None:
@@ -110,23 +74,22 @@ def check_table(options: Any, state: Any, moved: int, mask: npt.NDArray[np.int8]
 
 
 @pytest.mark.slow
-@settings(max_examples=300 if COMPILED else 20, deadline=None, suppress_health_check=list(HealthCheck))
-@given(choices, st.integers(0, 2**32))
-def test_money_is_whole_and_conserved_after_every_action(chosen: dict[str, Any], seed: int) -> None:
-    game = GAME.bind(chosen)
-    env = AECEnv(game)
-    env.reset(seed=seed)
-    random, batch = np.random.default_rng(seed), env.engine.batch
-    returns = np.zeros(game.options.num_players)
-    while not any(env.terminations.values()) and not any(env.truncations.values()):
-        seat = int(batch.seat[0])
-        env.step(random_action(env, random))
-        returns += batch.reward[0]
-        check_table(game.options, batch.state[0], seat, batch.mask[0])
-    if batch.state[0]["seat"] == OVER:
-        unit = (game.options.num_players - 1) * game.options.bankroll or game.options.initial_deposit
-        gained = batch.state[0]["purse"] - game.options.bankroll
-        assert np.allclose(returns, gained / unit, rtol=1e-4, atol=1e-5)
+@pytest.mark.parametrize("game", list(cases(GAME)))
+def test_money_is_whole_and_conserved_after_every_action(game: Game) -> None:
+    env, random = AECEnv(game), np.random.default_rng(1)
+    batch = env.engine.batch
+    for seed in range(6 if COMPILED else 2):
+        env.reset(seed=seed)
+        returns = np.zeros(game.options.num_players)
+        while not any(env.terminations.values()) and not any(env.truncations.values()):
+            seat = int(batch.seat[0])
+            env.step(random_action(env, random))
+            returns += batch.reward[0]
+            check_table(game.options, batch.state[0], seat, batch.mask[0])
+        if batch.state[0]["seat"] == OVER:
+            unit = (game.options.num_players - 1) * game.options.bankroll or game.options.initial_deposit
+            gained = batch.state[0]["purse"] - game.options.bankroll
+            assert np.allclose(returns, gained / unit, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.slow
@@ -214,39 +177,6 @@ def test_back_passing_triggers_with_five_cards_of_32() -> None:
         assert float((1 - trigger) ** rounds) == pytest.approx(chance, abs=5e-7)
 
 
-def play(game: Game, episodes: int, seed: int, policy: Any) -> BatchEnv:
-    """Play `episodes` tables to their end, `policy(records, mask)` deciding for every seat."""
-    tables = BatchEnv(game, episodes, seed=seed, autoreset=False)
-    tables.reset()
-    rows = np.arange(episodes)
-    returns = np.zeros((episodes, tables.num_seats))
-    while len(rows):
-        records = game.records(tables.time_step.observation[rows])
-        turn = tables.step(policy(records, tables.time_step.action_mask[rows]), rows)
-        returns[rows] += turn.reward[rows]
-        rows = rows[turn.seat[rows] >= 0]
-    tables.returns = returns  # type: ignore[attr-defined]
-    return tables
-
-
-@pytest.mark.slow
-def test_banks_end_by_the_king_once_for_four_eights() -> None:
-    def policy(records: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-        return np.select(
-            [mask[:, action] > 0 for action in (BACK_PASS, STAND, BET_MIN)], [BACK_PASS, STAND, BET_MIN], HIT
-        )
-
-    game = GAME.bind(
-        {"num_players": 2, "bankroll": "none", "initial_deposit": 1000, "force_back_pass_round": 0, "max_rounds": 1000}
-    )
-    state = play(game, MANY, 3, policy).engine.batch.state
-    kings, eights = int((state["result"] == ENDED_BY_KING).sum()), int((state["result"] == CASHED).sum())
-    assert kings + eights == MANY, "with least bets nothing else ends a bank"
-    assert abs(kings / MANY - 0.2) < 5 * math.sqrt(0.16 / MANY)
-    rounds = state["round_number"].mean()
-    assert abs(rounds - 6.4) < 5 * math.sqrt((27 / 32) / (5 / 32) ** 2 / MANY)
-
-
 @pytest.mark.slow
 def test_a_final_round_is_dealt_from_any_pack_with_an_eight_for_the_banker() -> None:
     """All pairs of the banker's eight and another card for the punter are equally likely."""
@@ -259,28 +189,6 @@ def test_a_final_round_is_dealt_from_any_pack_with_an_eight_for_the_banker() -> 
     squares = sum((found[pair] - MANY / len(pairs)) ** 2 / (MANY / len(pairs)) for pair in pairs)
     degrees = len(pairs) - 1
     assert squares < degrees + 5 * math.sqrt(2 * degrees)
-
-
-@pytest.mark.slow
-def test_the_rules_play_out_as_the_odds_say() -> None:
-    """Two seats that draw to 15 and 16 in the game itself, without trades, lose and win what the exact calculation
-    says."""
-    no_trades = {f"trade_{name}": False for name in ("seven", "eight_after_seven", "five_figures", "fifteen")}
-    game = GAME.bind(
-        {"num_players": 2, "episode": "fixed_rounds", "initial_deposit": 1, "bankroll": "none", **no_trades}
-    )
-
-    def policy(records: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-        wanted = np.where(records["phase"][:, BANKER] > 0, 16, 15)
-        draws = (np.round(21 * records["total"][:, 1]) < wanted) | (mask[:, STAND] == 0)
-        playing = np.where(draws, HIT, STAND)
-        return np.select([mask[:, DEAL] > 0, mask[:, HIT] > 0], [DEAL, playing], BET_MIN)
-
-    episodes = 10 * MANY
-    returns = play(game, episodes, 5, policy).returns[:, 1]  # type: ignore[attr-defined]
-    assert set(np.unique(returns)) == {-1.0, 1.0}
-    error = math.sqrt(1 / episodes)
-    assert abs(returns.mean() - odds.answer(16, 15).value[0]) < 5 * error
 
 
 # Options and bots
@@ -345,3 +253,58 @@ def test_a_search_takes_the_banker_to_keep_what_dp_bots_leave_it(earliest: int, 
         rows = rows[tables.time_step.seat[rows] >= 0]
     gained = taken * state["purse"][:, 0] - purses
     assert gained.sum() / pots.sum() == pytest.approx(share, abs=0.05)
+
+
+def test_the_bankers_cards_seen_are_on_average_worth_as_much_as_unseen() -> None:
+    """A punter who plays to a total does not look at the banker's card."""
+    seen = [odds.answer(16, 15, banker_card=kind).value[0] for kind in range(len(odds.KINDS))]
+    assert np.dot(seen, odds.PACK) / odds.PACK.sum() == pytest.approx(answer(16, 15), abs=1e-12)
+
+
+def answer(banker: int, punter: int) -> float:
+    return float(odds.answer(banker, punter).value[0])
+
+
+# The page's figures
+
+
+def test_drawing_to_sixteen_ends_as_the_page_says() -> None:
+    assert len(odds.ALL.size) == 254
+    ends = odds.draw_until(16)[0]
+    assert ends.sum() == pytest.approx(1)
+    assert ends[odds.BUST_END] == pytest.approx(119980907 / 752642800, abs=1e-14)
+    page = {odds.BUST_END: 0.159413, 21: 0.161603, 20: 0.167141, 19: 0.180917, 18: 0.142123, 17: 0.098050, 16: 0.078657}
+    for end, chance in {**page, odds.ROYAL_END: 0.012097}.items():
+        assert ends[end] == pytest.approx(chance, abs=5e-7)
+    assert ends[:16].sum() == 0
+
+
+def test_fifteen_against_sixteen_is_a_saddle_point() -> None:
+    worth = {(punter, banker): answer(banker, punter) for punter in range(12, 20) for banker in range(12, 20)}
+    assert worth[15, 16] == pytest.approx(-0.131026, abs=5e-7)
+    assert all(worth[punter, 16] < worth[15, 16] for punter in range(12, 20) if punter != 15)
+    assert all(worth[15, banker] > worth[15, 16] for banker in range(12, 20) if banker != 16)
+
+
+def test_the_best_answer_to_a_banker_who_draws_to_sixteen() -> None:
+    best = odds.answer(16)
+    assert best.value[0] == pytest.approx(-0.126377, abs=5e-7)
+    page = {
+        "Chantal": 0.3973,
+        "ace": 0.1021,
+        "10": -0.0039,
+        "9": -0.0957,
+        "figure": -0.1726,
+        "8": -0.2670,
+        "7": -0.4375,
+    }
+    assert odds.first_cards(best) == pytest.approx(page, abs=5e-5)
+    assert best.value[0] > max(answer(16, punter) for punter in range(12, 20))
+
+
+def test_the_best_answers_where_both_trade() -> None:
+    ordinary, final = odds.answer(16, trades=True), odds.answer(16, banker_card=odds.EIGHT_KIND, trades=True)
+    assert ordinary.value[0] == pytest.approx(-0.1422, abs=5e-5)
+    first = odds.first_cards(ordinary)
+    assert (first["10"], first["ace"]) == pytest.approx((-0.0784, 0.0533), abs=5e-5)
+    assert final.value[0] == pytest.approx(0.0499, abs=5e-5)

@@ -13,23 +13,17 @@ from backalley.agents.match import play_out
 from backalley.agents.registry import agent
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game
 from backalley.envs.twenty_one.state import (
     BACK_PASS,
     BET_POT,
     DEAL,
-    DECLINE_BANK,
-    DEPOSIT,
-    NEW_BANKER,
     PASS_BANK,
     PUT_DEPOSIT,
     SHUFFLE,
     TAKE_BANK,
 )
-from backalley.testing.play import random_action
-from tests.common.cases import observed
 
 GAME = game("twenty_one")
 BOTS = list(GAME.bots)
@@ -48,51 +42,6 @@ def broken(**options: Any) -> AECEnv:
 def answer(name: str, env: AECEnv) -> int:
     batch = env.engine.batch
     return int(env.game.bots[name].act(env.engine.options, batch.observation[0], batch.mask[0], np.uint64(1)))
-
-
-def test_seats_see_who_was_asked_and_where_they_pass_by_number_their_own() -> None:
-    env = broken()
-    env.step(PASS_BANK + 3)
-    for seat in range(4):
-        seen = observed(env, seat)
-        assert np.flatnonzero(seen["my_number"]).tolist() == [seat]
-        assert np.flatnonzero(seen["asked"]).tolist() == [(1 - seat) % 4]
-    env.step(TAKE_BANK)
-    assert not observed(env, 0)["asked"].any()
-    assert not observed(env, 0)["my_number"].any()
-    clockwise = broken(pass_bank="clockwise")
-    clockwise.step(DECLINE_BANK)
-    assert observed(clockwise, 1)["asked"].tolist() == [1, 0, 0, 0]
-    assert not observed(clockwise, 1)["my_number"].any()
-
-
-def test_the_deposit_is_public_and_stays_while_the_pot_changes() -> None:
-    env = AECEnv(GAME.bind(deposit="chosen"))
-    env.reset(options={"decks": [["TS"]]})
-    assert observed(env, 1)["phase"][DEPOSIT] == 1
-    assert observed(env, 1)["deposit"] == 0
-    assert "bank 1, round 1, pot 0, seat 0 chooses the deposit" in env.game.table_str(env.engine.batch.state[0], 1)
-    env.step(PUT_DEPOSIT + 1)
-    before = observed(env, 1)["deposit"]
-    assert before == observed(env, 1)["pot"] == pytest.approx(math.log1p(40) / math.log1p(400))
-    env.step(DEAL)
-    env.step(BET_POT)
-    assert observed(env, 2)["pot"] == 0
-    assert observed(env, 2)["deposit"] == before
-
-
-def test_nobody_knows_a_card_while_the_deposit_of_a_later_bank_is_chosen() -> None:
-    """All cards have been taken up, those that lay open too."""
-    env = AECEnv(GAME.bind(episode="session", deposit="chosen"))
-    env.reset(options={"decks": [["AS", "TD", "KC", "QC", "AC"]]})
-    for action in (PUT_DEPOSIT, DEAL, BET_POT, TAKE_BANK):
-        env.step(action)
-    state = env.engine.batch.state[0]
-    assert (state["phase"], state["banker"], state["bank"]) == (DEPOSIT, 1, 1)
-    assert "bank 2, round 1, pot 0, seat 1 chooses" in env.game.table_str(state, 0)
-    assert env.game.piles(state)["stock"] == list(range(32))
-    assert not state["known"].any()
-    assert not observed(env, 0)["discards"].any()
 
 
 # Players
@@ -138,28 +87,6 @@ def test_a_bot_goes_for_back_passing_by_what_this_bank_began_with(
         env.engine.batch.state[0]["pot"] = pot
         env.engine.show_one()
         assert answer(name, env) == wanted
-
-
-@BY_BOT
-def test_bots_play_poor_sessions_and_final_rounds_to_their_ends(name: str) -> None:
-    """Purses that many banks are too dear for, though never all; an illegal answer would raise."""
-    seen = set()
-    for options in (
-        {"episode": "session", "bankroll": 21, "banks": 20},
-        {"episode": "session", "bankroll": "none", "banks": 3},
-        {"episode": "final_round"},
-    ):
-        env = AECEnv(GAME.bind({"pass_bank": "chosen", "deposit": "chosen", **options}))
-        random, batch = np.random.default_rng(3), env.engine.batch
-        for seed in range(40 if COMPILED else 3):
-            env.reset(seed=seed)
-            while batch.seat[0] != OVER:
-                action = answer(name, env) if random.random() < 0.8 else random_action(env, random)
-                if batch.state[0]["phase"] in (NEW_BANKER, DEPOSIT):
-                    action = answer(name, env)
-                    seen.add(min(action, PASS_BANK) if action < PUT_DEPOSIT else PUT_DEPOSIT)
-                env.step(action)
-    assert not COMPILED or seen == {TAKE_BANK, PASS_BANK, PUT_DEPOSIT}
 
 
 @pytest.mark.slow

@@ -13,14 +13,12 @@ import pytest
 
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED, kernel
 from backalley.envs.core.game.catalogue import game
 from backalley.envs.twenty_one import observation
 from backalley.envs.twenty_one.bank import ends_bank
 from backalley.envs.twenty_one.state import (
     BACK_PASS,
-    BANKER,
     BET_MIN,
     BUST,
     CHANTAL,
@@ -28,14 +26,11 @@ from backalley.envs.twenty_one.state import (
     ENDED_BY_KING,
     HIT,
     POINTS,
-    PUNTERS,
     STAND,
-    STOOD,
     TRADE,
 )
 from backalley.envs.twenty_one.text import card_number
-from backalley.envs.twenty_one.valuation import best_total, is_royal, low_total
-from backalley.testing.play import random_action
+from backalley.envs.twenty_one.valuation import best_total, low_total
 from tests.common.cases import determinizations_of, label, own_shape
 
 GAME = game("twenty_one")
@@ -188,56 +183,6 @@ def test_a_true_position_never_contradicts_what_seats_are_held_to_know(options: 
         turn = tables.step((turn.action_mask * random.random(turn.action_mask.shape)).argmax(1))
         self_contradictions(tables.engine.options, tables.engine.batch.state, found)
         assert not found.any(), game.table_str(tables.engine.batch.state[found.argmax()], None)
-
-
-@pytest.mark.slow
-@pytest.mark.uncompiled
-@pytest.mark.parametrize(
-    "options", [{}, {"reshuffle": "when_empty", "auto_stand_21": False}, {"back_pass_trigger": "any_card"}]
-)
-def test_redrawn_worlds_never_contradict_the_round(options: dict[str, Any]) -> None:
-    """Eight seats that take cards whenever they can within 20: large closed hands, and shuffles in mid-round. At one
-    decision in twelve, since a determinization for each of eight seats takes long."""
-    env = AECEnv(GAME.bind({"num_players": 8, "trade_five_figures": False, **options}))
-    random, batch = np.random.default_rng(4), env.engine.batch
-    largest = shuffles = 0
-    for seed in range(12):
-        env.reset(seed=seed)
-        while batch.seat[0] != OVER:
-            state, mask = batch.state[0], batch.mask[0]
-            for viewer in range(8) if random.random() < 1 / 12 else ():
-                for determinization in determinizations_of(env, viewer, 2, seed):
-                    assert sorted(card for pile in env.game.piles(determinization).values() for card in pile) == list(
-                        range(32)
-                    )
-                    check_closed_hands(env.game.options, determinization, viewer)
-            largest = max(largest, int(state["count"].max()))
-            shuffles = max(shuffles, int(state["shuffles"]))
-            seat = int(batch.seat[0])
-            low = int(low_total(env.game.options, state["cards"][seat], int(state["count"][seat])))
-            wish = [HIT] if low <= 12 else [STAND, HIT]
-            env.step(next((action for action in [DEAL, *wish] if mask[action]), None) or random_action(env, random))
-    assert largest >= 6
-    assert shuffles >= 1
-
-
-def check_closed_hands(options: Any, state: Any, viewer: int) -> None:
-    banker = int(state["banker"])
-    for who in range(options.num_players):
-        if who == viewer or state["status"][who] not in (1, STOOD):
-            continue
-        hand, count = state["cards"][who], int(state["count"][who])
-        assert low_total(options, hand, count) <= 21
-        assert not is_royal(options, hand, min(count, 2))
-        if who == banker or options.auto_stand_21:
-            assert all(best_total(options, hand, held) != 21 for held in range(2, count))
-    if (
-        state["back_passing"]
-        and not state["final_round"]
-        and state["phase"] in (PUNTERS, BANKER)
-        and options.back_pass_trigger != 0
-    ):
-        assert not ends_bank(int(state["cards"][banker, 0]))
 
 
 def test_a_seat_does_not_see_others_cards_in_text() -> None:

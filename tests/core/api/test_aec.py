@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import pickle
 from collections.abc import Callable
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pettingzoo
 import pytest
@@ -20,9 +18,7 @@ from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.game import Game
 from backalley.testing.play import random_action
-from tests.common.cases import CASES, GAMES
-
-BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+from tests.common.cases import BY_NAME, CASES, GAMES
 
 
 @BY_NAME
@@ -47,25 +43,8 @@ def test_pettingzoo_with_flat_observations(game: Game) -> None:
     seed_test(lambda: backalley.make(game.id, observation="flat"), num_cycles=50)
 
 
-class Padded(wrappers.BaseWrapper[str, Any, Any]):
-    """What wrappers for arrays do: another type of numbers, and room to spare."""
-
-    @functools.cache  # noqa: B019 (PettingZoo's test wants the same object each time)
-    def observation_space(self, agent: str) -> gymnasium.spaces.Box:
-        box = super().observation_space(agent)
-        assert isinstance(box, gymnasium.spaces.Box)
-        low, high = (np.pad(bound.astype(np.float32), (0, 7)) for bound in (box.low, box.high))
-        return gymnasium.spaces.Box(low, high, dtype=np.float32)
-
-    def observe(self, agent: str) -> Any:
-        shown = super().observe(agent)
-        assert shown is not None
-        return np.pad(shown.astype(np.float32), (0, 7))
-
-
 @BY_NAME
-@pytest.mark.filterwarnings("ignore")
-def test_wrappers_for_arrays_take_flat_observations(game: Game) -> None:
+def test_flat_observations_are_those_of_the_dictionaries(game: Game) -> None:
     env, plain = backalley.make(game, observation="flat"), backalley.make(game)
     assert repr(env) == f"AECEnv({game!r}, observation='flat')"
     env.reset(seed=2)
@@ -76,13 +55,6 @@ def test_wrappers_for_arrays_take_flat_observations(game: Game) -> None:
     assert np.array_equal(env.last()[4]["action_mask"], plain.last()[0]["action_mask"])
     twin = pickle.loads(pickle.dumps(env))
     assert np.array_equal(twin.last()[0], env.last()[0])
-    api_test(Padded(env), num_cycles=50)
-
-
-def test_what_is_observed_is_one_of_two() -> None:
-    for bad in ("vector", None, 1, ["flat"]):
-        with pytest.raises(ValueError, match=r"observation is .*; it takes 'flat', 'dict'"):
-            backalley.make(GAMES[0].id, observation=bad)  # type: ignore[arg-type]
 
 
 @BY_NAME
@@ -126,15 +98,6 @@ def test_rendering_shows_the_seat_to_act_its_table(game: Game, capsys: pytest.Ca
     human.reset(seed=3)
     assert human.render() is None
     assert "player_0" in capsys.readouterr().out
-    for bad in (
-        {"render_mode": "rgb"},
-        {"render_mode": 5},
-        {"render_seat": 99},
-        {"render_seat": "0"},
-        {"render_seat": True},
-    ):
-        with pytest.raises(ValueError, match=r"and takes|has seats"):
-            backalley.make(game.id, **bad)
 
 
 @BY_NAME
@@ -252,31 +215,6 @@ def test_options_of_a_reset_are_checked_before_anything_changes(game: Game, opti
 
 
 @BY_NAME
-def test_what_is_handed_out_is_the_callers_own(game: Game) -> None:
-    env, twin = backalley.make(game), backalley.make(game)
-    env.reset(seed=1)
-    twin.reset(seed=1)
-    random = np.random.default_rng(1)
-    for _ in range(40):
-        for agent in env.agents:
-            shown = env.observe(agent)
-            for array in (*shown.values(), env.infos[agent]["action_mask"]):
-                if array.flags.writeable or array is shown["observation"] or array is shown["action_mask"]:
-                    array[...] = 1
-            assert all(np.array_equal(env.observe(agent)[name], twin.observe(agent)[name]) for name in shown)
-        illegal = np.flatnonzero(env.engine.batch.mask[0] == 0)
-        if len(illegal):
-            with pytest.raises(IllegalAction):
-                env.step(int(illegal[0]))
-        action = random_action(env, random)
-        env.step(action)
-        twin.step(action)
-        if env.engine.batch.seat[0] == OVER:
-            env.reset()
-            twin.reset()
-
-
-@BY_NAME
 def test_info_says_why_an_episode_ended(game: Game) -> None:
     env = backalley.make(game)
     env.reset(seed=2)
@@ -366,12 +304,6 @@ def test_an_illegal_action_may_be_replaced_by_a_random_one(game: Game) -> None:
         assert "illegal_action" not in env.infos[offender]
 
 
-def test_what_an_illegal_action_does_is_one_of_three() -> None:
-    for bad in ("ignore", None, 1):
-        with pytest.raises(ValueError, match="it takes 'raise', 'terminate', 'random'"):
-            backalley.make(GAMES[0].id, on_illegal=bad)  # type: ignore[arg-type]
-
-
 @BY_NAME
 def test_environments_say_what_they_are(game: Game) -> None:
     env = backalley.make(game, render_mode="ansi", on_illegal="random")
@@ -389,26 +321,21 @@ def test_pettingzoos_own_wrapper_ends_the_game_of_an_offender() -> None:
     assert all(env.terminations.values())
 
 
-@pytest.mark.parametrize(
-    ("name", "says"), [("no_such_game", "There is no game"), (GAMES[0].name + "-v99", "is here in version")]
-)
-def test_unknown_games_are_sentences(name: str, says: str) -> None:
-    with pytest.raises(backalley.UnknownGame, match=says):
-        backalley.make(name)
+MADE_WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
+    *(({"observation": bad}, ValueError, "it takes 'flat', 'dict'") for bad in ("vector", None, 1, ["flat"])),
+    *(({"on_illegal": bad}, ValueError, "it takes 'raise', 'terminate', 'random'") for bad in ("ignore", None, 1)),
+    *(({"render_mode": bad}, ValueError, "and takes") for bad in ("rgb", 5)),
+    *(({"render_seat": bad}, ValueError, "has seats") for bad in (99, "0", True)),
+    # Stable-Baselines3 tries again on a TypeError, TorchRL on one that has Python's phrase.
+    ({"render_mode": "depth_array"}, TypeError, r"__init__\(\) got an unexpected keyword argument 'render_mode'"),
+    ({"frameskip": 1}, TypeError, r"__init__\(\) got an unexpected keyword argument 'frameskip'"),
+]
 
 
-def test_a_mistyped_option_is_guessed() -> None:
-    with pytest.raises(backalley.OptionError, match="Did you mean num_games"):
-        backalley.make("poker_duel", num_gamez=2)
-
-
-@pytest.mark.parametrize("given", [{"render_mode": "depth_array"}, {"frameskip": 1}])
-def test_other_libraries_find_the_words_they_look_for(given: dict[str, Any]) -> None:
-    """Stable-Baselines3 tries again on a TypeError, TorchRL on one that has Python's phrase."""
-    name = next(iter(given))
-    with pytest.raises(TypeError) as caught:
+@pytest.mark.parametrize(("given", "error", "says"), MADE_WRONG)
+def test_what_cannot_be_made_is_a_sentence(given: dict[str, Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
         backalley.make(GAMES[0].id, **given)
-    assert f"__init__() got an unexpected keyword argument '{name}'" in str(caught.value)
 
 
 @BY_NAME

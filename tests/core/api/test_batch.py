@@ -11,9 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given as hypothesis_given
-from hypothesis import settings
-from hypothesis import strategies as st
 
 import backalley
 from backalley.envs.core.api.aec import AECEnv
@@ -23,9 +20,7 @@ from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.game import Game
 from backalley.examples.kuhn import GAME as KUHN
 from backalley.testing.play import random_action, random_actions
-from tests.common.cases import GAMES, option_sets, own_shape
-
-BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+from tests.common.cases import BY_NAME, GAMES, option_sets, own_shape
 
 
 def test_snapshots_of_other_games_are_refused() -> None:
@@ -119,21 +114,6 @@ def test_a_snapshot_holds_packs_that_are_yet_to_be_dealt(game: Game) -> None:
     assert twin.engine.batch.raw.tobytes() == env.engine.batch.raw.tobytes()
 
 
-@settings(max_examples=60, deadline=None)
-@hypothesis_given(st.integers(0, 2**32), st.integers(1, 40), st.data())
-def test_one_illegal_action_among_many_leaves_every_table_as_it_was(seed: int, size: int, data: st.DataObject) -> None:
-    game = data.draw(st.sampled_from(GAMES))
-    tables = BatchEnv(game, size, seed=seed)
-    time_step = tables.reset()
-    actions = random_actions(time_step.action_mask, np.random.default_rng(seed))
-    bad = data.draw(st.integers(0, size - 1))
-    actions[bad] = data.draw(st.sampled_from(np.flatnonzero(time_step.action_mask[bad] == 0).tolist()))
-    before = tables.engine.batch.raw.tobytes()
-    with pytest.raises(IllegalAction, match=f"^Table {bad}: "):
-        tables.step(actions)
-    assert tables.engine.batch.raw.tobytes() == before
-
-
 @BY_NAME
 def test_what_is_handed_out_decides_nothing(game: Game) -> None:
     """Whatever a caller writes into it, or makes of its form, what is legal and what is played stay as they are."""
@@ -157,13 +137,6 @@ def test_what_is_handed_out_decides_nothing(game: Game) -> None:
         assert batch.engine.batch.raw.tobytes() == twin.engine.batch.raw.tobytes()
         fresh = pickle.loads(pickle.dumps(batch)).time_step
         assert all(np.array_equal(mine, its) for mine, its in zip(fresh, other, strict=True))
-
-
-def test_torch_takes_a_time_step_as_it_is() -> None:
-    torch = pytest.importorskip("torch")
-    step = backalley.make_vec(GAMES[0].id, num_envs=2, seed=0).reset()
-    for array in step:
-        assert torch.as_tensor(array).shape == array.shape  # a warning would be an error here
 
 
 @BY_NAME

@@ -18,9 +18,8 @@ from backalley.envs.core.engine.time_step import layout_of
 from backalley.envs.core.game.game import Game
 from backalley.examples.kuhn import GAME as KUHN
 from backalley.testing.play import random_actions
-from tests.common.cases import GAMES
+from tests.common.cases import BY_NAME, GAMES
 
-BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 SIZE = 6
 SEVERAL = backalley.game("missouri_city")  # of two seats
 NO_JAX = "JAX is not installed; the tests of what it takes without a copy need it."

@@ -17,9 +17,8 @@ from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.game import Game
 from backalley.examples.kuhn import GAME as KUHN
 from backalley.testing.play import random_actions
-from tests.common.cases import GAMES
+from tests.common.cases import BY_NAME
 
-BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 SHORT: dict[str, dict[str, Any]] = {
     "killer_bridge": {"length": "single", "hand_size": 3},
     "pitch": {"mode": "hand"},

@@ -28,11 +28,6 @@ TELLING = [game for game in GAMES if game.type.events is not None]
 BY_NAME = pytest.mark.parametrize("game", [KUHN.bind(), *TELLING], ids=lambda game: game.name)
 
 
-SHOWN_BETWEEN = {"twenty_one"}
-"""Games in which cards can lie open between two decisions and be in the stock again at the second: a settled hand, when
-the discards are shuffled for the next round. (`check_events` compares before the next deal, and has no exception.)"""
-
-
 def played(game: Game, steps: int, *, size: int = 5, **settings: Any) -> BatchEnv:
     """Tables in the middle of random play."""
     batch = BatchEnv(game, size, seed=3, **settings)
@@ -195,59 +190,6 @@ def test_information_states_of_kuhn_are_its_information_sets() -> None:
         assert len(by) == len({(seat, next(iter(histories))) for (seat, _), histories in by.items()})
     assert len(deciding) == 12
     assert env.information_state_tensor().shape == (9 + 1 + 3 * 4,)
-
-
-@BY_NAME
-def test_two_games_tell_a_seat_the_same_if_and_only_if_it_sees_the_same(game: Game) -> None:
-    """Random games, each beside games whose first pack differs in two cards: some differ only in what a seat never
-    saw."""
-    random, same, different = np.random.default_rng(0), 0, 0
-    for seed in range(4):
-        pack = random.permutation(game.deck_size).tolist()
-        if game.with_replacement:
-            pack = random.integers(game.deck_size, size=game.cards_drawn).tolist()
-        actions: list[int] = []
-        first = seen_and_told(game, seed, pack, actions, random)
-        for _ in range(12):
-            one, other = random.integers(min(len(pack), game.cards_drawn), size=2)
-            swapped = pack.copy()
-            swapped[one], swapped[other] = pack[other], pack[one]
-            second = seen_and_told(game, seed, swapped, actions)
-            for one_seat, other_seat in zip(first, second, strict=True):
-                told, seen, drawn = (mine == its for mine, its in zip(one_seat, other_seat, strict=True))
-                assert seen or not told, "what a seat observes follows from what it was told"
-                if game.name not in SHOWN_BETWEEN:
-                    assert told or not (seen and drawn), "a seat is told nothing that it was not shown"
-                same, different = same + told, different + (not told)
-    assert same
-    assert different
-
-
-def seen_and_told(
-    game: Game, seed: int, pack: list[int], actions: list[int], random: np.random.Generator | None = None
-) -> list[tuple[bytes, bytes, bytes]]:
-    """For each seat, after 30 decisions at the most: its information state; its sequence of observations, legal actions
-    and own actions; and its sequence of tables in words and of its rewards. Random actions are added to `actions`;
-    without `random` those are played, as long as they are legal."""
-    env = game.make(events=True)
-    env.reset(seed=seed, options={"decks": [pack], "start_outcome": 0})
-    batch, agents = env.engine.batch, env.possible_agents
-    seen, drawn = [b""] * len(agents), [b""] * len(agents)
-    for number in range(31):
-        for seat, agent in enumerate(agents):
-            seen[seat] += b"".join(array.tobytes() for array in env.observe(agent).values())
-            drawn[seat] += game.table_str(batch.state[0], seat).encode() + batch.reward[0, seat].tobytes()
-        actor = int(batch.seat[0])
-        if actor < 0 or number == (30 if random is not None else len(actions)):
-            break
-        if random is not None:
-            actions.append(int(random.choice(np.flatnonzero(batch.mask[0]))))
-        if not batch.mask[0, actions[number]]:
-            break
-        seen[actor] += f"/{actions[number]}/".encode()
-        env.step(actions[number])
-    told = [env.information_state_tensor(agent).tobytes() for agent in agents]
-    return list(zip(told, seen, drawn, strict=True))
 
 
 @BY_NAME

@@ -17,7 +17,7 @@ from backalley.envs.core.game.game import GameType
 from backalley.envs.core.rules.record import field
 from backalley.examples import kuhn
 from tests.common import high_card
-from tests.common.cases import GAMES
+from tests.common.cases import BY_NAME
 
 
 def test_one_game_however_its_options_are_spelt() -> None:
@@ -153,7 +153,7 @@ def test_a_game_without_bots_is_played_by_everybody_else() -> None:
         backalley.agent("bot", bare)
 
 
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+@BY_NAME
 def test_the_named_parts_of_an_observation_are_its_record(game: backalley.Game) -> None:
     """Each name's place in the flat vector holds what the record calls by that name, within its bounds."""
     batch = game.make_vec(8, seed=3)

@@ -14,16 +14,15 @@ import pytest
 import backalley
 from backalley.agents.base.agent import View, view_of
 from backalley.agents.base.keys import agent_keys
+from backalley.benchmarks.studies.runner import code_of_the_guide, program_of_the_guide
 from backalley.envs.core.api.states import States, seal
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.game import Game
 from backalley.examples.kuhn import GAME as KUHN
-from tests import ROOT
-from tests.common.cases import GAMES
+from tests.common.cases import BY_NAME, GAMES
 from tests.core.compile.test_kernels import run
 
-BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 LEAVES = pytest.mark.parametrize("game", [one for one in GAMES if one.type.leaf_value], ids=lambda game: game.name)
 
 
@@ -252,22 +251,21 @@ def test_states_of_another_layout_are_refused_where_they_are_unpickled() -> None
 # The guide's search ---------------------------------------------------------------------------------------------------
 
 
-def code_of_the_guide() -> str:
-    page = (ROOT / "docs" / "guides" / "search.md").read_text("utf-8")
-    (code,) = re.findall(r"`ismcts.py`:\n\n```python\n(.*?)```", page, re.DOTALL)
-    assert code.count("\n") < 120
-    assert not re.search(r"\b_\w|\._|engine|envs\.core", code.replace("__init__", "")), "a private name"
-    return code
+SEARCH = ("ismcts.py", "search.md")
 
 
 def search_of_the_guide() -> Any:
-    scope: dict[str, Any] = {"__name__": "ismcts"}
-    exec(compile(code_of_the_guide(), "search.md", "exec"), scope)
-    return scope["ISMCTS"]
+    return program_of_the_guide(*SEARCH)["ISMCTS"]
+
+
+def test_the_guides_search_is_short_and_names_nothing_private() -> None:
+    code = code_of_the_guide(*SEARCH)
+    assert code.count("\n") < 120
+    assert not re.search(r"\b_\w|\._|engine|envs\.core", code.replace("__init__", "")), "a private name"
 
 
 def test_the_guides_search_goes_by_its_file(tmp_path: Path) -> None:
-    (tmp_path / "ismcts.py").write_text(code_of_the_guide())
+    (tmp_path / "ismcts.py").write_text(code_of_the_guide(*SEARCH))
     assert backalley.agent(f"{tmp_path}/ismcts.py:ISMCTS", "missouri_city").name == "ismcts:64"
 
 

@@ -300,17 +300,6 @@ def test_what_is_refused_is_refused_in_a_sentence_and_changes_nothing(
     assert before == (picture(batch), [array.tobytes() for array in batch.time_step])
 
 
-def test_arrays_of_any_make_give_the_tables_they_name() -> None:
-    batch = BatchEnv(GAMES[0], 8, seed=0)
-    batch.reset()
-    rows = np.array([6, 1, 3])
-    wanted = batch.observe([0, 0, 0], rows)
-    spread = np.zeros(6, np.int64)
-    spread[::2] = rows
-    for same in (rows.tolist(), tuple(rows.tolist()), rows.astype(np.int32), rows.astype(np.uint64), spread[::2]):
-        assert np.array_equal(batch.observe(np.zeros(3, np.int8), same), wanted)
-
-
 def test_determinizations_of_a_view_are_of_its_own_tables() -> None:
     batch = BatchEnv(GAMES[0], 3, seed=0)
     batch.reset()

@@ -11,7 +11,7 @@ import backalley
 from backalley import testing
 from backalley.testing.vector import VectorEnv
 from tests.common import faulty_vector as faulty
-from tests.common.cases import GAMES
+from tests.common.cases import BY_NAME
 
 FAULTS = [
     (faulty.FlatReward, "shapes", r"reward has shape \(5,\); it has to be \(5, 2\)"),
@@ -67,7 +67,7 @@ def test_a_fair_one_passes_and_what_it_lacks_is_said() -> None:
     assert "All is read-only." in str(report)
 
 
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+@BY_NAME
 def test_our_batches_keep_the_protocol(game: backalley.Game) -> None:
     report = testing.check_vector(game.make_vec, aec=game.make, steps=30)
     assert report.ok, report

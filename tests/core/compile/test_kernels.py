@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -18,26 +20,33 @@ from backalley.console import compile_notice
 from backalley.envs.core.compile import numba_repair, source_digest
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.rules import rng
+from backalley.envs.core.rules import record, rng, trick_hand
 from backalley.testing import check_compiled
 from tests import ROOT
-from tests.common.cases import GAMES, compiled_set, option_sets, own_shape
+from tests.common.cases import BY_NAME, GAMES, compiled_set, option_sets, own_shape
 
-BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+
+def process(code: str, folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """What becomes of Python code in a process of its own, which works in a folder and imports from there, too."""
+    path = os.pathsep.join([str(folder), str(ROOT), str(ROOT / "src")])
+    env = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **environment}
+    command = [sys.executable, *words, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=folder, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done
 
 
 def run(code: str, tmp_path: Path, **environment: str) -> str:
-    """Run Python code in a process of its own, warnings being errors; gives its output."""
-    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
-    env = {**os.environ, "PYTHONPATH": path, **environment}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=env, cwd=tmp_path, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout.strip()
+    """What code prints; warnings are errors."""
+    return process(code, tmp_path, "-W", "error", **environment).stdout.strip()
 
 
-def test_symbols_of_machine_code_name_records_by_their_fields() -> None:
+def in_a_process(code: str, path: Path, cache: Path) -> list[str]:
+    """What code prints in a process that keeps machine code in `cache`."""
+    return process(code, path, BACKALLEY_CACHE=str(cache), NUMBA_DISABLE_JIT="0").stdout.split()
+
+
+def test_symbols_of_machine_code_name_records_by_their_fields(tmp_path: Path) -> None:
     """Whatever types a process has met before: code kept by one process must not bear a symbol that another gives to
     other records."""
     code = (
@@ -47,11 +56,23 @@ def test_symbols_of_machine_code_name_records_by_their_fields() -> None:
         "[record('i4', size) for size in range(1, {met})]\n"
         "print(record('u2', 6).mangling_args, record('u2', 52).mangling_args)"
     )
-    commands = [[sys.executable, "-c", code.format(met=met)] for met in (1, 9)]
-    shown = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for command in commands]
+    shown = [process(code.format(met=met), tmp_path).stdout for met in (1, 9)]
     assert shown[0] == shown[1]
     one, other = shown[0].split(") (")
     assert one.strip("()\n") != other.strip("()\n")
+
+
+def test_no_games_record_begins_with_all_fields_of_anothers() -> None:
+    """Numba takes such a record for a subtype, and runs the kernels compiled for the shorter one."""
+    several = [{"num_players": seats} for seats in (3, 4, 7)]
+    games = [*GAMES, *(backalley.game("killer_bridge", **given) for given in several)]
+    games += [backalley.game("pitch", teams="solo", **given) for given in several]
+    for kind in ("state_dtype", "observation_dtype"):
+        for short, long in itertools.permutations({getattr(game, kind) for game in games}, 2):
+            assert short.descr != long.descr[: len(short.descr)]
+    bare = numba.from_dtype(record.dtype(trick_hand.TrickHand, backalley.game("pitch").options))
+    with pytest.warns(numba.NumbaExperimentalFeatureWarning):  # as it would be if a game had no fields of its own
+        assert numba.from_dtype(backalley.game("pitch").state_dtype).can_convert_to(None, bare) is not None
 
 
 @pytest.mark.slow
@@ -71,16 +92,6 @@ def test_compiled_equals_uncompiled(game: Game) -> None:
     whole = [*compiled_set(game), *[given for given in others if len(given) > 1][:1]]
     check_compiled(game, *(game.bind(given) for given in whole), seed=17, episodes=1, most=10**9)
     check_compiled(*(game.bind(given) for given in others), seed=18, episodes=1, most=25)
-
-
-def in_a_process(code: str, path: Path, cache: Path) -> list[str]:
-    """What code prints in a process that imports from `path` and keeps machine code in `cache`."""
-    search = os.pathsep.join([str(path), str(ROOT / "src")])
-    env = {**os.environ, "PYTHONPATH": search, "BACKALLEY_CACHE": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
-    env.pop("NUMBA_DISABLE_JIT", None)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False, cwd=path)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout.split()
 
 
 HEAD = "from backalley.envs.core.compile.kernel import kernel\n"
@@ -183,7 +194,7 @@ def test_compiling_ahead_leaves_nothing_to_compile(tmp_path: Path) -> None:
     assert sorted(path.name for path in cache.rglob("*.nbc")) == before
 
 
-def test_numba_still_has_the_fault_that_is_mended() -> None:
+def test_numba_still_has_the_fault_that_is_mended(tmp_path: Path) -> None:
     """When this fails, Numba names records so that processes agree: numba_repair.py goes."""
     code = (
         "import numba, numpy as np\n"
@@ -191,10 +202,7 @@ def test_numba_still_has_the_fault_that_is_mended() -> None:
         "[record(size) for size in range(1, {met})]\n"
         "from numba.core.itanium_mangler import mangle_type\nprint(mangle_type(record(52)))"
     )
-    shown = [
-        subprocess.run([sys.executable, "-c", code.format(met=met)], capture_output=True, text=True, check=True).stdout
-        for met in (1, 9)
-    ]
+    shown = [process(code.format(met=met), tmp_path).stdout for met in (1, 9)]
     assert shown[0] != shown[1]
 
 
@@ -270,7 +278,7 @@ def test_templates_that_mean_different_things_by_one_name_are_refused(tmp_path: 
         "try:\n    specialise([one.first, other.second], {})\nexcept TypeError as error:\n    print(error)\n"
         "print(specialise([one.first, other.second], {'COST': one.first}).keys() == {'first', 'second'})"
     )
-    said, filled = run(code, tmp_path, PYTHONPATH=f"{ROOT / 'src'}{os.pathsep}{tmp_path}").splitlines()
+    said, filled = run(code, tmp_path).splitlines()
     assert said == "one.first and another template mean different things by 'COST'; rename one of them."
     assert filled == "True"
 
@@ -363,14 +371,7 @@ def test_machine_code_of_functions_and_types_that_look_alike_is_told_apart(tmp_p
 def compiled_in(folder: Path, **environment: str) -> tuple[bool, str]:
     """Whether a process compiled the kernel of `folder/one.py` again, and what it said on standard error."""
     code = "import one; assert one.double(2) == 4; print(sum(one.double.stats.cache_misses.values()))"
-    found = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{folder}", **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    found = process(code, folder, **environment)
     return found.stdout.strip() == "1", found.stderr
 
 

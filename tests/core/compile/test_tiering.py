@@ -13,6 +13,7 @@ from backalley.console import compile_notice
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import own_games
 from tests import ROOT
+from tests.core.compile.test_kernels import process
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="nothing is compiled here")
 
@@ -53,10 +54,7 @@ def compiled():
 
 def run(code: str, cache: Path, *, mode: str = "auto", play: str = PLAY) -> tuple[list[str], str]:
     """What code prints in a process of its own, word by word, and its standard error."""
-    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
-    env = {**os.environ, "PYTHONPATH": path, "BACKALLEY_CACHE": str(cache), "BACKALLEY_COMPILE": mode}
-    done = subprocess.run([sys.executable, "-c", play + code], capture_output=True, text=True, env=env, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
+    done = process(play + code, ROOT, BACKALLEY_CACHE=str(cache), BACKALLEY_COMPILE=mode)
     return done.stdout.split(), done.stderr
 
 

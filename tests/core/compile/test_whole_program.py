@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from backalley.envs.core.compile.kernel import COMPILED, passing
 from backalley.envs.core.compile.whole_program import POSSIBLE
-from tests import ROOT
+from tests.core.compile.test_kernels import process
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="nothing is compiled here")
 
@@ -102,13 +99,10 @@ print(pickle.loads(pickle.dumps(ours))(5), plain(5))
 
 def run(path: Path, cache: Path, *, whole: bool = True, order: str = "forwards") -> list[str]:
     """What PROGRAM prints in a process of its own."""
-    source = path / "program.py"
-    source.write_text(f"order = {order!r}\n{PROGRAM}", encoding="utf-8")
-    environment = {"PYTHONPATH": str(ROOT / "src"), "BACKALLEY_CACHE": str(cache), "BACKALLEY_COMPILE": "now"}
-    env = {**os.environ, **environment, "BACKALLEY_WHOLE_PROGRAM": "1" if whole else "0"}
-    done = subprocess.run([sys.executable, source], capture_output=True, text=True, env=env, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return sorted(done.stdout.replace("\n", ";").split("; "))
+    (path / "program.py").write_text(f"order = {order!r}\n{PROGRAM}", encoding="utf-8")
+    environment = {"BACKALLEY_CACHE": str(cache), "BACKALLEY_WHOLE_PROGRAM": "1" if whole else "0"}
+    shown = process("import program", path, BACKALLEY_COMPILE="now", **environment).stdout
+    return sorted(shown.replace("\n", ";").split("; "))
 
 
 @pytest.mark.slow

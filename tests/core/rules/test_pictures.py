@@ -26,7 +26,6 @@ from backalley.envs.core.drawing.pictures import buttons, middle
 from backalley.envs.core.drawing.pictures.cards import face_of, in_words, is_card
 from backalley.envs.core.drawing.pictures.colours import DARK, LIGHT, colours
 from backalley.envs.core.drawing.pictures.letters import PATHS, signed
-from backalley.envs.core.drawing.pictures.pixels import png
 from backalley.envs.core.drawing.render import table_svg, table_text
 from backalley.envs.core.game.catalogue import game
 from backalley.envs.core.game.game import Game
@@ -259,21 +258,6 @@ def test_pixels_of_one_seat_alone_are_of_that_size_too_at_a_large_table() -> Non
     env.close()
 
 
-@pytest.mark.parametrize("one", [pytest.param(one, id=one.spec) for one in GAMES if one.num_seats > 1])
-def test_pixels_do_not_show_what_a_seat_cannot_see(one: Game) -> None:
-    """Through the doors that videos and files are made by: frames of environments, and PNG."""
-    env = AECEnv(one, render_mode="rgb_array")
-    env.reset(seed=3)
-    seat = int(env.engine.batch.seat[0])
-    frame, file = env.render(), png(table_svg(env, 0, seat))
-    truth = env.engine.batch.state.copy()
-    for determinization in determinizations_of(env, seat, 2):
-        env.engine.batch.state[0] = determinization
-        assert (env.engine.batch.state != truth).any()
-        assert (np.asarray(env.render()) == frame).all()
-        assert png(table_svg(env, 0, seat)) == file
-
-
 @pytest.mark.parametrize("missing", ["resvg_py", "PIL"])
 def test_without_the_extra_a_sentence_names_it(missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
@@ -319,24 +303,6 @@ def test_a_picture_of_a_game_that_is_over(tmp_path: Path) -> None:
     path = tmp_path / "over.png"
     assert run("missouri_city", "--decisions", "100", "--out", str(path)).exit_code == 0
     assert path.read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["pitch", "--out", "x.bmp"], "A picture is .svg or .png, and a whole game .gif or .html; 'x.bmp' is neither."),
-        (["pitch", "--out", "x.svg", "--seat", "4"], "render_seat is 4; pitch has seats 0..3"),
-        (["pitch", "--out", "no/such/folder/x.svg"], "no/such/folder"),
-        (["snap", "--out", "x.svg"], "There is no game 'snap'"),
-        (["pitch"], "Missing option '--out'"),
-    ],
-)
-def test_bad_input_writes_nothing(words: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = run(*words)
-    assert done.exit_code == 2
-    assert says in done.output
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("one", TABLES)

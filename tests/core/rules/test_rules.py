@@ -15,9 +15,8 @@ from backalley import testing
 from backalley.envs.core.files.playthrough import PlaythroughError, record, replay
 from backalley.envs.core.game.game import Game
 from backalley.testing.files import check_case, check_playthrough, vectors
-from tests.common.cases import CASES, GAMES, marks
+from tests.common.cases import BY_NAME, CASES, GAMES, marks
 
-BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 Check = Callable[[Game], str]
 UNDER_EVERY_OPTION: list[Check] = [
     testing.check_play,
@@ -87,7 +86,7 @@ def test_rule(game: Game, case: dict[str, Any]) -> None:
     check_case(game, case)
 
 
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+@BY_NAME
 def test_every_game_has_its_rules_as_cases(game: Game) -> None:
     assert vectors(game)
 
@@ -108,7 +107,7 @@ def test_playthrough(path: Path) -> None:
     check_playthrough(path)
 
 
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+@BY_NAME
 def test_every_game_has_playthroughs_and_a_bots(game: Game) -> None:
     names = [path.name for path in (game.type.folder / "playthroughs").glob("*.json")]
     assert len(names) >= 3, "freeze at least three games: random, a bot's, and one under other options"

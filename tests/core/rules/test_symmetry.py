@@ -143,13 +143,6 @@ def test_games_that_differ_by_the_names_of_suits_go_on_alike(game: Game) -> None
     assert notice(game, game.symmetries, (0, 1)) == {}
 
 
-@pytest.mark.slow
-@BY_NAME
-def test_many_games_go_on_alike(game: Game) -> None:
-    sets = [{}, *(given for given in [TOGETHER.get(game.name)] if given)]
-    assert all(notice(game.bind(given), game.bind(given).symmetries, range(2, 12)) == {} for given in sets)
-
-
 @pytest.mark.parametrize("game", SUITED_CASES)
 def test_the_renamings_are_a_group(game: Game) -> None:
     """All different, and two after one another are a third."""

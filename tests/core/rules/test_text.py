@@ -24,9 +24,7 @@ from backalley.envs.core.text import (
     rules_text,
 )
 from backalley.examples.kuhn import GAME as KUHN
-from tests.common.cases import GAMES
-
-BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+from tests.common.cases import BY_NAME
 
 
 def position(game: backalley.Game, seed: int, decisions: int) -> GameState:

@@ -1,19 +1,23 @@
-"""Tricks: suits, winners, and deals of unseen cards against an enumeration of all that agree with what is known; and
-the trick hand that two games share."""
+"""Tricks: suits, winners, and deals of unseen cards against an enumeration of all that agree with what is known; the
+trick hand that two games share; and redrawn hands, which hold nothing that their players have shown to lack."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections import Counter
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import pytest
 
-from backalley.envs.core.game.catalogue import game
+import backalley
+from backalley.envs.core.api.aec import AECEnv
+from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import cards, record, rng, trick_hand, tricks
 from backalley.envs.core.rules.options import OptionError
+from tests.common.cases import determinizations_of, played
 
 
 def card_set(names: str) -> int:
@@ -247,14 +251,55 @@ def test_who_deals_first_is_agreed_or_drawn() -> None:
         trick_hand.check_first_dealer("pitch", Table(5, 5))
 
 
-def test_no_table_is_taken_for_a_subtype_of_another() -> None:
-    """Numba takes a record that begins with all fields of another for one, and runs the kernels compiled for that."""
-    seats = (3, 4, 7)
-    games = [game("pitch"), *(game("pitch", teams="solo", num_players=number) for number in seats)]
-    games += [game("killer_bridge", num_players=number) for number in seats]
-    tables = [numba.from_dtype(one.state_dtype) for one in games]
-    for one, other in itertools.permutations(tables, 2):
-        assert one.can_convert_to(None, other) is None
-    bare = numba.from_dtype(record.dtype(trick_hand.TrickHand, games[0].options))
-    with pytest.warns(numba.NumbaExperimentalFeatureWarning):  # as it would be if a game had no fields of its own
-        assert tables[0].can_convert_to(None, bare) is not None
+TRICKS: list[tuple[str, dict[str, Any]]] = [
+    ("pitch", {}),
+    ("pitch", {"follow": "strict", "must_trump_when_void": True, "joker": "below_jack"}),
+    ("killer_bridge", {"length": "single", "hand_size": 8}),
+]
+GAMES = [backalley.game(name, **given) for name, given in TRICKS]
+
+
+def lacking(game: Game, episodes: int = 5) -> tuple[int, int]:
+    """How many redrawn hands hold a card that their players have shown to lack, of how many that lack something."""
+    env, random, wrong, many = AECEnv(game), np.random.default_rng(2), 0, 0
+    for state in played(env, range(episodes), random):
+        if random.random() < 0.8:
+            continue
+        seat, held, may_hold = int(state["seat"][0]), state["hand"][0], state["may_hold"][0]
+        unseen = np.bitwise_or.reduce(np.delete(held, seat))
+        for world in determinizations_of(env, seat, 4):
+            others = [who for who in range(game.num_seats) if who != seat and unseen & ~may_hold[who]]
+            many += len(others)
+            wrong += sum(bool(world["hand"][who] & ~may_hold[who]) for who in others)
+            assert [int(hand).bit_count() for hand in world["hand"]] == [int(hand).bit_count() for hand in held]
+            assert world["hand"][seat] == held[seat]
+    return wrong, many
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_a_redrawn_hand_holds_nothing_that_its_player_has_shown_to_lack(game: Game) -> None:
+    wrong, many = lacking(game)
+    assert wrong == 0
+    assert many > 60
+
+
+def careless(game: Game) -> Game:
+    """A game that forgets, as it redraws, which suits a player has shown to lack."""
+    redraw = game.kernels.determinize
+
+    @kernel
+    def determinize(options: Any, state: Any, seat: int, key: np.uint64) -> None:
+        kept = state.may_hold.copy()
+        state.may_hold[:] = -1
+        redraw(options, state, seat, key)
+        state.may_hold[:] = kept
+
+    kernels = game.type.kernels._replace(determinize=determinize)
+    return dataclasses.replace(game.type, kernels=kernels).bind(game.options._asdict())
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("game", GAMES[1:], ids=repr)
+def test_a_redraw_that_forgets_a_void_is_found(game: Game) -> None:
+    wrong, many = lacking(careless(game), episodes=1)
+    assert wrong > many // 10
