@@ -3,32 +3,45 @@
 The prefixes: `random`, `human`, `bot[:BOT]`, `policy[:NAME]`, `plans` (a game's planner before it has learned
 anything), `search[:DETERMINIZATIONS[:MILLISECONDS]]`, `search+AGENT[:DETERMINIZATIONS[:MILLISECONDS]]` (AGENT, which is
 `policy`, a bot or the folder of a policy, plays the rollouts), `mc:DETERMINIZATIONS[:MILLISECONDS]`, `sb3:FILE`,
-`cmd:PROGRAM` and `llm:URL#MODEL` (`programs/`), and those of `register_agent`. The signature of a prefix's factory says
-what may follow it (`factory.py`).
+`cmd:PROGRAM` and `llm:URL#MODEL` (`programs/`), and those of `register_agent`.
+
+The signature of a prefix's factory, or of a user's class or function, says what may follow it. The game comes first, if
+the first argument has no default. The parts of the name, separated by colons, come after it: `file.py:Class:96:5` calls
+`Class(game, 96, 5)`. A part is passed as text if the argument is annotated `str`, otherwise as a number if it is one.
+The keyword-only arguments `num_threads` (0: every core) and `player` (the agent in `PREFIX+AGENT`) are passed if the
+signature has them.
 
 A name always means its agent, even if a folder has the same name: that folder is `./policy`, or a Path.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import importlib.util
+import inspect
 import re
-from collections.abc import Callable
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from backalley.console.errors import InvalidType, InvalidValue, did_you_mean
+from backalley.console.errors import BackAlleyError, InvalidType, InvalidValue, did_you_mean
+from backalley.console.printable import one_line
 from backalley.envs.core.game import arguments
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 
-from .base.agent import POLICY, Agent, as_agent
+from .base.agent import POLICY, Agent, as_agent, name_of
 from .base.rule_based import BotAgent, RandomAgent
-from .factory import Factory
 
 # What makes the other agents is imported where one is named: most matches seat few kinds.
 
+_OWN_FORMS = "file.py:Class or module:Class"
 _NUMBER = re.compile(r"[0-9.]+")
-FORMS = "the folder of a trained policy, module:Class, file.py:Class, cmd:PROGRAM, llm:URL#MODEL or sb3:model.zip"
+_FORMS = "the folder of a trained policy, module:Class, file.py:Class, cmd:PROGRAM, llm:URL#MODEL or sb3:model.zip"
 
 
 def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Agent:
@@ -51,15 +64,13 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
     if Path(spec).is_dir():
         return _policy(Path(spec), game)
     if ":" in spec:
-        from .custom import custom_agent
-
         return custom_agent(spec, game, num_threads, did_you_mean(prefix, _makers()))
     names = named(game)
     meant = did_you_mean(
         spec, [*names, *game.bots, *_makers()], lambda name: f"bot:{name}" if name in game.bots else name
     )
     forms = [form for prefix in ("search", "mc", *_registered) for form in _forms(prefix)]
-    raise InvalidValue(f"There is no agent {spec!r}; an agent is {', '.join([*names, *forms])}, {FORMS}.{meant}")
+    raise InvalidValue(f"There is no agent {spec!r}; an agent is {', '.join([*names, *forms])}, {_FORMS}.{meant}")
 
 
 def runs_code(spec: str) -> bool:
@@ -123,9 +134,7 @@ def _by_prefix(prefix: str, rest: str, game: Game, num_threads: int) -> Agent:
         factory = _factory(prefix, f"{prefix}+{name}")
         player = agent(name, game, num_threads=num_threads)
     if prefix in _registered:
-        from .custom import third_party
-
-        return third_party(factory, parts, game, num_threads, player)
+        return _third_party(factory, parts, game, num_threads, player)
     made: Agent = factory.make(parts, game, num_threads, player)
     return made
 
@@ -233,3 +242,155 @@ _OWN: dict[str, Callable[[], Callable[..., Any]]] = {
 }
 """What gives the factories of our own prefixes."""
 _registered: dict[str, Callable[..., Any]] = {}
+
+
+# From a name to an agent ----------------------------------------------------------------------------------------------
+
+
+class Factory:
+    """A class or a function that makes agents, and the parts of a name that it takes."""
+
+    def __init__(self, name: str, make: Callable[..., Any]) -> None:
+        """`name` is what comes before the numbers: `mc`, or `file.py:Class`."""
+        self.name, self._make = name, make
+        try:
+            found = list(inspect.signature(make).parameters.values())
+        except ValueError:  # some built-in callables have no signature
+            found = []
+        places = [one for one in found if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+        self._takes_game = bool(places) and places[0].default is inspect.Parameter.empty
+        self._places = places[self._takes_game :]
+        self._takes_more = any(one.kind is one.VAR_POSITIONAL for one in found)
+        self.keywords = {one.name for one in found if one.kind is one.KEYWORD_ONLY}
+
+    @property
+    def form(self) -> str:
+        """The form of its agents' names: `mc:DETERMINIZATIONS[:MILLISECONDS]`."""
+        words = [one.name.upper() for one in self._places]
+        needed, rest = words[: self._needed], words[self._needed :]
+        return ":".join([self.name, *needed]) + "".join(f"[:{word}" for word in rest) + "]" * len(rest)
+
+    @property
+    def _needed(self) -> int:
+        return sum(one.default is one.empty for one in self._places)
+
+    def make(self, parts: Sequence[str], game: Game, num_threads: int, player: Any = None) -> Any:
+        """Make an agent of the parts after the name. Raises InvalidValue where it takes others."""
+        values = ([game] if self._takes_game else []) + self._read(parts)
+        given = {"num_threads": num_threads, "player": player}
+        return self._make(*values, **{name: given[name] for name in given.keys() & self.keywords})
+
+    def _read(self, parts: Sequence[str]) -> list[Any]:
+        few, many = len(parts) < self._needed, len(parts) > len(self._places) and not self._takes_more
+        if not few and not many and all(parts[: len(self._places)]):
+            with contextlib.suppress(ValueError):
+                more = parts[len(self._places) :]
+                return [*map(_value, parts, self._places), *more]
+        raise InvalidValue(
+            f"The agent {':'.join([self.name, *parts])!r} cannot be read; its name has the form {self.form}."
+        )
+
+
+def _value(part: str, place: inspect.Parameter) -> Any:
+    """A part of a name in the type of its argument. Raises ValueError where that is a number and the part is not."""
+    kinds = re.findall(r"\b(?:str|int|float)\b", str(place.annotation))
+    for kind in (int, float):
+        if "str" not in kinds and (not kinds or kind.__name__ in kinds):
+            with contextlib.suppress(ValueError):
+                return kind(part)
+    if kinds and "str" not in kinds:
+        raise ValueError
+    return part
+
+
+@contextlib.contextmanager
+def _sentences(what: str) -> Iterator[None]:
+    """Turn what a user's code raises into an InvalidValue that says where; our own errors stay as they are."""
+    try:
+        yield
+    except BackAlleyError:
+        raise
+    except (Exception, SystemExit) as error:
+        where = ""
+        for frame in traceback.extract_tb(error.__traceback__)[1:]:
+            if not frame.filename.startswith("<") and Path(frame.filename).parent != Path(__file__).parent:
+                where = f" ({frame.filename}, line {frame.lineno})"
+        said = one_line(str(error))
+        raise InvalidValue(f"{what}: {type(error).__name__}{f': {said}' if said else ''}{where}.") from error
+
+
+# A user's own ---------------------------------------------------------------------------------------------------------
+
+
+def custom_agent(spec: str, game: Game, num_threads: int = 0, meant: str = "") -> Agent:
+    """Return the agent of `module:Class` or `file.py:Class`, made with what its factory takes after the name; `meant`
+    is added to what is said of a name that cannot be read. Raises ValueError or TypeError."""
+    place, name, parts = _read(spec, meant)
+    with _sentences(f"{one_line(place)} cannot be imported"):
+        if place.endswith(".py"):
+            module = _from_file(Path(place))
+        else:
+            no_agent = f"There is no agent {spec!r}"
+            from backalley.console.importing import module_at
+
+            module = module_at(
+                place, lambda name: InvalidValue(f"{no_agent}: no module {name!r} can be imported.{meant}")
+            )
+    made = getattr(module, name, None)
+    if made is None:
+        here = [key for key, value in vars(module).items() if hasattr(value, "act") and not key.startswith("_")]
+        raise InvalidValue(
+            f"{one_line(place)} has no {name!r}; what it has that can act: {', '.join(here) or 'nothing'}."
+        )
+    if not callable(made) or (hasattr(made, "act") and not isinstance(made, type)):
+        if parts:
+            raise InvalidValue(f"{place}:{name} is an agent already; nothing can follow its name, as in {spec!r}.")
+        return as_agent(made)
+    shown = one_line(f"{place}:{name}")
+    if isinstance(made, type) and not hasattr(made, "act"):
+        raise InvalidType(f"{shown} is a class without a method act(view), so what it makes is no agent.")
+    if not isinstance(made, type) and not inspect.isfunction(made):
+        raise InvalidType(f"{shown} makes no agent: it is neither a class nor a function written in Python.")
+    return _third_party(Factory(shown, made), parts, game, num_threads)
+
+
+def _third_party(
+    factory: Factory, parts: Sequence[str], game: Game, num_threads: int, player: Agent | None = None
+) -> Agent:
+    """Return what a user's factory makes, under a name with its budget. Raises ValueError or TypeError."""
+    budget = "".join(f":{part}" for part in parts)
+    with _sentences(f"{factory.name}{budget} made no agent of {game.name}"):
+        found = as_agent(factory.make(parts, game, num_threads, player))
+        if not name_of(found).endswith(budget):
+            found.name = f"{name_of(found)}{budget}"
+    return found
+
+
+def _read(spec: str, meant: str) -> tuple[str, str, list[str]]:
+    """The file or module, the name in it, and what follows. Raises InvalidValue."""
+    words = spec.split(":")
+    at = next((k for k, word in enumerate(words) if word.endswith(".py")), 0)  # C:\\agents.py
+    place, name = ":".join(words[: at + 1]), "".join(words[at + 1 : at + 2])
+    from_file = place.endswith(".py")
+    if not name.isidentifier() or not (from_file or all(part.isidentifier() for part in place.split("."))):
+        raise InvalidValue(f"There is no agent {spec!r}; one of your own is {_OWN_FORMS}.{meant}")
+    return place, name, words[at + 2 :]
+
+
+def _from_file(path: Path) -> ModuleType:
+    """The module in a file, under a unique name, so that its agents can be pickled within the process."""
+    if not path.is_file():
+        raise InvalidValue(f"There is no file {path}; an agent of your own is {_OWN_FORMS}.")
+    name = f"{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec, "a .py file has a loader"
+    assert spec.loader
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

@@ -10,7 +10,6 @@ agent's name.
 
 from __future__ import annotations
 
-import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -33,11 +32,10 @@ from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 
-from .run.budget import Budget, TrainingError
+from .config.phases import Budget, TrainingError
 from .run.loop import Log
-from .run.report import TrainingResult
-from .run.run import SEEDS_FILE, begin, path_of
-from .train import Progress, Stopped, train
+from .run.run import SEEDS_FILE, begin, new_folder, path_of, resume_line
+from .train import Progress, Stopped, TrainingResult, naming, points, share, train
 
 KIND = "seeds"
 MOST_SEEDS = 1000
@@ -131,10 +129,10 @@ class SeedsResult(Tabular):
         rows: list[list[str]] = []
         for name, found in self._rows().items():
             each = zip(self.results, found, strict=True)
-            rows += [[name, str(seed), *_cells(row["mean_return"], row["win_share"])] for seed, row in each]
+            rows += [[name, str(seed), points(row["mean_return"]), share(row["win_share"])] for seed, row in each]
             if len(found) > 1:
                 mean = self.means()[name]
-                rows.append([name, "mean", *_cells(mean["mean_return"], mean["win_share"])])
+                rows.append([name, "mean", points(mean["mean_return"]), share(mean["win_share"])])
         first = next(iter(self.results.values()))
         several = len(self.results) > 1
         title = f"{first.game.id}, {len(self.results)} training seed{'s' * several}"
@@ -147,11 +145,6 @@ class SeedsResult(Tabular):
         return Figures(title, ["opponent", "seed", "mean return", "win share"], rows, notes, left=2)
 
 
-def _cells(gained: Estimate, share: Estimate) -> list[str]:
-    percent = share.percent
-    return [f"{gained.mean:+.4f} ± {gained.half_width:.4f}", f"{percent.mean:.1f} ± {percent.half_width:.1f} %"]
-
-
 def train_seeds(
     game: str | Game | GameType | None = None,
     seeds: Any = None,
@@ -162,6 +155,8 @@ def train_seeds(
     processor_seconds: float | None = None,
     config: str | Path | None = None,
     config_overrides: Mapping[str, Any] | None = None,
+    against: str | Path | None = None,
+    begins: str | Path | None = None,
     resume: str | Path | None = None,
     agents: Sequence[str] = (),
     restart: bool = False,
@@ -182,11 +177,13 @@ def train_seeds(
     if resume is None:
         if game is None or seeds is None or restart:
             raise TrainingError("Several seeds need a game and the seeds; existing runs continue by --resume FOLDER.")
-        about = {"config": config, "overrides": config_overrides, "budget": Budget(**spent), "device": device}
+        overrides = naming(game, config, config_overrides, against=against, begins=begins)
+        about = {"config": config, "overrides": overrides, "budget": Budget(**spent), "device": device}
         folder = _begin(game_of(game), read_seeds(seeds), out, about)
         rest: dict[str, Any] = {"agents": _facts(folder)["own_agents"]}  # the caller's own, written a moment ago
     else:
-        if seeds is not None or config is not None or config_overrides or out is not None or device != "auto":
+        new = (seeds, config, config_overrides or None, out, against, begins)
+        if any(given is not None for given in new) or device != "auto":
             raise TrainingError("Resumed runs keep their seeds, options, settings, folder and device; leave them out.")
         folder = path_of("resume", resume)
         rest = {"game": game, "agents": agents, "restart": restart, **spent}
@@ -216,10 +213,8 @@ def train_seeds(
 
 def _line(folder: Path, cluster: str | None = None) -> str:
     facts = _facts(folder)
-    more = [word for module in facts.get("phase_modules", []) for word in ("--phase-module", module)]
-    more += [word for name in facts.get("own_agents", []) for word in ("--agent", name)]
-    more += [] if cluster is None else ["--cluster", cluster]
-    return shlex.join(["backalley", "train", facts["found_by"], "--resume", str(folder), *more])
+    modules, agents = facts.get("phase_modules", []), facts.get("own_agents", [])
+    return resume_line(folder, facts["found_by"], modules, agents, cluster)
 
 
 def _facts(folder: Path) -> dict[str, Any]:
@@ -278,10 +273,7 @@ def _begin(game: Game, seeds: Sequence[int], out: str | Path | None, about: Mapp
     """Make a folder of runs that have yet to begin, beside the target, then rename it. Raises TrainingError or
     ConfigError."""
     new = Path("runs") / f"{game.name}-seeds-{datetime.now():%Y%m%d-%H%M%S}"
-    folder = new if out is None else path_of("out", out)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        hint = f"; go on with the runs there by --resume {folder}" if (folder / SEEDS_FILE).is_file() else ""
-        raise TrainingError(f"{folder} is not an empty folder; name another one with --out{hint}.")
+    folder = new_folder(out, new, SEEDS_FILE)
     if folder.resolve() == Path.cwd():
         raise TrainingError(f"{folder} is the folder that you are in; name another one with --out.")
     beside = folder.with_name(folder.name + durable.PARTIAL)

@@ -230,3 +230,8 @@ class BotAgent(KernelAgent):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return BotAgent, (self.game, self.bot.name)  # by name: a kernel pickled whole would be compiled again
+
+
+def bots_of(game: Game) -> list[Agent]:
+    """Return a game's bots, weakest first."""
+    return [BotAgent(game, name) for name in game.bots]

@@ -14,6 +14,7 @@ Learners without action masks need `on_illegal="terminate"` or `"random"`. With 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,7 +37,23 @@ from backalley.envs.core.rules.options import OptionError, as_keywords, unexpect
 from .single_agent import Opponent, SeatTables
 
 
-class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
+class _Seated:
+    """What both environments below have: tables with a seat of the caller's."""
+
+    _seats: SeatTables
+
+    @property
+    def tables(self) -> BatchEnv:
+        """The tables that are played, as a batch."""
+        return self._seats.tables
+
+    @property
+    def lock(self) -> Any:
+        """Those tables' lock; see `one_thread`."""
+        return self._seats.tables.lock
+
+
+class GymnasiumEnv(_Seated, gymnasium.Env[Any, np.int64]):
     """One seat of a game. A step plays the caller's action and the other seats' answers; the reward is the seat's gain
     until it acts again.
 
@@ -93,16 +110,6 @@ class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
             options = None  # this seat never had to decide: deal again
         self._begun = True
         return self._shown(), self._info()
-
-    @property
-    def tables(self) -> BatchEnv:
-        """The table that is played, as a batch of one."""
-        return self._seats.tables
-
-    @property
-    def lock(self) -> Any:
-        """That table's lock; see `one_thread`."""
-        return self._seats.tables.lock
 
     def _shown(self) -> Any:
         shown = self._seats.observe()
@@ -161,7 +168,7 @@ class GymnasiumEnv(gymnasium.Env[Any, np.int64]):
     __str__ = __repr__
 
 
-class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
+class GymnasiumVectorEnv(_Seated, VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     """B copies of `GymnasiumEnv` in one call. Finished ones begin a new episode in the same step; `infos["final_obs"]`
     and `infos["final_info"]` have their last observation and info. With `autoreset=False`, which is Gymnasium's
     `AutoresetMode.DISABLED`, they stay finished until `reset(options={"reset_mask": which})`.
@@ -207,16 +214,6 @@ class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self._all = np.arange(self.num_envs)
         self._begun = False
-
-    @property
-    def tables(self) -> BatchEnv:
-        """The tables that are played."""
-        return self._seats.tables
-
-    @property
-    def lock(self) -> Any:
-        """Those tables' lock; see `one_thread`."""
-        return self._seats.tables.lock
 
     def _begin(self, rows: npt.NDArray[np.int64], options: dict[str, Any] | None = None) -> None:
         while len(rows):
@@ -336,45 +333,28 @@ class GymnasiumVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]
     __str__ = __repr__
 
 
-def make_gymnasium(
-    game: str | Game | GameType,
-    *,
-    seat: int | str = 0,
-    opponent: Opponent = "bot",
-    render_mode: str | None = None,
-    on_illegal: str = "raise",
-    observation: str = "flat",
-    dtype: Any = None,
-    **options: Any,
-) -> GymnasiumEnv:
-    """Gymnasium's entry point for one table; every other keyword is an option of the game."""
-    settings = {"on_illegal": on_illegal, "observation": observation, "dtype": dtype}
+def make_gymnasium(game: str | Game | GameType, **given: Any) -> GymnasiumEnv:
+    """Gymnasium's entry point for one table: keywords of `GymnasiumEnv`; every other is an option of the game."""
+    settings = _settings_in(given, GymnasiumEnv)
     with as_keywords():
-        found = game_of(game, **options)
-    return GymnasiumEnv(found, seat=seat, opponent=opponent, render_mode=render_mode, **settings)
+        found = game_of(game, **given)
+    return GymnasiumEnv(found, **settings)
 
 
-def make_gymnasium_vec(
-    game: str | Game | GameType,
-    num_envs: int = 1,
-    *,
-    seat: int | str = 0,
-    opponent: Opponent = "bot",
-    num_threads: int = 1,
-    render_mode: str | None = None,
-    on_illegal: str = "raise",
-    observation: str = "flat",
-    dtype: Any = None,
-    autoreset: bool = True,
-    **options: Any,
-) -> GymnasiumVectorEnv:
-    """Gymnasium's entry point for a batch."""
+def make_gymnasium_vec(game: str | Game | GameType, num_envs: int = 1, **given: Any) -> GymnasiumVectorEnv:
+    """Gymnasium's entry point for a batch, likewise."""
+    render_mode = given.pop("render_mode", None)
     if render_mode is not None:
         raise OptionError(
             f"{unexpected_keyword('render_mode')}: a batch of tables has none, and it is {render_mode!r}; make one "
             "environment to draw it."
         )
-    settings = {"on_illegal": on_illegal, "observation": observation, "dtype": dtype, "autoreset": autoreset}
+    settings = _settings_in(given, GymnasiumVectorEnv)
     with as_keywords():
-        found = game_of(game, **options)
-    return GymnasiumVectorEnv(found, num_envs, seat=seat, opponent=opponent, num_threads=num_threads, **settings)
+        found = game_of(game, **given)
+    return GymnasiumVectorEnv(found, num_envs, **settings)
+
+
+def _settings_in(given: dict[str, Any], env: type) -> dict[str, Any]:
+    """Take the keywords of an environment out of all that was given."""
+    return {name: given.pop(name) for name in given.keys() & inspect.signature(env).parameters.keys()}

@@ -50,29 +50,24 @@ class PolicyAgent(KernelAgent):
 
         Raises PolicyFileError, UnknownGame or OptionError.
         """
-        self._set(_opened(folder, game, greedy))
+        self._set(*_opened(folder, game, greedy))
 
-    def _set(self, found: _Opened) -> None:
-        if isinstance(found.player, OwnPlayer):
-            raise PolicyFileError(f"The policy in {found.folder} is no PolicyAgent; backalley.load_policy plays it.")
-        self.folder, self.game, self.arrays, self.metadata, self.player = found
-        folder, arrays = self.folder, self.arrays
-        trained = self.game.type.bind(self.metadata["options"])
-        if isinstance(self.player, Residual):
-            check_bot(f"The policy in {folder}", self.player, trained)
-        elif isinstance(self.player, PlansPlayer):
-            check_plans(f"The policy in {folder}", self.player, trained.option_values, self.game)
-        self._play = play_of(self.player, arrays, self.game)
-        super().__init__(self.metadata["name"], self._play.kernel, self.game)
+    def _set(self, folder: Path, game: Game, arrays: Arrays, metadata: dict[str, Any], player: Player) -> None:
+        if isinstance(player, OwnPlayer):
+            raise PolicyFileError(f"The policy in {folder} is no PolicyAgent; backalley.load_policy plays it.")
+        self.folder, self.arrays, self.metadata, self.player = folder, arrays, metadata, player
+        trained, note = game.type.bind(metadata["options"]), _note(metadata, game)
+        if isinstance(player, Residual):
+            check_bot(f"The policy in {folder}", player, trained)
+            note = f"It is {player.meaning}. {note}".strip()
+        elif isinstance(player, PlansPlayer):
+            check_plans(f"The policy in {folder}", player, trained, game)
+        self._play = play_of(player, arrays, game)
+        super().__init__(metadata["name"], self._play.kernel, game)
         self.reads, self.chances = self._play.reads, self._play.chances
-        drawing_bot = isinstance(self.player, Residual) and self.game.bots[self.player.bot].chances is not None
+        drawing_bot = isinstance(player, Residual) and game.bots[player.bot].chances is not None
         self.is_deterministic = self.greedy and not drawing_bot
-        self.identity = self.metadata["weights"]["sha256"]
-        self.note = " ".join(
-            sentence
-            for sentence in (_kind(self.player), _note(trained.option_values, self.game.option_values))
-            if sentence
-        )
+        self.identity, self.note = metadata["weights"]["sha256"], note
 
     @property
     def greedy(self) -> bool:
@@ -123,25 +118,17 @@ class PolicyAgent(KernelAgent):
         self.kernel, self.chances = self._play.kernel, self._play.chances
 
 
-class _Opened(NamedTuple):
-    """A policy that was read from disk."""
-
-    folder: Path
-    game: Game
-    arrays: Arrays
-    """Its arrays by name, in single precision."""
-    metadata: dict[str, Any]
-    player: Player
-
-
-def _opened(folder: Any, game: str | Game | GameType | None, greedy: bool | None) -> _Opened:
-    """Read a policy. Raises PolicyFileError, UnknownGame or OptionError."""
+def _opened(
+    folder: Any, game: str | Game | GameType | None, greedy: bool | None
+) -> tuple[Path, Game, Arrays, dict[str, Any], Player]:
+    """Read a policy: its folder, the game, its arrays in single precision, its JSON and how it is played. Raises
+    PolicyFileError, UnknownGame or OptionError."""
     if not isinstance(folder, (str, Path)) or not str(folder):
         raise PolicyFileError(f"A policy is the path of a folder, and {folder!r} was given.")
     place = Path(folder)
     plays = game_of_policy(place) if game is None else game_of(game)
     arrays, metadata = read_policy(place, plays)
-    return _Opened(place, plays, arrays, metadata, _asked(place, player_of(metadata), greedy))
+    return place, plays, arrays, metadata, _asked(place, player_of(metadata), greedy)
 
 
 def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
@@ -176,14 +163,14 @@ def check_bot(who: str, player: Residual, trained: Game) -> None:
         )
 
 
-def check_plans(who: str, player: PlansPlayer, trained: Mapping[str, Any], game: Game) -> None:
+def check_plans(who: str, player: PlansPlayer, trained: Game, game: Game) -> None:
     """Raise PolicyFileError if plans cannot be used under the game's options, or if the classes, under the options of
     its training, have changed."""
     from .planner import classes_digest, plans_of
 
     try:
         classes = len(plans_of(game).values(game.options))
-        digest = classes_digest(game.type.bind(trained))
+        digest = classes_digest(trained)
     except ValueError as error:
         raise PolicyFileError(f"{who} plays by plans, and {error}") from None
     if (player.classes, player.digest) != (classes, digest):
@@ -220,23 +207,18 @@ def load_policy(
     """
     found = _opened(folder, game, greedy)
     place, plays, arrays, metadata, player = found
-    if not isinstance(player, OwnPlayer):
-        agent = PolicyAgent.__new__(PolicyAgent)
-        agent._set(found)
-        return agent
-    from .own_policy import OwnPolicyAgent  # needs torch
+    if isinstance(player, OwnPlayer):
+        from .own_policy import OwnPolicyAgent  # needs torch
 
-    note = _note(plays.type.bind(metadata["options"]).option_values, plays.option_values)
-    return OwnPolicyAgent(place, plays, arrays, metadata, player, note)
-
-
-def _kind(player: Player) -> str:
-    """What is no player of its own says so."""
-    return f"It is {player.meaning}." if isinstance(player, Residual) else ""
+        return OwnPolicyAgent(place, plays, arrays, metadata, player, _note(metadata, plays))
+    agent = PolicyAgent.__new__(PolicyAgent)
+    agent._set(*found)
+    return agent
 
 
-def _note(trained: Mapping[str, Any], played: Mapping[str, Any]) -> str:
+def _note(metadata: Mapping[str, Any], game: Game) -> str:
     """A sentence if a policy plays under other options than it was trained under; else empty."""
+    trained, played = (one.option_values for one in (game.type.bind(metadata["options"]), game))
     others = [option for option in played if trained.get(option) != played[option]]
     if not others:
         return ""

@@ -14,7 +14,7 @@ from torch import nn
 from backalley.console.errors import InvalidType, InvalidValue
 from backalley.envs.core.game.game import Game
 
-from .network_agent import NetworkAgent
+from .network import NetworkAgent
 from .policy_file import PolicyFileError
 from .policy_kinds import Arrays, OwnPlayer
 

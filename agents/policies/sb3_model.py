@@ -23,8 +23,7 @@ from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.reading import TENSOR_BYTES, file_bytes
 from backalley.envs.core.game.game import Game
 
-from .network import masked
-from .network_agent import NetworkAgent
+from .network import NetworkAgent, masked
 
 MEMBERS = {
     "data",

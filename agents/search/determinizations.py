@@ -3,6 +3,10 @@
 A determinization is a state that agrees with what a seat knows, with all else redrawn (`View.determinize`): the result
 cannot depend on what the seat could not know. In one determinization all actions meet the same chance and the same
 random numbers of the bots, so that only the actions differ.
+
+Plans (`GameType.plans`) are compared as a whole, and an action is a plan of one step. A plan is evaluated from where it
+began, however much of it has been played since (`Plans.restart`), and determinizations are drawn by what the seat saw
+there: so all steps of a plan get the same result without a memory of each other.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,16 +28,18 @@ from backalley.envs.core.api.compiled_play import (
     no_leaf_value,
     random_act,
     report,
+    show,
     table_names,
 )
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.kernels import CHANCE, Bound, kernel, specialise, template, unbound
+from backalley.envs.core.game.kernels import CHANCE, Bound, kernel, passing, specialise, template, unbound
 from backalley.envs.core.game.threads import Workers
 from backalley.envs.core.rules import rng
 
 from ..base.agent import Agent, View
 from ..base.rule_based import played_by, seen_by, seen_record
+from ..policies.planner import Values, planner, plans_of
 
 MOST_DETERMINIZATIONS = 1_000_000
 AT_ONCE = 4096
@@ -42,6 +48,9 @@ _IMAGINED = 2
 """The fork of a determinization's key that decides what is imagined in it."""
 _LEAST_DETERMINIZATIONS = 8
 """Threads are used only for at least this many determinizations."""
+CANDIDATES = 24
+"""The greatest number of plans that are compared. *Measured* by prototypes in Poker Duel: 24 gained more than 12 in the
+same time."""
 
 
 @kernel
@@ -56,8 +65,36 @@ def determinization_keys(
             redraw[k, number], play[k, number] = rng.fork(determinization, 0), rng.fork(determinization, 1)
 
 
-BOT = BOT_VIEW = LEAF_VALUE = LEGAL = OBSERVE = unbound
-"""The rollout player, its view of a table, and the game's kernels, in the templates below."""
+class Candidates(NamedTuple):
+    """Plans of n tables, or actions as plans of one step."""
+
+    begun: npt.NDArray[np.int64]
+    """How many steps have been played [n]."""
+    number: npt.NDArray[np.int64]
+    """How many plans there are [n]; 0 where the decision is not part of one."""
+    plans: npt.NDArray[np.int64]
+    """Each as its actions, the best by the planner's own values first; -1 after the last [n, C, S]."""
+    key: npt.NDArray[np.uint64]
+    """The keys of the determinizations, from what the seat saw where plans begin and the number of decisions before
+    [n]. Equal keys give equal results."""
+
+    def some(self, which: npt.NDArray[np.int64]) -> Candidates:
+        """Return those of some of the tables."""
+        return Candidates(self.begun[which], self.number[which], self.plans[which], self.key[which])
+
+
+@kernel
+def digest_of(shown: npt.NDArray[Any]) -> np.uint64:
+    """Return a number that depends on an observation [O], byte by byte."""
+    found, written = np.uint64(0), shown.view(np.uint8)
+    for place in range(written.shape[0]):
+        if written[place] != 0:
+            found = rng.fork(rng.fork(found, place), int(written[place]))
+    return found
+
+
+BOT = BOT_VIEW = LEAF_VALUE = LEGAL = OBSERVE = RESTART = CANDIDATES_OF = unbound
+"""The rollout player, its view of a table, and the kernels of the game and of its plans, in the templates below."""
 
 
 @template
@@ -108,28 +145,65 @@ def play_on(
 
 
 @template
-def play_determinizations(
-    by: Any,
-    options: Any,
-    batch: Batch,
-    deck: Deck,
-    limit: int,
-    determinizations: npt.NDArray[Any],
-    seats: npt.NDArray[np.int64],
-    masks: npt.NDArray[np.int8],
-    decisions: npt.NDArray[np.int32],
-    keys: npt.NDArray[np.uint64],
-    value: npt.NDArray[np.float64],
-) -> None:
-    """Write to `value[k, a]` what `seats[k]` gains in `determinizations[k]` by each action a of `masks[k]`, with
-    rollouts by `by`."""
+def propose_rows(
+    planner: Any, options: Any, batch: Batch, determinizations: npt.NDArray[Any], decisions: npt.NDArray[np.int64],
+    from_root: bool, found: Candidates,
+) -> None:  # fmt: skip
+    """Write the candidate plans at states that agree with what their seats to act know: those from where the plan
+    began, or those that agree with what has been played."""
+    for k in range(determinizations.shape[0]):
+        batch.state[0] = determinizations[k]
+        found.begun[k] = RESTART(options, batch.state[0])
+        made = decisions[k] - found.begun[k]
+        if not from_root:
+            batch.state[0] = determinizations[k]
+            made = decisions[k]
+        show(options, batch, 0)
+        # The bots' random numbers, and where an episode is cut off, follow from the number of decisions made.
+        found.key[k] = rng.fork(digest_of(batch.flat[0]), made)
+        found.number[k] = CANDIDATES_OF(planner, batch.observation[0], batch.mask[0], found.plans[k])
+
+
+@template
+def play_plans(
+    by: Any, options: Any, batch: Batch, deck: Deck, limit: int, determinizations: npt.NDArray[Any], from_root: bool,
+    plans: npt.NDArray[np.int64], running: npt.NDArray[np.int8], which: npt.NDArray[np.int64],
+    decisions: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64], value: npt.NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Write to `value[k, c]` what the seat to act gains in `determinizations[k]` by each plan c of its table that is
+    `running`."""
     for k in range(value.shape[0]):
-        for action in range(value.shape[1]):
-            if masks[k, action]:
+        for number in range(value.shape[1]):
+            if running[which[k], number]:
                 batch.state[0] = determinizations[k]
-                batch.decisions[0] = decisions[k]
-                batch.stream[0] = keys[k]
-                value[k, action] = play_on(by, options, batch, deck, limit, keys[k], seats[k], action)
+                batch.decisions[0], batch.stream[0] = decisions[which[k]], keys[k]
+                if from_root:
+                    batch.decisions[0] -= RESTART(options, batch.state[0])
+                value[k, number] = play_plan(by, options, batch, deck, limit, plans[which[k], number], keys[k])
+
+
+@template
+def play_plan(
+    by: Any, options: Any, batch: Batch, deck: Deck, limit: int, steps: npt.NDArray[np.int64], key: np.uint64
+) -> float:
+    """Play a plan and its rollout on the one table of `batch`; return what the seat to act gains."""
+    gained, seat, step = 0.0, int(batch.state[0].seat), 0
+    while step + 1 < steps.shape[0] and steps[step + 1] >= 0:
+        apply(options, batch, 0, steps[step])
+        if batch.state[0].seat == CHANCE:
+            deal_out(options, batch, deck, 0)
+        if report(batch, limit, 0):
+            return gained + float(batch.reward[0, seat])
+        gained += float(batch.reward[0, seat])
+        step += 1
+    rest: float = play_on(by, options, batch, deck, limit, key, seat, int(steps[step]))
+    return gained + rest
+
+
+@passing
+def no_restart(options: Any, state: Any) -> int:
+    """For games without plans: nothing is taken back."""
+    return 0
 
 
 def player_of(game: Game) -> Callable[..., int]:
@@ -145,12 +219,19 @@ def _imagining(game: Game) -> Callable[..., None]:
 
 
 @functools.cache
-def _batch_kernel(game: Game, kernel: Callable[..., int], seen: Callable[..., Any]) -> Callable[..., None]:
-    """`play_determinizations` for a game and a player; the part it shares with the engine is compiled and cached on
+def _batch_kernels(
+    game: Game, kernel: Callable[..., int], seen: Callable[..., Any], planned: bool
+) -> dict[str, Callable[..., None]]:
+    """The templates above for a game and a player; the part that they share with the engine is compiled and cached on
     disk once."""
-    player = {"BOT": kernel, "BOT_VIEW": seen, "LEAF_VALUE": game.type.leaf_value or no_leaf_value}
-    names = {**table_names(game.type), **player}
-    return specialise([only_choice, play_on, play_determinizations], names)["play_determinizations"]
+    names = {"BOT": kernel, "BOT_VIEW": seen, "LEAF_VALUE": game.type.leaf_value or no_leaf_value}
+    names |= {"RESTART": no_restart, **table_names(game.type)}
+    templates = [only_choice, play_on, play_plan, play_plans]
+    if planned:
+        plans = plans_of(game)
+        names |= {"RESTART": plans.restart, "CANDIDATES_OF": plans.candidates}
+        templates.append(propose_rows)
+    return specialise(templates, names)
 
 
 IMAGINE = unbound
@@ -169,18 +250,31 @@ def imagine_rows(
 class Determinizations:
     """Rollouts in determinizations of a view's tables, on `num_threads` threads (0: every core), by `player`, who has a
     kernel, or by the game's strongest fast bot. `uniform` determinizations are as likely as the cards make them; others
-    include what the game imagines that players did unseen."""
+    include what the game imagines that players did unseen. With the `values` of their classes, plans can be played."""
 
-    def __init__(self, game: Game, num_threads: int = 0, *, uniform: bool = True, player: Agent | None = None) -> None:
-        self.game, self.rollouts = game, 0
+    def __init__(
+        self,
+        game: Game,
+        num_threads: int = 0,
+        *,
+        uniform: bool = True,
+        player: Agent | None = None,
+        values: Values | None = None,
+    ) -> None:
+        self.game, self.player, self.rollouts = game, player, 0
         """`rollouts`: games played out so far."""
-        self.player = player
-        self._made: tuple[tuple[Any, ...], dict[str, Any]] = (game, num_threads), {"uniform": uniform, "player": player}
+        self._made: tuple[tuple[Any, ...], dict[str, Any]] = (
+            (game, num_threads),
+            {"uniform": uniform, "player": player, "values": values},
+        )
         """The arguments to make it again in another process."""
         self._workers = Workers(num_threads, _LEAST_DETERMINIZATIONS)
         self._given = [BatchEnv(game, 1).for_kernels() for _ in range(self.num_threads)]
         self._by = [game.options if player is None else played_by(player, game) for _ in self._given]
-        self._run = Bound(functools.partial(_batch_kernel, game, *self._plays()))
+        kernels = functools.partial(_batch_kernels, game, *self._plays(), values is not None)
+        self._play_plans = Bound(lambda: kernels()["play_plans"])
+        self._propose_rows = Bound(lambda: kernels()["propose_rows"])
+        self._planner = None if values is None else planner(game, values)
         self._imagines = game.type.imagine is not None and not uniform
         self._redo = Bound(functools.partial(_imagining, game))
 
@@ -189,73 +283,49 @@ class Determinizations:
         """The greatest number of threads that it uses."""
         return self._workers.num_threads
 
+    def propose(self, view: View, rows: npt.NDArray[np.int64], *, from_root: bool = True) -> Candidates:
+        """Return the plans of the tables `rows` [n] of a view: from where they began, or those that agree with what has
+        been played."""
+        given, count = self._given[0], len(rows)
+        room = np.full((count, CANDIDATES, plans_of(self.game).steps), -1)
+        found = Candidates(np.zeros(count, np.int64), np.zeros(count, np.int64), room, np.zeros(count, np.uint64))
+        # What a seat is shown is the same in every determinization that agrees with what it knows.
+        determinizations = view.redrawn(rows, np.zeros(count, np.uint64))
+        decisions = view.decisions[rows].astype(np.int64)
+        self._propose_rows(self._planner, given.options, given.batch, determinizations, decisions, from_root, found)
+        return found
+
     def play(
         self, view: View, rows: npt.NDArray[np.int64], mask: npt.NDArray[np.int8], first: int, count: int
     ) -> npt.NDArray[np.float64]:
         """Return what the seat to act gains by each action of `mask` [n, A] in the determinizations `first`, ...,
         `first + count - 1` of the tables `rows` [n] of a view [n, count, A]; 0 for the other actions. A determinization
         is the same for any choice of tables and actions, and for any number at once."""
+        none, actions = np.zeros(len(rows), np.int64), np.arange(mask.shape[1])
+        each = np.tile(actions[:, None], (len(rows), 1, 1))
+        found = Candidates(none, none, each, view.key[rows])
+        return self.play_plans(view, rows, found, mask, first, count, from_root=False)
 
-        def run(thread: int, determinizations: Any, which: Any, keys: Any, value: Any) -> None:
-            given, tables = self._given[thread], rows[which]
-            shown = view.seat[tables], mask[which], view.decisions[tables]
-            self._run(
-                self._by[thread],
-                given.options,
-                given.batch,
-                given.deck,
-                given.limit,
-                determinizations,
-                *shown,
-                keys,
-                value,
-            )
-
-        self.rollouts += count * int(mask.sum())
-        return self.spread(view, rows, view.key[rows], first, count, mask.shape[1], run)
-
-    def spread(
-        self,
-        view: View,
-        rows: npt.NDArray[np.int64],
-        keys: npt.NDArray[np.uint64],
-        first: int,
-        count: int,
-        width: int,
-        run: Callable[..., None],
-    ) -> npt.NDArray[np.float64]:
-        """Run `run(thread, determinizations, which, keys, value)` over determinizations of tables, on every thread, and
-        return the values: `which` of `rows` each belongs to, a key of its own for each, and `value` [determinizations,
-        width], zeros, to write to. Determinizations follow from `keys` [n] and their numbers [n, count, width]."""
-        redraw, play = self._keys(view, rows, keys, first, count)
-        return self._spread(view, rows, redraw, play, width, run)
-
-    def _keys(
-        self, view: View, rows: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64], first: int, count: int
-    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-        """The keys that redraw determinizations of tables, and those of their rollouts [n, count]."""
+    def play_plans(
+        self, view: View, rows: npt.NDArray[np.int64], found: Candidates, running: npt.NDArray[np.int8], first: int,
+        count: int, *, from_root: bool = True,
+    ) -> npt.NDArray[np.float64]:  # fmt: skip
+        """Return what the seat to act gains by each plan that is `running` [n, C], in determinizations as in `play` [n,
+        count, C]. Determinizations follow from the plans' keys and their numbers."""
         redraw, play = (np.empty((len(rows), count), np.uint64) for _ in range(2))
-        determinization_keys(keys, first, redraw, play)
-        return redraw, play
-
-    def _spread(
-        self,
-        view: View,
-        rows: npt.NDArray[np.int64],
-        redraw: npt.NDArray[np.uint64],
-        play: npt.NDArray[np.uint64],
-        width: int,
-        run: Callable[..., None],
-    ) -> npt.NDArray[np.float64]:
-        count = redraw.shape[1]
-        value = np.zeros((len(rows) * count, width))
+        determinization_keys(found.key, first, redraw, play)
+        value, decisions = np.zeros((len(rows) * count, running.shape[1])), view.decisions[rows].astype(np.int64)
 
         def work(thread: int, which: npt.NDArray[np.int64], redraw: Any, play: Any, value: Any) -> None:
-            determinizations = view.redrawn(rows[which], redraw)
+            given, determinizations = self._given[thread], view.redrawn(rows[which], redraw)
             if self._imagines:
                 self._redo(self.game.options, determinizations, view.seat[rows[which]], redraw)
-            run(thread, determinizations, which, play, value)
+            self._play_plans(
+                self._by[thread], given.options, given.batch, given.deck, given.limit, determinizations,
+                from_root, found.plans, running, which, decisions, play, value,
+            )  # fmt: skip
 
+        self.rollouts += count * int(running.sum())
         which = np.repeat(np.arange(len(rows)), count)
         each = which, redraw.reshape(-1), play.reshape(-1), value
         for low in range(0, len(which), AT_ONCE):

@@ -25,9 +25,8 @@ from backalley.envs.core.game.game import Game
 from ..base.agent import Agent, View, check_view, name_of
 from ..base.rule_based import BotAgent, RandomAgent
 from ..policies.planner import PlannerAgent
-from .determinizations import AT_ONCE, Determinizations, check_budget
+from .determinizations import AT_ONCE, Candidates, Determinizations, check_budget
 from .elimination import Analysis, Racing, RacingPlans, decide, drop_hopeless
-from .plan_worlds import PlanDeterminizations, Proposals
 
 DETERMINIZATIONS = 96
 """The default maximum number of determinizations."""
@@ -93,20 +92,19 @@ class RacingAgent(Agent):
         plans = game.type.plans
         if plans is not None and plans.refuses(game.options):
             plans = None
-        plays_on = player or (self._exact if plans else None)
-        self._table = Determinizations(game, num_threads, uniform=False, player=plays_on)
-        self._plans: PlanDeterminizations | None = None
+        self._plans, values = plans is not None, None
         if plans is not None:
             self.plans_caution = plans.z_threshold
             values = PlannerAgent(game, getattr(player, "arrays", {}).get("values")).values
-            self._plans = PlanDeterminizations(game, values, num_threads, player=plays_on)
+        plays_on = player or (self._exact if plans else None)
+        self._table = Determinizations(game, num_threads, uniform=False, player=plays_on, values=values)
         self._kept: dict[int, RacingPlans] = {}  # only saves time
         self._decisions, self._determinizations = 0, 0
 
     @property
     def rollouts(self) -> int:
         """Rollouts since the agent was made."""
-        return self._table.rollouts + (self._plans.rollouts if self._plans else 0)
+        return self._table.rollouts
 
     @property
     def mean_determinizations(self) -> float:
@@ -133,8 +131,8 @@ class RacingAgent(Agent):
         at_once = max(1, AT_ONCE // self.determinizations)
         for low in range(0, len(choices), at_once):
             rows = choices[low : low + at_once]
-            if self._plans is not None:
-                rows = rows[~self._analyse_plans(self._plans, view, rows, found)]
+            if self._plans:
+                rows = rows[~self._analyse_plans(view, rows, found)]
             self._analyse_actions(view, rows, found)
         self._decisions += len(choices)
         return found
@@ -161,17 +159,13 @@ class RacingAgent(Agent):
             )  # fmt: skip
         found.determinizations[rows] = race.played
 
-    def _analyse_plans(
-        self, determinizations: PlanDeterminizations, view: View, rows: npt.NDArray[np.int64], found: Analysis
-    ) -> npt.NDArray[np.bool_]:
+    def _analyse_plans(self, view: View, rows: npt.NDArray[np.int64], found: Analysis) -> npt.NDArray[np.bool_]:
         """Analyse those of the tables `rows` where a plan is to be made or continued; return which these were."""
-        root, here = determinizations.propose(view, rows), determinizations.propose(view, rows, from_root=False)
+        root, here = self._table.propose(view, rows), self._table.propose(view, rows, from_root=False)
         planned = np.flatnonzero(root.number)
         kept = [self._kept.get(int(root.key[k])) for k in planned]
         new = planned[[one is None for one in kept]]
-        made = dict(
-            zip(new.tolist(), self._racing_plans(determinizations, view, rows, root, new, from_root=True), strict=True)
-        )
+        made = dict(zip(new.tolist(), self._racing_plans(view, rows, root, new, from_root=True), strict=True))
         if len(self._kept) + len(made) > _PLANS_KEPT:
             self._kept.clear()
         self._kept |= {int(root.key[k]): one for k, one in made.items()}
@@ -183,23 +177,20 @@ class RacingAgent(Agent):
             else:
                 lost.append(k)  # what was played differs from what was chosen
         again = np.array(lost, np.int64)
-        for k, raced in zip(
-            lost, self._racing_plans(determinizations, view, rows, here, again, from_root=False), strict=True
-        ):
+        for k, raced in zip(lost, self._racing_plans(view, rows, here, again, from_root=False), strict=True):
             raced.tell(found, rows[k], 0)
         return root.number > 0
 
     def _racing_plans(
-        self, determinizations: PlanDeterminizations, view: View, rows: npt.NDArray[np.int64], found: Proposals,
-        which: npt.NDArray[np.int64], *, from_root: bool,
+        self, view: View, rows: npt.NDArray[np.int64], found: Candidates, which: npt.NDArray[np.int64],
+        *, from_root: bool,
     ) -> list[RacingPlans]:  # fmt: skip
         """Race the plans of some of the tables `rows`."""
         tables, some = rows[which], found.some(which)
 
         def play(races: npt.NDArray[np.int64], running: npt.NDArray[np.int8], first: int, count: int) -> Any:
-            return determinizations.play_plans(
-                view, tables[races], some.some(races), running, first, count, from_root=from_root
-            )
+            chosen = some.some(races)
+            return self._table.play_plans(view, tables[races], chosen, running, first, count, from_root=from_root)
 
         running = (np.arange(some.plans.shape[1]) < some.number[:, None]).astype(np.int8)
         race = self._racing(play, running, np.zeros(len(which), np.int64), PLANS_WORTH * self.determinizations)
@@ -240,5 +231,3 @@ class RacingAgent(Agent):
     def close(self) -> None:
         """End the worker threads."""
         self._table.close()
-        if self._plans is not None:
-            self._plans.close()

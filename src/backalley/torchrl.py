@@ -18,7 +18,7 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.game.kernels import OVER
-from backalley.training.ppo.advantages import seat_advantages
+from backalley.training.ppo.kernels import seat_advantages
 
 try:
     from tensordict import TensorDict, TensorDictBase

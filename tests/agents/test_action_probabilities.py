@@ -134,8 +134,7 @@ def test_policies_draw_as_told_by_themselves_and_after_a_bot_that_draws(
 
 def test_networks_in_training_draw_as_told() -> None:
     pytest.importorskip("torch", reason="networks in training need torch")
-    from backalley.agents.policies.network import PolicyNetwork
-    from backalley.agents.policies.network_agent import NetworkAgent
+    from backalley.agents.policies.network import NetworkAgent, PolicyNetwork
 
     seen = view(LEDUC)
     network = PolicyNetwork(np.ones(LEDUC.observation_size), LEDUC.num_actions, width=8, layers=1)

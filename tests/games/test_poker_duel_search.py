@@ -11,7 +11,7 @@ import pytest
 from backalley.agents.base.agent import view_of
 from backalley.agents.policies.planner import PlannerAgent
 from backalley.agents.registry import agent
-from backalley.agents.search.plan_worlds import digest_of
+from backalley.agents.search.determinizations import digest_of
 from backalley.agents.search.racing import RacingAgent
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.envs.core.api.vector import BatchEnv

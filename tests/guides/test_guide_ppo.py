@@ -17,7 +17,7 @@ from backalley.benchmarks.studies.learning.guides import (
     guide_ppo,
     program_of_the_guide,
 )
-from backalley.training.ppo.advantages import seat_advantages
+from backalley.training.ppo.kernels import seat_advantages
 from tests.common.commands import run
 
 TINY: dict[str, Any] = {"tables": 32, "steps": 8, "batch_size": 128, "width": 16, "deals": 8}

@@ -22,9 +22,8 @@ from backalley.benchmarks.exact.exploit import exploitability
 from backalley.envs.core.rules.options import option
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
-from backalley.training.config.phases import KINDS, PhaseKind, Phases, register_phase
+from backalley.training.config.phases import KINDS, PhaseKind, Phases, TrainingError, register_phase
 from backalley.training.run import loop
-from backalley.training.run.budget import TrainingError
 from backalley.training.run.loop import TrainingLoop
 from backalley.training.train import Stopped, train
 from tests import ROOT

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pytest
 
 from backalley.agents.base.agent import View
-from backalley.agents.custom import custom_agent
+from backalley.agents.registry import custom_agent
 from backalley.benchmarks.exact.exact import solve
 from backalley.benchmarks.exact.openings import grouped_openings
 from backalley.benchmarks.matches.evaluate import evaluate
@@ -122,7 +122,7 @@ def test_exact_values_are_the_same(ray: FakeRay, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.slow
 def test_targets_made_elsewhere_teach_the_same_weights(ray: FakeRay, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from backalley.training.run.budget import TrainingError
+    from backalley.training.config.phases import TrainingError
     from backalley.training.train import train
     from tests.training.test_rollouts import TINY
 
@@ -141,7 +141,7 @@ def test_targets_made_elsewhere_teach_the_same_weights(ray: FakeRay, tmp_path: P
 @pytest.mark.slow
 def test_runs_of_several_seeds_are_made_on_machines_that_share_a_disk(ray: FakeRay, tmp_path: Path) -> None:
     pytest.importorskip("sb3_contrib")
-    from backalley.training.run.budget import TrainingError
+    from backalley.training.config.phases import TrainingError
     from backalley.training.seeds import Runs, train_seeds
     from tests.common.tiny_runs import DECISIONS, TINY, weights
 

@@ -26,7 +26,7 @@ LATE = {
 """The only imports that go up: a game makes its environments and states, and the command line looks for studies."""
 BY_NAME_ALONE = {("envs/core/api/registry", "agents/gymnasium/gymnasium_env")} | {
     ("training/config/config", f"training/{phase}")
-    for phase in ("ppo/trainer", "mmd/mmd", "rollouts/rollouts", "rollouts/rounds", "macros/plans")
+    for phase in ("ppo/ppo", "mmd/mmd", "rollouts/rollouts", "rollouts/rounds", "macros/plans")
 }
 """The only modules of later rooms that are named in strings: Gymnasium's registry and the list of phases take such."""
 COMPILERS = {"benchmarks/figures/results", "cli/compiling", "cluster/same_code", "cluster/sent_modules"}

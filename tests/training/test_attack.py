@@ -26,15 +26,13 @@ from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.game.game import Game
 from backalley.examples import kuhn, leduc
 from backalley.training.attack import attackers
-from backalley.training.attack.attack import attack
-from backalley.training.attack.gains import PUBLISHED, SELECTION, gains_of, keys_of
-from backalley.training.attack.work import AttackError, selection_deals
+from backalley.training.attack.attack import PUBLISHED, SELECTION, AttackError, attack, keys_of, selection_deals
 from backalley.training.config import config
-from backalley.training.config.config import ConfigError
+from backalley.training.config.config import ConfigError, Objective
 from backalley.training.macros.plans import PlanLearner
-from backalley.training.ppo.seats import LEARNER
+from backalley.training.ppo.seats import LEARNER, League
 from backalley.training.ppo.vec_env import SeatsVecEnv
-from backalley.training.shared.league import League
+from backalley.training.run.gate import Enough, gains
 from backalley.training.train import Stopped
 from tests.common import toy
 from tests.common.commands import run
@@ -127,7 +125,8 @@ def test_equality_is_what_the_agent_gets_itself() -> None:
     ).bind()
     first = as_agent(First())
     assert backalley.evaluate(game, [first, first], deals=32).agents[0].mean_return.mean == pytest.approx(1)
-    gained = gains_of(game, first, first, keys_of(3, SELECTION), 32)
+    keys = keys_of(3, SELECTION)
+    gained = gains(game, first, first, 32, keys, Objective.POINTS, lambda played, planned: None)
     assert gained.shape == (32,)
     assert gained == pytest.approx(0)
 
@@ -136,11 +135,12 @@ def test_play_ends_once_it_has_cost_enough() -> None:
     keys, bot = keys_of(0, SELECTION), RandomAgent()
     played: list[int] = []
 
-    def on_batch(deals: int) -> bool:
+    def progress(deals: int, planned: int) -> None:
         played.append(deals)
-        return True
+        if deals >= 2:
+            raise Enough
 
-    assert len(gains_of(KUHN, bot, bot, keys, 5000, on_batch)) == played[-1] < 5000
+    assert len(gains(KUHN, bot, bot, 5000, keys, Objective.POINTS, progress)) == played[-1] < 5000
 
 
 def test_responses_are_chosen_on_other_deals_than_tell_the_gain() -> None:
@@ -158,9 +158,8 @@ def test_responses_are_chosen_on_other_deals_than_tell_the_gain() -> None:
 
 def test_a_search_that_knows_the_agent_does_not_see_what_its_seat_cannot() -> None:
     """What is hidden is dealt again, and the answer is the same."""
-    task = attackers.Task(
-        LEDUC, RandomAgent(), 0, Path(), attackers.Budget(decisions=1), 1, {}, {}, lambda done, total, words: None
-    )
+    budget = attackers.Budget(decisions=1)
+    task = attackers.Task(LEDUC, RandomAgent(), 0, Path(), budget, {}, {}, lambda done, total, words: None)
     batch = BatchEnv(LEDUC, 64, seed=1)
     batch.reset()
     batch.step(np.ones(64, np.int64))

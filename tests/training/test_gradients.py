@@ -14,10 +14,9 @@ import torch
 from torch.nn import functional as F
 
 from backalley.agents.policies.network import BFLOAT16, FLOAT32, PolicyNetwork, masked
-from backalley.training.ppo.loss import LOGGED, ppo_loss
+from backalley.training.ppo.kernels import LOGGED, ppo_loss
 from backalley.training.rollouts.fitting import imitation, squared
-from backalley.training.shared.gradients import Gradients, Outputs, Part
-from backalley.training.shared.thread_pool import ThreadPool
+from backalley.training.shared.learner import Gradients, Outputs, Part, ThreadPool
 
 INPUTS, ACTIONS, ROWS = 23, 7, 500
 CLIP, ENTROPY, VALUE = 0.2, 0.03, 0.4

@@ -25,7 +25,7 @@ from backalley.envs.core.compile.kernel import COMPILED
 from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
-from backalley.training.macros import plan_play
+from backalley.training.macros import plans
 from backalley.training.macros.plans import PlanLearner, field_of
 from backalley.training.train import train
 from tests.common.cases import GAMES, option_sets
@@ -96,14 +96,14 @@ def test_credits_by_outcomes_and_by_what_comes_next() -> None:
         outcomes, counts = np.zeros(4), np.zeros(4)
         for place, outcome in ((-1, np.nan), (0, np.nan), (0, np.nan), (1, np.nan), (2, 1.0), (3, 1.0)):
             shown = np.array([place]), np.array([outcome])
-            plan_play.credit(*shown, trail, lengths, values, trace, outcomes, counts)
+            plans.credit(*shown, trail, lengths, values, trace, outcomes, counts)
         assert outcomes == pytest.approx(expected)
         assert counts.tolist() == [1, 1, 1, 0]
 
 
 def test_points_are_shared() -> None:
     for returns, expected in (([1, -1], [1, 0]), ([0, 0], [0.5, 0.5]), ([2, 1, 2], [0.5, 0, 0.5]), ([3.0], [1])):
-        assert [plan_play.points_of(np.array(returns, float), seat) for seat in range(len(returns))] == expected
+        assert [plans.points_of(np.array(returns, float), seat) for seat in range(len(returns))] == expected
 
 
 @BY_NAME

@@ -28,8 +28,7 @@ from backalley.agents.base.rule_based import BotAgent, RandomAgent
 from backalley.agents.match import Match
 from backalley.agents.policies import inference
 from backalley.agents.policies.learned import PolicyAgent, load_policy
-from backalley.agents.policies.network import PolicyNetwork, network_of, weights_of
-from backalley.agents.policies.network_agent import NetworkAgent
+from backalley.agents.policies.network import NetworkAgent, PolicyNetwork, network_of, weights_of
 from backalley.agents.policies.policy_file import (
     JSON_FILE,
     WEIGHTS_FILE,

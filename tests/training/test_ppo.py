@@ -16,17 +16,22 @@ import torch
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 
 from backalley.agents.base.agent import View
-from backalley.agents.policies.network import BFLOAT16, FLOAT32, PolicyNetwork, best_precision, masked
-from backalley.agents.policies.network_agent import one_thread
+from backalley.agents.policies.network import (
+    BFLOAT16,
+    FLOAT32,
+    PolicyNetwork,
+    best_precision,
+    masked,
+    one_thread,
+    weights_of,
+)
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.examples import kuhn
 from backalley.training.config import config
-from backalley.training.ppo.advantages import seat_advantages
-from backalley.training.ppo.playing import Playing
+from backalley.training.ppo.kernels import Playing, seat_advantages
 from backalley.training.ppo.ppo import PPO
-from backalley.training.ppo.seats import SeatTables
+from backalley.training.ppo.seats import League, SeatTables
 from backalley.training.ppo.vec_env import SeatsVecEnv
-from backalley.training.shared.league import League
 
 GAME = kuhn.GAME.bind()
 TABLES, STEPS = 16, 12
@@ -189,7 +194,7 @@ def test_the_cut_end_of_a_rollout_is_valued_by_each_seats_own_observation() -> N
     env = SeatsVecEnv(GAME, TABLES, seed=1)
     model = model_of(env, seed=1)
     model.iterate()
-    last = model.rollout.last_values(Playing(model.network, model.pool))
+    last = model.rollout.last_values(Playing(weights_of(model.network), model.pool))
     for seat in range(2):
         shown = env.tables.observe(np.full(TABLES, seat))
         assert not np.array_equal(shown, env.tables.time_step.observation)

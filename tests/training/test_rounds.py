@@ -14,12 +14,12 @@ from backalley.agents.registry import agent as agent_of
 from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
+from backalley.training.config.phases import TrainingError
 from backalley.training.rollouts import opponents, targets
 from backalley.training.rollouts.rounds import Attack, Generation
-from backalley.training.rollouts.seated import seat_sides
+from backalley.training.rollouts.target_kernels import seat_sides
 from backalley.training.rollouts.targets import BEST, FROZEN, POLICY, Field, Tables
 from backalley.training.run import gate, loop
-from backalley.training.run.budget import TrainingError
 from backalley.training.shared.phase import Finished
 from backalley.training.train import train
 from tests.common.tiny_runs import weights
@@ -152,7 +152,7 @@ def test_a_slow_bot_that_solves_the_end_is_met_as_its_fast_substitute() -> None:
 def test_learning_goes_on_from_a_policy(learned: Path, tmp_path: Path) -> None:
     policy = PolicyAgent(learned, GAME)
     made = phase(Attack, tmp_path, against=str(learned))
-    assert (made.unit, made.margin, made.fitting.updates) == (policy.metadata["made"]["unit"], 0.0, 1000)
+    assert (made.unit, made.margin, made.fitting.averaged) == (policy.metadata["made"]["unit"], 0.0, 1000)
     for name, array in policy.arrays.items():
         np.testing.assert_array_equal(made.fitting.arrays()[f"average.{name}"], array)
     made.step()

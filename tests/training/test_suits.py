@@ -11,13 +11,13 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from backalley.agents.policies.network import masked
+from backalley.agents.base.rule_based import bots_of
+from backalley.agents.policies.network import masked, weights_of
 from backalley.envs.core.game.catalogue import game
 from backalley.training.config import config
-from backalley.training.ppo.playing import Playing
-from backalley.training.ppo.seats import LEARNER
+from backalley.training.ppo.kernels import Playing
+from backalley.training.ppo.seats import LEARNER, League
 from backalley.training.ppo.vec_env import SeatsVecEnv
-from backalley.training.shared.league import League, bots_of
 from backalley.training.train import train
 from tests.common.tiny_runs import ROLLOUT, TINY, weights
 from tests.training.test_ppo import TABLES, model_of
@@ -96,7 +96,7 @@ def test_the_critic_is_asked_in_the_names_that_each_seat_has() -> None:
             return np.zeros(len(shown), np.float32)
 
     model.iterate()
-    model.rollout.last_values(Critic(model.network, model.pool))
+    model.rollout.last_values(Critic(weights_of(model.network), model.pool))
     rows, seats = np.nonzero(np.ones((TABLES, env.num_seats)))
     np.testing.assert_array_equal(
         asked[0], permuted(env, env.tables.observe(seats, rows), env.names.number[rows, seats])

@@ -17,8 +17,8 @@ from backalley.benchmarks.exact.exploit import exploitability
 from backalley.examples.kuhn import BET
 from backalley.training.config.config import ConfigError
 from backalley.training.rollouts import window
+from backalley.training.rollouts.fitting import by_temperature
 from backalley.training.rollouts.rollouts import Rollouts
-from backalley.training.rollouts.temperature import by_temperature
 from backalley.training.train import train
 from tests.training.test_rollouts import GAME, bytes_of, phase
 

@@ -10,10 +10,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from backalley.agents.base.agent import Agent, name_of
 from backalley.agents.base.rule_based import BotAgent
@@ -23,13 +25,35 @@ from backalley.agents.search.racing import RacingAgent
 from backalley.envs.core.game.game import Game
 
 from ..config import config as config_rules
-from ..config.config import ConfigError
-from ..run.budget import Budget
+from ..config.config import Config, ConfigError
+from ..config.phases import Budget
 from ..run.loop import kind
-from .learning import Learning, Spent
+from ..shared import checkpoint
+from ..shared.checkpoint import CheckpointError
+from ..shared.phase import Phase
 
+POINTS = 4
+"""Responses that a learning attacker offers along its budget."""
 SIZES = (8, 24, 96)
 """Determinizations of the searches that are tried."""
+
+
+class Spent(NamedTuple):
+    """What something took."""
+
+    processor_seconds: float = 0.0
+    seconds: float = 0.0
+    decisions: int = 0
+    """On the tables that were learned on."""
+
+    def of(self, budget: Budget) -> tuple[float, float]:
+        """Return how much of a budget this is, and how much there is in all, in the unit of the nearest limit."""
+        return budget.progress(self.seconds, self.decisions, self.processor_seconds)
+
+    def reaches(self, budget: Budget, share: float) -> bool:
+        """Return whether that share of the budget is spent."""
+        done, whole = self.of(budget)
+        return done >= share * whole
 
 
 @dataclass(frozen=True)
@@ -43,8 +67,6 @@ class Task:
     """Its own folder."""
     budget: Budget
     """What it may spend."""
-    points: int
-    """How many responses it should offer along its budget."""
     overrides: Mapping[str, Any]
     """Settings of training by dotted names, over its own."""
     made: Mapping[str, Any]
@@ -63,23 +85,6 @@ class Response(NamedTuple):
     """What learning it took so far; None for a search, which spends its budget on play."""
 
 
-class Attacker(Protocol):
-    """One way to look for a response."""
-
-    @property
-    def name(self) -> str:
-        """Its name in tables and folders."""
-
-    def refuses(self, game: Game, victim: Agent) -> str:
-        """Return why it cannot attack this agent, in a sentence; empty where it can."""
-
-    def responses(self, task: Task, done: int) -> Iterator[Response]:
-        """Yield responses, without the first `done`, which an earlier run of the same task has yielded."""
-
-    def again(self, task: Task, number: int) -> Agent:
-        """Return the agent of a response that was offered before."""
-
-
 @dataclass(frozen=True)
 class Learner:
     """An attacker that learns, by a phase of training."""
@@ -95,7 +100,7 @@ class Learner:
     """Returns the folder of the policy that it begins from, with the settings that this takes, or None."""
 
     def refuses(self, game: Game, victim: Agent) -> str:
-        """See `Attacker`."""
+        """Return why it cannot attack this agent, in a sentence; empty where it can."""
         if self.compiled and victim.kernel is None:
             return f"{self.name} plays in machine code, and {name_of(victim)} has no kernel."
         try:
@@ -105,35 +110,78 @@ class Learner:
         return ""
 
     def responses(self, task: Task, done: int) -> Iterator[Response]:
-        """See `Attacker`."""
-        if done == task.points:
+        """Yield responses, without the first `done`, which an earlier run of the same task has yielded."""
+        if done == POINTS:
             return
         before, more = self.begins(task.victim) or (None, {})
-        settings = config_rules.load(task.game, None, {**self.settings, **more, **task.overrides})
-        with Learning(self.phase, task.game, task.victim, settings, task.seed, task.folder, before) as learning:
-            for number in range(done, task.points):
-                learning.until(task.budget, (number + 1) / task.points, task.checked)
+        config = config_rules.load(task.game, None, {**self.settings, **more, **task.overrides})
+        with contextlib.closing(self._begun(task, config, before)) as phase:
+            for number in range(done, POINTS):
+                spent = _learn(phase, task, (number + 1) / POINTS)
                 place = self._place(task, number)
-                learning.phase.save_policy(place, task.made)
-                policy = place.relative_to(task.folder).as_posix()
-                yield Response(self.again(task, number), policy, learning.spent)
+                phase.save_policy(place, task.made)
+                yield Response(self.again(task, number), place.relative_to(task.folder).as_posix(), spent)
 
     def again(self, task: Task, number: int) -> Agent:
-        """See `Attacker`."""
+        """Return the agent of a response that was offered before."""
         return load_policy(self._place(task, number), task.game)
 
     def _place(self, task: Task, number: int) -> Path:
         return task.folder / "policies" / str(number + 1)
 
+    def _begun(self, task: Task, config: Config, before: Path | None) -> Phase:
+        """Its phase, at its beginning or at its latest checkpoint. Raises ConfigError, CheckpointError and OSError."""
+        made, folder = kind(self.phase), task.folder
+        made.check(task.game, config)
+        phase = made(task.game, config, seed=task.seed, folder=folder / "files", before=before, against=task.victim)
+        found = checkpoint.latest(folder)
+        if found is None:
+            phase.begin()
+            return phase
+        arrays, facts, _ = found
+        phase.seconds, phase.processor_seconds = map(float, facts["spent"])
+        try:
+            phase.restore(arrays, facts["phase"])
+        except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
+            raise CheckpointError(f"The checkpoint in {folder} does not fit; delete that folder: {error}") from error
+        return phase
+
+
+def _learn(phase: Phase, task: Task, share: float) -> Spent:
+    """Learn until this share of the budget is spent, then write a checkpoint; return what learning took so far. What
+    `task.checked` raises ends it, after a checkpoint, too."""
+    saved = time.monotonic()
+    while phase.decisions == 0 or not _spent(phase).reaches(task.budget, share):
+        phase.timed_step()
+        if time.monotonic() - saved >= phase.config.run.checkpoint_seconds:
+            _save(phase, task.folder)
+            saved = time.monotonic()
+        try:
+            task.checked(*_spent(phase).of(task.budget), phase.summary())
+        except BaseException:
+            _save(phase, task.folder)
+            raise
+    _save(phase, task.folder)
+    return _spent(phase)
+
+
+def _spent(phase: Phase) -> Spent:
+    return Spent(phase.processor_seconds, phase.seconds, phase.decisions)
+
+
+def _save(phase: Phase, folder: Path) -> None:
+    facts = {"spent": [phase.seconds, phase.processor_seconds], "phase": phase.facts()}
+    checkpoint.save(folder, 0, phase.decisions, phase.arrays(), facts)
+
 
 class Search:
     """An attacker that searches with the agent as the model of everybody: determinizations are drawn by what its seat
-    may know, as in any search, and the agent plays their rollouts (`model_of`)."""
+    may know, as in any search, and the agent plays their rollouts (`model_of`). Its methods are those of Learner."""
 
     name = "search"
 
     def refuses(self, game: Game, victim: Agent) -> str:
-        """See `Attacker`."""
+        """It attacks anybody."""
         return ""
 
     def responses(self, task: Task, done: int) -> Iterator[Response]:
@@ -142,7 +190,7 @@ class Search:
             yield Response(self.again(task, number))
 
     def again(self, task: Task, number: int) -> Agent:
-        """See `Attacker`."""
+        """Return the search of that size."""
         return RacingAgent(task.game, SIZES[number], player=model_of(task.victim))
 
 
@@ -160,7 +208,7 @@ def _own_network(victim: Agent) -> tuple[Path, Mapping[str, Any]] | None:
     return victim.folder, {"network.width": victim.player.width, "network.layers": victim.player.layers}
 
 
-ATTACKERS: dict[str, Attacker] = {
+ATTACKERS: dict[str, Learner | Search] = {
     one.name: one
     for one in (
         Learner("rollouts", "attack", {}, compiled=True),

@@ -1,4 +1,4 @@
-"""Hyperparameters: one YAML file for each game over the defaults, and the list of phases of a run.
+"""Hyperparameters: one YAML file for each game over the defaults; the list of phases of a run, and its budget.
 
 Imports only benchmarks, agents and envs.
 """

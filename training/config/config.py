@@ -18,8 +18,7 @@ from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import options as option_rules
 from backalley.envs.core.rules.options import OptionError, Written, option
 
-from .named_policies import Against, Begins
-from .phases import KINDS, PhaseKind, Phases, register_phase
+from .phases import KINDS, Against, Begins, PhaseKind, Phases, register_phase
 from .yaml_files import load_yaml
 
 CONFIGS = Path(__file__).resolve().parent / "configs"
@@ -280,7 +279,7 @@ class Config(NamedTuple):
 
 
 for _kind in (
-    PhaseKind("ppo", PPO, "backalley.training.ppo.trainer:Trainer"),
+    PhaseKind("ppo", PPO, "backalley.training.ppo.ppo:Trainer"),
     PhaseKind("mmd", MMDSettings, "backalley.training.mmd.mmd:MMD"),
     PhaseKind("rollouts", Rollouts, "backalley.training.rollouts.rollouts:Rollouts"),
     PhaseKind("plans", PlansSettings, "backalley.training.macros.plans:PlanLearner"),
@@ -334,6 +333,12 @@ def _plain(raw: Mapping[str, Any]) -> dict[str, Any]:
 def _from_nothing(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """A file's settings that hold where a policy improves itself."""
     return raw.get(FROM_NOTHING) or {}
+
+
+def by_name(given: Mapping[str, Any], config: Config) -> dict[str, Any]:
+    """Return the settings of a file by dotted names, as far as they hold in these."""
+    found = _merge(_plain(given), _from_nothing(given) if config.rollouts.base == Base.SELF else {})
+    return {f"{section}.{name}": value for section, named in found.items() for name, value in (named or {}).items()}
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -1,14 +1,17 @@
-"""The kinds of phases that a run can have, and the list of them in `run.phases` with their shares of the budget."""
+"""The kinds of phases that a run can have, the list of them in `run.phases` with their shares of the budget, the budget
+itself (seconds of training, processor time, or decisions on the tables), and the settings that name agents."""
 
 from __future__ import annotations
 
 import math
 import numbers
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 from backalley.console.errors import InvalidType, InvalidValue, did_you_mean
+from backalley.envs.core.game.arguments import whole
 from backalley.envs.core.rules.options import Written, declared
 
 _OURS = "backalley.training."
@@ -184,3 +187,141 @@ def _number(name: str, given: Any) -> float:
     if not 0 < share <= 1:
         raise InvalidValue(f"the share of {name} is {given!r}; it must be greater than 0, and 1 at most.")
     return share
+
+
+# The budget -----------------------------------------------------------------------------------------------------------
+
+
+class TrainingError(InvalidValue):
+    """A run that cannot begin or continue; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When a run is finished: after that many seconds of training, decisions on the tables, or seconds of all cores
+    together (`processor_seconds`), whichever comes first. `decisions` counts the whole run's, or in a tuple those of
+    each phase."""
+
+    seconds: float | None = None
+    decisions: int | tuple[int, ...] | None = None
+    processor_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("seconds", "processor_seconds"):
+            time = getattr(self, name)
+            if time is None:
+                continue
+            real = isinstance(time, numbers.Real) and not isinstance(time, bool)
+            if not real or not 0 < time < math.inf:
+                raise TrainingError(f"{name} is {time!r}; a budget is a number greater than 0.")
+            object.__setattr__(self, name, float(time))
+        if self.decisions is not None:
+            given: Any = self.decisions
+            counts = list(given) if isinstance(given, list | tuple) and given else [given]
+            for count in counts:
+                if (whole(count) or 0) <= 0:
+                    shown = given if len(counts) > 1 else counts[0]
+                    raise TrainingError(
+                        f"decisions is {shown!r}; a budget is a whole number greater than 0, or one for each phase."
+                    )
+            plain = tuple(int(count) for count in counts)
+            object.__setattr__(self, "decisions", plain if len(plain) > 1 else plain[0])
+
+    def check(self, phases: Phases) -> None:
+        """Raise TrainingError for decisions of phases that the run does not have."""
+        if isinstance(self.decisions, tuple) and len(self.decisions) != len(phases):
+            count = f"{len(phases)} phase{'' if len(phases) == 1 else 's'}"
+            raise TrainingError(
+                f"decisions is {_listed(self.decisions)}, and the run has {count} ({', '.join(phases.names)}); give a "
+                "number for each, or one for all."
+            )
+
+    def ended(self, phases: Phases, seconds: float, decisions: Sequence[int], processor_seconds: float = 0.0) -> bool:
+        """Return whether the present phase is at its end: given the run's `seconds` and `processor_seconds` so far, and
+        the decisions of each phase so far, those of the present phase last. No phase ends before its first step."""
+        number = len(decisions) - 1
+        end = phases.ends[number]
+        by_time = self.seconds is not None and seconds >= self.seconds * end
+        by_time |= self.processor_seconds is not None and processor_seconds >= self.processor_seconds * end
+        if isinstance(self.decisions, tuple):
+            by_count = decisions[number] >= self.decisions[number]
+        else:
+            by_count = self.decisions is not None and sum(decisions) >= self.decisions * end
+        return decisions[number] > 0 and (by_time or by_count)
+
+    def progress(self, seconds: float, decisions: int, processor_seconds: float = 0.0) -> tuple[float, float]:
+        """Return how much of the run is done and how much there is in all, in the unit of the nearest limit."""
+        planned = sum(self.decisions) if isinstance(self.decisions, tuple) else self.decisions
+        limits = [(seconds, self.seconds), (decisions, planned), (processor_seconds, self.processor_seconds)]
+        return max(((done, limit) for done, limit in limits if limit), key=lambda pair: pair[0] / pair[1])
+
+    def words(self) -> list[str]:
+        """Return the budget as options of the command line."""
+        words = ["--seconds", f"{self.seconds:g}"] if self.seconds else []
+        words += ["--processor-seconds", f"{self.processor_seconds:g}"] if self.processor_seconds else []
+        return words + (["--decisions", _listed(self.decisions)] if self.decisions else [])
+
+
+def _listed(decisions: int | Sequence[int]) -> str:
+    return str(decisions) if isinstance(decisions, int) else ",".join(map(str, decisions))
+
+
+# Policies and other agents: whom a phase meets, and whose weights it begins from -------------------------------------
+
+STANDING, FORMER = "standing", "former"
+ANEW, POLICY = "anew", "policy"
+
+
+@dataclass(frozen=True)
+class Against(Written):
+    """Agents that a phase meets and that do not learn."""
+
+    names: tuple[str, ...]
+    """Agents' names and folders; or one word: `standing`, the policy that stands when the phase begins (before any, the
+    one that comes with the game, or its best bot), or `former`, all policies that stood in this run so far."""
+    takes: ClassVar[str] = "standing, former, or agents' names separated by commas"
+
+    @classmethod
+    def read(cls, given: Any) -> Self:
+        """From `bot:book,runs/mine`, or a list. Raises ValueError."""
+        items = given.split(",") if isinstance(given, str) else given
+        if not isinstance(items, list | tuple) or not all(isinstance(item, str | os.PathLike) for item in items):
+            raise InvalidValue("it must name agents, separated by commas.")
+        names = tuple(name for name in (os.fspath(item).strip() for item in items) if name)
+        if len(names) > 1 and {STANDING, FORMER} & {*names}:
+            raise InvalidValue(f"{STANDING} and {FORMER} stand alone; name agents, or one of these words.")
+        return cls(names)
+
+    @property
+    def by_name(self) -> bool:
+        """Whether it names agents."""
+        return bool(self.names) and self.names not in ((STANDING,), (FORMER,))
+
+    def written(self) -> str:
+        """The names, separated by commas."""
+        return ",".join(self.names)
+
+
+@dataclass(frozen=True)
+class Begins(Written):
+    """The weights that a phase begins from."""
+
+    source: str
+    """`anew`, `policy` or a folder."""
+    takes: ClassVar[str] = "anew, policy, or the folder of a policy or run"
+
+    @classmethod
+    def read(cls, given: Any) -> Self:
+        """From the word or the path. Raises ValueError."""
+        if not isinstance(given, str | os.PathLike) or not os.fspath(given):
+            raise InvalidValue(f"it must be {cls.takes}.")
+        return cls(os.fspath(given))
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder."""
+        return self.source not in (ANEW, POLICY)
+
+    def written(self) -> str:
+        """The word or the path."""
+        return self.source

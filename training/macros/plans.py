@@ -1,8 +1,9 @@
 """The phase `plans`: learn the values of the classes (features) of a game's plans by Monte Carlo, for games with
 macro-actions (`GameType.plans`).
 
-In a step the planner explores in episodes against bots and its own past, and each class is credited with the outcomes
-of its parts. The value of a class is the mean of all its credits, with more weight on later ones, shrunk towards the
+In a step the planner explores in episodes against bots and its own past, in compiled code: one seat plays by the
+planner, and one opponent all others. Each class that one of the seat's parts was in is credited with the outcome of the
+part. The value of a class is the mean of all its credits, with more weight on later ones, shrunk towards the
 game's initial value. Only these values are learned: the game itself makes plans from them.
 """
 
@@ -17,32 +18,209 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent, name_of
-from backalley.agents.base.rule_based import played_by, seen_by
+from backalley.agents.base.rule_based import bots_of, played_by, seen_by
 from backalley.agents.policies.planner import PlannerAgent, Values, classes_digest, plans_of
 from backalley.agents.policies.planner import planner as planner_of
 from backalley.agents.policies.policy_file import save_policy
 from backalley.agents.policies.policy_kinds import PlansPlayer
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.api.tables import KernelArguments
+from backalley.envs.core.api.compiled_play import Batch, Deck, apply, begin, deal_out, report, show, table_names
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.kernels import Bound
+from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.kernels import CHANCE, Bound, Planner, kernel, specialise, template, unbound
 from backalley.envs.core.rules import rng
 
 from ..config.config import Config, ConfigError, Objective, PlansSettings
 from ..shared.checkpoint import Arrays
-from ..shared.league import bots_of
+from ..shared.learner import ThreadPool
 from ..shared.phase import Phase
-from ..shared.thread_pool import Task, ThreadPool
-from .plan_play import Notes, Sums, Tally, episodes_kernel, fork_streams, notes_for
 
 Streams = npt.NDArray[np.uint64]
-Sum = npt.NDArray[Any]
 
 CHUNKS = 16
 """Parts of a step that are summed separately and in order, so that the sums are equal on any number of threads."""
+MOST_CLASSES = 256
+"""The greatest number of classes of one part in a deal."""
 _MEMORY = 0.05
 """How far an opponent's score moves towards that of the latest step."""
+_SEAT, _LUCK, _KEYS = 1, 2, 3
+"""Numbers by which an episode's randomness is forked off its stream."""
+
+
+class Sums(NamedTuple):
+    """Sums of credits for each class [classes]."""
+
+    outcomes: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.float64]
+
+
+class Tally(NamedTuple):
+    """What was played."""
+
+    decisions: npt.NDArray[np.int64]
+    """Decisions of all seats, and of the one that learns [2]."""
+    points: npt.NDArray[np.float64]
+    """One for each episode that the learner won, one half for a shared win [1]."""
+
+
+class Notes(NamedTuple):
+    """What has been seen of the parts of one deal; each thread has its own."""
+
+    classes: npt.NDArray[np.int64]
+    """[parts]"""
+    outcomes: npt.NDArray[np.float64]
+    """[parts]"""
+    trail: npt.NDArray[np.int64]
+    """The classes that each part was in, in order [parts, MOST_CLASSES]."""
+    lengths: npt.NDArray[np.int64]
+    """How many there are [parts]; -1 once the outcome is known."""
+    returns: npt.NDArray[np.float64]
+    """The return of each seat in this episode [N]."""
+    observation: npt.NDArray[Any]
+    """What the learner sees [1]."""
+    flat: npt.NDArray[Any]
+    """The same memory as a vector [1, O]."""
+
+
+def notes_for(game: Game, parts: int) -> Notes:
+    """Return the arrays for one thread."""
+    flat = np.zeros((1, game.observation_size), game.observation_base)
+    return Notes(
+        np.zeros(parts, np.int64),
+        np.zeros(parts),
+        np.zeros((parts, MOST_CLASSES), np.int64),
+        np.zeros(parts, np.int64),
+        np.zeros(game.num_seats),
+        game.records(flat),
+        flat,
+    )
+
+
+@kernel
+def fork_streams(stream: np.uint64, out: Streams) -> None:
+    """Fork a stream for each episode."""
+    for number in range(len(out)):
+        out[number] = rng.fork(stream, number)
+
+
+@kernel
+def credit(
+    classes: npt.NDArray[np.int64],
+    found: npt.NDArray[np.float64],
+    trail: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    values: npt.NDArray[np.float32],
+    trace: float,
+    outcomes: npt.NDArray[np.float64],
+    counts: npt.NDArray[np.float64],
+) -> None:
+    """Follow each part to its present class; when its outcome is known, credit all classes that it was in.
+
+    The last class is credited with the outcome; an earlier one with the value of the next class, or with `trace` 1 with
+    the outcome, too (temporal differences; Sutton and Barto, Reinforcement Learning, chapter 12).
+    """
+    for part in range(len(classes)):
+        count = lengths[part]
+        if count < 0:
+            continue
+        new = classes[part] >= 0 and (count == 0 or trail[part, count - 1] != classes[part])
+        if new and count < trail.shape[1]:
+            trail[part, count] = classes[part]
+            count += 1
+        lengths[part] = count
+        worth = found[part]
+        if not np.isnan(worth):
+            for number in range(count - 1, -1, -1):
+                place = trail[part, number]
+                outcomes[place] += worth
+                counts[place] += 1.0
+                worth = trace * worth + (1.0 - trace) * float(values[place])
+            lengths[part] = -1
+
+
+@kernel
+def points_of(returns: npt.NDArray[np.float64], seat: int) -> float:
+    """Return one for the best return of all, shared where several have it."""
+    best, sharers = True, 0
+    for value in returns:
+        best = best and value <= returns[seat]
+        sharers += int(value == returns[seat])
+    return 1.0 / sharers if best else 0.0
+
+
+PLAN = LOOK = OTHERS = OBSERVE = OTHERS_VIEW = unbound
+"""The game's planner, its `look` and `observe`, and the opponent with its view, in `learn_episodes`."""
+
+
+@template
+def learn_episodes(
+    mine: Planner,
+    trace: float,
+    others: Any,
+    batch: Batch,
+    deck: Deck,
+    start_outcomes: int,
+    limit: int,
+    streams: npt.NDArray[np.uint64],
+    notes: Notes,
+    sums: Sums,
+    tally: Tally,
+) -> None:
+    """Play an episode for each stream, on the one table of `batch`."""
+    options = mine.options
+    for number in range(streams.shape[0]):
+        stream = streams[number]
+        _, me = rng.below(rng.fork(stream, _SEAT), len(notes.returns))
+        planner = Planner(options, mine.values, mine.memory, rng.fork(stream, _LUCK) | np.uint64(1))
+        keys = rng.fork(stream, _KEYS)
+        batch.stream[0] = stream
+        begin(options, batch, start_outcomes, 0)
+        deal_out(options, batch, deck, 0)
+        show(options, batch, 0)
+        notes.lengths[:] = 0
+        notes.returns[:] = 0.0
+        ended = batch.seat[0] < 0
+        while not ended:
+            key = rng.fork(keys, int(batch.decisions[0]))
+            if batch.seat[0] == me:
+                tally.decisions[1] += 1
+                action = PLAN(planner, batch.observation[0], batch.mask[0], key)
+            else:
+                action = OTHERS(others, OTHERS_VIEW(batch, 0), batch.mask[0], key)
+            apply(options, batch, 0, action)
+            notes.flat[0, :] = 0
+            OBSERVE(options, batch.state[0], me, notes.observation[0])
+            LOOK(options, notes.observation[0], notes.classes, notes.outcomes)
+            credit(
+                notes.classes,
+                notes.outcomes,
+                notes.trail,
+                notes.lengths,
+                mine.values,
+                trace,
+                sums.outcomes,
+                sums.counts,
+            )
+            if batch.state[0].seat == CHANCE:
+                notes.lengths[:] = 0
+            deal_out(options, batch, deck, 0)
+            ended = report(batch, limit, 0)
+            show(options, batch, 0)
+            for seat in range(len(notes.returns)):
+                notes.returns[seat] += batch.reward[0, seat]
+        tally.decisions[0] += batch.decisions[0]
+        tally.points[0] += points_of(notes.returns, me)
+
+
+@functools.cache
+def episodes_kernel(game: GameType, opponent: Callable[..., int], view: Callable[..., Any]) -> Callable[..., None]:
+    """Return `learn_episodes` for a game that declares plans, against an opponent's kernel."""
+    assert game.plans is not None
+    own = {"PLAN": game.plans.act, "LOOK": game.plans.look, "OTHERS": opponent, "OTHERS_VIEW": view}
+    return specialise([learn_episodes], {**table_names(game), **own})["learn_episodes"]
+
+
+# The phase ------------------------------------------------------------------------------------------------------------
 
 
 class Opponent(NamedTuple):
@@ -51,22 +229,6 @@ class Opponent(NamedTuple):
     name: str
     agent: Agent | None
     share: float
-
-
-class _Met(NamedTuple):
-    """An opponent of a step, and the episodes against it."""
-
-    name: str
-    agent: Agent
-    streams: Streams
-    """A row for each chunk [CHUNKS, n]."""
-
-
-class _Seat(NamedTuple):
-    """The arrays of one thread."""
-
-    tables: KernelArguments
-    notes: Notes
 
 
 def field_of(game: Game, best_bot: float, past: float, other_bots: int) -> list[Opponent]:
@@ -101,7 +263,8 @@ class PlanLearner(Phase):
         self._stream = np.uint64(self.seeds().generate_state(1, np.uint64)[0])
         self.pool = ThreadPool(num_threads)
         threads = range(self.pool.num_threads)
-        self._seats = [_Seat(BatchEnv(game, 1).for_kernels(), notes_for(game, self.plans.parts)) for _ in threads]
+        self._seats = [(BatchEnv(game, 1).for_kernels(), notes_for(game, self.plans.parts)) for _ in threads]
+        """The table and the notes of each thread."""
         self._entries: dict[str, Bound[None]] = {}
 
     @classmethod
@@ -155,11 +318,12 @@ class PlanLearner(Phase):
         fork_streams(step, numbers)
         streams = numbers.reshape(CHUNKS, size)
         edges = np.rint(np.cumsum([0.0] + [opponent.share for opponent in self.field]) * size).astype(int)
-        met = []
-        for opponent, low, high in zip(self.field, edges, edges[1:], strict=False):
-            agent = opponent.agent or PlannerAgent(self.game, self.past[drawn] if self.past else values)
-            if low < high:
-                met.append(_Met(opponent.name, agent, streams[:, low:high]))
+        past = PlannerAgent(self.game, self.past[drawn] if self.past else values)
+        met = [
+            (opponent.name, opponent.agent or past, streams[:, low:high])
+            for opponent, low, high in zip(self.field, edges, edges[1:], strict=False)
+            if low < high
+        ]
         learned = self._play(met, values)
         kept = (self.steps / (self.steps + 1)) ** settings.averaging
         for total, new in zip(self.sums, learned, strict=True):
@@ -169,9 +333,9 @@ class PlanLearner(Phase):
         if self.steps % settings.snapshot_every == 0:
             self.past = [*self.past, self.values][-settings.keep :]
 
-    def _play(self, met: Sequence[_Met], values: Values) -> Sum:
-        """Play episodes against each opponent; return the sums of credits [2, classes]. A thread takes a chunk at a
-        time, against all opponents one after the other."""
+    def _play(self, met: Sequence[tuple[str, Agent, Streams]], values: Values) -> npt.NDArray[Any]:
+        """Play episodes against each opponent, whose streams have a row for each chunk [CHUNKS, n]; return the sums of
+        credits [2, classes]. A thread takes a chunk at a time, against all opponents one after the other."""
         learned = np.zeros((CHUNKS, 2, len(values)))
         decisions, points = np.zeros((len(met), CHUNKS, 2), np.int64), np.zeros((len(met), CHUNKS, 1))
 
@@ -183,28 +347,23 @@ class PlanLearner(Phase):
             tally = Tally(decisions[number, chunk], points[number, chunk])
             self._entries[name](*fixed, streams, notes, Sums(*learned[chunk]), tally)
 
-        def task(chunk: int) -> Task:
-            def work(thread: int) -> None:
-                for number, one in enumerate(met):
-                    play(thread, number, chunk, np.ascontiguousarray(one.streams[chunk]))
-
-            return work
+        def work(chunk: int, thread: int) -> None:
+            for number, (_, _, streams) in enumerate(met):
+                play(thread, number, chunk, np.ascontiguousarray(streams[chunk]))
 
         for number, (name, agent, streams) in enumerate(met):
             if name not in self._entries:
-                self._entries[name] = Bound(functools.partial(self._batch_kernel, agent))
+                assert agent.kernel is not None  # bots and planners have one
+                find = functools.partial(episodes_kernel, self.game.type, agent.kernel, seen_by(agent))
+                self._entries[name] = Bound(find)
                 play(0, number, 0, streams[0, :0])  # compiles, and plays nothing
-        self.pool.share([task(chunk) for chunk in range(CHUNKS)])
+        self.pool.share([functools.partial(work, chunk) for chunk in range(CHUNKS)])
         self.decisions += int(decisions[..., 0].sum())
         self.samples += int(decisions[..., 1].sum())
         for (name, _, streams), won in zip(met, points, strict=True):
             self.scores[name] += _MEMORY * (float(won.sum()) / streams.size - self.scores[name])
-        total: Sum = learned.sum(0)
+        total: npt.NDArray[Any] = learned.sum(0)
         return total
-
-    def _batch_kernel(self, agent: Agent) -> Callable[..., None]:
-        assert agent.kernel is not None  # bots and planners have one
-        return episodes_kernel(self.game.type, agent.kernel, seen_by(agent))
 
     def policy_before(self) -> Agent:
         """Return the planner with its values before it learns."""

@@ -22,17 +22,16 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from backalley.agents.policies.network import PolicyNetwork, masked, weights_of
-from backalley.agents.policies.network_agent import one_thread
+from backalley.agents.policies.network import masked, one_thread, weights_of
 from backalley.agents.policies.policy_file import observation_bound, save_policy
 from backalley.agents.policies.policy_kinds import network_player
 from backalley.benchmarks.figures import stats
 from backalley.envs.core.game.game import Game
 
 from ..config.config import Config, MMDSettings, Objective
-from ..ppo.advantages import seat_advantages
-from ..shared.averaging import follow, learner_arrays, restore_learner
+from ..ppo.kernels import seat_advantages
 from ..shared.checkpoint import Arrays
+from ..shared.learner import Learner, ThreadPool
 from ..shared.phase import Phase, training_game
 
 
@@ -63,14 +62,19 @@ class MMD(Phase):
         self.settings: MMDSettings = config.mmd
         self.batch = training_game(game, config).make_vec(self.settings.tables, seed=0, autoreset=False)
         self.entropy = self.seeds().generate_state(2).tolist()
-        bound, size = observation_bound(game), config.network
-        self.network, self.average = (
-            PolicyNetwork(bound, game.num_actions, width=size.width, layers=size.layers) for _ in range(2)
+        self.learner = Learner(
+            observation_bound(game),
+            game.num_actions,
+            width=config.network.width,
+            layers=config.network.layers,
+            seed=self.entropy[0],
+            learning_rate=self.settings.learning_rate,
+            averaging=self.settings.averaging,
+            pool=ThreadPool(1),
+            eps=1e-5,
         )
-        self.network.initialise(torch.Generator().manual_seed(self.entropy[0]))
-        self.average.load_state_dict(self.network.state_dict())
-        self.adam = torch.optim.Adam(self.network.parameters(), lr=self.settings.learning_rate, eps=1e-5)
-        self.steps, self.moments = 0, [0.0, 0.0, 0.0]
+        self.network = self.learner.network
+        self.moments = [0.0, 0.0, 0.0]
         self.logged = {"entropy": 0.0, "divergence": 0.0, "value_loss": 0.0}
 
     @classmethod
@@ -87,8 +91,12 @@ class MMD(Phase):
         random = np.random.default_rng([*self.entropy, self.steps])  # so no generator has to be kept
         decisions = self.play(random)
         self.learn(decisions, random)
-        self.steps += 1
-        follow(self.average, self.network, self.steps, self.settings.averaging)
+        self.learner.follow()
+
+    @property
+    def steps(self) -> int:
+        """Steps so far."""
+        return self.learner.averaged
 
     # Play ---------------------------------------------------------------------------------------------------------
 
@@ -96,7 +104,7 @@ class MMD(Phase):
     def play(self, random: np.random.Generator) -> Decisions:
         """Play an episode on every table; return its decisions with their advantages. An episode that a limit of
         decisions cuts off counts as it stands then."""
-        tables, seats = self.settings.tables, self.game.num_seats
+        tables = self.settings.tables
         step = self.batch.reset(streams=random.integers(2**63, size=tables, dtype=np.uint64))
         kept, turns, rows = [], [], np.arange(tables)
         while rows.size:
@@ -105,9 +113,10 @@ class MMD(Phase):
             log_probs = torch.log_softmax(masked(logits, mask), 1)
             noise = torch.from_numpy(random.gumbel(size=mask.shape).astype(np.float32))
             action = (log_probs + noise).argmax(1)  # a draw by the policy
-            turn = Turn(tables, seats, rows, step.seat[rows], value.numpy())
+            turn = np.zeros(tables, self.turn)
+            turn["acted"][rows], turn["seat"][rows], turn["value"][rows] = True, step.seat[rows], value.numpy()
             step = self.batch.step(action.numpy(), rows)
-            turn.reward[rows] = step.reward[rows]
+            turn["reward"][rows] = step.reward[rows]
             kept.append((shown, mask, log_probs, action[:, None]))
             turns.append(turn)
             self.decisions += len(rows)
@@ -116,10 +125,14 @@ class MMD(Phase):
         shown, mask, log_probs, action = (torch.cat(parts) for parts in zip(*kept, strict=True))
         return Decisions(shown, mask, log_probs, action, torch.from_numpy(advantage), torch.from_numpy(target))
 
-    def advantages(self, turns: list[Turn]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    @property
+    def turn(self) -> list[Any]:
+        """One decision on every table that is not over, and what it gained, as fields of an array over all tables."""
+        return [("acted", "?"), ("seat", "i1"), ("value", "f4"), ("reward", "f4", (self.game.num_seats,))]
+
+    def advantages(self, turns: list[npt.NDArray[Any]]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Return the advantages of all decisions and the critic's targets, in units of the spread of returns."""
-        acted, seat, value = (np.stack([getattr(turn, name) for turn in turns]) for name in ("acted", "seat", "value"))
-        reward = np.stack([turn.reward for turn in turns])
+        acted, seat, value, reward = (np.stack([turn[name] for turn in turns]) for name, *_ in self.turn)
         returns = reward.sum(0, dtype=np.float64)
         if self.config.run.objective == Objective.GAMES:  # nothing is gained but the share of the win, at the end
             returns = stats.win_shares(returns, self.game.sides) - 1 / max(self.game.num_sides, 2)
@@ -139,8 +152,8 @@ class MMD(Phase):
     def learn(self, decisions: Decisions, random: np.random.Generator) -> None:
         """Make the updates of a step. Steps get smaller, and uniform play draws less, by the square root of time."""
         settings, count = self.settings, len(decisions.action)
-        fallen = (1 + 3 * self.steps / settings.halving) ** -0.5
-        self.adam.param_groups[0]["lr"] = settings.learning_rate * fallen
+        adam, fallen = self.learner.adam, (1 + 3 * self.steps / settings.halving) ** -0.5
+        adam.param_groups[0]["lr"] = settings.learning_rate * fallen
         temperature, proximity = settings.temperature * fallen, settings.proximity / fallen
         for _ in range(settings.epochs):
             order = torch.from_numpy(random.permutation(count))
@@ -155,10 +168,10 @@ class MMD(Phase):
                 value_loss = (value - target).square().mean()
                 held = proximity * divergence - temperature * entropy
                 loss = held - (ratio * advantage).mean() + settings.value_weight * value_loss
-                self.adam.zero_grad()
+                adam.zero_grad()
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(self.network.parameters(), settings.max_grad_norm)
-                self.adam.step()
+                adam.step()
         self.samples += count
         self.logged = {"entropy": entropy.item(), "divergence": divergence.item(), "value_loss": value_loss.item()}
 
@@ -166,7 +179,7 @@ class MMD(Phase):
 
     def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
         """Write the averaged policy. Raises OSError."""
-        weights, name = weights_of(self.average), f"mmd-s{self.seed}-{self.decisions_in_short}"
+        weights, name = weights_of(self.learner.average), f"mmd-s{self.seed}-{self.decisions_in_short}"
         player = network_player(weights, greedy=self.config.run.greedy)
         about = {**self.about("magnetic mirror descent, every seat learning, averaged weights"), **made}
         save_policy(folder, weights, self.game, name=name, player=player, made=about)
@@ -181,7 +194,7 @@ class MMD(Phase):
 
     def arrays(self) -> Arrays:
         """Return weights, averaged weights and Adam's moments."""
-        return learner_arrays(self.network, self.average, self.adam)
+        return self.learner.arrays()
 
     def facts(self) -> dict[str, Any]:
         """Return the counts, and the moments of returns."""
@@ -190,26 +203,10 @@ class MMD(Phase):
 
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         """Continue from a checkpoint of the same game and config."""
-        restore_learner(arrays, self.network, self.average, self.adam)
-        self.decisions, self.samples, self.steps = (int(facts[name]) for name in ("decisions", "samples", "steps"))
+        self.learner.restore(arrays, int(facts["steps"]))
+        self.decisions, self.samples = int(facts["decisions"]), int(facts["samples"])
         self.moments, self.logged = [float(one) for one in facts["moments"]], dict(facts["logged"])
 
     def close(self) -> None:
         """End the tables' threads."""
         self.batch.close()
-
-
-class Turn:
-    """One decision on every table that is not over, and what it gained, as arrays over all tables."""
-
-    def __init__(
-        self,
-        tables: int,
-        seats: int,
-        rows: npt.NDArray[np.int64],
-        seat: npt.NDArray[np.int8],
-        value: npt.NDArray[np.float32],
-    ) -> None:
-        self.acted, self.seat = np.zeros(tables, np.bool_), np.zeros(tables, np.int8)
-        self.value, self.reward = np.zeros(tables, np.float32), np.zeros((tables, seats), np.float32)
-        self.acted[rows], self.seat[rows], self.value[rows] = True, seat, value

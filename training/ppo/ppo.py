@@ -1,37 +1,157 @@
 """PPO (Schulman et al. 2017) with illegal actions masked and every seat learning: play a rollout, find the advantages
 along each seat's own decisions, learn from minibatches, average the weights.
 
-Nothing else decides what is learned: the same seed gives the same weights on any number of threads. `trainer.py` makes
-a phase of a run from it, with a league, checkpoints and a gate.
+Nothing else decides what is learned: the same seed gives the same weights on any number of threads. `Trainer` makes
+the phase `ppo` of it, with a league, checkpoints and a gate: from random weights, or from the policy of the phase
+before. A step is one rollout and one update.
+
+A buffer for one agent takes a table's next row as the next state of the player that acted, so it would bootstrap a
+player with the opponent's value. Here a seat's next state is that seat's own next decision, and the reward of a
+decision is all that the seat gains until then, whoever is to act.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from backalley.agents.policies.network import FLOAT32, PolicyNetwork
-from backalley.agents.policies.policy_file import observation_bound
+from backalley.agents.base.agent import Agent
+from backalley.agents.base.rule_based import bots_of
+from backalley.agents.policies.network import FLOAT32, NetworkAgent, network_of, weights_of
+from backalley.agents.policies.policy_file import WEIGHTS_FILE, observation_bound, player_of, read_policy, save_policy
+from backalley.agents.policies.policy_kinds import NetworkPlayer, network_player
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import rng
 
 from ..config.config import PPO as Settings
-from ..shared.averaging import follow
-from ..shared.gradients import Gradients, Part
-from ..shared.thread_pool import ThreadPool
-from .loss import LOGGED
-from .playing import Playing, next_keys, stream_of
-from .rollout import Rollout
-from .seats import SeatTables
+from ..config.config import Config, Objective
+from ..shared.checkpoint import Arrays
+from ..shared.learner import Learner, Outputs, Part, ThreadPool
+from ..shared.phase import Phase, training_game
+from .kernels import LOGGED, Playing, next_keys, ppo_loss, seat_advantages
+from .seats import CutOff, League, SeatTables, Tally
 
 
-class PPO:
+class Rollout:
+    """T steps of B tables. Observations keep their own type (mostly bytes), masks take one byte for each action, and
+    shuffling copies nothing."""
+
+    def __init__(self, tables: SeatTables, settings: Settings, generator: np.random.Generator) -> None:
+        """`generator` shuffles the samples. A `reward_scale` of 0 divides rewards by the spread of returns, so that the
+        critic learns numbers near 1."""
+        self.tables, self.settings, self.generator = tables, settings, generator
+        shape, game = (settings.steps, tables.num_envs), tables.game
+        self.observations = np.zeros((*shape, game.observation_size), game.observation_base)
+        self.action_masks = np.zeros((*shape, game.num_actions), np.bool_)
+        self.actions = np.zeros(shape, np.int64)
+        self.log_probs, self.all_values, self.all_advantages = (np.zeros(shape, np.float32) for _ in range(3))
+        self.seat = np.zeros(shape, np.int8)
+        self.learned, self.ended = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+        self.seat_reward = np.zeros((*shape, tables.num_seats), np.float32)
+        self.clear()
+
+    def clear(self) -> None:
+        """Drop the rollout; the arrays are used again."""
+        self.pos = 0
+        self._cut_off: list[tuple[int, CutOff]] = []
+
+    def play(self, policy: Playing, keys: npt.NDArray[np.uint64], shown: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Keep what every table shows, and let the policy act where the learner is to act, and the league where it
+        is; return the learner's actions [B]."""
+        step, tables = self.pos, self.tables
+        self.observations[step], self.action_masks[step] = shown, tables.action_masks()
+        self.learned[step] = tables.learner_acts()
+        policy.act(
+            self.observations[step],
+            self.action_masks[step],
+            self.learned[step],
+            keys,
+            self.actions[step],
+            self.log_probs[step],
+            self.all_values[step],
+            first=[lambda thread: tables.members_act()],
+        )
+        actions: npt.NDArray[np.int64] = self.actions[step]
+        return actions
+
+    def add_played(self) -> None:
+        """Add what the tables have just played: who acted and what every seat gained."""
+        step, tables = self.pos, self.tables
+        self.seat[step], self.ended[step], self.seat_reward[step] = tables.acted, tables.ended, tables.reward
+        if tables.cut_off is not None:
+            self._cut_off.append((step, tables.cut_off))
+        self.pos += 1
+
+    def find_advantages(self, critic: Playing) -> None:
+        """Compute advantages and returns of the learner's decisions, in units of `reward_scale`."""
+        scale, gamma = self.settings.reward_scale or 1 / self.tables.return_spread(), self.settings.gamma
+        reward = self.seat_reward * np.float32(scale)
+        for step, cut in self._cut_off:
+            expected = critic.values(cut.observation.reshape(-1, cut.observation.shape[2]))
+            reward[step, cut.rows] += gamma * expected.reshape(len(cut.rows), -1)
+        args = (
+            self.seat,
+            self.learned,
+            self.ended,
+            reward,
+            self.all_values,
+            self.last_values(critic),
+            float(gamma),
+            float(self.settings.gae_lambda),
+        )
+        seat_advantages(*args, self.all_advantages)
+        self.kept = np.flatnonzero(self.learned)
+        self.values = self.all_values.reshape(-1)[self.kept]
+        self.advantages = self.all_advantages.reshape(-1)[self.kept]
+        self.returns = self.values + self.advantages
+
+    def last_values(self, critic: Playing) -> npt.NDArray[np.float32]:
+        """Return each seat's value after the last step [B, N], by what that seat knows then."""
+        count, seats = self.tables.num_envs, self.tables.num_seats
+        rows, who = np.divmod(np.arange(count * seats), seats)
+        return critic.values(self.tables.observe(who, rows)).reshape(count, -1)
+
+    def minibatches(self, size: int) -> Iterator[npt.NDArray[np.int64]]:
+        """Yield the numbers of the learner's decisions in random order, in minibatches of nearly equal size near
+        `size`, with no small last one."""
+        assert self.pos == self.settings.steps, "The rollout is not complete."
+        order = self.generator.permutation(len(self.kept))
+        yield from np.array_split(order, max(1, round(len(order) / size)))
+
+    def part(
+        self, numbers: npt.NDArray[np.int64], advantages: npt.NDArray[np.float32], weights: tuple[float, float, float]
+    ) -> Part:
+        """Return the observations of some of the learner's decisions, and their loss with these advantages; `weights`
+        are clip range, entropy's and value's."""
+        rows = self.kept[numbers]
+        samples = (
+            self.action_masks.reshape(-1, self.action_masks.shape[2])[rows],
+            self.actions.reshape(-1)[rows],
+            self.log_probs.reshape(-1)[rows],
+            advantages,
+            self.returns[numbers],
+        )
+
+        def loss(outputs: Outputs) -> npt.NDArray[np.float64]:
+            sums = np.zeros(1 + len(LOGGED))
+            ppo_loss(outputs, *samples, *weights, sums)
+            return sums
+
+        return torch.from_numpy(self.observations.reshape(-1, self.observations.shape[2]).take(rows, 0)), loss
+
+
+class PPO(Learner):
     """One network that decides at every seat and learns from every decision of its own.
 
-    `network` learns; `average` holds the average of its weights after each update (`averaging.follow`), which plays
-    better; `decisions` counts those made on the tables. Between two calls of `iterate`, weights, optimizer, tables,
-    `stream` and the rollout's generator are all that the next one depends on.
+    `decisions` counts those made on the tables. Between two calls of `iterate`, weights, optimizer, tables, `stream`
+    and the rollout's generator are all that the next one depends on.
     """
 
     def __init__(
@@ -48,23 +168,26 @@ class PPO:
     ) -> None:
         """`settings.tables` and `settings.symmetry` are those of `tables`, and not read. `seed` draws the first
         weights, the actions and the minibatches. `num_threads` (0: every core) changes nothing that is learned."""
-        self.tables, self.settings = tables, settings
         first, samples = (int(word) for word in np.random.SeedSequence(seed).generate_state(2))
-        bound, actions = observation_bound(tables.game), tables.game.num_actions
-        self.network, self.average = (
-            PolicyNetwork(bound, actions, width=width, layers=layers, precision=kind) for kind in (precision, FLOAT32)
+        self.pool = ThreadPool(num_threads)
+        super().__init__(
+            observation_bound(tables.game),
+            tables.game.num_actions,
+            width=width,
+            layers=layers,
+            seed=first,
+            learning_rate=settings.learning_rate,
+            averaging=settings.averaging,
+            pool=self.pool,
+            precision=precision,
+            device=device,
+            eps=1e-5,
         )
-        self.network.initialise(torch.Generator().manual_seed(first))
-        self.network.to(device)
-        self.average.load_state_dict(self.network.state_dict())
-        self.average.to(device)
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate, eps=1e-5)
-        self.stream = stream_of(first)
+        self.tables, self.settings = tables, settings
+        self.stream = rng.stream_of(first)
         """Draws the actions."""
         self.rollout = Rollout(tables, settings, np.random.default_rng(samples))
-        self.pool = ThreadPool(num_threads)
-        self._gradients = Gradients(self.network, self.pool)
-        self.decisions = self.updates = self.updates_averaged = 0
+        self.decisions = self.updates = 0
         self.logged: dict[str, float] = {}
         """What the latest update came to, by name."""
         self._shown: npt.NDArray[Any] | None = None
@@ -86,7 +209,7 @@ class PPO:
         self._update()
 
     def _play(self) -> None:
-        rollout, playing, tables = self.rollout, Playing(self.network, self.pool), self.tables
+        rollout, playing, tables = self.rollout, Playing(weights_of(self.network), self.pool), self.tables
         tables.begin_rollout()
         rollout.clear()
         for _ in range(self.settings.steps):
@@ -100,7 +223,7 @@ class PPO:
 
     def _update(self) -> None:
         """Learn from the rollout, minibatch after minibatch; then update the average of the weights."""
-        settings, rollout, parameters = self.settings, self.rollout, self.network.parameters
+        settings, rollout = self.settings, self.rollout
         weights, found = (settings.clip, settings.entropy, settings.value_weight), []
         for _ in range(settings.epochs):
             for numbers in rollout.minibatches(settings.batch_size):
@@ -110,13 +233,10 @@ class PPO:
                 def part(low: int, high: int, numbers: Any = numbers, advantages: Any = advantages) -> Part:
                     return rollout.part(numbers[low:high], advantages[low:high], weights)
 
-                sums = self._gradients.write(len(numbers), part)
-                torch.nn.utils.clip_grad_norm_(parameters(), settings.max_grad_norm)
-                self.optimizer.step()
+                sums = self.descend(len(numbers), part, settings.max_grad_norm)
                 found.append(sums[1:] / sums[0])
             self.updates += 1
-        self.updates_averaged += 1
-        follow(self.average, self.network, self.updates_averaged, settings.averaging)
+        self.follow()
         means = dict(zip(LOGGED, np.mean(found, 0).tolist(), strict=True))
         loss = means["policy_gradient_loss"] + settings.entropy * means["entropy_loss"]
         spread, missed = np.var(rollout.returns), np.var(rollout.returns - rollout.values)
@@ -132,3 +252,185 @@ class PPO:
         """End the threads."""
         self.pool.close()
         self.tables.close()
+
+
+# The phase ------------------------------------------------------------------------------------------------------------
+
+LEAGUE_FOLDER = "league"
+
+
+class Trainer(Phase):
+    """PPO in memory."""
+
+    def __init__(self, game: Game, config: Config, *, num_threads: int = 0, **loop: Any) -> None:
+        """Like any `Phase`; the result does not depend on `num_threads`, by default one for each core. The training
+        tables may have other options than the game where the config says so (options that the user changed stay as they
+        are). Past selves are kept in the phase's folder.
+
+        Raises OptionError, or ConfigError where the training tables would have another observation layout.
+        """
+        super().__init__(game, config, **loop)
+        self.training_game = training_game(game, config)
+        seed = int(self.seeds().generate_state(1)[0])
+        members = bots_of(self.training_game) if self.against is None else [self.against]
+        self.league = League(members, keep=config.league.keep, per_rollout=config.league.per_rollout)
+        ppo = config.ppo
+        self.tables = SeatTables(
+            self.training_game,
+            ppo.tables,
+            seed=seed,
+            league=self.league,
+            league_share=config.league.share if self.against is None else 1.0,
+            one_side=self.against is not None,
+            num_threads=num_threads,
+            symmetry=ppo.symmetry,
+            win_shares=config.run.objective == Objective.GAMES,
+        )
+        size = config.network
+        self.model = PPO(
+            self.tables, ppo, seed=seed, width=size.width, layers=size.layers, precision=self.precision,
+            device=self.device, num_threads=num_threads,
+        )  # fmt: skip
+        self._past: dict[str, str] = {}
+        """Past selves by name, each with the digest of its weights."""
+
+    @classmethod
+    def check(cls, game: Game, config: Config) -> None:
+        """The training tables must have the game's observation layout."""
+        training_game(game, config)
+
+    @property
+    def has_league(self) -> bool:
+        """Whether other agents than the learner play at any table."""
+        return self.tables.num_seats > 1 and self.tables.league_tables > 0
+
+    def begin(self) -> None:
+        """Begin to play the tables, with new episodes. If the previous policy is a network of the same size, continue
+        from its weights."""
+        if self.before is not None:
+            weights, metadata = read_policy(self.before, self.game)
+            player, size = player_of(metadata), self.config.network
+            if isinstance(player, NetworkPlayer) and (player.width, player.layers) == (size.width, size.layers):
+                known = network_of(weights, metadata, observation_bound(self.game)).state_dict()
+                for network in (self.model.network, self.model.average):
+                    network.load_state_dict(known)
+        self.model.start()
+
+    def step(self) -> None:
+        """Play one rollout and make one update; take a snapshot of the learner when it is due. Raises OSError where it
+        cannot be written."""
+        every = self.config.league.snapshot_every
+        before = self.decisions // every
+        self.model.iterate()
+        self.decisions = self.model.decisions
+        self.samples += len(self.model.rollout.kept)
+        if self.has_league and self.against is None and self.decisions // every > before:
+            self._join_past()
+
+    def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
+        """Write the current policy. Raises OSError."""
+        scale = self.config.ppo.reward_scale
+        about = self.about("PPO, every seat learning, averaged weights") | {"met": self._met()}
+        about["value_unit"] = 1 / scale if scale else self.tables.return_spread()
+        self._write(folder, f"ppo-s{self.seed}-{self.decisions_in_short}", self.config.run.greedy, {**about, **made})
+
+    def _met(self) -> list[str]:
+        """The bots that played at its tables."""
+        members = self.league.members if self.has_league else []
+        return [member.agent.name.removeprefix("bot:") for member in members if not member.past]
+
+    def _write(self, folder: Path, name: str, greedy: bool, made: Mapping[str, Any]) -> None:
+        weights = weights_of(self.model.average)
+        save_policy(folder, weights, self.game, name=name, player=network_player(weights, greedy=greedy), made=made)
+
+    def _join_past(self) -> None:
+        name = f"{self.decisions:012d}"
+        place = self.folder / LEAGUE_FOLDER / name
+        self._write(place, name, False, {"decisions": self.decisions})
+        self._past[name] = _weights_digest(place)
+        self.league.add_past(self._past_agent(name))
+
+    def _past_agent(self, name: str) -> Agent:
+        network = network_of(*read_policy(self.folder / LEAGUE_FOLDER / name, self.game), observation_bound(self.game))
+        network.precision = self.precision
+        return NetworkAgent(network.to(self.device).freeze(), name, block=0)
+
+    # Log --------------------------------------------------------------------------------------------------------------
+
+    def log_values(self) -> dict[str, float]:
+        """Return episodes, returns, league scores, and what the latest update came to."""
+        tally = self.tables.tally
+        values = {
+            "rollout/episodes": float(tally.episodes),
+            "rollout/episode_length": tally.decisions / max(tally.episodes, 1),
+            "rollout/return_spread": self.tables.return_spread(),
+        }
+        count, total = tally.returns.get("", (0, 0.0))
+        values["rollout/mean_return"] = total / max(count, 1)
+        if self.has_league:
+            past = [member.score for member in self.league.members if member.past and not member.retired]
+            values["league/past"] = float(np.mean(past)) if past else 0.5
+            values |= {f"league/{member.agent.name}": member.score for member in self.league.members if not member.past}
+        values |= self.model.logged
+        self.model.logged = {}
+        self.tables.tally = Tally()
+        return values
+
+    def summary(self) -> str:
+        """Return progress in a few words: decisions, speed, and the latest scores against the league's bots or the mean
+        return."""
+        words = [f"{self.decisions:,} decisions", f"{self.samples / max(self.seconds, 1e-9):,.0f} samples/s"]
+        count, total = self.tables.tally.returns.get("", (0, 0.0))
+        if self.has_league:
+            bots = [member for member in self.league.members if not member.past and member.games]
+            words += [f"{member.agent.name} {100 * member.score:.0f} %" for member in bots]
+        elif count:
+            words.append(f"mean return {total / count:+.3f}")
+        return ", ".join(words)
+
+    # Checkpoints ------------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> Arrays:
+        """Return weights, their averages, Adam's moments and the tables."""
+        kept = self.model.arrays()
+        kept |= {f"tables.{name}": array for name, array in self.tables.arrays().items()}
+        return kept
+
+    def facts(self) -> dict[str, Any]:
+        """Return counts, generators and the league."""
+        model = self.model
+        return {
+            "decisions": self.decisions,
+            "samples": self.samples,
+            "updates": model.updates,
+            "updates_averaged": model.averaged,
+            "actions": int(model.stream),
+            "shuffles": model.rollout.generator.bit_generator.state,
+            "tables": self.tables.facts(),
+            "past": self._past,
+        }
+
+    def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        """Continue from a checkpoint of the same game and config."""
+        model = self.model
+        model.restore(arrays, int(facts["updates_averaged"]))
+        self._past = dict(facts["past"])
+        for name, digest in self._past.items():
+            if _weights_digest(self.folder / LEAGUE_FOLDER / name) != digest:
+                raise InvalidValue(f"the past self {name} in {LEAGUE_FOLDER}/ is not the one it met")
+        past = {name: self._past_agent(name) for name in self._past}
+        tables = {name.removeprefix("tables."): array for name, array in arrays.items() if name.startswith("tables.")}
+        observation = self.tables.restore(tables, facts["tables"], past)
+        self.decisions, self.samples = int(facts["decisions"]), int(facts["samples"])
+        model.decisions, model.updates = self.decisions, int(facts["updates"])
+        model.stream = np.uint64(facts["actions"])
+        model.rollout.generator.bit_generator.state = facts["shuffles"]
+        model.start(observation)
+
+    def close(self) -> None:
+        """End the threads."""
+        self.model.close()
+
+
+def _weights_digest(place: Path) -> str:
+    return hashlib.sha256((place / WEIGHTS_FILE).read_bytes()).hexdigest()

@@ -1,24 +1,26 @@
-"""Fit a network to targets, minibatch after minibatch, on any number of threads to the same bits (`gradients.py`). The
-weights are averaged, too."""
+"""Fit a network to targets, minibatch after minibatch, and let it mix its play.
+
+A network of gains plays each action with probability proportional to exp(gain / temperature), both in standard
+deviations of the targets. Where cards are hidden, opponents can predict a player who always plays the most likely
+action. A policy that repeatedly improves its own mixed play is smooth fictitious play (Fudenberg and Levine 1998); it
+converges to a quantal response equilibrium (McKelvey and Palfrey 1995), in which a choice between two actions loses
+0.28 temperatures at most, the greatest value of x / (1 + exp(x)).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from backalley.agents.policies.network import PolicyNetwork
-from backalley.agents.policies.network_agent import one_thread
+from backalley.agents.policies.network import one_thread
 from backalley.agents.policies.policy_kinds import network_size
 from backalley.envs.core.game.kernels import kernel
 
-from ..shared.averaging import follow, learner_arrays, restore_learner
-from ..shared.checkpoint import Arrays
-from ..shared.gradients import Gradients, Outputs, Part
-from ..shared.thread_pool import ThreadPool
+from ..shared.learner import Learner, Outputs, Part
 
 Loss = Callable[[Outputs, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]], None]
 """`loss(outputs, targets, weights, sums)` writes its derivative by each of the outputs [n, A + 1] over them, and adds
@@ -78,8 +80,8 @@ def imitation(
         sums[1] += np.log(total) - wanted
 
 
-class Fitting:
-    """A network, its Adam optimizer, and its averaged weights."""
+class Fitting(Learner):
+    """A network that is fitted to targets."""
 
     def __init__(
         self,
@@ -88,29 +90,18 @@ class Fitting:
         *,
         width: int,
         layers: int,
-        precision: str,
-        learning_rate: float,
-        averaging: float,
-        seed: int,
-        device: torch.device,
-        pool: ThreadPool,
-        start: Arrays | None = None,
+        start: Mapping[str, npt.NDArray[Any]] | None = None,
+        **learner: Any,
     ) -> None:
-        """`averaging` is as in `averaging.follow`; the threads are those of the `pool`. `start` are the arrays of a
-        policy's network to begin from, which then say its size: their average begins as if after `_UPDATES` updates."""
+        """Arguments as in Learner. `start` are the arrays of a policy's network to begin from, which then say its size:
+        their average begins as if after `_UPDATES` updates."""
         width, layers = network_size(start) if start else (width, layers)
-        self.network = PolicyNetwork(bound, num_actions, width=width, layers=layers, precision=precision)
-        self.network.initialise(torch.Generator().manual_seed(seed))
+        super().__init__(bound, num_actions, width=width, layers=layers, **learner)
         if start:
             tensors = {name: torch.from_numpy(start[name].copy()) for name, _ in self.network.named_parameters()}
-            self.network.load_state_dict(tensors | {"scale": self.network.scale})
-        self.average = PolicyNetwork(bound, num_actions, width=width, layers=layers, precision=precision)
-        self.average.load_state_dict(self.network.state_dict())
-        self.device = device
-        self.network.to(self.device), self.average.to(self.device)
-        self.adam = torch.optim.Adam(self.network.parameters(), lr=learning_rate)
-        self.averaging, self.updates = averaging, _UPDATES if start else 0
-        self._gradients = Gradients(self.network, pool)
+            for network in (self.network, self.average):
+                network.load_state_dict(tensors | {"scale": network.scale})
+            self.averaged = _UPDATES
 
     def learn(self, count: int, rows: Callable[[int, int], Rows], loss: Loss) -> float:
         """Make one step on a minibatch of `count` rows; `rows(low, high)` gives some of them, on any thread. Return the
@@ -126,10 +117,8 @@ class Fitting:
 
             return torch.from_numpy(inputs), summed
 
-        weight, total = self._gradients.write(count, part)
-        self.adam.step()
-        self.updates += 1
-        follow(self.average, self.network, self.updates, self.averaging)
+        weight, total = self.descend(count, part)
+        self.follow()
         return float(total / max(weight, 1e-9))
 
     def outputs(self, inputs: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
@@ -138,11 +127,25 @@ class Fitting:
             found: npt.NDArray[np.float32] = self.average(torch.from_numpy(inputs).to(self.device))[0].cpu().numpy()
         return found
 
-    def arrays(self) -> Arrays:
-        """Return all arrays that the next step depends on, besides the number of updates."""
-        return learner_arrays(self.network, self.average, self.adam)
 
-    def restore(self, arrays: Arrays, updates: int) -> None:
-        """Restore from `arrays()` after that many updates."""
-        restore_learner(arrays, self.network, self.average, self.adam)
-        self.updates = updates
+# Mixed play -----------------------------------------------------------------------------------------------------------
+
+_STEEPEST = 30_000.0
+"""The greatest weight of a head: a policy's file holds twice as much. Steeper play would draw only the most likely
+action anyway."""
+
+
+def by_temperature(weights: Mapping[str, npt.NDArray[Any]], temperature: float) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of a network of gains with its last layer scaled so that its logits are gain / temperature.
+
+    With an infinite temperature every action is equally likely. With a temperature of 0 the arrays are unchanged.
+    """
+    scaled = dict(weights)
+    if not temperature:
+        return scaled
+    greatest = max(float(np.abs(weights[name][:-1]).max(initial=0)) for name in ("head.weight", "head.bias"))
+    factor = min(1 / temperature, _STEEPEST / max(greatest, 1e-9))
+    for name in ("head.weight", "head.bias"):
+        scaled[name] = weights[name].copy()
+        scaled[name][:-1] *= np.float32(factor)  # the last row is the value, which nobody asks for
+    return scaled

@@ -1,11 +1,11 @@
-"""The agents that rollouts meet and that do not learn, and the weights that learning begins from."""
+"""What a phase of rollouts refuses, the agents that it meets and that do not learn, and the policy that learning begins
+from."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from backalley.agents.base.agent import Agent, name_of
 from backalley.agents.base.rule_based import BotAgent, seen_by
@@ -18,78 +18,112 @@ from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import Bot
 
-from ..config.config import ConfigError, Learned, Rollouts
-from ..config.named_policies import ANEW, FORMER, POLICY, STANDING
-from ..shared.checkpoint import Arrays
+from ..config.config import Base, ConfigError, Learned, Rollouts
+from ..config.phases import ANEW, FORMER, POLICY, STANDING
 from ..shared.phase import Finished
 from .target_kernels import Frozen
 
 
-class Start(NamedTuple):
-    """A policy that learning begins from."""
-
-    agent: PolicyAgent
-    folder: Path
-    unit: float
-    """The unit of its outputs, in the game's rewards."""
-
-    @property
-    def margin(self) -> float:
-        """The margin that it plays by; 0 for a plain network."""
-        player = self.agent.player
-        return float(player.margin or 0) if isinstance(player, Residual) else 0.0
-
-    @property
-    def weights(self) -> Arrays:
-        """Its arrays."""
-        return dict(self.agent.arrays)
-
-
-class Named(NamedTuple):
-    """An agent, and the folder of its policy if it has one."""
-
-    agent: Agent
-    folder: Path | None = None
-
-
-def standing(game: Game, history: Sequence[Finished]) -> Named:
-    """Return the policy that stands after these phases; before any, the one that comes with the game, or its best bot.
-    Raises ConfigError where there is nobody."""
-    if history:
-        return Named(PolicyAgent(history[-1].stands, game), history[-1].stands)
-    try:
-        folder = policy_for(game).folder
-    except NoPolicy:
-        if not game.bots:
+def reference_of(game: Game, settings: Rollouts) -> Bot | None:
+    """Return the bot whose play is improved; None where it is the policy's own. Raises ConfigError where there is
+    none."""
+    if settings.base == Base.SELF:
+        if settings.learned != Learned.ADVANTAGES:
             raise ConfigError(
-                f"{game.name} has no policy and no bot that could be attacked; name agents by against=AGENT."
-            ) from None
-        return Named(BotAgent(game))
-    return Named(PolicyAgent(folder, game), folder)
+                f"rollouts.base is self and rollouts.learned is {settings.learned.name.lower()}, but without a bot "
+                "nothing can be corrected or imitated; set rollouts.learned=advantages."
+            )
+        return None
+    reference = game.reference_bot
+    if reference is None:
+        raise ConfigError(
+            f"{game.name} has no bot whose play a phase of rollouts could improve; train it by ppo: "
+            "--set run.phases=ppo, or without a bot: --set rollouts.base=self."
+        )
+    return reference
 
 
-def opponents_of(game: Game, settings: Rollouts, history: Sequence[Finished]) -> list[Named]:
+def check_shares(settings: Rollouts) -> None:
+    """Raise ConfigError for shares of tables or seats that sum to more than all, and where tables are missing that the
+    margin needs."""
+    if settings.held_out >= settings.tables:
+        raise ConfigError(
+            f"rollouts.held_out is {settings.held_out} and rollouts.tables {settings.tables}: nothing would be left to "
+            "learn from; hold out fewer."
+        )
+    if settings.learned == Learned.RESIDUAL and not settings.held_out:
+        raise ConfigError(
+            "rollouts.held_out is 0 and rollouts.learned is residual, whose margin is chosen on validation tables; "
+            "hold out at least one."
+        )
+    others = settings.second + settings.random + settings.self_play + settings.frozen
+    if others > 1 + 1e-9:
+        raise ConfigError(
+            f"rollouts.second, random, self_play and frozen sum to {others:g}; they are shares of the other seats and "
+            "must not sum to more than 1."
+        )
+    if settings.frozen and not settings.against.names:
+        raise ConfigError(
+            f"rollouts.frozen is {settings.frozen:g}, and rollouts.against names nobody who would play that share of "
+            "the other seats; name agents, or set the share to 0."
+        )
+
+
+def check_temperatures(settings: Rollouts) -> None:
+    """Raise ConfigError for a temperature of a policy that does not draw its actions."""
+    for name in ("temperature", "plays_at"):
+        value = getattr(settings, name)
+        if value and settings.learned != Learned.ADVANTAGES:
+            learned = settings.learned.name.lower()
+            raise ConfigError(
+                f"rollouts.{name} is {value:g} and rollouts.learned is {learned}: only advantages say how much "
+                f"likelier one action is than another; set rollouts.learned=advantages, or leave rollouts.{name} at 0."
+            )
+
+
+# Agents ---------------------------------------------------------------------------------------------------------------
+
+
+def standing(game: Game, history: Sequence[Finished]) -> Agent:
+    """Return the policy that is current after these phases; before any, the one that comes with the game, or its best
+    bot. Raises ConfigError where there is nobody."""
+    try:
+        return PolicyAgent(history[-1].stands if history else policy_for(game).folder, game)
+    except NoPolicy:
+        if game.bots:
+            return BotAgent(game)
+        raise ConfigError(
+            f"{game.name} has no policy and no bot that could be attacked; name agents by against=AGENT."
+        ) from None
+
+
+def opponents_of(game: Game, settings: Rollouts, history: Sequence[Finished]) -> list[Agent]:
     """Return the agents that `settings.against` names. Raises ConfigError for one that compiled rollouts cannot
     play."""
     names = settings.against.names
-    if names in ((STANDING,), (FORMER,)):
-        stood = dict.fromkeys(one.stands for one in history[:-1]) if names == (FORMER,) else {}
-        last = standing(game, history)
-        return [*(Named(PolicyAgent(one, game), one) for one in stood if one != last.folder), last]
-    return [_named(game, name) for name in names]
+    if names not in ((STANDING,), (FORMER,)):
+        return [_named(game, name) for name in names]
+    last = standing(game, history)
+    before = dict.fromkeys(one.stands for one in history[:-1]) if names == (FORMER,) else {}
+    return [*(PolicyAgent(one, game) for one in before if one != folder_of(last)), last]
 
 
-def met(agent: Agent) -> Named:
-    """Return an agent with the folder of its policy. Raises ConfigError for one that compiled rollouts cannot play."""
+def folder_of(agent: Agent) -> Path | None:
+    """Return the folder of an agent's policy, if it has one."""
+    return agent.folder if isinstance(agent, PolicyAgent) else None
+
+
+def met(agent: Agent) -> Agent:
+    """Return the agent. Raises ConfigError for one that compiled rollouts cannot play."""
     if agent.kernel is None:
         raise ConfigError(
             f"Rollouts cannot be played against {name_of(agent)}: they are compiled, and it has no compiled kernel. "
             "Name a bot, a policy or the folder of one."
         )
-    return Named(agent, agent.folder if isinstance(agent, PolicyAgent) else None)
+    return agent
 
 
-def _named(game: Game, name: str) -> Named:
+def _named(game: Game, name: str) -> Agent:
     try:
         found = agent_of(name, game)
     except ValueError as error:
@@ -111,13 +145,16 @@ def frozen_of(agent: Agent, game: Game) -> Frozen:
     return Frozen(kernel, seen_by(agent))
 
 
+# The policy that learning begins from ---------------------------------------------------------------------------------
+
+
 def start_of(
-    game: Game, settings: Rollouts, reference: Bot | None, history: Sequence[Finished], met: Sequence[Named]
-) -> Start | None:
+    game: Game, settings: Rollouts, reference: Bot | None, history: Sequence[Finished], met: Sequence[Agent]
+) -> PolicyAgent | None:
     """Return the policy that learning begins from; None for new weights.
 
     With `begins=policy` it is the first of these whose learning can go on: what an attack just before has learned, whom
-    the phase meets, the latest first, and the policy that stands. Raises ConfigError for a folder whose policy is of
+    the phase meets, the latest first, and the current policy. Raises ConfigError for a folder whose policy is of
     another kind.
     """
     source = settings.begins.source
@@ -125,36 +162,36 @@ def start_of(
         return None
     if source != POLICY:
         try:
-            found = _start(PolicyAgent(source, game), Path(source), settings, reference)
+            found = PolicyAgent(source, game)
         except PolicyFileError as error:
             raise ConfigError(f"Nothing can begin from {source}: {error}") from None
-        if found is None:
+        if not _goes_on(found, settings, reference):
             wanted = f"a residual of bot:{reference.name}" if reference else "a network of advantages, played greedily"
             raise ConfigError(
                 f"Learning cannot begin from the policy in {source}: it has to be {wanted}, learned by rollouts."
             )
         return found
     attacker = [history[-1].learned] if history and history[-1].attacks else []
-    folders = [*attacker, *(one.folder for one in reversed(met)), *([standing(game, history).folder] if met else [])]
-    for folder in folders:
-        found = _start(PolicyAgent(folder, game), folder, settings, reference) if folder is not None else None
-        if found is not None:
-            return found
-    return None
+    others = [*reversed(met), *([standing(game, history)] if met else [])]
+    agents = (PolicyAgent(folder, game) for folder in [*attacker, *map(folder_of, others)] if folder is not None)
+    return next((agent for agent in agents if _goes_on(agent, settings, reference)), None)
 
 
-def _start(agent: PolicyAgent, folder: Path, settings: Rollouts, reference: Bot | None) -> Start | None:
-    """A policy as a beginning, or None where this phase learns another kind. A network that draws has outputs scaled by
-    a temperature, which are no gains any more."""
+def _goes_on(agent: PolicyAgent, settings: Rollouts, reference: Bot | None) -> bool:
+    """Whether a policy is of the kind that this phase learns. A network that draws has outputs scaled by a temperature,
+    which are no gains any more."""
     player, unit = agent.player, agent.metadata["made"].get("unit")
     if not isinstance(unit, float) or not 0 < unit < math.inf:
-        return None
+        return False
     if settings.learned == Learned.RESIDUAL:
-        fits = isinstance(player, Residual) and reference is not None and player.bot == reference.name
-        fits = fits and player.margin is not None  # type: ignore[union-attr]
-    else:
-        fits = settings.learned == Learned.ADVANTAGES and isinstance(player, NetworkPlayer) and player.greedy
-    return Start(agent, folder, unit) if fits else None
+        corrects = isinstance(player, Residual) and reference is not None and player.bot == reference.name
+        return corrects and margin_of(agent) is not None
+    return settings.learned == Learned.ADVANTAGES and isinstance(player, NetworkPlayer) and player.greedy
+
+
+def margin_of(agent: PolicyAgent) -> float | None:
+    """Return the margin that a policy plays by; 0 for a plain network."""
+    return agent.player.margin if isinstance(agent.player, Residual) else 0.0
 
 
 def copy_again(source: Path, folder: Path) -> None:

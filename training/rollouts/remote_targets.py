@@ -1,7 +1,8 @@
 """Targets made by other processes: the tables of a chunk are work in ranges, and one learner takes in what they find.
 
 A task is given the weights, and where its tables stand; it gives back where they stand then, and their targets. So
-nothing is lost with a machine, and the learned weights are those of a run on one.
+nothing is lost with a machine, and the learned weights are those of a run on one. What makes targets is a phase of
+rollouts (`rollouts.py`), here and on every machine.
 """
 
 from __future__ import annotations
@@ -10,47 +11,15 @@ import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent
-from backalley.cluster.work import Executor, Found, Sizes
-from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.game.game import Game
+from backalley.cluster.work import Found, Sizes
 
-from ..config.config import Config
 from ..shared.checkpoint import Arrays
-from .targets import Tables, Targets
-
-
-class TargetPhase(Protocol):
-    """What makes targets here: a phase of rollouts."""
-
-    game: Game
-    config: Config
-    seed: int
-    precision: str
-    margin: float
-    frozen: Agent
-    executor: Executor
-    batch: BatchEnv
-    tables: Tables
-    upcoming: Targets
-
-    @property
-    def config_elsewhere(self) -> Config:
-        """Its settings without the names of policies, whose folders other machines need not have."""
-
-    def make_targets(self, weights: Arrays, rows: npt.NDArray[np.int64]) -> None:
-        """Let the policy of these weights play the tables `rows`, and write their targets."""
-
-    def table_arrays(self) -> Arrays:
-        """The arrays that say where every table stands."""
-
-    def close(self) -> None:
-        """End its threads."""
 
 
 class TargetWork:
@@ -58,7 +27,7 @@ class TargetWork:
 
     sizes = Sizes(1 << 20, first=1 << 20, result_bytes=1 << 24)
 
-    def __init__(self, make: Callable[..., TargetPhase], settings: tuple[Any, ...], weights: Arrays, margin: float,
+    def __init__(self, make: Callable[..., Any], settings: tuple[Any, ...], weights: Arrays, margin: float,
                  frozen: Agent, tables: Arrays) -> None:  # fmt: skip
         """`settings` are game, config, seed and precision, for `make`; `frozen` is the agent of this chunk that does
         not learn; `tables` are the `table_arrays`."""
@@ -85,11 +54,11 @@ class TargetWork:
         """Tables and machine code stay for the next chunk."""
 
 
-_makers: dict[str, TargetPhase] = {}
+_makers: dict[str, Any] = {}
 """That of this process, by its settings."""
 
 
-def _maker_of(make: Callable[..., TargetPhase], settings: tuple[Any, ...]) -> TargetPhase:
+def _maker_of(make: Callable[..., Any], settings: tuple[Any, ...]) -> Any:
     name = repr((make, settings))
     if name not in _makers:
         while _makers:
@@ -100,12 +69,12 @@ def _maker_of(make: Callable[..., TargetPhase], settings: tuple[Any, ...]) -> Ta
     return _makers[name]
 
 
-def _changed(maker: TargetPhase) -> list[npt.NDArray[Any]]:
+def _changed(maker: Any) -> list[npt.NDArray[Any]]:
     """The arrays that `make_targets` writes, a row for each table."""
     return [*maker.table_arrays().values(), maker.tables.counts, *maker.upcoming]
 
 
-def make_remotely(maker: TargetPhase, weights: Arrays) -> None:
+def make_remotely(maker: Any, weights: Arrays) -> None:
     """Make the targets of all tables on the machines of `maker.executor`."""
     settings = (maker.game, maker.config_elsewhere, maker.seed, maker.precision)
     work = TargetWork(type(maker), settings, weights, maker.margin, maker.frozen, maker.table_arrays())

@@ -32,22 +32,30 @@ from backalley.envs.core.game.game import Game
 
 from ..config.config import Config, Continues, Learned
 from ..config.config import Rollouts as RolloutsSettings
-from ..config.named_policies import ANEW, Against, Begins
+from ..config.phases import ANEW, Against, Begins
 from ..shared.checkpoint import Arrays
+from ..shared.learner import Task, ThreadPool
 from ..shared.phase import Phase, training_game
 from ..shared.suit_augmentation import SuitNames
-from ..shared.thread_pool import Task, ThreadPool
-from .checks import check_shares, check_temperatures, reference_of
-from .fitting import Fitting, Rows, imitation, squared
-from .opponents import copy_again, frozen_of, met, opponents_of, start_of
+from .fitting import Fitting, Rows, by_temperature, imitation, squared
+from .opponents import (
+    check_shares,
+    check_temperatures,
+    copy_again,
+    frozen_of,
+    margin_of,
+    met,
+    opponents_of,
+    reference_of,
+    start_of,
+)
 from .remote_targets import make_remotely
-from .seated import seat_sides
-from .target_kernels import Maker, Play, fast_bots, make_targets
+from .target_kernels import Maker, Play, fast_bots, make_targets, seat_sides
 from .targets import Tables, field_of, no_targets, seat_players
-from .temperature import by_temperature
 from .validation import MARGINS, HeldOut, choices
 from .window import Window
 
+_COUNTS = ("decisions", "samples", "rollouts", "chunks")
 _TABLES_AT_ONCE = 2
 """Tables whose targets a thread makes before it looks for something more urgent."""
 
@@ -86,7 +94,7 @@ class Rollouts(Phase):
         self.fitting = Fitting(
             self._bound,
             game.num_actions,
-            start=self.start.weights if self.start else None,
+            start=self.start.arrays if self.start else None,
             width=config.network.width,
             layers=config.network.layers,
             precision=self.precision,
@@ -100,8 +108,8 @@ class Rollouts(Phase):
         self.names = SuitNames(game, 1, permuted=settings.symmetry)
         self.window = Window(game, settings.window, settings.tables * settings.targets)
         self.held_out = HeldOut(settings.held_out)
-        self.margin, self.gain, self.error = self.start.margin if self.start else MARGINS[-2], 0.0, 0.0
-        self.unit = self.start.unit if self.start else 0.0
+        self.margin, self.gain, self.error = margin_of(self.start) or 0.0 if self.start else MARGINS[-2], 0.0, 0.0
+        self.unit = float(self.start.metadata["made"]["unit"]) if self.start else 0.0
         """The targets' standard deviation, in the game's rewards; measured on the first chunk, unless it begins from a
         policy."""
         self.chunks = self.rollouts = 0
@@ -164,7 +172,7 @@ class Rollouts(Phase):
         """Return the policy that learning began from, or the bot that is corrected: this phase has to be better than
         it."""
         if self.start:
-            return self.start.agent
+            return self.start
         return BotAgent(self.game, self.reference.name) if self.reference and self.advised else None
 
     def step(self) -> None:
@@ -219,7 +227,7 @@ class Rollouts(Phase):
             return self.frozen
         source = self.seeds().spawn(4)[3]
         drawn = np.random.SeedSequence(source.entropy, spawn_key=(*source.spawn_key, chunk))
-        return self.opponents[np.random.default_rng(drawn).integers(len(self.opponents))].agent
+        return self.opponents[np.random.default_rng(drawn).integers(len(self.opponents))]
 
     def _maker(self, weights: Arrays) -> Maker:
         net = net_of(weights, self._bound, greedy=not self.settings.temperature)
@@ -356,7 +364,7 @@ class Rollouts(Phase):
             player = Residual(*network_size(arrays), bot, behaviour_digest(self.game, bot), margin)
         facts = {"rollouts": self.rollouts, "unit": self.unit, "met": self._met()}
         if self.opponents:
-            facts["against"] = [one.agent.name for one in self.opponents]
+            facts["against"] = [one.name for one in self.opponents]
         about = self.about("policy improvement by rollouts") | facts
         save_policy(folder, arrays, self.game, name=name, player=player, made={**about, **made})
 
@@ -364,7 +372,7 @@ class Rollouts(Phase):
         """The bots that played at its tables."""
         best, second = fast_bots(self.game)
         sat = [best if self.reference else None, second if self.settings.second else None]
-        frozen = [one.agent.bot for one in self.opponents if isinstance(one.agent, BotAgent)]
+        frozen = [one.bot for one in self.opponents if isinstance(one, BotAgent)]
         return list(dict.fromkeys(bot.name for bot in (*sat, *frozen) if bot is not None))
 
     def arrays(self) -> Arrays:
@@ -385,13 +393,9 @@ class Rollouts(Phase):
 
     def facts(self) -> dict[str, Any]:
         """Return the rest, as JSON can hold it."""
-        return {
-            "decisions": self.decisions,
-            "samples": self.samples,
-            "rollouts": self.rollouts,
-            "chunks": self.chunks,
+        return {name: getattr(self, name) for name in _COUNTS} | {
             "ahead": self._ahead,
-            "updates": self.fitting.updates,
+            "updates": self.fitting.averaged,
             "made": self.window.made,
             "unit": self.unit,
             "margin": None if self.margin == np.inf else self.margin,
@@ -403,7 +407,7 @@ class Rollouts(Phase):
 
     def _identities(self) -> list[Any]:
         """What tells the opponents apart from others."""
-        return [one.agent.identity or one.agent.name for one in self.opponents]
+        return [one.identity or one.name for one in self.opponents]
 
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         """Continue from what `arrays()` and `facts()` returned."""
@@ -423,8 +427,8 @@ class Rollouts(Phase):
         self.fitting.restore(parts["fit"], int(facts["updates"]))
         if facts.get("against", []) != self._identities():
             raise InvalidValue("the agents that it played against are others now")
-        self.decisions, self.samples = int(facts["decisions"]), int(facts["samples"])
-        self.rollouts, self.chunks = int(facts["rollouts"]), int(facts["chunks"])
+        for name in _COUNTS:
+            setattr(self, name, int(facts[name]))
         self.unit = float(facts["unit"])
         self.margin = np.inf if facts["margin"] is None else float(facts["margin"])
         self.gain, self.error = map(float, facts["gain"])

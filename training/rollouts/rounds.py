@@ -15,8 +15,8 @@ from backalley.agents.base.agent import Agent
 from backalley.envs.core.game.game import Game
 
 from ..config.config import Config, ConfigError
-from ..config.named_policies import STANDING
-from .opponents import copy_again, standing
+from ..config.phases import STANDING
+from .opponents import copy_again, folder_of, standing
 from .rollouts import Rollouts
 
 
@@ -35,11 +35,11 @@ class Generation(Rollouts):
 
     def policy_before(self) -> Agent | None:
         """Return the policy that stands, or the bot."""
-        return standing(self.game, self.history).agent
+        return standing(self.game, self.history)
 
     def save_before(self, folder: Path, made: Mapping[str, Any]) -> None:
         """Write that policy. Raises OSError."""
-        source = standing(self.game, self.history).folder
+        source = folder_of(standing(self.game, self.history))
         if source is None:
             super().save_before(folder, made)
         else:
@@ -69,4 +69,4 @@ class Attack(Generation):
 
     def attacked(self) -> Agent:
         """Return the agent at all other seats."""
-        return self.opponents[-1].agent
+        return self.opponents[-1]

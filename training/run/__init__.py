@@ -1,4 +1,4 @@
-"""One training run from begin to end: budget, loop over phases, gate, curve, logs, resumption.
+"""One training run from begin to end: loop over phases, gate, logs with the learning curve, resumption.
 
 Imports only the rooms before it.
 """

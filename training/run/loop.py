@@ -6,7 +6,6 @@ import importlib
 import itertools
 import math
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,14 +20,12 @@ from backalley.cluster.work import LOCAL, Executor
 from backalley.console.errors import InvalidType, InvalidValue
 from backalley.envs.core.files import durable
 
-from ..config.phases import KINDS
+from ..config.phases import KINDS, TrainingError
 from ..shared import checkpoint
 from ..shared.checkpoint import CheckpointError
 from ..shared.phase import Finished, Phase
-from .budget import TrainingError
-from .curve import Curve
 from .gate import ATTACK, GATE, OTHERS, Comparison, Gain, Gate, Progress, compare_at, gain_of, keys_of, play_gate
-from .logs import Board, CsvLog, TensorBoardLog, WandbLog, wandb_of
+from .logs import Board, CsvLog, Curve, TensorBoardLog, WandbLog, wandb_of
 from .run import LOG_FILE, POLICY_FOLDER, TENSORBOARD_FOLDER, Run
 
 Log = Callable[[str], None]
@@ -200,10 +197,7 @@ class TrainingLoop:
 
     def step(self) -> None:
         """Make a step of the phase; then write a log entry and a checkpoint where they are due. Raises OSError."""
-        started, used = time.perf_counter(), time.process_time()
-        self.phase.step()
-        self.phase.seconds += time.perf_counter() - started
-        self.phase.processor_seconds += time.process_time() - used
+        self.phase.timed_step()
         self._steps += 1
         if self.phase.long_steps or self._steps % self.run.config.run.log_every == 0:
             self._log()

@@ -1,4 +1,4 @@
-"""A run on disk: everything that determines it is in `run.json`, with copies to read.
+"""A run on disk: everything that determines it is in `run.json`; `config.yaml` is a copy of its settings, to read.
 
 `run.json` is the first file written, in one go: whatever else a kill leaves undone, the folder is a run. Until there is
 a checkpoint it says that the run has not begun, and resuming begins it.
@@ -10,8 +10,10 @@ import os
 import secrets
 import shlex
 import shutil
+import signal
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -34,12 +36,11 @@ from backalley.envs.core.rules.options import OptionError, typed
 
 from ..config import config as config_rules
 from ..config.config import Config
-from ..config.phases import modules_of, register_missing
+from ..config.phases import Budget, TrainingError, modules_of, register_missing
 from ..config.yaml_files import as_yaml
 from ..shared import checkpoint
-from .budget import Budget, TrainingError
 
-CONFIG_FILE, GIVEN_FILE = "config.yaml", "given.yaml"
+CONFIG_FILE = "config.yaml"
 SEEDS_FILE = "seeds.json"
 """In a folder of runs of several seeds."""
 LOG_FILE = "progress.csv"
@@ -56,12 +57,8 @@ class Run:
     folder: Path
     game: Game
     config: Config
-    given: dict[str, Any]
-    """The settings of the user's own file, section by section."""
-    given_file: str
-    """The path of that file; empty where there is none."""
     overrides: dict[str, Any]
-    """Settings by dotted names, which override all others."""
+    """The settings that the user gave, in a file or one by one, by dotted names; they override the game's."""
     seed: int
     budget: Budget
     device: str
@@ -79,8 +76,7 @@ class Run:
     @property
     def phase_modules(self) -> list[str]:
         """The modules of those kinds of phases from outside this package that its settings name."""
-        given = {*self.given, *(name.partition(".")[0] for name in self.overrides)}
-        return modules_of(given.union(self.config.run.phases.names))
+        return modules_of({*(name.partition(".")[0] for name in self.overrides), *self.config.run.phases.names})
 
     @property
     def own_agents(self) -> list[str]:
@@ -93,7 +89,6 @@ class Run:
         decisions = [count for count in decisions if count]
         words = ["backalley", "train", self.game.spec, *self.game.option_words]
         words += _each("--phase-module", self.phase_modules)
-        words += ["--config", self._config_file()] if self.given else []
         phases, overrides = self.config.run.phases, dict(self.overrides)
         if 0 < len(decisions) < len(phases):
             overrides["run.phases"] = phases.names[: len(decisions)]
@@ -103,17 +98,9 @@ class Run:
             words += ["--device", self.device]
         return shlex.join(words)
 
-    def _config_file(self) -> str:
-        """The file given, if its contents are unchanged; else the copy of it."""
-        with suppress(config_rules.ConfigError):
-            if self.given_file and config_rules.read(Path(self.given_file)) == self.given:
-                return self.given_file
-        return str(self.folder / GIVEN_FILE)
-
     def resume_command(self) -> str:
         """Return the command that resumes this run."""
-        named = [*_each("--phase-module", self.phase_modules), *_each("--agent", self.own_agents)]
-        return shlex.join(["backalley", "train", self.game.spec, *named, "--resume", str(self.folder)])
+        return resume_line(self.folder, self.game.spec, self.phase_modules, self.own_agents)
 
     def evaluation_command(self) -> str:
         """Return the command that plays the final policy against the game's best bot."""
@@ -129,8 +116,6 @@ class Run:
             "game_version": self.game.version,
             "found_by": self.game.spec,
             "options": self.game.changed_options,
-            "config_file": self.given_file,
-            "given": self.given,
             "overrides": self.overrides,
             "phase_modules": self.phase_modules,
             "own_agents": self.own_agents,
@@ -145,16 +130,9 @@ class Run:
             "command": self.command(),
             **self.stamp,
         }
-        head = f"Hyperparameters of this run, to read; {RUN_FILE} is what counts."
-        copies = {CONFIG_FILE: as_yaml(self.config.as_dict(), head)}
-        if self.given:
-            copies[GIVEN_FILE] = as_yaml(self.given, f"What --config gave; {CONFIG_FILE} has all settings.")
-        for name, text in copies.items():  # a copy that a kill leaves behind may be missing, but not another run's
-            if (self.folder / name).is_file() and (self.folder / name).read_bytes() != text:
-                (self.folder / name).unlink()
         results.write(self.folder / RUN_FILE, facts)
-        for name, text in copies.items():
-            durable.write_file(self.folder / name, text)
+        copy = as_yaml(self.config.as_dict(), f"Hyperparameters of this run, to read; {RUN_FILE} is what counts.")
+        durable.write_file(self.folder / CONFIG_FILE, copy)
 
     def clear(self) -> None:
         """Delete everything that the run produced, its checkpoints first: a half-cleared run is not resumed. Raises
@@ -168,8 +146,17 @@ class Run:
     def forget(self) -> None:
         """Delete a run that could not begin. Raises OSError."""
         self.clear()
-        for name in (CONFIG_FILE, GIVEN_FILE, RUN_FILE):
+        for name in (CONFIG_FILE, RUN_FILE):
             (self.folder / name).unlink(missing_ok=True)
+
+
+def resume_line(
+    folder: Path, game: str, modules: Sequence[Any] = (), agents: Sequence[str] = (), cluster: str | None = None
+) -> str:
+    """Return the command that resumes the run, or the runs, in a folder."""
+    named = [*_each("--phase-module", map(str, modules)), *_each("--agent", agents)]
+    named += [] if cluster is None else ["--cluster", cluster]
+    return shlex.join(["backalley", "train", game, *named, "--resume", str(folder)])
 
 
 def _sets(settings: Mapping[str, Any]) -> list[str]:
@@ -198,18 +185,25 @@ def begin(
     seed = _seed(0 if seed is None else seed)
     if overrides is not None and not isinstance(overrides, Mapping):
         raise TrainingError(f"config_overrides is {overrides!r}; it takes settings by name: {{'ppo.epochs': 2}}.")
-    given_file = "" if config is None else str(path_of("config", config))
-    given = config_rules.read(Path(given_file)) if given_file else {}
+    given = {} if config is None else config_rules.read(path_of("config", config))
     settings = config_rules.load(game, given, overrides)
+    named = {**config_rules.by_name(given, settings), **(overrides or {})}
     if budget == Budget():
         budget = Budget(seconds=settings.run.seconds)
     budget.check(settings.run.phases)
     new = Path("runs") / f"{game.name}-{seed}-{datetime.now():%Y%m%d-%H%M%S}"
-    folder = new if out is None else path_of("out", out)
+    folder = new_folder(out, new, RUN_FILE)
+    return Run(folder, game, settings, named, seed, budget, _device(device))
+
+
+def new_folder(out: str | Path | None, default: Path, file: str) -> Path:
+    """Return the folder of a new run, or of several, whose `file` says what they are. Raises TrainingError where it is
+    not empty."""
+    folder = default if out is None else path_of("out", out)
     if folder.exists() and (not folder.is_dir() or any(path.name != _LEFT_OVER for path in folder.iterdir())):
-        hint = f"; go on with the run there by --resume {folder}" if (folder / RUN_FILE).is_file() else ""
+        hint = f"; go on with what is there by --resume {folder}" if (folder / file).is_file() else ""
         raise TrainingError(f"{folder} is not an empty folder; name another one with --out{hint}.")
-    return Run(folder, game, settings, given, given_file, dict(overrides or {}), seed, budget, _device(device))
+    return folder
 
 
 def reopen(
@@ -239,8 +233,9 @@ def reopen(
         )
     settings = config_rules.parse(facts["config"], str(folder / RUN_FILE))
     budget.check(settings.run.phases)
-    given, overrides = facts["given"], facts["overrides"]
-    run = Run(folder, game, settings, given, facts["config_file"], overrides, facts["seed"], budget, facts["device"])
+    # Version 1.0.0 kept the settings of a file apart.
+    given = {**config_rules.by_name(facts.get("given", {}), settings), **facts["overrides"]}
+    run = Run(folder, game, settings, given, facts["seed"], budget, facts["device"])
     run.begun, run.wandb_id = facts["begun"], facts["wandb_id"]
     unnamed = [name for name in run.own_agents if name not in agents]
     if unnamed:
@@ -266,9 +261,8 @@ def _read(folder: Path) -> dict[str, Any]:
         raise TrainingError(
             f"There is no run in {folder}: it has no {RUN_FILE}. (A run killed before it began has none: begin again.)"
         )
-    kinds = {"game": str, "game_version": int, "found_by": str, "options": dict, "config_file": str}
-    kinds |= {"overrides": dict, "seed": int, "device": str, "precision": str}
-    kinds |= {"phase_modules": list, "begun": bool, "config": dict, "given": dict, "wandb_id": str}
+    kinds = {"game": str, "game_version": int, "found_by": str, "options": dict, "overrides": dict, "seed": int}
+    kinds |= {"device": str, "precision": str, "phase_modules": list, "begun": bool, "config": dict, "wandb_id": str}
     try:
         facts = read_json(path)
         if facts["format"] != _FORMAT:
@@ -301,9 +295,7 @@ def _hold_known(folder: Path, facts: Mapping[str, Any], what: str, name: Any) ->
     module = str(name).partition(":")[0]
     if module in sys.modules or module in game_names() or module.startswith("backalley.examples."):
         return
-    modules = [str(module) for module in facts["phase_modules"]]
-    words = ["backalley", "train", str(facts["found_by"]), *_each("--phase-module", modules), "--resume", str(folder)]
-    line = one_line(shlex.join(words))
+    line = one_line(resume_line(folder, str(facts["found_by"]), facts["phase_modules"]))
     raise TrainingError(
         f"The run in {folder} has {what} of {one_line(repr(name))[:80]}, a module that was not named here. "
         f"If you trust it, name it: {line}"
@@ -396,3 +388,66 @@ def sentences(run: Run) -> Iterator[None]:
             f"The run in {run.folder} could not be written on: {why}. Its last checkpoint is as it was; make room or "
             f"put it right, then: {run.resume_command()}"
         ) from error
+
+
+# Signals, and the lock of a run --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def asked_to_stop(log: Callable[[str], None]) -> Iterator[threading.Event]:
+    """Return an event that Ctrl-C and SIGTERM set, so that an update is never interrupted; a second Ctrl-C does not
+    wait.
+
+    Only a process's main thread receives signals; elsewhere the event is never set.
+    """
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        if asked.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        asked.set()
+        log("Stopping after this update.")
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a second trainer out of the folder, which is made if needed, and deleted again if nothing was written to it.
+    The system releases the lock when the process ends, however it ends. Raises TrainingError where another process has
+    it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with _lock(folder):
+            yield
+    finally:
+        with suppress(OSError):  # it is not empty
+            folder.rmdir()
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    try:
+        import fcntl
+    except ImportError:  # Windows: no lock
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TrainingError(
+                f"Another process is training in {folder}; wait for it, or name another folder."
+            ) from None
+        yield
+    finally:
+        os.close(handle)

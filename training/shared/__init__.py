@@ -1,5 +1,5 @@
-"""Shared by several learning algorithms: a phase's interface, checkpoints, averaged weights, a league of opponents,
-permuted suits.
+"""Shared by several learning algorithms: a phase's interface, checkpoints, a network that learns on threads, permuted
+suits.
 
 Imports only the room before it: config.
 """

@@ -7,6 +7,7 @@ its settings, and `PHASE = PhaseKind(name, settings, class)`; `register_phase` (
 from __future__ import annotations
 
 import abc
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -81,7 +82,7 @@ class Phase(abc.ABC):
         self.samples = 0
         """Decisions learned from so far."""
         self.seconds = self.processor_seconds = 0.0
-        """Time spent in `step` so far, by the clock and as processor time; the training loop keeps them."""
+        """Time spent in `step` so far, by the clock and as processor time; see `timed_step`."""
 
     @classmethod  # noqa: B027
     def check(cls, game: Game, config: Config) -> None:
@@ -102,6 +103,13 @@ class Phase(abc.ABC):
     @abc.abstractmethod
     def step(self) -> None:
         """Play and learn for a few seconds at most: a run is stopped between two steps. Raises OSError."""
+
+    def timed_step(self) -> None:
+        """Make a step, and count what it takes."""
+        started, used = time.perf_counter(), time.process_time()
+        self.step()
+        self.seconds += time.perf_counter() - started
+        self.processor_seconds += time.process_time() - used
 
     @abc.abstractmethod
     def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:

@@ -20,13 +20,12 @@ import numpy.typing as npt
 from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.policies.learned import PolicyAgent
-from backalley.agents.policies.network_agent import one_thread
+from backalley.agents.policies.network import one_thread
 from backalley.cli.shared import option_option
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules
-from backalley.training.config.phases import register_phase
-from backalley.training.run.budget import Budget
+from backalley.training.config.phases import Budget, register_phase
 
 from ...exact.exploit import agent_probabilities
 from ...exact.solver import Solver, solver_of

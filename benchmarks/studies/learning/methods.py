@@ -35,7 +35,7 @@ from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules
 from backalley.training.config.config import Base, Learned
-from backalley.training.run.budget import Budget
+from backalley.training.config.phases import Budget
 from backalley.training.run.run import PHASES_FOLDER, POLICY_FOLDER
 from backalley.training.train import Stopped, train
 

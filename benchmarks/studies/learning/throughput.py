@@ -27,7 +27,7 @@ import torch
 
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.gymnasium.gymnasium_env import GymnasiumEnv
-from backalley.agents.policies.network_agent import one_thread
+from backalley.agents.policies.network import one_thread
 from backalley.console.command import whole_numbers
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game

@@ -32,8 +32,8 @@ from backalley.envs.core.game.catalogue import game as game_of
 from backalley.records.reading import read_record
 from backalley.records.writing import record_games
 from backalley.testing.faults import run_faults
+from backalley.training.config.phases import Budget
 from backalley.training.config.yaml_files import load_yaml
-from backalley.training.run.budget import Budget
 from backalley.training.run.run import begin, reopen
 
 from ...figures.formatting import Found, optional

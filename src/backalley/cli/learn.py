@@ -92,8 +92,6 @@ def train(
     seed: int | None,
     seeds: str | None,
     phase_modules: tuple[str, ...],
-    against: str | None,
-    begins: Path | None,
     resume: Path | None,
     quiet: bool,
     **settings: Any,
@@ -113,15 +111,6 @@ def train(
         raise click.UsageError("Give --seed or --seeds, not both.")
     for module in phase_modules:
         register_phase(module)
-    if (against is not None or begins is not None) and (game is None or resume is not None):
-        raise click.UsageError("--against and --from begin a new run of a game; a resumed run keeps its own.")
-    if game is not None and (against is not None or begins is not None):
-        from backalley.training.train import naming
-
-        named = naming(
-            game_of(game, given), settings["config"], settings["config_overrides"], against=against, begins=begins
-        )
-        settings["config_overrides"] = dict(named or {})
     settings["seed"] = seed
     if seeds is not None or (resume is not None and (resume / "seeds.json").is_file() and seed is None):
         from backalley.training.seeds import train_seeds as run  # type: ignore[assignment]

@@ -21,12 +21,11 @@ from backalley.envs.core.rules import options as option_rules
 from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
-from backalley.training.config.phases import KINDS, Phases
+from backalley.training.config.phases import KINDS, Budget, Phases, TrainingError
 from backalley.training.config.yaml_files import load_yaml
-from backalley.training.run.budget import Budget, TrainingError
+from backalley.training.ppo.seats import League
 from backalley.training.run.logs import CsvLog
 from backalley.training.run.loop import kind
-from backalley.training.shared.league import League
 from backalley.training.shared.phase import Phase
 from tests.common.tiny_runs import GAME, TINY
 

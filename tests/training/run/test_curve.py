@@ -17,7 +17,7 @@ from backalley.benchmarks.matches import seeding
 from backalley.benchmarks.matches.sample import deal_keys
 from backalley.benchmarks.matches.seeding import Roots, Space, roots
 from backalley.training.ppo.vec_env import SeatsVecEnv
-from backalley.training.run import curve
+from backalley.training.run import logs
 from backalley.training.run.gate import ATTACK, CURVE, GATE, OTHERS, keys_of
 from backalley.training.train import Stopped, train
 from tests.common.tiny_runs import GAME, ROLLOUT, TINY, Killed, die, log_of, weights
@@ -71,7 +71,7 @@ def test_a_curve_changes_nothing(curved: Path, tmp_path: Path) -> None:
 def test_a_resumed_run_goes_on_with_its_curve(
     curved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: int
 ) -> None:
-    run, meet, met = tmp_path / "run", curve.meet, 0
+    run, meet, met = tmp_path / "run", logs.meet, 0
 
     def killed(*given: Any) -> Any:
         nonlocal met
@@ -81,7 +81,7 @@ def test_a_resumed_run_goes_on_with_its_curve(
         return meet(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(curve, "meet", killed)
+        patch.setattr(logs, "meet", killed)
         with pytest.raises(Killed):
             train(GAME, out=run, decisions=COUNTS, config_overrides=OFTEN, seed=7)
     with open(run / "curve.csv", "a") as file:
@@ -93,14 +93,14 @@ def test_a_resumed_run_goes_on_with_its_curve(
 
 
 def test_ctrl_c_in_a_point(curved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, meet = tmp_path / "run", curve.meet
+    run, meet = tmp_path / "run", logs.meet
 
     def interrupted(*given: Any) -> Any:
         signal.raise_signal(signal.SIGINT)
         return meet(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(curve, "meet", interrupted)
+        patch.setattr(logs, "meet", interrupted)
         with pytest.raises(Stopped, match=f"Stopped after {ROLLOUT:,} decisions; all is saved"):
             train(GAME, out=run, decisions=COUNTS, config_overrides=OFTEN, seed=7)
     assert not (run / "curve.csv").exists(), "half a point is none"
@@ -111,7 +111,7 @@ def test_ctrl_c_in_a_point(curved: Path, tmp_path: Path, monkeypatch: pytest.Mon
 def test_points_come_at_their_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every so many seconds of training, and at the end of each phase."""
     clock = itertools.count()
-    monkeypatch.setattr("backalley.training.run.loop.time.perf_counter", lambda: next(clock) / 2)
+    monkeypatch.setattr("backalley.training.shared.phase.time.perf_counter", lambda: next(clock) / 2)
     settings = {**TINY, "run.curve_every": 2}
     run = train(GAME, out=tmp_path / "run", seconds=3.5, config_overrides=settings).folder
     assert [point["seconds"] for point in points(run)] == [2, 3.5]

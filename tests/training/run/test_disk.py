@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from backalley.envs.core.files import durable
-from backalley.training.run.budget import TrainingError
+from backalley.training.config.phases import TrainingError
 from backalley.training.run.loop import TrainingLoop
 from backalley.training.shared import checkpoint
 from backalley.training.shared.checkpoint import CheckpointError
@@ -211,7 +211,7 @@ def test_a_run_killed_while_it_begins_can_begin(tmp_path: Path, how: str) -> Non
         elif how == "resume":
             train(resume=run)
         else:
-            with pytest.raises(TrainingError, match="go on with the run there by --resume"):
+            with pytest.raises(TrainingError, match="go on with what is there by --resume"):
                 tiny(run, ROLLOUT, **given)
             train(resume=run, restart=True)
         assert weights(run) == wanted

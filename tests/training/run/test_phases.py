@@ -25,11 +25,10 @@ from backalley.examples import kuhn
 from backalley.training.config.config import Config, ConfigError
 from backalley.training.run import gate, loop
 from backalley.training.run.loop import TrainingLoop
-from backalley.training.run.report import TrainingResult
 from backalley.training.shared import checkpoint
 from backalley.training.shared.checkpoint import Arrays, CheckpointError
 from backalley.training.shared.phase import Phase
-from backalley.training.train import Stopped, train
+from backalley.training.train import Stopped, TrainingResult, train
 from tests.common.tiny_runs import GAME, ROLLOUT, TINY, Killed, die, files, log_of, stopped_after, weights
 
 TWO = {**TINY, "run.phases": "ppo:0.6,ppo"}

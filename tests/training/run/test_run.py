@@ -24,10 +24,9 @@ from backalley.agents.policies.learned import PolicyAgent
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
 from backalley.training.config import config
-from backalley.training.run.budget import TrainingError
-from backalley.training.run.report import TrainingResult
+from backalley.training.config.phases import TrainingError
 from backalley.training.shared import checkpoint
-from backalley.training.train import Stopped, train
+from backalley.training.train import Stopped, TrainingResult, train
 from tests.common.commands import process
 from tests.common.tiny_runs import DECISIONS, GAME, ROLLOUT, TINY, die, log_of, stopped_after, tiny, weights
 

@@ -15,7 +15,7 @@ from backalley.agents.registry import agent
 from backalley.benchmarks.figures.stats import mean_interval
 from backalley.training import seeds, train
 from backalley.training.config.config import ConfigError
-from backalley.training.run.budget import TrainingError
+from backalley.training.config.phases import TrainingError
 from backalley.training.run.loop import TrainingLoop
 from backalley.training.run.run import Run
 from backalley.training.seeds import read_seeds, train_seeds

@@ -15,7 +15,7 @@ import torch
 from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
-from backalley.training.run.budget import TrainingError
+from backalley.training.config.phases import TrainingError
 from backalley.training.shared.checkpoint import CheckpointError
 from backalley.training.train import train
 from tests.common.tiny_runs import GAME, ROLLOUT, TINY, files, stopped_after, tiny, weights
@@ -38,13 +38,34 @@ def test_settings_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     written = config.parse(config.read(result.folder / "config.yaml"), "file")
     assert (written.ppo.epochs, written.ppo.learning_rate, written.network.layers) == (2, 0.004, 1)
     assert written.ppo.gamma == config.load(GAME).ppo.gamma
-    line = "backalley train backalley.examples.kuhn --config {} --set ppo.tables=32 "
-    assert result.command.startswith(line.format("mine.yaml"))
+    line = "backalley train backalley.examples.kuhn --set ppo.epochs=2 --set ppo.learning_rate=0.004 "
+    assert result.command.startswith(line)
     path.write_text("ppo:\n  epochs: 3\n")
     resumed = train(resume="text", decisions=3 * ROLLOUT)
-    assert resumed.command.startswith(line.format("text/given.yaml")), "the file says something else by now"
-    again = train(GAME, out="again", decisions=3 * ROLLOUT, seed=7, config="text/given.yaml", config_overrides=settings)
+    assert resumed.command.startswith(line), "whatever the file says by now"
+    named = {**settings, "ppo.epochs": 2, "network.layers": 1}
+    again = train(GAME, out="again", decisions=3 * ROLLOUT, seed=7, config_overrides=named)
     assert weights(again.folder) == weights(resumed.folder)
+
+
+def test_the_settings_of_a_file_hold_where_a_policy_improves_itself(tmp_path: Path) -> None:
+    """What it has under from_nothing is in the line that makes the run again, too, if it holds."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("rollouts:\n  reuse: 2\nfrom_nothing:\n  rollouts:\n    reuse: 3\noptions:\n")
+    given = config.read(path)
+    for base, reuse in (("self", 3), ("bot", 2)):
+        settings = config.load(GAME, given, {"rollouts.base": base})
+        assert config.by_name(given, settings) == {"rollouts.reuse": reuse}
+        assert config.load(GAME, None, {**config.by_name(given, settings), "rollouts.base": base}) == settings
+
+
+def test_a_run_of_version_1_0_0_keeps_the_settings_of_its_file(tmp_path: Path) -> None:
+    """They stood apart in run.json."""
+    run = tiny(tmp_path / "run", ROLLOUT)
+    facts = json.loads((run / "run.json").read_bytes())
+    facts |= {"given": {"ppo": {"epochs": 1}}, "config_file": "mine.yaml"}
+    (run / "run.json").write_text(json.dumps(facts))
+    assert "--set ppo.epochs=1 " in train(resume=run).command
 
 
 @pytest.mark.parametrize(
@@ -84,7 +105,7 @@ def test_a_folder_with_something_in_it_is_refused(whole: Path, tmp_path: Path) -
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(TrainingError, match=r"is not an empty folder; name another one with --out\.$"):
         tiny(tmp_path)
-    with pytest.raises(TrainingError, match="go on with the run there by --resume"):
+    with pytest.raises(TrainingError, match="go on with what is there by --resume"):
         tiny(whole)
     assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
 

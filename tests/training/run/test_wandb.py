@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from backalley.training.config.config import ConfigError
-from backalley.training.run.budget import TrainingError
+from backalley.training.config.phases import TrainingError
 from backalley.training.train import train
 from tests.common.tiny_runs import GAME, ROLLOUT, TINY, log_of, stopped_after, weights
 
