@@ -215,18 +215,17 @@ def test_a_bot_carries_out_one_split_over_its_fifteen_decisions(name: str, optio
         for seat in range(2):
             cards = card_set(hands[seat])
             made = [card_set(table(env).slots[seat, slot]) for slot in range(SLOTS)]
-            if name == "misere" or (name == "strong" and options.get("misere")):
-                low, middle, high = splitter.low_split(env.game.options, MISERE_CHANCES[2], splitter.SPREAD, cards)
-            elif options.get("misere"):
-                low, middle, high = splits.misere_split(env.game.options, cards)
-            elif name == "strong":
-                low, middle, high = splitter.strong_split(env.game.options, CHANCES[2], splitter.SPREAD, cards)
+            chosen, low = env.game.options, name == "misere" or options.get("misere", False)
+            if name in ("misere", "strong"):
+                chances = (MISERE_CHANCES if low else CHANCES)[2]
+                search = splitter.search_by(chosen, chances, splitter.SPREAD, cards, low)
+                first, second, third = splitter.split_by(chosen, search, cards)
             else:
-                low, middle, high = splits.greedy_split(env.game.options, cards)
+                first, second, third = splits.greedy_split(chosen, cards, low)
             if name == "blotto":
-                assert made in ([low, middle, high], [middle, low, high], [low, high, middle])
+                assert made in ([first, second, third], [second, first, third], [first, third, second])
             else:
-                assert made == [low, middle, high]
+                assert made == [first, second, third]
 
 
 def test_blotto_mixes_its_three_orders() -> None:
