@@ -8,6 +8,7 @@ import numpy.typing as npt
 from ..core.compile.interfaces import Bot
 from ..core.compile.kernel import kernel
 from ..core.rules.cards import count_bits
+from ..core.rules.trick_hand import marked_place
 from . import endgame
 from .groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES, points
 from .observation import Observation
@@ -22,7 +23,6 @@ from .prospects import (
     mean_gain,
     read,
     scored_bits,
-    shown,
     trump_of,
     weigh_all,
 )
@@ -228,7 +228,7 @@ def play_last(observation: Observation, mask: npt.NDArray[np.int8]) -> int:
     """A card for the last eight tricks without looking ahead: lead what cannot be beaten, brisques first, or else the
     least; take a trick with a brisque where that is safe, as cheaply as possible otherwise; give away as little as
     possible."""
-    trump, led, theirs = trump_of(observation), shown(observation.led), 0
+    trump, led, theirs = trump_of(observation), marked_place(observation.led), 0
     for kind in range(NUM_TYPES):
         theirs |= int(observation.opponent_hand[kind] > 0) << kind
     best, chosen = -1e9, NOTHING
@@ -281,7 +281,7 @@ def act_greedy(options: Options, observation: Observation, mask: npt.NDArray[np.
     """Declare at once, take brisques as cheaply as possible, otherwise throw what the table values least."""
     if mask[NO_DECLARATION]:
         return best_declaration(options, observation, mask)
-    trump, led = trump_of(observation), shown(observation.led)
+    trump, led = trump_of(observation), marked_place(observation.led)
     exchange, seven_led = exchange_points(observation) // BRISQUE_POINTS, is_fresh_seven_led(observation)
     best, chosen = 1 << 10, NOTHING
     for card in range(NUM_CARDS):
