@@ -88,8 +88,8 @@ def share_out(
 
     with ThreadPoolExecutor(num_threads) as pool:
         try:
-            for done in as_completed([pool.submit(found, item) for item in items]):
-                note(*done.result())
+            for future in as_completed([pool.submit(found, item) for item in items]):
+                note(*future.result())
         finally:
             pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C ends them after their present items
 

@@ -37,7 +37,8 @@ from .grading import GRADE, GRADES, MISERE_GRADE, MISERE_GRADES, Grading, class_
 from .splits import greedy_split
 from .splitter import SPREAD, search_by, split_by
 
-Array, Counts = npt.NDArray[np.float64], npt.NDArray[np.int64]
+Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 ROUNDS, DEALS, SEED = 60, 20_000, 1
 SETTLED = 5  # rounds whose tables are too raw to be kept
 STRONG, GREEDY, GREEDY_IN_ANY_ORDER = 0, 1, 2
