@@ -23,7 +23,7 @@ from backalley.envs.core.game.game import Game, GameType
 
 from ..figures.formatting import Line, options, options_text, title
 from ..figures.result_kinds import Files, OfGame, of_game
-from .exact import COLUMNS, SMALLEST, check_counted, check_objective, check_solvable, larger, objective_of
+from .exact import COLUMNS, SMALLEST, check_counted, check_solvable, larger, objective_of
 from .expectimax import FULL, FURTHER, TRIED, Objective, linked_worths, memory
 from .hash_table import rehash
 
@@ -40,8 +40,7 @@ class BestPlay:
         """Raises Unsolvable for a game with hidden cards, or where seats would have to share an `objective` other than
         the reward; `objective` is as in `exact.solve`."""
         self.game, self.objective = game_of(game), objective_of(objective)
-        check_solvable(self.game)
-        check_objective(self.game, self.objective)
+        check_solvable(self.game, self.objective)
         self._store = memory(self.game, SMALLEST, self.objective)
         self._entry = linked_worths(self.game, self._store)
 

@@ -110,7 +110,7 @@ def solve(
     cards, or with too many deals, ValueError if unfinished work of another task is beside `keep`.
     """
     game, objective = game_of(game), objective_of(objective)
-    check_whole(game, objective)
+    check_solvable(game, objective, whole=True)
     num_threads = threads_of(num_threads)
     began = time.perf_counter()
     about = of_game(game, __file__)
@@ -160,27 +160,18 @@ def objective_of(given: Objective | str) -> Objective:
     return Objective(names.index(given))
 
 
-def check_solvable(game: Game) -> None:
-    """Raise Unsolvable for a game that hides more than the order of its pack."""
+def check_solvable(game: Game, objective: Objective = Objective.REWARD, *, whole: bool = False) -> None:
+    """Raise Unsolvable for a game that hides more than the order of its pack, where seats would have to share an
+    objective, and with `whole` for one that cannot be solved from its beginning."""
     if game.type.enumeration is None:
         raise Unsolvable(
             f"{game.name} cannot be solved by enumeration: its players hold hidden cards, or its pack is too large."
         )
-
-
-def check_whole(game: Game, objective: Objective) -> None:
-    """Raise Unsolvable for a game that cannot be solved from its beginning, or not by this objective."""
-    check_solvable(game)
-    if game.type.enumeration_split is None:
+    if whole and game.type.enumeration_split is None:
         raise Unsolvable(
             f"{game.name} is solved from a position, not from its beginning: all is public but the order of the stub, "
             "but there are too many deals to go through. Give a deal (--deck) or a recorded game (--from)."
         )
-    check_objective(game, objective)
-
-
-def check_objective(game: Game, objective: Objective) -> None:
-    """Raise Unsolvable where seats would have to share an objective."""
     if game.num_seats > 1 and objective != Objective.REWARD:
         raise Unsolvable(
             f"{game.name} has {game.num_seats} seats, of which one gains what the other loses: it is solved for the "

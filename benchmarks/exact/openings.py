@@ -4,10 +4,10 @@ of a cluster."""
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
@@ -75,25 +75,23 @@ def share_out(
                 for item, row in zip(items[done.low : done.high], done.found[0], strict=True):
                     note(item, row)
         return
-    left, lock, stopped = iter(items), threading.Lock(), threading.Event()
+    finders = SimpleQueue[Callable[[Item], Row]]()
+    for _ in range(num_threads):
+        finders.put(make())
 
-    def find_on(find: Callable[[Item], Row]) -> None:
-        while True:
-            with lock:
-                item = next(left, None)
-            if item is None or stopped.is_set():
-                return
-            row = find(item)
-            with lock:
-                note(item, row)
+    def found(item: Item) -> tuple[Item, Row]:
+        find = finders.get()
+        try:
+            return item, find(item)
+        finally:
+            finders.put(find)
 
-    finders = [make() for _ in range(num_threads)]
     with ThreadPoolExecutor(num_threads) as pool:
         try:
-            for thread in [pool.submit(find_on, find) for find in finders]:
-                thread.result()
+            for future in as_completed([pool.submit(found, item) for item in items]):
+                note(*future.result())
         finally:
-            stopped.set()  # Ctrl-C ends the others after their present item
+            pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C ends them after their present items
 
 
 class _Ranges:

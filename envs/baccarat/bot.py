@@ -9,6 +9,7 @@ import numpy.typing as npt
 from ..core.compile.interfaces import Bot
 from ..core.compile.kernel import kernel
 from ..core.rules import rng
+from ..core.rules.trick_hand import marked_place
 from .answers import (
     NOTHING,
     SLIGHT,
@@ -22,7 +23,7 @@ from .answers import (
 )
 from .bets import bet_on, stake_of, top_stake
 from .coup import banker_draws, hands_are_declared
-from .observation import Observation, which
+from .observation import Observation
 from .state import (
     BANK,
     BANKER_TURN,
@@ -88,7 +89,9 @@ def stake_on(options: Options, mask: npt.NDArray[np.int8], side: int, largest: b
 @kernel
 def by_the_table(options: Options, observation: Observation) -> bool:
     """§1.3: whether the Banker's table draws, read as casinos read it."""
-    return banker_draws(BankerRule.THIRD_CARD, which(observation.total[BANK]), which(observation.third), 0)
+    return banker_draws(
+        BankerRule.THIRD_CARD, marked_place(observation.total[BANK]), marked_place(observation.third), 0
+    )
 
 
 @kernel
@@ -98,7 +101,7 @@ def backer(options: Options, observation: Observation, mask: npt.NDArray[np.int8
         return stake_on(options, mask, BANK, False)
     if observation.phase[BANKER_TURN]:
         return DRAW if by_the_table(options, observation) else STAND
-    return DRAW if mask[DRAW] and which(observation.total[PLAYER]) <= 5 else STAND
+    return DRAW if mask[DRAW] and marked_place(observation.total[PLAYER]) <= 5 else STAND
 
 
 @kernel
@@ -124,7 +127,7 @@ def handles(options: Options, observation: Observation, bet: int, side: int) -> 
         or (options.participant == Participant.PLAYER_BACKER and side != PLAYER)
     ):
         return False
-    for index in range(options.num_bettors - which(observation.my_seat), options.num_bettors):
+    for index in range(options.num_bettors - marked_place(observation.my_seat), options.num_bettors):
         if not observation.bank[index]:
             return False
     return True
@@ -161,15 +164,15 @@ def declared_answer(options: Options, observation: Observation) -> int:
     """§1.5: stand or draw with both hands open, exactly: for my bet, in chemin de fer for my hand; of equals to draw,
     as the text's experts do."""
     left = cards_left(observation)
-    player, banker = which(observation.total[PLAYER]), which(observation.total[BANK])
+    player, banker = marked_place(observation.total[PLAYER]), marked_place(observation.total[BANK])
     if observation.phase[BANKER_TURN]:
-        side, third = BANK, which(observation.third)
+        side, third = BANK, marked_place(observation.third)
         if third != STOOD:
             player = (player + third) % 10
         stood = banker_answers(observation, left, player, banker, NOTHING, False)
         drew = banker_answers(observation, left, player, banker, NOTHING, True)
     else:
-        side = PLAYER if options.mode == Mode.CHEMIN else which(observation.bet[0]) - 1
+        side = PLAYER if options.mode == Mode.CHEMIN else marked_place(observation.bet[0]) - 1
         stood = player_answers(options, observation, left, player, banker, False)
         drew = player_answers(options, observation, left, player, banker, True)
     return STAND if gained(options, side, stood, drew) > SLIGHT else DRAW
@@ -178,8 +181,8 @@ def declared_answer(options: Options, observation: Observation) -> int:
 @kernel
 def banker_chance(options: Options, observation: Observation) -> int:
     """How likely the Banker of chemin de fer should draw, in millionths."""
-    points, third = which(observation.total[BANK]), which(observation.third)
-    low, high = which(observation.hand[BANK, 0]), which(observation.hand[BANK, 1])
+    points, third = marked_place(observation.total[BANK]), marked_place(observation.third)
+    low, high = marked_place(observation.hand[BANK, 0]), marked_place(observation.hand[BANK, 1])
     if options.banker_sees == BankerSees.TOTAL or options.decks == 0:
         if points == 6 and third == STOOD:
             return SIX_BY_TOTALS
@@ -196,7 +199,7 @@ def banker_chance(options: Options, observation: Observation) -> int:
 @kernel
 def mixed_answer(options: Options, observation: Observation) -> int:
     """How likely a hand of chemin de fer is to draw, in millionths."""
-    points = which(observation.total[PLAYER])
+    points = marked_place(observation.total[PLAYER])
     if observation.phase[BANKER_TURN]:
         return banker_chance(options, observation)
     if points == 5:

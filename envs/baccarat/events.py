@@ -74,13 +74,7 @@ def tell_deal(options: Options, state: State, log: Log) -> None:
     for points in range(10):
         dealt += int(state.exposed[points])
     if finished or dealt > 0:
-        for points in range(10):
-            earlier = int(state.exposed[points]) - counted_last(options, state, points)
-            for _ in range(earlier):
-                tell(log, EVERYBODY, TURNED_UP, NOBODY, points)
-        for seat in range(2):
-            tell_finished(state, seat, 0, log)
-        tell(log, EVERYBODY, WINNER, NOBODY, int(state.winner) - 1)
+        tell_ended(options, state, state, True, log)
     if not finished:
         tell_choice(options, state, log)
 
@@ -104,13 +98,7 @@ def tell_step(options: Options, before: State, state: State, action: int, log: L
             for seat in range(seats):
                 tell_places(state, seat, seen_places(options, state, seat), log)
         return
-    for points in range(10):
-        earlier = int(state.exposed[points]) - int(before.exposed[points]) - counted_last(options, state, points)
-        for _ in range(earlier):
-            tell(log, EVERYBODY, TURNED_UP, NOBODY, points)
-    for seat in range(seats):
-        tell_finished(state, seat, seen_places(options, before, seat) if state.coup == before.coup + 1 else 0, log)
-    tell(log, EVERYBODY, WINNER, NOBODY, int(state.winner) - 1)
+    tell_ended(options, before, state, False, log)
     if has_purses(options):
         tell_money(options, before, state, log)
     if options.mode == Mode.CHEMIN and state.seat != CHANCE and state.phase != SHOWN:
@@ -155,6 +143,20 @@ def tell_places(state: State, seat: int, places: int, log: Log) -> None:
     for place in HAND_BY_HAND:
         if (places >> place) & 1:
             tell(log, seat, kind_of(place, int(state.player_drew)), NOBODY, place_value(state, place))
+
+
+@telling
+def tell_ended(options: Options, before: State, state: State, opened: bool, log: Log) -> None:
+    """§1.3, §2.4: coups have ended since `before`, or since the deal that `opened` them; the latest is turned up, and
+    of those before it the values."""
+    for points in range(10):
+        earlier = int(state.exposed[points]) - counted_last(options, state, points)
+        for _ in range(earlier if opened else earlier - int(before.exposed[points])):
+            tell(log, EVERYBODY, TURNED_UP, NOBODY, points)
+    looked = not opened and state.coup == before.coup + 1
+    for seat in range(state.units.shape[0]):
+        tell_finished(state, seat, seen_places(options, before, seat) if looked else 0, log)
+    tell(log, EVERYBODY, WINNER, NOBODY, int(state.winner) - 1)
 
 
 @telling

@@ -290,12 +290,3 @@ def redraw_bets(options: Options, state: State, seat: int, key: np.uint64) -> np
                 number -= int(bets[bet])
             state.bets[who] = bet
     return key
-
-
-@kernel
-def which(row: npt.NDArray[np.uint8]) -> int:
-    """Where a row has its 1, or -1."""
-    for index in range(row.shape[0]):
-        if row[index]:
-            return index
-    return -1

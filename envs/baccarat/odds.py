@@ -3,7 +3,8 @@
     backalley dev odds baccarat decks=8
     backalley dev odds baccarat mode=chemin decks=inf banker_sees=total
 
-They follow from the coups that `counting.py` deals.
+Every coup of six cards is dealt to the game's own kernels and weighed by how often it comes. Suits do not matter, so a
+coup is a sequence of six values; a million sequences, each with its weight, are all there are.
 """
 
 from __future__ import annotations
@@ -17,25 +18,103 @@ import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
 
+from ..core.compile.kernel import bind, kernel
 from ..core.game.game import Game
-from .answers import gains_of
-from .counting import (
-    DRAWING,
-    FIVE_DREW,
-    FIVE_STOOD,
-    HANDS,
-    OTHER,
-    PATTERNS,
-    STANDING,
-    THIRDS,
-    Counts,
-    count_chemin,
-    count_coups,
-    count_fives,
+from . import rules
+from .answers import FIVE, gains_of
+from .bets import bet_on
+from .coup import hands_are_declared, two_cards
+from .state import (
+    BANK,
+    BANKER_TURN,
+    DRAW,
+    NATURAL,
+    PLAYER,
+    PLAYER_TURN,
+    STAND,
+    STOOD,
+    TIE,
+    Bank,
+    BankerPolicy,
+    BankerSees,
+    Mode,
+    Options,
+    Reshuffle,
 )
-from .coup import hands_are_declared
-from .state import BANK, DRAW, NATURAL, PLAYER, STAND, TIE, Bank, BankerPolicy, BankerSees, Mode, Options, Reshuffle
 from .text import SIDE_NAMES
+
+Counts = npt.NDArray[np.int64]
+
+HANDS, THIRDS = 100, 11
+"""What the Banker of chemin de fer can see: two values, and the Player's third card or 10 where the Player stood."""
+STANDING, DRAWING = 0, 1
+"""The Banker's answers, or the Player's to a five."""
+OTHER, FIVE_STOOD, FIVE_DREW = 0, 1, 2
+"""What the Player did: nothing by choice, or which on a five."""
+TOTALS = np.add.outer(np.arange(10), np.arange(10)).ravel() % 10
+"""[HANDS] the total of two values."""
+
+
+@kernel
+def card_of(value: int, number: int) -> int:
+    """The `number`-th card of a value, over the packs; values of nought have sixteen in each, the others four."""
+    if value == 0:
+        return number // 16 * 52 + number % 4 * 13 + 8 + number // 4 % 4
+    return number // 4 * 52 + number % 4 * 13 + (value - 2) % 13
+
+
+@kernel
+def next_coup(values: Counts, deck: Counts, counts: Counts, replaced: bool, number: int) -> int:
+    """Lay out the coup of that number, its decimal digits being the six values; gives how many orders of real cards it
+    stands for."""
+    weight = 1
+    for place in range(6):
+        value = number // 10 ** (5 - place) % 10
+        values[place] = value
+        before = 0
+        for earlier in range(place):
+            before += int(values[earlier] == value)
+        weight *= counts[value] - (0 if replaced else before)
+        if weight <= 0:
+            return 0
+        deck[place] = card_of(value, 0 if replaced else before)
+    return weight
+
+
+@kernel
+def count_coups(
+    options: Options, states: npt.NDArray[Any], raw: npt.NDArray[np.uint8], counts: Counts, tally: Counts
+) -> None:
+    """Deal every coup, at a betting table to one bettor who backs PLAYER, and play it in every way that is left open.
+
+    Adds the weights to `tally` [3, 10, HANDS, THIRDS, 2, 3]: what the Player did, the Player's two-card total, the
+    Banker's two values with the lower first, the Player's third card, whether the Banker drew, who won.
+    """
+    values, deck = np.zeros(6, np.int64), np.zeros(6, np.int64)
+    state = states[0]
+    for number in range(10**6):
+        weight = next_coup(values, deck, counts, options.decks == 0, number)
+        if weight == 0:
+            continue
+        for choice in range(FIVE_DREW + 1):
+            for draws in range(2):
+                raw[0, :] = 0
+                rules.start(options, state, 0)
+                rules.deal(options, state, deck)
+                if options.mode != Mode.CHEMIN:
+                    rules.step(options, state, bet_on(0, PLAYER))
+                if (state.phase == PLAYER_TURN) != (choice != OTHER):
+                    break
+                if choice != OTHER:
+                    rules.step(options, state, DRAW if choice == FIVE_DREW else STAND)
+                if state.phase == BANKER_TURN:
+                    rules.step(options, state, DRAW if draws else STAND)
+                elif draws:
+                    break
+                hand = 10 * min(values[1], values[3]) + max(values[1], values[3])
+                third = values[4] if state.player_drew else STOOD
+                winner = int(state.winner) - 1
+                tally[choice, two_cards(state, PLAYER), hand, third, int(state.banker_drew), winner] += weight
 
 
 def full_counts(game: Game) -> Counts:
@@ -45,22 +124,33 @@ def full_counts(game: Game) -> Counts:
     return counts
 
 
-def _table(game: Game) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]]:
-    states = np.zeros(1, game.state_dtype)
-    return states, states.view(np.uint8).reshape(1, -1)
+def _counted(game: Game, counts: Counts) -> Counts:
+    """The tally of `count_coups` for one coup of a game."""
+    states, tally = np.zeros(1, game.state_dtype), np.zeros((3, 10, HANDS, THIRDS, 2, 3), np.int64)
+    arguments = game.options, states, states.view(np.uint8).reshape(1, -1), counts, tally
+    bind(count_coups, *arguments)(*arguments)
+    return tally
+
+
+def _by_total(tally: Counts) -> Counts:
+    """A tally with the Banker's hands [..., HANDS, n] taken together by their totals [..., 10, n]."""
+    found = np.zeros((*tally.shape[:-2], 10, tally.shape[-1]), np.int64)
+    for hand, total in enumerate(TOTALS):
+        found[..., total, :] += tally[..., hand, :]
+    return found
 
 
 class Odds(NamedTuple):
     """How many of the ordered sequences of six cards end in each way."""
 
-    tally: npt.NDArray[np.int64]
-    """By winner, Player drew, Banker drew, Player had a natural, Banker had a natural, Player had a five [3, 2, 2, 2,
-    2, 2]."""
+    tally: Counts
+    """By the Player's two-card total, the Banker's, whether the Player drew, whether the Banker drew, and who won
+    [10, 10, 2, 2, 3]."""
 
     @property
     def wins(self) -> tuple[int, int, int]:
         """Sequences that the Player hand wins, the Banker hand wins, and ties."""
-        player, bank, tie = self.tally.reshape(3, -1).sum(1).tolist()
+        player, bank, tie = self.tally.sum((0, 1, 2, 3)).tolist()
         return player, bank, tie
 
     @property
@@ -81,11 +171,11 @@ def odds(game: Game, five: int = DRAW, counts: Sequence[int] | None = None) -> O
     """
     if game.options.mode == Mode.CHEMIN:
         raise InvalidValue('There are no bets in mode "chemin": ask for odds.chemin, or for a game in another mode.')
-    one = _alone(game)
-    tally = np.zeros(PATTERNS, np.int64)
     given = full_counts(game) if counts is None else np.asarray(counts, np.int64)
-    count_coups(one.options, *_table(one), given, five, tally)
-    return Odds(tally.reshape(3, 2, 2, 2, 2, 2))
+    tally = _counted(_alone(game), given)
+    found = tally[OTHER] + tally[FIVE_DREW if five == DRAW else FIVE_STOOD]
+    drew = np.stack([found[:, :, STOOD], found[:, :, :STOOD].sum(2)], axis=2)  # [10, HANDS, 2, 2, 3]
+    return Odds(_by_total(drew.reshape(10, HANDS, -1)).reshape(10, 10, 2, 2, 3))
 
 
 def _alone(game: Game) -> Game:
@@ -147,9 +237,9 @@ def fives(game: Game) -> Fives:
     fer."""
     if game.options.mode != Mode.TABLE:
         raise InvalidValue('A five is answered with both hands open in mode "table": ask for a game in that mode.')
-    one, tally = _alone(game), np.zeros((NATURAL, 2, 3), np.int64)
-    total = count_fives(one.options, *_table(one), full_counts(game), tally)
-    return Fives(tally, total)
+    tally = _counted(_alone(game), full_counts(game))
+    answered = _by_total(tally[FIVE_STOOD:, FIVE].sum((2, 3)))[:, :NATURAL]
+    return Fives(answered.swapaxes(0, 1), int(tally[: FIVE_STOOD + 1].sum()))
 
 
 class Chemin(NamedTuple):
@@ -225,18 +315,18 @@ def chemin(game: Game) -> Chemin:
         chemin_player_free=False,
         banker_policy=BankerPolicy.FREE,
     )
-    options: Options = one.options
-    table = np.zeros((3, HANDS, THIRDS, 2), np.int64)
-    counts = full_counts(one)
-    decided = count_chemin(options, *_table(one), counts, table)
-    cards = int(counts.sum())
-    total = cards**6 if options.decks == 0 else int(np.prod([cards - taken for taken in range(6)], dtype=object))
+    tally = _counted(one, full_counts(one))
+    gained = tally[..., PLAYER] - tally[..., BANK]
+    table = gained[:, :NATURAL].sum(1)
+    decided = int(gained[OTHER].sum() - table[OTHER, TOTALS < NATURAL].sum())
+    total = int(tally[: FIVE_STOOD + 1, ..., 0, :].sum())  # each coup once: the Banker stands
+    by_total = one.options.banker_sees == BankerSees.TOTAL
     gains: dict[tuple[int, int, int], npt.NDArray[np.int64]] = {}
     for hand in range(HANDS):
         low, high = divmod(hand, 10)
         if low <= high and (low + high) % 10 < NATURAL:
             for third in range(THIRDS):
-                seen = ((low + high) % 10, -1, third) if options.banker_sees == BankerSees.TOTAL else (low, high, third)
+                seen = ((low + high) % 10, -1, third) if by_total else (low, high, third)
                 gains[seen] = gains.get(seen, np.zeros((3, 2), np.int64)) + table[:, hand, third]
     return Chemin(np.stack(list(gains.values()), axis=1), tuple(gains), decided, total)
 

@@ -1,11 +1,11 @@
-"""The rule-based players of Backhand; how they play a hand is `backhand_series/players.py`."""
+"""The rule-based players of Backhand; how they play a hand is `backhand_series/counting.py`."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from ..backhand_series import counting, players
+from ..backhand_series import counting
 from ..backhand_series.counting import Stakes
 from ..backhand_series.state import SHOW_CARDS
 from ..core.compile.interfaces import Bot
@@ -23,22 +23,22 @@ def stakes() -> Stakes:
 @kernel
 def book(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """The book play of the series."""
-    only = players.only_action(mask)
-    return only if only >= 0 else players.book(observation, stakes())
+    only = counting.only_action(mask)
+    return only if only >= 0 else counting.book(observation, stakes())
 
 
 @kernel
 def counter(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """One card ahead."""
-    only = players.only_action(mask)
-    return only if only >= 0 else players.counter(observation, mask, stakes())
+    only = counting.only_action(mask)
+    return only if only >= 0 else counting.counter(observation, mask, stakes())
 
 
 @kernel
 def planner(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """To the end of the hand."""
-    only = players.only_action(mask)
-    return only if only >= 0 else players.planner(options, observation, mask, stakes())
+    only = counting.only_action(mask)
+    return only if only >= 0 else counting.planner(options, observation, mask, stakes())
 
 
 BOTS = (

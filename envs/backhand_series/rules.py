@@ -1,5 +1,5 @@
 """One hand by the rules of the series: the Ace Rule, what is legal, what an action does. A game puts these together;
-with a dealer hand it adds those of `dealer.py`."""
+with a dealer hand it adds those of `stub.py`."""
 
 from __future__ import annotations
 

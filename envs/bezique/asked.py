@@ -17,9 +17,8 @@ from ..core.compile.kernel import kernel
 from ..core.rules import rng
 from ..core.rules.cards import count_bits
 from .declarations import eligible, may_declare
-from .groups import BEZIQUE_TYPES, FOUR_TYPES, pairs_of, quartets_of, runs_of
+from .groups import BEZIQUE_TYPES, FOUR_TYPES, pairs_of, quartets_of, runs_of, seen_by_both
 from .pack import drawing
-from .sevens import seen_by_both
 from .state import (
     ALL_TYPES,
     DRAWING,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
 from ..core.compile.interfaces import Bot
 from ..core.compile.kernel import kernel
 from ..core.rules.cards import count_bits
+from ..core.rules.trick_hand import marked_place
 from . import endgame
 from .groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES, points
 from .observation import Observation
@@ -24,7 +23,6 @@ from .prospects import (
     mean_gain,
     read,
     scored_bits,
-    shown,
     trump_of,
     weigh_all,
 )
@@ -107,72 +105,67 @@ def table_worth(trump: int, kind: int) -> int:
     return (0, 0, 1, 2, 3, 5, 6, 8)[rank]
 
 
-class Weights(NamedTuple):
-    """What `planner` weighs against declarations, in points; found by matches between variants (§5)."""
-
-    brisque: float = 8.0
-    """A brisque won rather than lost, on each side."""
-    ready: float = 0.25
-    """Share of a complete declaration's points for the chance to make it now."""
-    top: float = 1.5
-    """Share of what the open card adds over an average one."""
-    spoil: float = 0.5
-    """Keeping the open card from the opponent, by the fixed table."""
-    reach: float = 1.0
-    """What a declaration within reach counts."""
-    deny: float = 2.0
-    """Keeping the opponent from declaring."""
-    ace: float = 8.0
-    """Keeping a plain ace."""
-    ten: float = 3.0
-    """Keeping a plain ten."""
-    trump: float = 12.0
-    """Keeping a trump."""
-    height: float = 1.5
-    """Keeping a trump, for each step of rank."""
-    plain: float = 0.15
-    """Keeping a plain card, for each step of rank."""
-    seven: float = 22.0
-    """Keeping the seven of trumps while it can be exchanged."""
-    eager: float = 0.7
-    """The chance that an opponent who can take a brisque does."""
-    idle: float = 0.5
-    """The chance that an opponent who can take a worthless card does."""
-
-
-WEIGHTS = Weights()
+# What `planner` weighs against declarations, in points; found by matches between variants (§5)
+BRISQUE = 8.0
+"""A brisque won rather than lost, on each side."""
+READY = 0.25
+"""Share of a complete declaration's points for the chance to make it now."""
+TOP_CARD = 1.5
+"""Share of what the open card adds over an average one."""
+SPOIL = 0.5
+"""Keeping the open card from the opponent, by the fixed table."""
+REACH = 1.0
+"""What a declaration within reach counts."""
+DENY = 2.0
+"""Keeping the opponent from declaring."""
+KEEP_ACE = 8.0
+"""Keeping a plain ace."""
+KEEP_TEN = 3.0
+"""Keeping a plain ten."""
+KEEP_TRUMP = 12.0
+"""Keeping a trump."""
+TRUMP_HEIGHT = 1.5
+"""Keeping a trump, for each step of rank."""
+PLAIN_HEIGHT = 0.15
+"""Keeping a plain card, for each step of rank."""
+KEEP_SEVEN = 22.0
+"""Keeping the seven of trumps while it can be exchanged."""
+EAGER = 0.7
+"""The chance that an opponent who can take a brisque does."""
+IDLE = 0.5
+"""The chance that an opponent who can take a worthless card does."""
 
 
 @kernel
-def keeping(options: Options, reading: Reading, prospects: Prospects, weights: Weights, card: int) -> float:
+def keeping(options: Options, reading: Reading, prospects: Prospects, card: int) -> float:
     """What giving up a card of mine (an entry of `reading.mine`) costs."""
     kind, slot, scored = card & NUM_TYPES - 1, card >> 5 & 1, card >> 6
     rank = kind & 7
-    cost: float = weights.reach * prospects.worth[2 * kind + slot]
+    cost: float = REACH * prospects.worth[2 * kind + slot]
     if kind >> 3 != reading.trump:
-        return cost + weights.plain * rank + (weights.ace if rank == ACE else weights.ten if rank == TEN else 0.0)
+        return cost + PLAIN_HEIGHT * rank + (KEEP_ACE if rank == ACE else KEEP_TEN if rank == TEN else 0.0)
     if rank == SEVEN and scored == 0 and options.seven_rule != SevenRule.BOTH:
-        cost += weights.seven  # under `both` it is among the declarations
-    return cost + weights.trump + weights.height * rank
+        cost += KEEP_SEVEN  # under `both` it is among the declarations
+    return cost + KEEP_TRUMP + TRUMP_HEIGHT * rank
 
 
 @kernel
-def winning_gain(reading: Reading, prospects: Prospects, weights: Weights) -> float:
+def winning_gain(reading: Reading, prospects: Prospects) -> float:
     """What winning the next trick is worth beside its brisques: a declaration, the open card, the opponent's
     silence."""
-    value, top = weights.ready * prospects.ready + weights.deny, reading.top
+    value, top = READY * prospects.ready + DENY, reading.top
     if top != NOTHING and reading.total > 0:
-        value += weights.top * (prospects.gain[top] - mean_gain(reading, prospects)) + weights.spoil * table_worth(
+        value += TOP_CARD * (prospects.gain[top] - mean_gain(reading, prospects)) + SPOIL * table_worth(
             reading.trump, top
         )
     return value
 
 
 @kernel
-def taken_by_opponent(reading: Reading, weights: Weights, kind: int) -> float:
+def taken_by_opponent(reading: Reading, kind: int) -> float:
     """A rough chance that the opponent takes a card that I lead: that they can, by what they are known to hold and by
     what is unseen, and that they want to."""
-    wanted = weights.eager if BRISQUES >> kind & 1 else weights.idle
+    wanted = EAGER if BRISQUES >> kind & 1 else IDLE
     beaters = beaters_of(reading.trump, kind)
     if reading.theirs & beaters:
         return wanted
@@ -183,27 +176,27 @@ def taken_by_opponent(reading: Reading, weights: Weights, kind: int) -> float:
 
 
 @kernel
-def fought_for(reading: Reading, weights: Weights, card: int) -> tuple[float, float]:
+def fought_for(reading: Reading, card: int) -> tuple[float, float]:
     """The chance that a trick is lost to which I play a card (an entry of `reading.mine`), and what is at stake in it:
     its brisques, and the exchange of a seven (§1.5)."""
     kind, brisques = card & NUM_TYPES - 1, BRISQUES >> (card & NUM_TYPES - 1) & 1
     if reading.led == NOTHING:
-        lost = taken_by_opponent(reading, weights, kind)
+        lost = taken_by_opponent(reading, kind)
     else:
         brisques += BRISQUES >> reading.led & 1
         lost = 0.0 if beats(reading.trump, 2 * reading.led, 2 * kind) else 1.0
-    stake: float = weights.brisque * brisques
+    stake: float = BRISQUE * brisques
     if reading.seven_led or (kind == 8 * reading.trump and card >> 6 == 0):
         stake += reading.exchange
     return lost, stake
 
 
 @kernel
-def choose_card(options: Options, observation: Observation, mask: npt.NDArray[np.int8], weights: Weights) -> int:
+def choose_card(options: Options, observation: Observation, mask: npt.NDArray[np.int8]) -> int:
     """The card to play while there is a stock."""
     reading = read(options, observation)
     prospects = weigh_all(options, reading, int(observation.trick))
-    prize = winning_gain(reading, prospects, weights)
+    prize = winning_gain(reading, prospects)
     best, chosen = -1e9, NOTHING
     for index in range(reading.held):
         entry = int(reading.mine[index])
@@ -211,8 +204,8 @@ def choose_card(options: Options, observation: Observation, mask: npt.NDArray[np
         card = played_as(mask, kind, entry >> 5 & 1)
         if card == NOTHING:
             continue
-        lost, stake = fought_for(reading, weights, entry)
-        value = (1.0 - 2.0 * lost) * stake + (1.0 - lost) * prize - keeping(options, reading, prospects, weights, entry)
+        lost, stake = fought_for(reading, entry)
+        value = (1.0 - 2.0 * lost) * stake + (1.0 - lost) * prize - keeping(options, reading, prospects, entry)
         if value > best:
             best, chosen = value, card
     return chosen
@@ -235,7 +228,7 @@ def play_last(observation: Observation, mask: npt.NDArray[np.int8]) -> int:
     """A card for the last eight tricks without looking ahead: lead what cannot be beaten, brisques first, or else the
     least; take a trick with a brisque where that is safe, as cheaply as possible otherwise; give away as little as
     possible."""
-    trump, led, theirs = trump_of(observation), shown(observation.led), 0
+    trump, led, theirs = trump_of(observation), marked_place(observation.led), 0
     for kind in range(NUM_TYPES):
         theirs |= int(observation.opponent_hand[kind] > 0) << kind
     best, chosen = -1e9, NOTHING
@@ -275,7 +268,7 @@ def act_early(options: Options, observation: Observation, mask: npt.NDArray[np.i
         card = played_as(mask, kind, slot)
         if card == NOTHING:
             continue
-        lost, stake = fought_for(reading, WEIGHTS, entry)
+        lost, stake = fought_for(reading, entry)
         value = (1.0 - lost) * (prospects.ready + stake) - 0.5 * lost * stake
         value -= table_worth(reading.trump, kind) + prospects.worth[2 * kind + slot]
         if value > best:
@@ -288,7 +281,7 @@ def act_greedy(options: Options, observation: Observation, mask: npt.NDArray[np.
     """Declare at once, take brisques as cheaply as possible, otherwise throw what the table values least."""
     if mask[NO_DECLARATION]:
         return best_declaration(options, observation, mask)
-    trump, led = trump_of(observation), shown(observation.led)
+    trump, led = trump_of(observation), marked_place(observation.led)
     exchange, seven_led = exchange_points(observation) // BRISQUE_POINTS, is_fresh_seven_led(observation)
     best, chosen = 1 << 10, NOTHING
     for card in range(NUM_CARDS):
@@ -321,7 +314,7 @@ def act_planner(options: Options, observation: Observation, mask: npt.NDArray[np
         return best_declaration(options, observation, mask)
     if in_last_eight(options, observation):
         return play_last(observation, mask)
-    return choose_card(options, observation, mask, WEIGHTS)
+    return choose_card(options, observation, mask)
 
 
 @kernel
@@ -331,7 +324,7 @@ def act_strong(options: Options, observation: Observation, mask: npt.NDArray[np.
         return best_declaration(options, observation, mask)
     if in_last_eight(options, observation):
         return endgame.play(options, observation, mask)
-    return choose_card(options, observation, mask, WEIGHTS)
+    return choose_card(options, observation, mask)
 
 
 @kernel

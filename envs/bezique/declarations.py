@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from ..core.compile.kernel import kernel
 from ..core.rules.cards import count_bits
-from .drawing import held_types
 from .groups import (
     BEZIQUE_TYPES,
     FOUR_TYPES,
     JACK_OF_DIAMONDS,
     QUEEN_OF_SPADES,
+    can_exchange,
     kind_of,
     member,
     members,
     pairs_of,
     quartets_of,
     runs_of,
+    seven_in_trick,
+    seven_to_declare,
 )
-from .pack import drawing
-from .sevens import can_exchange, seven_in_trick, seven_to_declare
+from .pack import drawing, held_types
 from .state import (
     BEZIQUE,
     DECLARE_SEVEN,

@@ -14,9 +14,11 @@ import numpy.typing as npt
 
 from ..core.compile.kernel import kernel
 from ..core.rules.cards import count_bits
+from ..core.rules.trick_hand import marked_place
+from ..core.rules.tricks import lowest_card
 from .observation import Observation
 from .pack import beats
-from .prospects import NOTHING, shown, trump_of
+from .prospects import NOTHING, trump_of
 from .state import BRISQUE_POINTS, BRISQUES, HAND, NUM_TYPES, TRICK_24, Endgame, Options
 
 _ENTRIES = 1 << 13  # of the transposition table: 64 KiB
@@ -109,12 +111,6 @@ def replies_to(at: Position, side: int, card: int, hand: int) -> int:
     else:
         allowed = beating if beating else following
     return choices(allowed if allowed else hand, int(at.twins[1 - side]))
-
-
-@kernel
-def lowest(cards: int) -> int:
-    """The number of the first card of a set."""
-    return count_bits((cards & -cards) - 1)
 
 
 # The search walks down a stack of tricks, since machine code that calls itself cannot be kept on disk. A frame of the
@@ -227,7 +223,7 @@ def next_reply(at: Position, frame: npt.NDArray[np.int64]) -> int:
         frame[_LEADS] &= ~(1 << card)
         frame[_CARD], frame[_WORST] = card, _WORST_VALUE
         frame[_ALLOWED] = replies_to(at, side, card, int(frame[_REPLYING])) & int(frame[_ANSWERS])
-    reply = lowest(int(frame[_ALLOWED]))
+    reply = lowest_card(int(frame[_ALLOWED]))
     frame[_ALLOWED] &= frame[_ALLOWED] - 1
     return reply
 
@@ -268,7 +264,7 @@ def promising(at: Position, side: int, leads: int, replying: int) -> int:
     chosen, rank = 0, -1
     rest = leads
     while rest != 0:
-        card = lowest(rest)
+        card = lowest_card(rest)
         rest &= rest - 1
         safe = int(int(at.beaten_by[side, card]) & replying == 0)
         its_rank = 2 * safe + int(safe == int(at.brisques[side]) >> card & 1)
@@ -283,7 +279,7 @@ def best_lead(at: Position, my_size: int, their_size: int) -> tuple[int, int]:
     mine, theirs = (1 << my_size) - 1, (1 << their_size) - 1
     leads, best, chosen = choices(mine, int(at.twins[0])), -_WORST_VALUE, 0
     while leads != 0:
-        card = lowest(leads)
+        card = lowest_card(leads)
         leads &= leads - 1
         value = search(at, 0, mine, theirs, 1 << card, _ANY, best, _WORST_VALUE)
         if value > best:
@@ -299,7 +295,7 @@ def best_reply(at: Position, my_size: int, their_size: int, led: int) -> tuple[i
         card += 1
     replies, best, chosen = replies_to(at, 1, card, mine), -_WORST_VALUE, 0
     while replies != 0:
-        reply = lowest(replies)
+        reply = lowest_card(replies)
         replies &= replies - 1
         value = -search(at, 1, theirs, mine, 1 << card, 1 << reply, -_WORST_VALUE, -best)
         if value > best:
@@ -312,7 +308,7 @@ def solve(options: Options, observation: Observation) -> tuple[int, int]:
     """The type of card that the seat to act plays best, and the points still to come for it less those for the other,
     from an observation of the last eight tricks (`observation.trick` is 24 or more, and it is the seat's turn)."""
     mine, theirs = np.zeros(HAND, np.int64), np.zeros(HAND, np.int64)
-    my_size, their_size, led = 0, 0, shown(observation.led)
+    my_size, their_size, led = 0, 0, marked_place(observation.led)
     for kind in range(NUM_TYPES):
         for _ in range(int(observation.hand[kind, 0]) + int(observation.hand[kind, 1])):
             mine[my_size] = kind

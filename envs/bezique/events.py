@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..core.compile.kernel import kernel
 from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, all_but, tell, telling
-from .drawing import in_last_eight, top_shown
+from .pack import in_last_eight, top_shown
 from .state import (
     COPIES,
     DECLARE_SEVEN,

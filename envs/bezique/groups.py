@@ -1,4 +1,5 @@
-"""What a declaration is made of, and what it scores (§1.5). Declarations are named by their action numbers."""
+"""What a declaration is made of, and what it scores; which seven of trumps may be declared from the hand, which
+exchanged from the trick just won (§1.5). Declarations are named by their action numbers."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from .state import (
     BEZIQUE,
     BEZIQUE_POINTS,
     BRISQUE_POINTS,
+    DECLARE_SEVEN,
     DOUBLE_BEZIQUE,
     DOUBLE_BEZIQUE_POINTS,
     DRAWING,
@@ -25,6 +27,7 @@ from .state import (
     KING,
     MARRIAGE,
     MARRIAGE_POINTS,
+    NONE,
     NUM_BRISQUES,
     QUEEN,
     ROYAL_MARRIAGE_POINTS,
@@ -35,6 +38,8 @@ from .state import (
     TRICK_24_POINTS,
     Options,
     Reuse,
+    SevenRule,
+    State,
     TurnUp,
 )
 
@@ -129,3 +134,57 @@ def most_points(options: Options) -> int:
     sevens = (3 if options.turn_up == TurnUp.TAKEN_FIRST else 2) * SEVEN_POINTS
     last = TRICK_24_POINTS if options.last_trick == TRICK_24 else options.last_trick
     return int(declared + sevens + NUM_BRISQUES * BRISQUE_POINTS + last)
+
+
+@kernel
+def fresh_seven(state: State, seat: int) -> int:
+    """A seat's seven of trumps that has not scored yet, of two the lower copy; NONE if it has none. §1.5"""
+    for index in range(int(state.held[seat])):
+        card = int(state.hand[seat, index])
+        if card >> 1 == int(state.trump) * 8 and int(state.scored[card]) & IN_SEVEN == 0:
+            return card
+    return NONE
+
+
+@kernel
+def seven_in_trick(state: State) -> int:
+    """The seven of trumps in the trick just won that has not scored yet, of two the lower copy; NONE if there is none.
+    §1.5"""
+    found = NONE
+    for index in range(2):
+        card = int(state.taken[index])
+        if (
+            card >> 1 == int(state.trump) * 8
+            and int(state.scored[card]) & IN_SEVEN == 0
+            and (found == NONE or card < found)
+        ):
+            found = card
+    return found
+
+
+@kernel
+def taken_from_trick(options: Options, action: int) -> bool:
+    """Whether a declaration of the seven is of one in the trick just won. §1.5"""
+    return action == EXCHANGE_SEVEN or options.seven_rule == SevenRule.TRICK
+
+
+@kernel
+def seven_to_declare(options: Options, state: State, seat: int, action: int) -> int:
+    """The seven of trumps that the winner of the trick may declare by an action, or NONE. §1.5"""
+    return seven_in_trick(state) if taken_from_trick(options, action) else fresh_seven(state, seat)
+
+
+@kernel
+def can_exchange(options: Options, state: State) -> bool:
+    """Whether the winner of a trick with a seven of trumps may exchange it beside declaring another from the hand:
+    only for the card originally turned up, and a seven that was exchanged for that has scored. §1.5"""
+    turn_up = int(state.turn_up)
+    return options.seven_rule == SevenRule.BOTH and turn_up != NONE and int(state.scored[turn_up]) == 0
+
+
+@kernel
+def seen_by_both(options: Options, found: int) -> bool:
+    """Whether among what may be declared (as `may_declare` gives it) is a seven of the trick, which both have seen.
+    §4"""
+    in_trick = 1 << (EXCHANGE_SEVEN - DECLARE_SEVEN) | int(options.seven_rule == SevenRule.TRICK)
+    return found & in_trick != 0

@@ -12,10 +12,8 @@ from ..core.rules import rng
 from ..core.rules.record import field
 from .asked import draw_hand
 from .declarations import declared, entry, with_copies_exchanged
-from .drawing import in_last_eight, take, top_shown
-from .groups import most_points
-from .pack import copies_of
-from .sevens import can_exchange
+from .groups import can_exchange, most_points
+from .pack import copies_of, in_last_eight, take, top_shown
 from .state import (
     IN_PILE,
     MOST_DEALS,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..core.compile.kernel import kernel
 from ..core.rules.cards import count_bits
+from ..core.rules.trick_hand import marked_place
 from . import groups
 from .declarations import eligible
 from .groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES
@@ -75,15 +76,6 @@ class Reading(NamedTuple):
 
 
 @kernel
-def shown(row: npt.NDArray[np.uint8]) -> int:
-    """The type that a one-hot row shows, or NOTHING."""
-    for kind in range(NUM_TYPES):
-        if row[kind]:
-            return kind
-    return NOTHING
-
-
-@kernel
 def trump_of(observation: Observation) -> int:
     """The suit of trumps."""
     return int(np.int64(observation.trump[1] + 2 * observation.trump[2] + 3 * observation.trump[3]))
@@ -118,12 +110,12 @@ def read(options: Options, observation: Observation) -> Reading:
     total = count_bits(once) + count_bits(twice)
     stock = int(np.int64(observation.stock))
     one, two = chances(total, stock)
-    top = shown(observation.top)
+    top = marked_place(observation.top)
     if options.turn_up == TurnUp.TAKEN_FIRST and int(observation.trick) == 0:
-        top = shown(observation.turn_up)
+        top = marked_place(observation.turn_up)
     return Reading(
         trump_of(observation),
-        shown(observation.led),
+        marked_place(observation.led),
         top,
         mine,
         held,
@@ -146,13 +138,13 @@ def exchange_points(observation: Observation) -> int:
     0 where none can be. §1.5"""
     if not observation.can_exchange:
         return 0
-    return SEVEN_POINTS + BRISQUE_POINTS * (BRISQUES >> shown(observation.turn_up) & 1)
+    return SEVEN_POINTS + BRISQUE_POINTS * (BRISQUES >> marked_place(observation.turn_up) & 1)
 
 
 @kernel
 def is_fresh_seven_led(observation: Observation) -> bool:
     """Whether a seven of trumps is led that has not scored."""
-    return shown(observation.led) == 8 * trump_of(observation) and not observation.led_scored
+    return marked_place(observation.led) == 8 * trump_of(observation) and not observation.led_scored
 
 
 @kernel

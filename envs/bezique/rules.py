@@ -12,10 +12,25 @@ from ..core.compile.interfaces import CHANCE, OVER
 from ..core.compile.kernel import kernel
 from .asked import forget, note_asked, note_shown
 from .declarations import copies, entry, may_declare, same_partners
-from .drawing import draw_stock, draw_turn_up, drop, held_types, in_last_eight, reveal, take, take_openly
-from .groups import kind_of, member, members, most_points, points
-from .pack import beats, card_at, drawing, is_brisque, is_seven, pack_size, replies, tricks
-from .sevens import seven_to_declare, taken_from_trick
+from .groups import kind_of, member, members, most_points, points, seven_to_declare, taken_from_trick
+from .pack import (
+    beats,
+    card_at,
+    draw_stock,
+    draw_turn_up,
+    drawing,
+    drop,
+    held_types,
+    in_last_eight,
+    is_brisque,
+    is_seven,
+    pack_size,
+    replies,
+    reveal,
+    take,
+    take_openly,
+    tricks,
+)
 from .state import (
     ALL_TYPES,
     BRISQUE_POINTS,

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from backalley.console.errors import InvalidValue
 
 from ..core.rules.table import FACE_DOWN, Pile, Place, Table, laid_out, pile, place, trick
-from .drawing import in_last_eight, top_shown
 from .events import RANKS, SUITS
-from .pack import tricks
+from .pack import in_last_eight, top_shown, tricks
 from .state import (
     BEZIQUE,
     DECLARE_SEVEN,

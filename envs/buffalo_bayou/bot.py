@@ -1,11 +1,11 @@
-"""The rule-based players of Buffalo Bayou Backhand; how they play a hand is `backhand_series/players.py`."""
+"""The rule-based players of Buffalo Bayou Backhand; how they play a hand is `backhand_series/counting.py`."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from ..backhand_series import counting, players
+from ..backhand_series import counting
 from ..backhand_series.counting import Stakes
 from ..core.compile.interfaces import Bot
 from ..core.compile.kernel import kernel
@@ -24,22 +24,22 @@ def stakes(options: Options, observation: Observation) -> Stakes:
 @kernel
 def book(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """The book play of the series."""
-    only = players.only_action(mask)
-    return only if only >= 0 else players.book(observation, stakes(options, observation))
+    only = counting.only_action(mask)
+    return only if only >= 0 else counting.book(observation, stakes(options, observation))
 
 
 @kernel
 def counter(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """One card ahead."""
-    only = players.only_action(mask)
-    return only if only >= 0 else players.counter(observation, mask, stakes(options, observation))
+    only = counting.only_action(mask)
+    return only if only >= 0 else counting.counter(observation, mask, stakes(options, observation))
 
 
 @kernel
 def planner(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """To the end of the hand."""
-    only = players.only_action(mask)
-    return only if only >= 0 else players.planner(options, observation, mask, stakes(options, observation))
+    only = counting.only_action(mask)
+    return only if only >= 0 else counting.planner(options, observation, mask, stakes(options, observation))
 
 
 BOTS = (

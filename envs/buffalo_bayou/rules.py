@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from ..backhand_series import dealer
 from ..backhand_series import rules as series
+from ..backhand_series import stub
 from ..backhand_series.state import PUSH
 from ..backhand_series.stub import open_deck
 from ..core.compile.kernel import kernel
@@ -20,7 +20,7 @@ start = series.start_one_seat
 def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
     """The show cards, then two cards and the Ace Rule. §2.1"""
     open_deck(state, deck)
-    dealer.deal_show_cards(state)
+    stub.deal_show_cards(state)
     series.new_hand(options, state, 0, True)
     state.seat = 0
 
@@ -33,5 +33,5 @@ def step(options: Options, state: State, action: int) -> None:
     """One action; every draw makes a dealer total. §2.2, §2.4"""
     series.play(options, state, 0, action)
     if action != PUSH:
-        dealer.against_dealer(options, state, 0)
+        stub.against_dealer(options, state, 0)
     series.finish_one_seat(state)

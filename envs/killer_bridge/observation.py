@@ -46,22 +46,6 @@ WIDE_TABLE = 10  # players above which an observation lists cards instead of hav
 UNKNOWN_TRUMP = 15  # the highest trump that a seat of which nothing is known may hold: the big joker (§2)
 
 
-def _least_128s(options: Options) -> int:
-    return max(LEAST_SCORE, score_bounds(options)[0]) // SCORE_UNIT
-
-
-def _most_128s(options: Options) -> int:
-    return max(0, score_bounds(options)[1]) // SCORE_UNIT
-
-
-def _trick_shape(options: Options) -> tuple[int, int]:
-    return (options.num_players, PACK_SIZE if options.num_players <= WIDE_TABLE else 1)
-
-
-def _played_shape(options: Options) -> tuple[int, int]:
-    return (options.num_players, PACK_SIZE if options.num_players <= WIDE_TABLE else largest_hand(options))
-
-
 def _lines_shape(options: Options) -> tuple[int]:
     return (num_hands(options) if options.scorecard_in_observation else 0,)
 
@@ -110,21 +94,21 @@ class Observation:
         "i1",
         per_seat,
         "points in 128s, rounded down (a lone player's stop at -16384)",
-        low=_least_128s,
-        high=_most_128s,
+        low=lambda o: max(LEAST_SCORE, score_bounds(o)[0]) // SCORE_UNIT,
+        high=lambda o: max(0, score_bounds(o)[1]) // SCORE_UNIT,
     )
     score_rest: npt.NDArray[np.int8] = field("i1", per_seat, "points beyond those 128s", high=SCORE_UNIT - 1)
     made: npt.NDArray[np.int8] = field("i1", per_seat, "bids made good", high=lambda o: num_hands(o))
     trick: npt.NDArray[np.int8] = field(
         "i1",
-        _trick_shape,
+        lambda o: (o.num_players, PACK_SIZE if o.num_players <= WIDE_TABLE else 1),
         "each seat's card in this trick; above 10 players as 1 + its number",
         high=_card_high,
         suits=1,
     )
     played: npt.NDArray[np.int8] = field(
         "i1",
-        _played_shape,
+        lambda o: (o.num_players, PACK_SIZE if o.num_players <= WIDE_TABLE else largest_hand(o)),
         "each seat's cards of this hand so far; above 10 players as a list of 1 + its number",
         high=_card_high,
         suits=1,

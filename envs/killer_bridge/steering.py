@@ -6,8 +6,6 @@ back from the last. Its bids and cards are those after which that is likeliest, 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
@@ -18,7 +16,7 @@ from .reading import MARGIN, Table, seen_table
 from .schedule import size_of_hand
 from .scoring import ULTIMATE_POINTS, hand_points
 from .state import BOARD, PACK_SIZE, PLAY, RAINBOW, Options, num_hands
-from .weighing import WEIGHTS, Weights, chance, expectation, near, weighed, wins_now
+from .weighing import chance, expectation, near, weigh, wins_now
 
 AROUND = 64
 """Scores farther than this from 37 are only told apart by how far."""
@@ -34,54 +32,42 @@ MOST_LIKELY = 0.95
 """The most that a hand not yet seen is trusted with."""
 
 
-class Steering(NamedTuple):
-    """What the steering player takes for granted: set so that what it expects in the last hands is what happens there,
-    then changed one at a time by play against `weigh`."""
+# What the steering player takes for granted: set so that what it expects in the last hands is what happens there, then
+# changed one at a time by play against `weigh`.
 
-    met: float = 0.36
-    """Chance to win exactly the tricks one means to, in a large hand not yet seen..."""
-    met_small: float = 0.42
-    """... and how much more in a small one."""
-    by_one: float = 0.6
-    """How much of the chance to make a bid is at least there to miss it by one instead."""
-    spread: float = 8.0
-    """Variance of the tricks that a hand not yet seen is good for, about its share."""
-    dearer: float = 0.95
-    """How much of the chance to miss by so many tricks is left for every trick more."""
-    beside: float = 1.55
-    """How much likelier it is to miss by so many tricks, above or below, than to win so many."""
-    natural: float = 1.5
-    """Variance of tricks about the sum of the chances, for a hand of one card..."""
-    natural_each: float = 0.3
-    """... and more for each further card."""
-    steered: float = 4.0
-    """Variance about the number one means to win."""
-
-
-STEERING = Steering()
+MET = 0.36
+"""Chance to win exactly the tricks one means to, in a large hand not yet seen..."""
+MET_SMALL = 0.42
+"""... and how much more in a small one."""
+BY_ONE = 0.6
+"""How much of the chance to make a bid is at least there to miss it by one instead."""
+SPREAD = 8.0
+"""Variance of the tricks that a hand not yet seen is good for, about its share."""
+DEARER = 0.95
+"""How much of the chance to miss by so many tricks is left for every trick more."""
+BESIDE = 1.55
+"""How much likelier it is to miss by so many tricks, above or below, than to win so many."""
+NATURAL = 1.5
+"""Variance of tricks about the sum of the chances, for a hand of one card..."""
+NATURAL_EACH = 0.3
+"""... and more for each further card."""
+STEERED = 4.0
+"""Variance about the number one means to win."""
 
 
 @kernel
 def thirty_seven(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """Steers to 37 in the Ultimate game; plays as `weigh` outside it, and where 37 is out of reach."""
-    return steered_action(options, observation, mask, WEIGHTS, STEERING)
-
-
-@kernel
-def steered_action(
-    options: Options, observation: Observation, mask: npt.NDArray[np.int8], weights: Weights, steering: Steering
-) -> int:
-    """The steering player's action under certain weights."""
     if not options.ultimate:
-        return weighed(options, observation, mask, weights)
+        return weigh(options, observation, mask, key)
     worth = np.zeros(2 * AROUND + 1)
-    reckon_worth(options, int(observation.hand_index), steering, worth)
+    reckon_worth(options, int(observation.hand_index), worth)
     table, least = seen_table(options, observation), fair_share(options, observation)
     if observation.playing == 0:
-        chosen = steered_bid(options, observation, mask, table, least, worth, weights, steering)
+        chosen = steered_bid(options, observation, mask, table, least, worth)
     else:
-        chosen = steered_card(options, observation, mask, table, least, worth, weights, steering)
-    return chosen if chosen >= 0 else weighed(options, observation, mask, weights)
+        chosen = steered_card(options, observation, mask, table, least, worth)
+    return chosen if chosen >= 0 else weigh(options, observation, mask, key)
 
 
 @kernel
@@ -114,7 +100,7 @@ def worth_of(worth: npt.NDArray[np.float64], score: int) -> float:
 
 
 @kernel
-def reckon_worth(options: Options, hand: int, steering: Steering, worth: npt.NDArray[np.float64]) -> None:
+def reckon_worth(options: Options, hand: int, worth: npt.NDArray[np.float64]) -> None:
     """How likely 37 is met from every score once hand `hand` is over."""
     worth[AROUND] = 1.0
     before = np.zeros(2 * AROUND + 1)
@@ -123,26 +109,26 @@ def reckon_worth(options: Options, hand: int, steering: Steering, worth: npt.NDA
         before[:] = worth
         size = size_of_hand(options, index)
         for place in range(2 * AROUND + 1):
-            worth[place] = best_aim(options, size, place + ULTIMATE_POINTS - AROUND, steering, before)
+            worth[place] = best_aim(options, size, place + ULTIMATE_POINTS - AROUND, before)
 
 
 @kernel
-def best_aim(options: Options, size: int, score: int, steering: Steering, after: npt.NDArray[np.float64]) -> float:
+def best_aim(options: Options, size: int, score: int, after: npt.NDArray[np.float64]) -> float:
     """The best chance that a hand not yet seen gives: a small bid made, or any missed by so much."""
-    met = steering.met + steering.met_small / (size + 0.4)
+    met = MET + MET_SMALL / (size + 0.4)
     best = 0.0
     short = worth_of(after, score + hand_points(options, 0, size, 1))
     for bid in range(min(MOST_BID, size) + 1):
-        likely = met * near(bid - size / options.num_players, steering.spread)
+        likely = met * near(bid - size / options.num_players, SPREAD)
         made = worth_of(after, score + hand_points(options, bid, size, bid))
-        best = max(best, likely * made + min(1.0 - likely, met) * steering.by_one * short)
-    likely = min(MOST_LIKELY, met * steering.beside)
+        best = max(best, likely * made + min(1.0 - likely, met) * BY_ONE * short)
+    likely = min(MOST_LIKELY, met * BESIDE)
     for missed_by in range(1, min(MOST_AIMED, size) + 1):
         less = worth_of(after, score + hand_points(options, 0, size, missed_by - 1))
         more = worth_of(after, score + hand_points(options, 0, size, min(size, missed_by + 1)))
         exact = worth_of(after, score + hand_points(options, 0, size, missed_by))
         best = max(best, likely * exact + (1.0 - likely) * 0.5 * (less + more))
-        likely *= steering.dearer
+        likely *= DEARER
     return best
 
 
@@ -157,17 +143,15 @@ def steered_bid(
     table: Table,
     least: float,
     worth: npt.NDArray[np.float64],
-    weights: Weights,
-    steering: Steering,
 ) -> int:
     """The legal bid from which 37 is likeliest met; -1 where that is no likelier than `least`."""
     size = int(observation.hand_size)
-    mean, _ = expectation(options, observation, table, weights)
+    mean, _ = expectation(options, observation, table)
     score = score_of(observation, 0)
     chosen, best = -1, least
     for bid in range(RAINBOW + 1):
         if mask[bid] != 0:
-            likely = likeliest(options, bid, size, 0, size, mean, score, worth, steering)
+            likely = likeliest(options, bid, size, 0, size, mean, score, worth)
             if likely > best + MARGIN:
                 chosen, best = bid, likely
     return chosen
@@ -181,24 +165,22 @@ def steered_card(
     table: Table,
     least: float,
     worth: npt.NDArray[np.float64],
-    weights: Weights,
-    steering: Steering,
 ) -> int:
     """The card after which 37 is likeliest met; -1 where that is no likelier than `least`."""
     size, won, bid = int(observation.hand_size), int(observation.won[0]), bid_of(observation)
     total = 0.0
     for card in range(PACK_SIZE):
         if (table.hand >> card) & 1 != 0:
-            total += chance(card, table, False, weights)
+            total += chance(card, table, False)
     score = score_of(observation, 0)
     chosen, best = -1, least
     for card in range(PACK_SIZE):
         if mask[PLAY + card] == 0:
             continue
-        wins = wins_now(options, observation, card, table, weights)
-        rest, left = total - chance(card, table, False, weights), table.left - 1
-        likely = wins * likeliest(options, bid, size, won + 1, left, rest, score, worth, steering)
-        likely += (1.0 - wins) * likeliest(options, bid, size, won, left, rest, score, worth, steering)
+        wins = wins_now(options, observation, card, table)
+        rest, left = total - chance(card, table, False), table.left - 1
+        likely = wins * likeliest(options, bid, size, won + 1, left, rest, score, worth)
+        likely += (1.0 - wins) * likeliest(options, bid, size, won, left, rest, score, worth)
         if likely > best + MARGIN:
             chosen, best = card, likely
     return PLAY + chosen if chosen >= 0 else -1
@@ -222,16 +204,15 @@ def likeliest(
     mean: float,
     score: int,
     worth: npt.NDArray[np.float64],
-    steering: Steering,
 ) -> float:
     """The chance of 37 from here on if one means to win the best number of the tricks left, of which `mean` are to be
     expected."""
-    natural = steering.natural + steering.natural_each * left
+    natural = NATURAL + NATURAL_EACH * left
     best = 0.0
     for aim in range(max(0, int(mean) - 2), min(left, int(mean) + 3) + 1):
         total, sum_worth = 0.0, 0.0
         for tricks in range(max(0, aim - 3), min(left, aim + 3) + 1):
-            likely = near(tricks - mean, natural) * near(float(tricks - aim), steering.steered)
+            likely = near(tricks - mean, natural) * near(float(tricks - aim), STEERED)
             total += likely
             sum_worth += likely * worth_of(worth, score + hand_points(options, bid, size, won + tricks))
         best = max(best, sum_worth / total)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
@@ -15,32 +13,27 @@ from .reading import MARGIN, Table, above, needed, seen_table
 from .scoring import BOARD_BONUS, MADE_POINTS, RAINBOW_BONUS, bid_value
 from .state import BOARD, PACK_SIZE, PLAY, RAINBOW, LinearPenalty, Options, Scoring
 
+# What the weighing player takes for granted. Found by playing it against itself with one number changed; see README.md,
+# §5.
 
-class Weights(NamedTuple):
-    """What the weighing player takes for granted. Found by playing it against itself with one number changed; see
-    README.md, §5."""
-
-    late_trump: float = 0.8
-    """Chance of a trump under a higher one that is out, once many cards are left."""
-    guarded: float = 0.4
-    """Chance of a side card under higher ones that it can outlast."""
-    led: float = 1.0
-    """What is lost, of a hand of one card, to others not leading the suit."""
-    spread: float = 0.6
-    """Variance of the number of tricks beside what the cards' own chances make."""
-    sure: float = 0.74
-    """Chance to make a bid that equals the expectation."""
-    table_bids: float = 0.18
-    """Tricks taken off for each that the earlier bids are above their share."""
-    wanting: float = 0.38
-    """How often a player who can beat the card does, when they need tricks."""
-    unwanting: float = 0.4
-    """How often, when they need none."""
-    slack: float = 5.0
-    """Variance of the tricks to come, when a card is played."""
-
-
-WEIGHTS = Weights()
+LATE_TRUMP = 0.8
+"""Chance of a trump under a higher one that is out, once many cards are left."""
+GUARDED = 0.4
+"""Chance of a side card under higher ones that it can outlast."""
+LED = 1.0
+"""What is lost, of a hand of one card, to others not leading the suit."""
+SPREAD = 0.6
+"""Variance of the number of tricks beside what the cards' own chances make."""
+SURE = 0.74
+"""Chance to make a bid that equals the expectation."""
+TABLE_BIDS = 0.18
+"""Tricks taken off for each that the earlier bids are above their share."""
+WANTING = 0.38
+"""How often a player who can beat the card does, when they need tricks."""
+UNWANTING = 0.4
+"""How often, when they need none."""
+SLACK = 5.0
+"""Variance of the tricks to come, when a card is played."""
 
 
 @kernel
@@ -56,27 +49,21 @@ def power(base: float, exponent: int) -> float:
 def weigh(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """Gives every card its chance, bids what then pays best, and plays the card after which what is left fits what is
     still needed."""
-    return weighed(options, observation, mask, WEIGHTS)
-
-
-@kernel
-def weighed(options: Options, observation: Observation, mask: npt.NDArray[np.int8], weights: Weights) -> int:
-    """The weighing player's action under certain weights."""
     table = seen_table(options, observation)
     if observation.playing == 0:
-        return weighed_bid(options, observation, mask, table, weights)
-    return PLAY + fitting_card(options, observation, mask, table, weights)
+        return weighed_bid(options, observation, mask, table)
+    return PLAY + fitting_card(options, observation, mask, table)
 
 
 @kernel
-def chance(card: int, table: Table, leads: bool, weights: Weights) -> float:
+def chance(card: int, table: Table, leads: bool) -> float:
     """How likely a card is to win a trick of the rest of the hand, if its holder wants it to."""
     trump, left, hidden = table.trump, table.left, max(1, cards.count_bits(table.unseen))
     suit = tricks.suit(card, trump)
     higher = cards.count_bits(above(card, table.unseen, trump))
     highest = power(1.0 - table.out, higher)
     if suit == trump:
-        return highest + (1.0 - highest) * weights.late_trump * (left - 1) / (left + 1)
+        return highest + (1.0 - highest) * LATE_TRUMP * (left - 1) / (left + 1)
     suited = tricks.suit_set(suit, trump)
     mine = table.hand & suited
     rounds = cards.count_bits(above(card, mine, trump))
@@ -89,43 +76,41 @@ def chance(card: int, table: Table, leads: bool, weights: Weights) -> float:
     armed = 1.0 - power(1.0 - cards.count_bits(table.unseen & tricks.suit_set(trump, trump)) / hidden, left)
     unruffed = power(1.0 - min(1.0, short) * armed, table.seats - 1)
     if 0 < higher <= 2 and cards.count_bits(mine) > rounds + higher:
-        highest += (1.0 - highest) * weights.guarded
-    led = 1.0 if leads else 1.0 - weights.led / left
+        highest += (1.0 - highest) * GUARDED
+    led = 1.0 if leads else 1.0 - LED / left
     return highest * unruffed * led
 
 
 @kernel
-def expectation(options: Options, observation: Observation, table: Table, weights: Weights) -> tuple[float, float]:
+def expectation(options: Options, observation: Observation, table: Table) -> tuple[float, float]:
     """How many tricks a hand will win, before the bid, and the variance of that: the sum of its cards' chances, less a
     part of what the earlier bids are above their share."""
     size, seats = int(observation.hand_size), options.num_players
     leads = observation.dealer[seats - 1] != 0
-    mean, variance = 0.0, weights.spread
+    mean, variance = 0.0, SPREAD
     for card in range(PACK_SIZE):
         if (table.hand >> card) & 1 != 0:
-            likely = chance(card, table, leads, weights)
+            likely = chance(card, table, leads)
             mean += likely
             variance += likely * (1.0 - likely)
     for offset in range(1, seats):
         if observation.bid_set[offset] != 0:
-            mean -= weights.table_bids * (int(observation.bid_value[offset]) - size / seats)
+            mean -= TABLE_BIDS * (int(observation.bid_value[offset]) - size / seats)
     return mean, variance
 
 
 @kernel
-def weighed_bid(
-    options: Options, observation: Observation, mask: npt.NDArray[np.int8], table: Table, weights: Weights
-) -> int:
+def weighed_bid(options: Options, observation: Observation, mask: npt.NDArray[np.int8], table: Table) -> int:
     """The legal bid with the best expected points: likely near the sum of the chances, dear far from it."""
     size = int(observation.hand_size)
-    mean, variance = expectation(options, observation, table, weights)
+    mean, variance = expectation(options, observation, table)
     linear = options.scoring == Scoring.LINEAR and options.linear_penalty == LinearPenalty.LINEAR
     chosen, best = -1, 0.0
     for bid in range(RAINBOW + 1):
         if mask[bid] == 0:
             continue
         value = bid_value(bid, size)
-        made = weights.sure * near(value - mean, variance)
+        made = SURE * near(value - mean, variance)
         gain = MADE_POINTS + (value * value if options.scoring == Scoring.SQUARED else value)
         loss = 1.0 + (abs(value - mean) if linear else (value - mean) * (value - mean))
         if bid == BOARD:
@@ -140,23 +125,21 @@ def weighed_bid(
 
 
 @kernel
-def fitting_card(
-    options: Options, observation: Observation, mask: npt.NDArray[np.int8], table: Table, weights: Weights
-) -> int:
+def fitting_card(options: Options, observation: Observation, mask: npt.NDArray[np.int8], table: Table) -> int:
     """The card after which the chances left over come closest to what is still needed, whether it wins this trick or
     not."""
     wanted = needed(observation, 0)
     total = 0.0
     for card in range(PACK_SIZE):
         if (table.hand >> card) & 1 != 0:
-            total += chance(card, table, False, weights)
+            total += chance(card, table, False)
     chosen, best = -1, 0.0
     for card in range(PACK_SIZE):
         if mask[PLAY + card] == 0:
             continue
-        wins = wins_now(options, observation, card, table, weights)
-        off = total - chance(card, table, False, weights) - wanted
-        worth = wins * near(off + 1.0, weights.slack) + (1.0 - wins) * near(off, weights.slack)
+        wins = wins_now(options, observation, card, table)
+        off = total - chance(card, table, False) - wanted
+        worth = wins * near(off + 1.0, SLACK) + (1.0 - wins) * near(off, SLACK)
         if chosen < 0 or worth > best + MARGIN:
             chosen, best = card, worth
     return chosen
@@ -171,7 +154,7 @@ def near(difference: float, variance: float) -> float:
 
 
 @kernel
-def wins_now(options: Options, observation: Observation, card: int, table: Table, weights: Weights) -> float:
+def wins_now(options: Options, observation: Observation, card: int, table: Table) -> float:
     """How likely a card is to win this trick."""
     if table.best >= 0 and not tricks.beats(card, table.best, table.trump, JOKERS_HIGH):
         return 0.0
@@ -179,12 +162,12 @@ def wins_now(options: Options, observation: Observation, card: int, table: Table
     likely = 1.0
     for offset in range(1, options.num_players):
         if table.lead < 0 or card_shown(options, observation, offset) < 0:
-            likely *= 1.0 - beaten(observation, offset, card, led, table, weights)
+            likely *= 1.0 - beaten(observation, offset, card, led, table)
     return likely
 
 
 @kernel
-def beaten(observation: Observation, offset: int, card: int, led: int, table: Table, weights: Weights) -> float:
+def beaten(observation: Observation, offset: int, card: int, led: int, table: Table) -> float:
     """How likely a seat that is still to play beats a card that wins so far."""
     trump, left, hidden = table.trump, table.left, max(1, cards.count_bits(table.unseen))
     suit = tricks.suit(card, trump)
@@ -201,4 +184,4 @@ def beaten(observation: Observation, offset: int, card: int, led: int, table: Ta
     elif suit != trump and not lacks_trump:
         trumps = cards.count_bits(table.unseen & tricks.suit_set(trump, trump))
         beats += void * (1.0 - power(1.0 - trumps / hidden, left))
-    return beats * (weights.wanting if needed(observation, offset) > 0 else weights.unwanting)
+    return beats * (WANTING if needed(observation, offset) > 0 else UNWANTING)

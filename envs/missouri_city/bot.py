@@ -1,4 +1,4 @@
-"""The rule-based players of Missouri City Backhand; how they play a hand is `backhand_series/players.py`."""
+"""The rule-based players of Missouri City Backhand; how they play a hand is `backhand_series/counting.py`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..backhand_series import counting, players
+from ..backhand_series import counting
 from ..backhand_series.counting import Numbers, Stakes
 from ..backhand_series.state import ACE, BACKHAND, HIT, LIMIT, PUSH, STAND, TEN, Method, Verdict
 from ..core.compile.interfaces import Bot
@@ -91,7 +91,7 @@ def finished(observation: Observation, chances: Numbers) -> bool:
 def inventor(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """As the source reasons over its examples: away with push hands; a backhand where most of the stub passes 21,
     unless even the lowest card to do so would lose, by the dealer total or by what the opponent has won with."""
-    only = players.only_action(mask)
+    only = counting.only_action(mask)
     if only >= 0:
         return only
     if mask[PUSH]:
@@ -114,30 +114,30 @@ def inventor(options: Options, observation: Observation, mask: npt.NDArray[np.in
 @kernel
 def book(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """The book play of the series, for its own hand alone while the opponent's goes on."""
-    only = players.only_action(mask)
+    only = counting.only_action(mask)
     if only >= 0:
         return only
     chances = np.zeros(counting.PLACES)
     finished(observation, chances)
-    return players.book(observation, stakes(options, observation, chances, THIS_GAME))
+    return counting.book(observation, stakes(options, observation, chances, THIS_GAME))
 
 
 @kernel
 def counter(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """One card ahead, against the opponent's hand as it ended; a hand that goes on is taken for an unsuccessful one."""
-    only = players.only_action(mask)
+    only = counting.only_action(mask)
     if only >= 0:
         return only
     chances = np.zeros(counting.PLACES)
     finished(observation, chances)
     ends = stakes(options, observation, chances, worths(options, observation))
-    return players.counter(observation, mask, ends)
+    return counting.counter(observation, mask, ends)
 
 
 @kernel
 def planner(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """To the end of the hand, against the opponent's hand as it ended or against the chances of what it may become."""
-    only = players.only_action(mask)
+    only = counting.only_action(mask)
     if only >= 0:
         return only
     chances = np.zeros(counting.PLACES)
@@ -152,7 +152,7 @@ def planner(options: Options, observation: Observation, mask: npt.NDArray[np.int
             chances,
         )
     ends = stakes(options, observation, chances, worths(options, observation))
-    return players.planner(options, observation, mask, ends)
+    return counting.planner(options, observation, mask, ends)
 
 
 BOTS = (

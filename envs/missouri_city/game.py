@@ -15,8 +15,7 @@ from . import VERSION, observation, rules, text
 from .bot import BOTS
 from .events import EVENTS
 from .observation import Observation
-from .pack import check, pack, pack_size
-from .positions import ENUMERATION
+from .pack import ENUMERATION, check, pack, pack_size
 from .state import DealtFirst, Options, State
 
 _CUT_DOWN = {"dealt_first": "green", "stalemate": "draw"}

@@ -1,13 +1,17 @@
-"""The pack of a cut-down game, §3.7: which cards it has, and whether they are enough for every deal."""
+"""The pack of a cut-down game, §3.7: which cards it has, and whether they are enough for every deal;
+and what the exact solver has to know: all lies open but the order of the stub."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
+from ..backhand_series import enumeration as series
 from ..backhand_series.state import ACE, HAND_SIZE, LIMIT, PUSH_FROM, SHOW_CARDS, TEN
-from ..backhand_series.stub import open_deck, value
+from ..backhand_series.stub import open_deck, stub_size, value
+from ..core.compile.interfaces import Enumeration
 from ..core.compile.kernel import kernel
 from ..core.rules.options import OptionError
 from .state import SUITS, Options, State
@@ -73,3 +77,18 @@ def open_short_pack(options: Options, state: State, deck: npt.NDArray[Any]) -> N
         state.deck[place] = card
         state.left[value(card) - 1] += 1
     state.next_card = 0
+
+
+@kernel
+def deck(state: State) -> npt.NDArray[np.int8]:
+    """The pack in the order of dealing, which may lack cards. §3.7"""
+    return state.deck[: int(state.next_card) + stub_size(state)]
+
+
+@kernel
+def key(options: Options, state: State) -> int:
+    """What the rest of a deal depends on."""
+    return series.two_hands_key(state, bool(options.stand_pat))
+
+
+ENUMERATION = Enumeration(deck, series.next_card, series.kind, key)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..backhand_series import dealer
 from ..backhand_series import rules as series
+from ..backhand_series import stub
 from ..backhand_series.state import PUSH, STAND, Method, Verdict
 from ..core.compile.interfaces import CHANCE, OVER
 from ..core.compile.kernel import kernel
@@ -36,7 +36,7 @@ def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
     first play. §3.1"""
     clear_table(state)
     open_pack(options, state, deck)
-    dealer.deal_show_cards(state)
+    stub.deal_show_cards(state)
     first = int(state.dealt_first)
     second = 1 - first
     series.new_hand(options, state, first, True)
@@ -75,7 +75,7 @@ def step(options: Options, state: State, action: int) -> None:
     if action == STAND:
         state.verdict[seat] = Verdict.WIN
     elif action != PUSH:
-        dealer.against_dealer(options, state, seat)
+        stub.against_dealer(options, state, seat)
     if int(state.method[other]) == Method.NONE:
         state.seat = other
     elif int(state.method[seat]) != Method.NONE:

@@ -16,9 +16,8 @@ from ..core.rules import tricks
 from ..core.rules.cards import count_bits
 from ..core.rules.trick_hand import SCORE_UNIT, marked_cards, marked_place
 from ..core.rules.tricks import NO_TRUMP
-from .auction import top_bid
 from .observation import Observation
-from .points import jack_of, joker_strength, low_card, pips, wins_by_auction
+from .points import jack_of, joker_strength, low_card, pips, top_bid, wins_by_auction
 from .state import (
     BID,
     BIDDING,

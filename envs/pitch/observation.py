@@ -16,8 +16,7 @@ from ..core.rules.trick_hand import (
     offset_of,
     per_seat,
 )
-from .auction import top_bid
-from .points import MOST_PIPS
+from .points import MOST_PIPS, top_bid
 from .state import (
     ANY_CARD,
     BIDDING,

@@ -13,19 +13,22 @@ from ..core.compile.kernel import kernel
 from ..core.rules import trick_hand, tricks
 from ..core.rules.trick_hand import left_of
 from ..core.rules.tricks import NO_TRUMP
-from .auction import is_asked, may_bid, may_pass, top_bid
 from .points import (
     chance_to_win,
     change_of,
     game_side,
     high_card,
     holder,
+    is_asked,
     jack_of,
     joker_strength,
     leading_side,
     low_card,
     match_winner,
+    may_bid,
+    may_pass,
     pips,
+    top_bid,
     wins_by_auction,
 )
 from .state import (

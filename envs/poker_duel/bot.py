@@ -9,8 +9,9 @@ from ..core.compile.interfaces import Bot
 from ..core.compile.kernel import kernel
 from ..core.rules import rng
 from ..core.rules.pokerhands import SUIT
-from .bots.around import low_around, ordered_around, strong_around
-from .bots.exchanges import low_discard, misere_discard, simple_discard, strong_discard
+from .bots.around import chances_around, ordered_around
+from .bots.exchanges import best_discard, misere_discard, simple_discard
+from .bots.grading import GRADE, MISERE_GRADE, Grading
 from .bots.splits import Split
 from .card_sets import TOP_RANK, held
 from .observation import Observation
@@ -113,51 +114,34 @@ def unseen_cards(options: Options, observation: Observation) -> int:
 
 
 @kernel
-def row_of_chances(observation: Observation) -> int:
-    """The row of the tables of chances for the slot being fought."""
-    return SLOTS if observation.phase[2] == 1 else fighting(observation)
-
-
-@kernel
-def low_plan(options: Options, observation: Observation) -> Split:
-    """The split of the misère player for what is seen."""
-    return low_around(options, lying(observation), held(observation.unassigned))
-
-
-@kernel
-def strong_plan(options: Options, observation: Observation) -> Split:
-    """The split of the strong player for what is seen."""
-    return strong_around(options, lying(observation), held(observation.unassigned))
+def by_chances(options: Options, observation: Observation, mask: npt.NDArray[np.int8], low: bool) -> int:
+    """Split for the most points, exchange for the best chance, both against a measured field; with `low` for the lower
+    hands."""
+    if observation.phase[0] == 1:
+        only = only_slot(mask)
+        if only >= 0:
+            return only
+        return to_slot(observation, chances_around(options, lying(observation), held(observation.unassigned), low))
+    tables, row = MISERE_CHANCES if low else CHANCES, SLOTS if observation.phase[2] == 1 else fighting(observation)
+    after = tables[min(2, int(observation.turns_left[0]) - 1), row]
+    now = tables[0, row] if options.stand_is_final else after
+    grading = Grading(MISERE_GRADE if low else GRADE, 0, options.ace_low_straight)
+    hand = held(observation.slots[fighting(observation)])
+    return throw(mask, best_discard(hand, unseen_cards(options, observation), now, after, grading, grading))
 
 
 @kernel
 def misere(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """§6: wants the lowest hands, whatever the table has agreed: the lowest five of fifteen, and of the rest, where
     they bring the most points, and the discards that most often make them lower than a measured field's."""
-    if observation.phase[0] == 1:
-        only = only_slot(mask)
-        return only if only >= 0 else to_slot(observation, low_plan(options, observation))
-    row = row_of_chances(observation)
-    after = MISERE_CHANCES[min(2, int(observation.turns_left[0]) - 1), row]
-    now = MISERE_CHANCES[0, row] if options.stand_is_final else after
-    hand, unseen = held(observation.slots[fighting(observation)]), unseen_cards(options, observation)
-    return throw(mask, low_discard(hand, unseen, now, after, options.ace_low_straight))
+    return by_chances(options, observation, mask, True)
 
 
 @kernel
 def strong(options: Options, observation: Observation, mask: npt.NDArray[np.int8], key: np.uint64) -> int:
     """§6: splits for the most points, exchanges for the best chance, both against a measured field. Where the lower
     hand wins it plays as the misère player."""
-    if options.misere:
-        return misere(options, observation, mask, key)
-    if observation.phase[0] == 1:
-        only = only_slot(mask)
-        return only if only >= 0 else to_slot(observation, strong_plan(options, observation))
-    row = row_of_chances(observation)
-    after = CHANCES[min(2, int(observation.turns_left[0]) - 1), row]
-    now = CHANCES[0, row] if options.stand_is_final else after
-    hand, unseen = held(observation.slots[fighting(observation)]), unseen_cards(options, observation)
-    return throw(mask, strong_discard(hand, unseen, now, after, options.ace_low_straight))
+    return by_chances(options, observation, mask, options.misere)
 
 
 BOTS = (

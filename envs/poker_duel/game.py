@@ -13,9 +13,9 @@ from ..core.game.game import GameType
 from ..core.rules.symmetry import Suits
 from . import VERSION, events, observation, rules, slots, text
 from .bot import BOTS
-from .bots import imagining
+from .bots import planning
+from .bots.around import imagine
 from .observation import Observation
-from .plans import features, planning
 from .state import HAND, NUM_ACTIONS, SLOTS, FirstDealer, Options, State, check, named_suits, pack_size
 
 _CUT_DOWN = {"episode": "sudden_death", "first_dealer": "seat_0", "exchanges_per_round": 1, "max_sudden_death": 1}
@@ -65,7 +65,7 @@ GAME = GameType(
     # But for the order in which the cards of one rank are offered (§3), which is by suit, and matters to no split.
     suits=Suits(named_suits, actions=((0, 52),)),
     leaf_value=rules.leaf_value,
-    imagine=imagining.imagine,
+    imagine=imagine,
     # Of exchanges; splits have the z_threshold of plans. *Measured*, mean return of search:96 against `strong` over the
     # same 400 deals: +0.125 with a z_threshold of 1 in exchanges, +0.142 with one of 3, by which they are left to
     # `strong` (+0.018 ± 0.020 apart). In misère nothing is planned, and 1 and 2 came to -0.018 ± 0.038 and 0.000 ±
@@ -77,9 +77,9 @@ GAME = GameType(
         act=planning.act,
         candidates=planning.candidates,
         restart=slots.restart,
-        look=features.look,
-        values=features.bot_values,
-        refuses=features.refuses,
+        look=planning.look,
+        values=planning.bot_values,
+        refuses=planning.refuses,
     ),
     speed_floor=8_000_000,
 )

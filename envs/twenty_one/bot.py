@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ..core.compile.interfaces import Bot
 from ..core.compile.kernel import kernel
+from ..core.rules.trick_hand import marked_place
 from . import odds
 from .observation import Observation, money, money_scale
 from .state import (
@@ -70,10 +71,7 @@ def passes_on(options: Options, observation: Observation, mask: Mask) -> int:
     nearest to the left. §7"""
     if mask[DECLINE_BANK]:
         return DECLINE_BANK
-    me = 0
-    while observation.my_number[me] == 0:
-        me += 1
-    richest = 0
+    me, richest = marked_place(observation.my_number), 0
     for index in range(1, options.num_players):
         named = mask[PASS_BANK + (me + index) % options.num_players]
         if named and (richest == 0 or observation.purse[index] > observation.purse[richest]):
@@ -107,21 +105,12 @@ def cards_of(observation: Observation, index: int) -> int:
 
 
 @kernel
-def first_card(observation: Observation) -> int:
-    """The card that I received first."""
-    for card in range(NUM_CARDS):
-        if observation.first_card[card] > 0:
-            return card
-    return -1
-
-
-@kernel
 def trades(options: Options, observation: Observation, mask: Mask) -> bool:
     """Every trade that the rules give but for hands that Chantal makes better. §7"""
     if not mask[TRADE]:
         return False
     if cards_of(observation, 0) == 1:
-        return not (options.chantal and first_card(observation) == CHANTAL)
+        return not (options.chantal and marked_place(observation.first_card) == CHANTAL)
     return observation.trades[1] > 0 or best_of(observation) == FIFTEEN
 
 
@@ -155,28 +144,26 @@ def banker_stands(observation: Observation, seats: int) -> int:
 def cautious(options: Options, observation: Observation, mask: Mask, key: np.uint64) -> int:
     """§7, baseline 2."""
     asked = before_play(options, observation, mask, CAUTIOUS_POT, CAUTIOUS_PUTS)
-    if asked >= 0:
-        return asked
-    if trades(options, observation, mask):
-        return TRADE
-    if not mask[HIT]:
-        return BET_MIN
-    return draws_to(observation, mask, BANKER_STANDS if observation.phase[BANKER] > 0 else PUNTER_STANDS)
+    return asked if asked >= 0 else by_thumb(options, observation, mask, False)
 
 
 @kernel
 def shark(options: Options, observation: Observation, mask: Mask, key: np.uint64) -> int:
     """§7, baseline 3."""
     asked = before_play(options, observation, mask, SHARK_POT, SHARK_PUTS)
-    if asked >= 0:
-        return asked
+    return asked if asked >= 0 else by_thumb(options, observation, mask, True)
+
+
+@kernel
+def by_thumb(options: Options, observation: Observation, mask: Mask, bold: bool) -> int:
+    """Trades what it may, draws to a total; a `bold` player bets by its cards, and as banker minds those of others."""
     if trades(options, observation, mask):
         return TRADE
     if observation.phase[BANKER] > 0:
-        return draws_to(observation, mask, banker_stands(observation, options.num_players))
+        return draws_to(observation, mask, banker_stands(observation, options.num_players) if bold else BANKER_STANDS)
     if not mask[HIT]:
-        return highest_bet(mask, opening_bet(options, observation))
-    if cards_of(observation, 0) == 2 and 10 <= best_of(observation) <= 11:
+        return highest_bet(mask, opening_bet(options, observation) if bold else BET_MIN)
+    if bold and cards_of(observation, 0) == 2 and 10 <= best_of(observation) <= 11:
         return highest_bet(mask, BET_QUARTER)
     return draws_to(observation, mask, PUNTER_STANDS)
 
@@ -184,7 +171,7 @@ def shark(options: Options, observation: Observation, mask: Mask, key: np.uint64
 @kernel
 def opening_bet(options: Options, observation: Observation) -> int:
     """The shark's opening bet by its first card, higher in the final round. §7"""
-    card = first_card(observation)
+    card = marked_place(observation.first_card)
     rank = card & 7
     chantal = options.chantal and card == CHANTAL
     if observation.final_round > 0:

@@ -1,8 +1,8 @@
 """Twenty-One with Back Passing: punters draw towards 21 and bet against a pot that the banker can cash only by
 announcing it beforehand.
 
-The rules are README.md, and `rules.py` in the order of play; what a hand counts is in `valuation.py` and `trades.py`,
-how cards and money move in `stock.py`, `bets.py` and `bank.py`.
+The rules are README.md, and `rules.py` in the order of play; what a hand counts is in `valuation.py`, how
+cards and money move in `stock.py` and `bank.py`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +11,7 @@ import numpy.typing as npt
 from ..core.compile.kernel import kernel
 from ..core.rules import rng
 from ..core.rules.record import field
-from .bank import ends_bank, round_cap
-from .bets import limit
+from .bank import ends_bank, limit, round_cap
 from .state import (
     ACT,
     DECISION_PHASES,
@@ -29,8 +29,18 @@ from .state import (
     State,
 )
 from .stock import sees
-from .trades import counts_fifteen, first_card_trades, is_five_figures
-from .valuation import best_of, best_total, counted, is_royal, low_total, must_stop_at_21, royal_counts
+from .valuation import (
+    best_of,
+    best_total,
+    counted,
+    counts_fifteen,
+    first_card_trades,
+    is_five_figures,
+    is_royal,
+    low_total,
+    must_stop_at_21,
+    royal_counts,
+)
 
 LOGARITHMS = np.array([math.log1p(coins) for coins in range(4096)])
 """Of everyday amounts; a table is several times as fast as the function."""
@@ -176,6 +186,19 @@ DISCARDS = 256
 STOCK = DISCARDS + NUM_CARDS
 
 
+class Hidden(NamedTuple):
+    """The n places that are hidden from a seat, filled earliest first."""
+
+    places: npt.NDArray[np.int64]
+    """[n]"""
+    origins: npt.NDArray[np.int64]
+    """[n] the shuffles that they were filled from."""
+    marks: npt.NDArray[np.int64]
+    """[n] who else knows the card there (times 2), and whether the banker was silent about it (plus 1)."""
+    unseen: npt.NDArray[np.int64]
+    """[n] their cards, ascending."""
+
+
 @kernel
 def determinize(options: Options, state: State, seat: int, key: np.uint64) -> None:
     """§2: deal again all cards that `seat` cannot place to the places that are hidden from it.
@@ -187,22 +210,18 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     are nearly equally likely. Not kept: what silence said of a card shuffled since.
     """
     sort_discards(state, seat)
-    places = np.empty(NUM_CARDS, np.int64)
-    unseen = np.empty(NUM_CARDS, np.int64)
-    origins = np.empty(NUM_CARDS, np.int64)
-    marks = np.empty(NUM_CARDS, np.int64)
-    size = hidden_places(options, state, seat, places, unseen, origins, marks)
-    key = draw_determinization(state, seat, key, places, unseen, origins, size)
+    hidden = hidden_places(options, state, seat)
+    key = draw_determinization(state, seat, key, hidden)
     tries = 1
-    while contradictions(options, state, seat, places, marks, size) > 0 and tries < TRIES:
-        key = draw_determinization(state, seat, key, places, unseen, origins, size)
+    while contradictions(options, state, seat, hidden) > 0 and tries < TRIES:
+        key = draw_determinization(state, seat, key, hidden)
         tries += 1
-    mend(options, state, seat, key, places, origins, marks, size)
-    for index in range(size):
-        card = card_at(state, places[index])
-        state.known[card] = marks[index] >> 1
-        state.origin[card] = origins[index]
-        state.silent = (int(state.silent) & ~(1 << card)) | ((marks[index] & 1) << card)
+    mend(options, state, seat, key, hidden)
+    for index in range(len(hidden.places)):
+        card, mark = card_at(state, hidden.places[index]), hidden.marks[index]
+        state.known[card] = mark >> 1
+        state.origin[card] = hidden.origins[index]
+        state.silent = (int(state.silent) & ~(1 << card)) | ((mark & 1) << card)
     # What others know of earlier shuffles can depend on cards that only they have seen.
     for other in range(options.num_players):
         if other != seat:
@@ -229,21 +248,10 @@ def sort_discards(state: State, seat: int) -> None:
 
 
 @kernel
-def hidden_places(
-    options: Options,
-    state: State,
-    seat: int,
-    places: npt.NDArray[np.int64],
-    unseen: npt.NDArray[np.int64],
-    origins: npt.NDArray[np.int64],
-    marks: npt.NDArray[np.int64],
-) -> int:
-    """Fill `places` with those that are hidden from a seat, filled earliest first, and `unseen` with their cards in
-    ascending order.
-
-    `origins` are the shuffles that the places were filled from; `marks` tell who else knows the card there (times 2),
-    and whether the banker was silent about it (plus 1). Gives back how many there are.
-    """
+def hidden_places(options: Options, state: State, seat: int) -> Hidden:
+    """The places that are hidden from a seat, and their cards."""
+    places, origins = np.empty(NUM_CARDS, np.int64), np.empty(NUM_CARDS, np.int64)
+    marks, unseen = np.empty(NUM_CARDS, np.int64), np.empty(NUM_CARDS, np.int64)
     size = 0
     for owner in range(options.num_players):
         for index in range(int(state.count[owner])):
@@ -273,7 +281,7 @@ def hidden_places(
         if (hidden >> card) & 1:
             unseen[count] = card
             count += 1
-    return size
+    return Hidden(places[:size], origins[:size], marks[:size], unseen[:size])
 
 
 @kernel
@@ -298,46 +306,35 @@ def put(state: State, place: int, card: int) -> None:
 
 
 @kernel
-def draw_determinization(
-    state: State,
-    seat: int,
-    key: np.uint64,
-    places: npt.NDArray[np.int64],
-    unseen: npt.NDArray[np.int64],
-    origins: npt.NDArray[np.int64],
-    size: int,
-) -> np.uint64:
+def draw_determinization(state: State, seat: int, key: np.uint64, hidden: Hidden) -> np.uint64:
     """Deal the unseen cards to the places. Those filled earliest come first: what later shuffles brought cannot lie
     there."""
     pool = np.empty(NUM_CARDS, np.int64)
-    left, added = 0, 0
-    for index in range(size):
+    left, added, origins = 0, 0, hidden.origins
+    for index in range(len(origins)):
         if index == 0 or origins[index] > origins[index - 1]:
-            for number in range(size):
-                card = unseen[number]
+            for card in hidden.unseen:
                 if not (added >> card) & 1 and int(state.cleared[seat, card]) <= origins[index]:
                     added |= 1 << card
                     pool[left] = card
                     left += 1
         key, chosen = rng.below(key, left)
         left -= 1
-        put(state, places[index], pool[chosen])
+        put(state, hidden.places[index], pool[chosen])
         pool[chosen] = pool[left]
     return key
 
 
 @kernel
-def contradictions(
-    options: Options, state: State, seat: int, places: npt.NDArray[np.int64], marks: npt.NDArray[np.int64], size: int
-) -> int:
+def contradictions(options: Options, state: State, seat: int, hidden: Hidden) -> int:
     """How far the determinization is from agreeing with the course of the round; 0 where it agrees."""
     found = 0
     for owner in range(options.num_players):
         if owner != seat and (state.status[owner] == ACT or state.status[owner] == STOOD):
             found += hand_contradictions(options, state, owner)
-    for index in range(size):
-        if marks[index] & 1:
-            found += 2 * int(ends_bank(card_at(state, places[index])))
+    for index in range(len(hidden.marks)):
+        if hidden.marks[index] & 1:
+            found += 2 * int(ends_bank(card_at(state, hidden.places[index])))
     return found
 
 
@@ -358,18 +355,10 @@ def hand_contradictions(options: Options, state: State, owner: int) -> int:
 
 
 @kernel
-def mend(
-    options: Options,
-    state: State,
-    seat: int,
-    key: np.uint64,
-    places: npt.NDArray[np.int64],
-    origins: npt.NDArray[np.int64],
-    marks: npt.NDArray[np.int64],
-    size: int,
-) -> None:
+def mend(options: Options, state: State, seat: int, key: np.uint64, hidden: Hidden) -> None:
     """Exchange cards between places until nothing is contradicted, then some more, keeping it so."""
-    found = contradictions(options, state, seat, places, marks, size)
+    places, origins, size = hidden.places, hidden.origins, len(hidden.places)
+    found = contradictions(options, state, seat, hidden)
     mixing = MIXING if found > 0 else 0
     exchanges = 0
     while mixing > 0:
@@ -383,7 +372,7 @@ def mend(
             continue
         put(state, places[first], other)
         put(state, places[second], one)
-        now = contradictions(options, state, seat, places, marks, size)
+        now = contradictions(options, state, seat, hidden)
         if now <= found or (found > 0 and chance == 0):
             mixing -= int(now == 0 and found == 0)
             found = now

@@ -9,18 +9,22 @@ from ..core.compile.interfaces import CHANCE
 from ..core.compile.kernel import kernel
 from .bank import (
     answer,
+    bet,
+    bet_size,
     end_by_king,
     end_round,
     ends_bank,
     legal_answers,
+    legal_bets,
     legal_deposits,
+    limit,
     live_stakes,
     open_bank,
+    opening,
     pay,
     put_deposit,
     settle,
 )
-from .bets import bet, bet_size, legal_bets, limit, opening
 from .state import (
     ACT,
     BACK_PASS,
@@ -59,8 +63,7 @@ from .state import (
     State,
 )
 from .stock import clear_round, discard_hand, gather, give, lay_pack, restock, stack_eight
-from .trades import may_trade
-from .valuation import best_of, counted, is_royal, must_stop_at_21, royal_counts
+from .valuation import best_of, counted, is_royal, may_trade, must_stop_at_21, royal_counts
 
 # The course of the game (§1.4)
 

@@ -13,7 +13,7 @@ import pytest
 
 from backalley import testing
 from backalley.agents.base.rule_based import BotAgent
-from backalley.envs.bezique import declarations, pack, sevens
+from backalley.envs.bezique import declarations, groups, pack
 from backalley.envs.bezique.rules import DEAL_POINTS, DEAL_SPREAD, leaf_value
 from backalley.envs.bezique.state import (
     BEZIQUE,
@@ -81,7 +81,7 @@ def test_chances_of_a_dealt_hand() -> None:
     pair = ["QSa", "QSb", "JDa", "JDb"]
     assert chance_in_eight(pair, declares(BEZIQUE)) == Fraction(6847, 136152)
     assert chance_in_eight(pair, declares(DOUBLE_BEZIQUE)) == Fraction(5, 45384)
-    chance = chance_in_eight(["7Ha", "7Hb"], lambda cards: sevens.fresh_seven(holding(cards, 2), 0) != NONE)
+    chance = chance_in_eight(["7Ha", "7Hb"], lambda cards: groups.fresh_seven(holding(cards, 2), 0) != NONE)
     assert chance == 1 - Fraction(comb(62, 8), comb(64, 8))
     assert float(chance) == pytest.approx(0.236111, abs=1e-6)
 

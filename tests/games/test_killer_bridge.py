@@ -400,10 +400,10 @@ def test_one_card_each_never_comes_to_37(length: str) -> None:
 def test_a_score_is_worth_the_chance_to_come_to_37() -> None:
     last = 25
     worth = np.zeros(2 * steering.AROUND + 1)
-    steering.reckon_worth(ULTIMATE.options, last, steering.STEERING, worth)
+    steering.reckon_worth(ULTIMATE.options, last, worth)
     assert (np.flatnonzero(worth) == steering.AROUND).all()
     before = np.zeros_like(worth)
-    steering.reckon_worth(ULTIMATE.options, last - 1, steering.STEERING, before)
+    steering.reckon_worth(ULTIMATE.options, last - 1, before)
     assert ((before >= 0) & (before <= 1)).all()
     found: dict[int, Any] = {37 + place - steering.AROUND: worth for place, worth in enumerate(before)}
     assert found[38] == max(found.values())  # to miss by one is the likeliest of all

@@ -22,7 +22,7 @@ from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.core.rules.pokerhands import strengths
 from backalley.envs.poker_duel import bot, rules
-from backalley.envs.poker_duel.bots import splits, tune, tune_match
+from backalley.envs.poker_duel.bots import splits, tune
 from backalley.envs.poker_duel.bots.grading import GRADES, MISERE_GRADES, misere_grade
 from backalley.envs.poker_duel.match import match_value
 from backalley.envs.poker_duel.slots import stock_left
@@ -349,10 +349,10 @@ def test_after_a_game_the_leaf_value_is_what_comes_of_the_lead(given: dict[str, 
 @pytest.mark.parametrize("misere", [False, True])
 def test_the_chances_of_a_game_can_be_measured_again(misere: bool) -> None:
     games = 8_000
-    counts = tune_match.played(games, seed=10**6, misere=misere)
-    found, expected = tune_match.for_either(counts) / (2 * games), GAME_CHANCES[int(misere)]
+    counts = tune.played(games, seed=10**6, misere=misere)
+    found, expected = tune.for_either(counts) / (2 * games), GAME_CHANCES[int(misere)]
     assert np.abs(found - expected).max() < 4 * np.sqrt(0.25 / games)
-    lead, half = tune_match.dealers_lead(counts[1])
+    lead, half = tune.dealers_lead(counts[1])
     assert abs(lead) < 2 * half
 
 

@@ -18,7 +18,7 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.poker_duel import slots
-from backalley.envs.poker_duel.bots import imagining
+from backalley.envs.poker_duel.bots import around
 from backalley.envs.poker_duel.bots.splits import greedy_split
 from backalley.envs.poker_duel.state import ARRANGE, HAND, SLOTS
 from tests.games.test_poker_duel_splits import card_set
@@ -162,7 +162,7 @@ def test_an_imagined_split_is_of_the_same_cards_and_shows_the_seat_the_same(mise
                 before = tables.engine.observe(np.array([row]), np.array([seat])).tobytes()
                 closed = np.sort(determinizations[0].slots[1 - seat], axis=None).tolist()
                 was = determinizations[0].slots[1 - seat].tobytes()
-                imagining.imagine(game.options, determinizations[0], seat, np.uint64(number))
+                around.imagine(game.options, determinizations[0], seat, np.uint64(number))
                 assert np.sort(determinizations[0].slots[1 - seat], axis=None).tolist() == closed
                 changed += determinizations[0].slots[1 - seat].tobytes() != was
                 kept = tables.engine.batch.state[row].copy()
@@ -183,7 +183,7 @@ def test_an_opponent_is_taken_for_one_who_splits_as_the_bots_do() -> None:
     determinizations = np.repeat(tables.engine.batch.state, count)
     tables.engine.determinize(determinizations, np.full(count, seat), np.arange(count, dtype=np.uint64))
     for number in range(count):
-        imagining.imagine(GAME.options, determinizations[number], seat, np.uint64(number))
+        around.imagine(GAME.options, determinizations[number], seat, np.uint64(number))
         made = tuple(card_set(determinizations[number].slots[1 - seat, slot]) for slot in range(SLOTS))
         simple += made == greedy_split(GAME.options, made[0] | made[1] | made[2])
     assert 0.4 * count < simple or not COMPILED

@@ -16,10 +16,9 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.core.rules.pokerhands import set_strength
-from backalley.envs.poker_duel.bots import grading, splitter
+from backalley.envs.poker_duel.bots import grading, planning, splitter
 from backalley.envs.poker_duel.bots.grading import grade, kind_of, misere_grade
 from backalley.envs.poker_duel.match import match_value
-from backalley.envs.poker_duel.plans import features, planning, whole_splits
 from backalley.envs.poker_duel.state import ASSIGN, HAND, SLOT, SLOTS
 from backalley.envs.poker_duel.tables import CHANCES, MISERE_CHANCES
 
@@ -165,12 +164,12 @@ def test_on_and_off_its_path_a_bot_carries_out_one_split(name: str, misere: bool
             assert finished(options, act, cards, held[:length], dice) == made
 
 
-OWN = features.bot_values(GAME.options)
+OWN = planning.bot_values(GAME.options)
 DEALS = 40 if COMPILED else 2
 
 
 def searching(shown: Any, values: npt.NDArray[np.float32] = OWN, game: Any = GAME) -> splitter.Search:
-    return whole_splits.search_for(planner_of(game, values), shown)
+    return planning.search_for(planner_of(game, values), shown)
 
 
 def worth(search: splitter.Search, split: Hands) -> float:
@@ -211,22 +210,22 @@ def test_hands_that_may_be_exchanged_are_told_apart_by_what_they_may_become() ->
 
 
 def test_no_two_places_share_a_class() -> None:
-    places = itertools.product(range(SLOTS + 1), range(3), range(features.NEWS))
+    places = itertools.product(range(SLOTS + 1), range(3), range(planning.NEWS))
     runs = [
-        (int(features.first_class(row, left, news)), grading.OPEN_KINDS if left else grading.KINDS)
+        (int(planning.first_class(row, left, news)), grading.OPEN_KINDS if left else grading.KINDS)
         for row, left, news in places
     ]
     end = 0
     for first, length in sorted(runs):
         assert first == end
         end = first + length
-    assert end == features.CLASSES == len(OWN)
+    assert end == planning.CLASSES == len(OWN)
 
 
 def test_the_values_at_the_beginning_are_the_strong_bots_chances() -> None:
     for hand in random_hands(np.random.default_rng(2), 100):
         for row, left, news in [(0, 0, 0), (1, 1, 2), (2, 2, 4), (3, 0, 1)]:
-            place = features.first_class(row, left, news) + kind_of(hand, left, True)
+            place = planning.first_class(row, left, news) + kind_of(hand, left, True)
             assert OWN[place] == np.float32(CHANCES[left, row, grade(hand, True)])
 
 
@@ -240,7 +239,7 @@ def test_classes_and_outcomes_are_told_as_a_match_goes_on() -> None:
         tables.step(dice.choice(np.flatnonzero(inner.mask[0]), 1))
         flat = tables.observe(np.array([0]), np.array([0]))
         shown = GAME.records(flat)[0]
-        features.look(GAME.options, shown, found, outcomes)
+        planning.look(GAME.options, shown, found, outcomes)
         sudden = int(shown["sudden_death"]) > 0
         for slot in range(SLOTS):
             mine, theirs = (card_set(np.flatnonzero(shown[name][slot])) for name in ("slots", "exposed"))
@@ -249,8 +248,8 @@ def test_classes_and_outcomes_are_told_as_a_match_goes_on() -> None:
                 assert np.isnan(outcomes[slot])
                 continue
             left = 0 if theirs else int(shown["turns_left"][0]) if shown["current_slot"][slot] else 2
-            news = features.news_of(shown, slot)
-            first = features.first_class(SLOTS if sudden else slot, left, news)
+            news = planning.news_of(shown, slot)
+            first = planning.first_class(SLOTS if sudden else slot, left, news)
             assert found[slot] == first + kind_of(mine, left, True)
             if theirs:
                 shown_down += 1
@@ -271,7 +270,7 @@ def test_a_split_is_worth_what_its_outcomes_are(given: dict[str, Any], points: H
     game = GAME.bind(given)
     shown = shown_to(offered(np.random.default_rng(3)), [])
     shown["points"], shown["game"] = points, finished_games
-    coefficients = whole_splits.outcome_worth(game.options, shown)
+    coefficients = planning.outcome_worth(game.options, shown)
     chances = (0.2, 0.7, 0.55)
     expected = 0.0
     for wins in itertools.product((0, 1), repeat=SLOTS):
@@ -287,7 +286,7 @@ def test_all_steps_agree_with_the_plan_at_the_first() -> None:
     act = lambda options, *rest: planning.act(planner_of(GAME, OWN), *rest)  # noqa: E731
     for _ in range(DEALS):
         cards = offered(dice)
-        pool = whole_splits.best_splits(searching(shown_to(cards, [])), card_set(cards), 1)
+        pool = planning.best_splits(searching(shown_to(cards, [])), card_set(cards), 1)
         made = finished(GAME.options, act, cards, [], dice)
         assert made == tuple(pool.splits[0])
         assert sum(made) == card_set(cards)
@@ -298,7 +297,7 @@ def test_the_plan_is_near_the_best_of_all_splits_and_above_the_strong_bots() -> 
     for _ in range(DEALS if COMPILED else 1):
         cards = offered(dice)
         search = searching(shown_to(cards, []))
-        found = float(whole_splits.best_splits(search, card_set(cards), 1).worth[0])
+        found = float(planning.best_splits(search, card_set(cards), 1).worth[0])
         best = worth(search, splitter.split_around(search, (0, 0, 0), card_set(cards)))
         strong = finished(GAME.options, GAME.bots["strong"].act, cards, [], dice)
         gaps.append(best - found)

@@ -22,9 +22,8 @@ from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game
 from backalley.envs.core.game.game import Game
-from backalley.envs.twenty_one import odds, trades, valuation
-from backalley.envs.twenty_one.bank import BANKER_SHARE, BANKER_SHARE_IN_BACK_PASSING, ends_bank
-from backalley.envs.twenty_one.bets import share
+from backalley.envs.twenty_one import odds, valuation
+from backalley.envs.twenty_one.bank import BANKER_SHARE, BANKER_SHARE_IN_BACK_PASSING, ends_bank, share
 from backalley.envs.twenty_one.state import (
     BACK_PASS,
     BANKER,
@@ -131,7 +130,7 @@ def test_two_card_hands_are_worth_what_the_page_says() -> None:
     for hand in all_hands(2):
         royal = valuation.is_royal(options, hand, 2)
         found["royal" if royal else int(valuation.best_total(options, hand, 2))] += 1
-        fifteens += int(trades.is_fifteen(options, hand, 2))
+        fifteens += int(valuation.is_fifteen(options, hand, 2))
     by_total = {
         21: 24,
         20: 26,
@@ -154,9 +153,9 @@ def test_two_card_hands_are_worth_what_the_page_says() -> None:
 
 
 def test_chances_of_a_seven_and_of_five_figures() -> None:
-    traded = sum(trades.first_card_trades(GAME.options, card, False) for card in range(32))
+    traded = sum(valuation.first_card_trades(GAME.options, card, False) for card in range(32))
     assert Fraction(traded, 32) == Fraction(1, 8)
-    figures = sum(trades.is_five_figures(np.array([card] * 5, np.uint8), 5) for card in range(32))
+    figures = sum(valuation.is_five_figures(np.array([card] * 5, np.uint8), 5) for card in range(32))
     assert Fraction(math.comb(figures, 5), math.comb(32, 5)) == Fraction(99, 25172)
 
 

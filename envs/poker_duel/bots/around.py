@@ -10,12 +10,18 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.compile.kernel import kernel
+from ...core.rules import rng
 from ...core.rules.cards import count_bits
 from ...core.rules.pokerhands import set_strength
-from ..state import SLOT, SLOTS, Options
+from ..slots import fought, slot_cards
+from ..state import SLOT, SLOTS, Options, State
 from ..tables import CHANCES, MISERE_CHANCES
-from .splits import Split, greedy_split, misere_split
-from .splitter import SPREAD, agrees, in_order, low_split, search_by, split_around, strong_split
+from .splits import Split, greedy_split
+from .splitter import SPREAD, agrees, in_order, search_by, split_around, split_by
+
+SIMPLE = 50
+"""Of a hundred determinizations that are imagined, those in which the opponent splits as `greedy` does; in the others
+as `strong`."""
 
 
 @kernel
@@ -65,7 +71,7 @@ def ordered_around(options: Options, placed: Split, rest: int, high: int, middle
     """The greedy split, or with misère the misère split, with its best hand in slot `high` (0..2) and its second best
     in slot `middle`; where other cards lie in the slots, the best in that order that can be had around them."""
     cards = placed[0] | placed[1] | placed[2] | rest
-    third, second, first = misere_split(options, cards) if options.misere else greedy_split(options, cards)
+    third, second, first = greedy_split(options, cards, options.misere)
     split = (
         first if high == 0 else second if middle == 0 else third,
         first if high == 1 else second if middle == 1 else third,
@@ -75,22 +81,40 @@ def ordered_around(options: Options, placed: Split, rest: int, high: int, middle
 
 
 @kernel
-def low_around(options: Options, placed: Split, rest: int) -> Split:
-    """The split of the misère player; where other cards lie in the slots, the best by its table around them."""
+def chances_around(options: Options, placed: Split, rest: int, low: bool) -> Split:
+    """The split of the strong player, or with `low` of the misère player; where other cards lie in the slots, the best
+    by its table around them."""
     cards = placed[0] | placed[1] | placed[2] | rest
-    chances = MISERE_CHANCES[min(2, options.exchanges_per_round)]
-    split = low_split(options, chances, SPREAD, cards)
-    if agrees(split, placed):
-        return split
-    return split_around(search_by(options, chances, SPREAD, cards, True), placed, rest)
+    chances = (MISERE_CHANCES if low else CHANCES)[min(2, options.exchanges_per_round)]
+    search = search_by(options, chances, SPREAD, cards, low)
+    split = split_by(options, search, cards)
+    return split if agrees(split, placed) else split_around(search, placed, rest)
 
 
 @kernel
-def strong_around(options: Options, placed: Split, rest: int) -> Split:
-    """The split of the strong player; where other cards lie in the slots, the best by its table around them."""
-    cards = placed[0] | placed[1] | placed[2] | rest
-    chances = CHANCES[min(2, options.exchanges_per_round)]
-    split = strong_split(options, chances, SPREAD, cards)
-    if agrees(split, placed):
-        return split
-    return split_around(search_by(options, chances, SPREAD, cards, False), placed, rest)
+def imagine(options: Options, state: State, seat: int, key: np.uint64) -> None:
+    """`GameType.imagine`: put the opponent's closed cards to the slots that a bot would put them to, around those that
+    lie open; which bot, the key decides.
+
+    `determinize` deals closed cards to slots at random, whereas who splits fifteen cards puts the best of them where
+    they score most. Searches that reckon with random hands take the third slot for a weak one.
+    """
+    other = 1 - seat
+    if state.sudden_death > 0 or state.filled[other, SLOTS - 1] < SLOT:
+        return
+    sets, rest = np.zeros(SLOTS, np.int64), 0
+    for slot in range(SLOTS):
+        if fought(state, slot):
+            sets[slot] = slot_cards(state, other, slot)
+        else:
+            rest |= slot_cards(state, other, slot)
+    placed = (int(sets[0]), int(sets[1]), int(sets[2]))
+    _, drawn = rng.below(key, 100)
+    if drawn < SIMPLE and not options.misere:
+        split = ordered_around(options, placed, rest, SLOTS - 1, SLOTS - 2)
+    else:
+        split = chances_around(options, placed, rest, options.misere)
+    for slot in range(SLOTS):
+        if not fought(state, slot):
+            for index, card in enumerate(in_order(split[slot])):
+                state.slots[other, slot, index] = count_bits(card - 1)

@@ -10,7 +10,7 @@ from ...core.compile.kernel import kernel
 from ...core.rules.cards import count_bits
 from ...core.rules.pokerhands import CATEGORY_SHIFT, SUIT, Category, rank_counts, set_strength
 from ..card_sets import highest, of_rank, several
-from .grading import grade, misere_grade
+from .grading import MISERE_GRADE, Grading, class_of
 
 NINE = 1 << 7
 """The rank of the nines, as a set."""
@@ -44,17 +44,18 @@ def misere_discard(cards: int, ace_low_straight: bool) -> int:
 
 
 @kernel
-def strong_discard(
-    cards: int, unseen: int, now: npt.NDArray[Any], after: npt.NDArray[Any], ace_low_straight: bool
+def best_discard(
+    cards: int, unseen: int, now: npt.NDArray[Any], after: npt.NDArray[Any], stands: Grading, exchanged: Grading
 ) -> int:
     """The set of the card to throw, or none: what wins most often over all cards that may be drawn.
 
-    `now` and `after` [grades] are the chances of a hand that stands and of one that has exchanged.
+    `now` are the chances of a hand that stands by its class of `stands`, `after` those of one that has exchanged by its
+    class of `exchanged`. A full house or better stands, where the higher hand wins.
     """
-    stay = grade(cards, ace_low_straight)
-    best, chosen = now[stay], 0
-    if stay >= 13 * Category.FULL_HOUSE:
+    low_ace = stands.ace_low_straight
+    if stands.rule != MISERE_GRADE and set_strength(cards, low_ace) >> CATEGORY_SHIFT >= Category.FULL_HOUSE:
         return 0
+    best, chosen = float(now[class_of(stands, cards)]), 0
     count = count_bits(unseen)
     hand = cards
     while hand != 0:
@@ -63,26 +64,7 @@ def strong_discard(
         total = 0.0
         rest = unseen
         while rest != 0:
-            total += after[grade((cards & ~card) | (rest & -rest), ace_low_straight)]
-            rest &= rest - 1
-        if total > best * count:
-            best, chosen = total / count, card
-    return chosen
-
-
-@kernel
-def low_discard(cards: int, unseen: int, now: npt.NDArray[Any], after: npt.NDArray[Any], ace_low_straight: bool) -> int:
-    """`strong_discard` where the lower hand wins; its tables [misère grades]."""
-    best, chosen = now[misere_grade(cards, ace_low_straight)], 0
-    count = count_bits(unseen)
-    hand = cards
-    while hand != 0:
-        card = hand & -hand
-        hand &= hand - 1
-        total = 0.0
-        rest = unseen
-        while rest != 0:
-            total += after[misere_grade((cards & ~card) | (rest & -rest), ace_low_straight)]
+            total += float(after[class_of(exchanged, (cards & ~card) | (rest & -rest))])
             rest &= rest - 1
         if total > best * count:
             best, chosen = total / count, card

@@ -5,9 +5,11 @@ Suits do not matter. Sets of cards are those of `card_sets`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ...core.compile.kernel import kernel
+from ...core.compile.kernel import inlined, kernel
 from ...core.rules.pokerhands import CATEGORY_SHIFT, LEADING_SHIFT, SUIT, WHEEL, Category, rank_counts, set_strength
 from ..card_sets import TOP_RANK, several
 
@@ -118,3 +120,30 @@ def kind_of(cards: int, left: int, ace_low_straight: bool) -> int:
         odd = cards & ~(SUIT << (13 * suit))
         to_flush |= int(odd != 0 and not several(odd))
     return DRAWS * kind + 3 * to_flush + int(STRAIGHT_OUTS[int(ace_low_straight), rank_counts(cards)[0]])
+
+
+# Which of these ------------------------------------------------------------------------------------------------------
+
+GRADE, MISERE_GRADE, KIND = range(3)
+"""The rules of a `Grading`."""
+
+
+class Grading(NamedTuple):
+    """How hands are told apart."""
+
+    rule: int
+    """GRADE, MISERE_GRADE or KIND."""
+    left: int
+    """Exchanges left to each hand, for KIND."""
+    ace_low_straight: bool
+
+
+@inlined
+def class_of(grading: Grading, cards: int) -> int:
+    """The class of five cards. Inlined, so that loops ask for the rule once (*measured*: the strong bot takes
+    0.95 of the time)."""
+    if grading.rule == GRADE:
+        return grade(cards, grading.ace_low_straight)
+    if grading.rule == MISERE_GRADE:
+        return misere_grade(cards, grading.ace_low_straight)
+    return kind_of(cards, grading.left, grading.ace_low_straight)

@@ -145,14 +145,6 @@ def best_five(cards: int, ace_low_straight: bool) -> int:
 
 
 @kernel
-def greedy_split(options: Options, cards: int) -> Split:
-    """The best five of fifteen to slot 3, the best five of the rest to slot 2."""
-    high = best_five(cards, options.ace_low_straight)
-    middle = best_five(cards & ~high, options.ace_low_straight)
-    return cards & ~high & ~middle, middle, high
-
-
-@kernel
 def misere_five(cards: int, ace_low_straight: bool) -> int:
     """Five low cards of different ranks that make nothing, as far as a set of five or more cards allows."""
     once = rank_counts(cards)[0]
@@ -168,8 +160,10 @@ def misere_five(cards: int, ace_low_straight: bool) -> int:
 
 
 @kernel
-def misere_split(options: Options, cards: int) -> Split:
-    """The lowest five of fifteen to slot 3, the lowest five of the rest to slot 2."""
-    high = misere_five(cards, options.ace_low_straight)
-    middle = misere_five(cards & ~high, options.ace_low_straight)
-    return cards & ~high & ~middle, middle, high
+def greedy_split(options: Options, cards: int, low: bool = False) -> Split:
+    """The best five of fifteen to slot 3, the best five of the rest to slot 2; with `low`, the lowest."""
+    straight = options.ace_low_straight
+    high = misere_five(cards, straight) if low else best_five(cards, straight)
+    rest = cards & ~high
+    middle = misere_five(rest, straight) if low else best_five(rest, straight)
+    return rest & ~middle, middle, high

@@ -17,11 +17,9 @@ from ...core.rules import rng
 from ...core.rules.cards import count_bits
 from ..card_sets import is_five
 from ..state import SLOTS, Options
-from .grading import grade, kind_of, misere_grade
-from .splits import FORMS, Split, any_form, misere_split
+from .grading import GRADE, MISERE_GRADE, Grading, class_of
+from .splits import FORMS, Split, any_form, greedy_split
 
-GRADE, MISERE_GRADE, KIND = range(3)
-"""The rules of a `Grading`."""
 NARROW = 12
 """Forms before this one are complete hands, worth trying for the first hand of a split."""
 SPREAD = 0.2
@@ -48,16 +46,6 @@ SUM = (0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 """Points, added up."""
 
 
-class Grading(NamedTuple):
-    """How hands are told apart."""
-
-    rule: int
-    """GRADE, MISERE_GRADE or KIND."""
-    left: int
-    """Exchanges left to each hand, for KIND."""
-    ace_low_straight: bool
-
-
 class Search(NamedTuple):
     """What splits are weighed by. Arrays are handed on one by one in inner loops: each costs time at every call."""
 
@@ -67,16 +55,6 @@ class Search(NamedTuple):
     """By which the values of each slot are multiplied."""
     worth: Worth
     grading: Grading
-
-
-@kernel
-def class_of(grading: Grading, cards: int) -> int:
-    """The class of five cards before any exchange."""
-    if grading.rule == KIND:
-        return kind_of(cards, grading.left, grading.ace_low_straight)
-    if grading.rule == MISERE_GRADE:
-        return misere_grade(cards, grading.ace_low_straight)
-    return grade(cards, grading.ace_low_straight)
 
 
 class Pool(NamedTuple):
@@ -185,21 +163,16 @@ def search_by(options: Options, chances: npt.NDArray[Any], spread: float, cards:
 
 
 @kernel
-def strong_split(options: Options, chances: npt.NDArray[Any], spread: float, cards: int) -> Split:
-    """Of a dozen or two good splits, in all orders, the one that wins the most points by `chances`."""
+def split_by(options: Options, search: Search, cards: int) -> Split:
+    """The split that wins the most points by the tables of `search_by`: of a dozen or two good ones in all orders, or
+    where the lower hand wins, the low `greedy_split` in the best order."""
     pool = empty_pool(1)
-    offer_forms(search_by(options, chances, spread, cards, False), pool, cards, FORMS, NARROW)
-    return split_of(pool, 0)
-
-
-@kernel
-def low_split(options: Options, chances: npt.NDArray[Any], spread: float, cards: int) -> Split:
-    """The three hands of `misere_split` in the order that wins the most points where the lower hand wins, by `chances`
-    of misère grades."""
-    low, middle, high = misere_split(options, cards)
-    search, pool = search_by(options, chances, spread, cards, True), empty_pool(1)
-    classes = (class_of(search.grading, high), class_of(search.grading, middle), class_of(search.grading, low))
-    offer_orders(search, pool, (high, middle, low), classes)
+    if search.grading.rule == MISERE_GRADE:
+        low, middle, high = greedy_split(options, cards, True)
+        classes = (class_of(search.grading, high), class_of(search.grading, middle), class_of(search.grading, low))
+        offer_orders(search, pool, (high, middle, low), classes)
+    else:
+        offer_forms(search, pool, cards, FORMS, NARROW)
     return split_of(pool, 0)
 
 

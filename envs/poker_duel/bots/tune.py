@@ -6,12 +6,17 @@ circle: time and again the bot plays with the table so far, and the table is mea
 ended with, late ones weighing more. No single table is the equilibrium, which mixes, so the rounds circle around it;
 kept is the table that does best against two opponents together: the greedy bot, and that of all rounds' players
 which suits it worst. Where the lower hand wins, the same is done with the misère player.
+
+`backalley dev tune poker_duel game_chances` measures how games between players of these tables end (about a minute). A
+game is counted once for each player, so that the table is as good for one as for the other. How much the dealer is
+ahead is measured too, and written down with its interval: the strong player's choices do not depend on who deals.
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -19,20 +24,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...core.api.vector import BatchEnv
 from ...core.compile.kernel import kernel
-from ...core.rules import rng
+from ...core.rules import pokerhands, rng
 from ..game import GAME
-from ..state import HAND, PACK, SLOT, SLOTS, Options
+from ..rules import compare_slots
+from ..slots import slot_strength
+from ..state import HAND, PACK, SLOT, SLOTS, Options, State
 from ..tables import FILE
-from .exchanges import low_discard, strong_discard
-from .grading import GRADES, MISERE_GRADES, grade, misere_grade
-from .splits import greedy_split, misere_split
-from .splitter import SPREAD, low_split, strong_split
+from .exchanges import best_discard
+from .grading import GRADE, GRADES, MISERE_GRADE, MISERE_GRADES, Grading, class_of
+from .splits import greedy_split
+from .splitter import SPREAD, search_by, split_by
 
 Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 ROUNDS, DEALS, SEED = 60, 20_000, 1
 SETTLED = 5  # rounds whose tables are too raw to be kept
 STRONG, GREEDY, GREEDY_IN_ANY_ORDER = 0, 1, 2
+GAMES, TABLES_PLAYED = 200_000, 4_000
 SEEN_OFTEN = 40  # a grade met less often takes its chance from its neighbours
 
 
@@ -51,33 +61,14 @@ def deal_hands(
 ) -> None:
     """Some split of fifteen cards, slot by slot, and a hand of sudden death."""
     cards = first_cards(deck, 0, HAND)
-    if options.misere and split == STRONG:
-        out[0], out[1], out[2] = low_split(options, chances, SPREAD, cards)
-    elif options.misere:
-        out[0], out[1], out[2] = misere_split(options, cards)
-    elif split == STRONG:
-        out[0], out[1], out[2] = strong_split(options, chances, SPREAD, cards)
+    if split == STRONG:
+        search = search_by(options, chances, SPREAD, cards, options.misere)
+        out[0], out[1], out[2] = split_by(options, search, cards)
     else:
-        out[0], out[1], out[2] = greedy_split(options, cards)
+        out[0], out[1], out[2] = greedy_split(options, cards, options.misere)
     if split == GREEDY_IN_ANY_ORDER:
         rng.shuffle(np.uint64(cards), out, SLOTS)
     out[SLOTS] = first_cards(deck, 52 - SLOT, SLOT)
-
-
-@kernel
-def column(options: Options, hand: int) -> int:
-    """The column of a hand in the tables."""
-    return misere_grade(hand, True) if options.misere else grade(hand, True)
-
-
-@kernel
-def thrown(options: Options, hand: int, unseen: int, now: Array, after: Array) -> int:
-    """What is thrown of a hand by the tables."""
-    return (
-        low_discard(hand, unseen, now, after, True)
-        if options.misere
-        else strong_discard(hand, unseen, now, after, True)
-    )
 
 
 @kernel
@@ -90,6 +81,7 @@ def play(
     deck = np.empty(52, np.int64)
     hands = np.empty(SLOTS + 1, np.int64)
     graded = np.empty(3, np.int64)
+    grading = Grading(MISERE_GRADE if options.misere else GRADE, 0, True)
     for _ in range(deals):
         for card in range(52):
             deck[card] = card
@@ -99,17 +91,17 @@ def play(
         for row in range(SLOTS + 1):
             hand = int(hands[row])
             unseen = PACK & ~(hand if row == SLOTS else first_cards(deck, 0, drawn))
-            graded[:] = column(options, hand)
+            graded[:] = class_of(grading, hand)
             card = -1
             for left in (1, 0):
                 if card != 0:
-                    card = thrown(options, hand, unseen, table[0, row], table[left, row])
+                    card = best_discard(hand, unseen, table[0, row], table[left, row], grading, grading)
                 if card != 0:
                     new = 1 << int(deck[drawn])
                     drawn += 1
                     hand = (hand & ~card) | new
                     unseen &= ~new
-                graded[left] = column(options, hand)
+                graded[left] = class_of(grading, hand)
             ends[row, graded[0]] += 1
             for left in range(3):
                 counts[left, row, graded[left]] += 1
@@ -167,6 +159,64 @@ def fictitious_play(rounds: int = ROUNDS, deals: int = DEALS, seed: int = SEED, 
     return tables[max(range(SETTLED, rounds), key=scores.__getitem__)]
 
 
+# How games end --------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def count_ends(options: Options, states: npt.NDArray[Any], counts: Counts) -> None:
+    """Adds the finished games to `counts` [nothing_scores, 3, 3, 3]: the dealer has lost, tied or won each round."""
+    for index in range(len(states)):
+        state: State = states[index]
+        for scores in range(2):
+            place = np.ones(SLOTS, np.int64)
+            for slot in range(SLOTS):
+                best = max(slot_strength(options, state, 0, slot), slot_strength(options, state, 1, slot))
+                if scores or best >> pokerhands.CATEGORY_SHIFT != pokerhands.Category.NOTHING:
+                    order = compare_slots(options, state, slot)
+                    place[slot] += order if state.dealer == 0 else -order
+            counts[scores, place[0], place[1], place[2]] += 1
+
+
+def played(games: int = GAMES, seed: int = SEED, misere: bool = False) -> Counts:
+    """How so many games end for the dealer [nothing_scores, 3, 3, 3]."""
+    game = GAME.bind(num_games=1, sudden_death=False, misere=misere)
+    counts = np.zeros((2, 3, 3, 3), np.int64)
+    for start in range(0, games, TABLES_PLAYED):
+        batch = BatchEnv(game, min(TABLES_PLAYED, games - start), seed=seed + start, autoreset=False)
+        batch.reset()
+        batch.play_bot(2 * (HAND + SLOTS * game.options.exchanges_per_round), "strong")
+        count_ends(game.options, batch.arrays.state, counts)
+        batch.close()
+    return counts
+
+
+def dealers_lead(counts: Counts) -> tuple[float, float]:
+    """By how many points the dealer of a game is ahead on average [3, 3, 3], and the half width of the 95 % interval of
+    that."""
+    gains = np.arange(-1, 2)
+    first, second, third = GAME.bind().options.round_points
+    lead = first * gains[:, None, None] + second * gains[None, :, None] + third * gains
+    share = counts / counts.sum()
+    mean = float((share * lead).sum())
+    return mean, 1.96 * math.sqrt(float((share * (lead - mean) ** 2).sum()) / float(counts.sum()))
+
+
+def for_either(counts: Counts) -> Counts:
+    """How the games end [nothing_scores, 3, 3, 3] for both players, each game counted twice."""
+    return counts + counts[:, ::-1, ::-1, ::-1]
+
+
+def measured_games(games: int = GAMES) -> tuple[Counts, npt.NDArray[np.float64]]:
+    """How many games end in each way [misère, nothing_scores, 3, 3, 3], and by how many points the dealer is ahead,
+    with half the 95 % interval [misère, 2]."""
+    found = [played(games, misere=misere) for misere in (False, True)]
+    leads = np.array([dealers_lead(counts[1]) for counts in found])
+    return np.array([for_either(counts) for counts in found]), leads.round(3)
+
+
+# The file ------------------------------------------------------------------------------------------------------------
+
+
 def written(name: str, numbers: npt.NDArray[Any]) -> Path:
     """The file of all tables, with one of them written again."""
     found = json.loads(FILE.read_text("utf-8")) | {name: numbers.tolist()}
@@ -185,10 +235,8 @@ def chances(name: str, misere: bool) -> Path:
 
 
 def game_chances() -> Path:
-    """How games end between players of these tables (`tune_match.py`), measured again."""
-    from . import tune_match
-
-    counts, leads = tune_match.measured()
+    """How games end between players of these tables, measured again."""
+    counts, leads = measured_games()
     written("dealers_lead", leads)
     return written("game_chances", counts)
 
