@@ -314,25 +314,6 @@ def test_a_damaged_curve_is_refused_and_nothing_is_written(damage: bytes | None,
     assert not (tmp_path / "x.svg").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["--out", "x.gif"], "A picture is .svg or .png"),
-        (["--out", "nowhere/x.svg"], "There is no folder"),
-        (["--out", "x.svg", "--measure", "wins"], "measure is 'wins'; it is one of win_share, mean_return, lead."),
-        (["--out", "x.svg", "--across", "hours"], "across is 'hours'; it is one of seconds"),
-        (["--out", "x.svg", "--across", "samples"], "has no samples; there are: decisions, seconds"),
-    ],
-)
-def test_bad_words_write_nothing(words: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = curve_file(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    done = run("plot", place, *words)
-    assert done.exit_code == 2
-    assert says in done.output
-    assert {path.name for path in tmp_path.iterdir()} == {"run"}
-
-
 def test_a_file_of_results_without_a_chart_says_so(tmp_path: Path) -> None:
     done = run("plot", docs.RESULTS / "speed.json", "--out", tmp_path / "x.svg")
     assert done.exit_code == 2

@@ -196,21 +196,3 @@ def test_a_damaged_file_is_named_and_the_former_page_stays(damage: Any, says: st
     assert says in re.sub(r"\s+", " ", done.output)
     assert "x.json" in done.output
     assert out.read_text() == "former"
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["run", "--out", "r.pdf"], "A report is .html"),
-        (["run", "--out", "nowhere/r.html"], "There is no folder"),
-        (["empty", "--out", "r.html"], "is no run, no policy with a learning curve, and no folder of results"),
-    ],
-)
-def test_bad_words_write_nothing(words: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    curve_file(tmp_path)
-    (tmp_path / "empty").mkdir()
-    monkeypatch.chdir(tmp_path)
-    done = run("report", *words)
-    assert done.exit_code == 2
-    assert says in done.output
-    assert {path.name for path in tmp_path.iterdir()} == {"run", "empty"}

@@ -58,29 +58,6 @@ def test_a_place_that_there_is_not(command: str, tmp_path: Path) -> None:
     assert not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["tune", "backhand", "chances"], "backhand has no bots/tune.py beside its game.py."),
-        (["tune", "poker_duel", "odds"], "poker_duel has no table 'odds'; there are: chances, misere_chances"),
-        (["odds", "twenty_one", "num_players=5"], "The odds of Twenty-One are those under its default options"),
-        (["playthrough", "pitch", "--bot", "best"], "pitch has no bot 'best'; there are: careful, book."),
-        (
-            ["study", "enter", "backhand", "my agent", "random"],
-            "'my agent' is no label; a label has letters, digits and _.",
-        ),
-        (["study", "enter", "backhand", "bot_planner", "nobody"], "There is no agent 'nobody'"),
-        (["study", "throughput", "backhand", "--phases", "nothing"], "nothing is no kind of phase"),
-        (["study", "library", "gym"], "The guide has no program for 'gym'; there are: torchrl, tianshou, rllib."),
-        (["study", "searchs"], "There is no command 'searchs'. Did you mean searches?"),
-    ],
-)
-def test_what_there_is_not(words: list[str], sentence: str) -> None:
-    done = run(*words)
-    assert is_a_sentence(done), done.output
-    assert sentence in done.stderr
-
-
 SHOWN = {**main.commands, **{f"dev {name}": command for name, command in EVERY.items()}}
 SAMPLES = ("it's one.json", "NAME=a b", "7", "0.5", "100", "2,3", "win")
 """Values, of which every option takes one or the other."""

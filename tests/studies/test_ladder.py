@@ -190,17 +190,6 @@ def test_pages_show_them(plan: Any, game: Game, tmp_path: Path) -> None:
     assert row in leaderboard.policies(game)
 
 
-def test_wrong_words_are_sentences() -> None:
-    for words, sentence in (
-        (["pitch", "bezique", "--with", "a=random"], "--with goes with one game"),
-        (["pitch", "--with", "random"], "'random' is not of the form LABEL=AGENT"),
-        (["pitch", "--with", "a=nobody"], "There is no agent 'nobody'"),
-    ):
-        done = run("dev", "study", "ladder", *words)
-        assert sentence in done.output
-        assert done.exit_code in (1, 2)
-
-
 def test_options_as_the_command_line_takes_them() -> None:
     assert game_of("pitch").option_words == []
     assert game_of("pitch", joker="low_trump").option_words == ["--option", "joker=low_trump"]

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from backalley.agents.policies.network import BFLOAT16, FLOAT32, PolicyNetwork, masked
+from backalley.agents.policies.network import FLOAT32, PolicyNetwork, masked
 from backalley.training.ppo.loss import LOGGED, ppo_loss
 from backalley.training.rollouts.fitting import imitation, squared
 from backalley.training.shared.gradients import Gradients, Outputs, Part
@@ -103,24 +103,6 @@ def test_gradients_are_those_of_autograd(name: str) -> None:
         assert 0.1 < clipped / weight < 0.9
     else:
         assert sums[1] / sums[0] == pytest.approx(loss.item(), rel=1e-4)
-
-
-@pytest.mark.parametrize("precision", [FLOAT32, BFLOAT16])
-def test_gradients_are_the_same_on_any_number_of_threads(precision: str) -> None:
-    found = []
-    for threads in (1, 2, 5):
-        made, pool = network(precision), ThreadPool(threads)
-        Gradients(made, pool).write(ROWS, parts_of("ppo"))
-        pool.close()
-        found.append(
-            [
-                (parameter.grad if parameter.grad is not None else parameter).detach().numpy()
-                for parameter in made.parameters()
-            ]
-        )
-    for other in found[1:]:
-        for one, same in zip(found[0], other, strict=True):
-            np.testing.assert_array_equal(one, same)
 
 
 # Threads --------------------------------------------------------------------------------------------------------------

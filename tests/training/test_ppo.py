@@ -4,7 +4,6 @@ with a test."""
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import itertools
 import threading
 from typing import Any
@@ -16,13 +15,11 @@ import torch
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 
 from backalley.agents.base.agent import View
-from backalley.agents.policies.network import BFLOAT16, FLOAT32, PolicyNetwork, best_precision, masked
-from backalley.agents.policies.network_agent import one_thread
+from backalley.agents.policies.network import BFLOAT16, FLOAT32, PolicyNetwork, masked
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.ppo.advantages import seat_advantages
-from backalley.training.ppo.playing import Playing
 from backalley.training.ppo.ppo import PPO
 from backalley.training.ppo.seats import SeatTables
 from backalley.training.ppo.vec_env import SeatsVecEnv
@@ -48,13 +45,6 @@ def values_of(model: PPO, shown: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
     with torch.no_grad():
         found: npt.NDArray[np.float32] = model.network(torch.from_numpy(shown))[1].numpy()
     return found
-
-
-def weights_digest(model: PPO) -> str:
-    whole = hashlib.sha256()
-    for tensor in model.network.state_dict().values():
-        whole.update(tensor.numpy().tobytes())
-    return whole.hexdigest()
 
 
 def test_masks_reach_the_policy_before_every_choice() -> None:
@@ -154,65 +144,6 @@ def test_advantages_follow_each_seats_own_decisions(seats: int, gamma: float, la
     assert (found[~learned] == 0).all()
 
 
-def test_a_gain_on_anothers_turn_belongs_to_ones_last_decision() -> None:
-    """Seat 0 decides, seat 1 decides and thereby gives seat 0 a point, the game ends: the point is seat 0's, whatever
-    seat 1 expected."""
-    seat, yes = np.array([[0], [1]], np.int8), np.ones((2, 1), np.bool_)
-    ended = np.array([[False], [True]])
-    reward = np.array([[[0, 0]], [[1, -1]]], np.float32)
-    value = np.array([[0.25], [100.0]], np.float32)
-    found = np.zeros((2, 1), np.float32)
-    seat_advantages(seat, yes, ended, reward, value, np.full((1, 2), 7, np.float32), 1.0, 0.9, found)
-    np.testing.assert_allclose(found, np.array([[1 - 0.25], [-1 - 100]]))
-
-
-def test_a_gain_before_ones_first_decision_counts_nowhere() -> None:
-    seat, yes = np.array([[0], [1]], np.int8), np.ones((2, 1), np.bool_)
-    reward = np.array([[[0, 5]], [[0, 1]]], np.float32)
-    found = np.zeros((2, 1), np.float32)
-    seat_advantages(
-        seat,
-        yes,
-        np.array([[False], [True]]),
-        reward,
-        np.zeros((2, 1), np.float32),
-        np.zeros((1, 2), np.float32),
-        1.0,
-        0.9,
-        found,
-    )
-    np.testing.assert_allclose(found, np.array([[0.0], [1.0]]))
-
-
-def test_the_cut_end_of_a_rollout_is_valued_by_each_seats_own_observation() -> None:
-    """The critic is asked about what each seat knows, not about what the seat to act knows."""
-    env = SeatsVecEnv(GAME, TABLES, seed=1)
-    model = model_of(env, seed=1)
-    model.iterate()
-    last = model.rollout.last_values(Playing(model.network, model.pool))
-    for seat in range(2):
-        shown = env.tables.observe(np.full(TABLES, seat))
-        assert not np.array_equal(shown, env.tables.time_step.observation)
-        np.testing.assert_allclose(last[:, seat], values_of(model, shown), atol=1e-5)
-
-
-def test_tables_taken_up_from_a_checkpoint_show_what_they_showed() -> None:
-    """Whose turn it is and what is legal, too, which the batch hands out as copies."""
-    env, other = SeatsVecEnv(GAME, TABLES, seed=1), SeatsVecEnv(GAME, TABLES, seed=2)
-    for one in (env, other):
-        one.reset()
-        for step in range(5):
-            one.step(np.arange(TABLES) // (step + 1) % 2 if one is env else np.zeros(TABLES, np.int64))
-    assert not np.array_equal(other.to_act(), env.to_act())
-    shown = other.restore(env.arrays(), env.facts(), {})
-    np.testing.assert_array_equal(shown, env.tables.time_step.observation)
-    np.testing.assert_array_equal(other.to_act(), env.to_act())
-    np.testing.assert_array_equal(other.action_masks(), env.action_masks())
-    for _ in range(5):
-        for mine, its in zip(env.step(np.ones(TABLES, np.int64)), other.step(np.ones(TABLES, np.int64)), strict=True):
-            np.testing.assert_array_equal(mine, its)
-
-
 def test_one_thread_at_a_time_steps_the_seats() -> None:
     env, twin = SeatsVecEnv(GAME, TABLES, seed=1), SeatsVecEnv(GAME, TABLES, seed=1)
     env.reset()
@@ -237,35 +168,6 @@ def test_one_thread_at_a_time_steps_the_seats() -> None:
         np.testing.assert_array_equal(mine, its)
     assert len(said) == 3
     assert all("Another thread is in the middle of a call" in one for one in said)
-
-
-@pytest.mark.parametrize("precision", sorted({FLOAT32, best_precision(torch.device("cpu"))}))
-def test_the_same_seed_gives_the_same_weights(precision: str) -> None:
-    """Trap 5: to the bit, on one machine and one thread."""
-    digests = []
-    for seed in (3, 3, 4):
-        with one_thread():
-            model = model_of(SeatsVecEnv(GAME, TABLES, seed=seed), seed=seed, precision=precision)
-            np.random.rand(seed)  # noqa: NPY002 (whatever else draws from the global generators must not matter)
-            torch.rand(seed)
-            for _ in range(3):
-                model.iterate()
-        digests.append(weights_digest(model))
-    assert digests[0] == digests[1]
-    assert digests[0] != digests[2]
-
-
-def test_any_number_of_threads_gives_the_same_weights() -> None:
-    """Rollouts, values and learning: with tables and minibatches enough for several threads to share."""
-    digests = set()
-    for threads in (1, 2, 4):
-        env = SeatsVecEnv(GAME, 128, seed=6, num_threads=threads)
-        model = model_of(env, seed=6, num_threads=threads, batch_size=512)
-        for _ in range(3):
-            model.iterate()
-        digests.add(weights_digest(model))
-        model.close()
-    assert len(digests) == 1
 
 
 def test_bytes_stay_bytes() -> None:

@@ -15,20 +15,17 @@ from backalley.agents.policies.policy_file import save_policy
 from backalley.agents.policies.policy_kinds import network_player
 from backalley.benchmarks.exact.exploit import exploitability
 from backalley.examples.kuhn import BET
-from backalley.training.config.config import ConfigError
-from backalley.training.rollouts import window
 from backalley.training.rollouts.rollouts import Rollouts
 from backalley.training.rollouts.temperature import by_temperature
-from backalley.training.train import train
-from tests.training.test_rollouts import GAME, bytes_of, phase
+from tests.training.test_rollouts import GAME, phase
 
 MIXING = {
-    "rollouts__base": "self",
-    "rollouts__learned": "advantages",
-    "rollouts__temperature": 0.5,
-    "rollouts__plays_at": 0.5,
-    "rollouts__noise": 0.0,
-    "rollouts__window": 0.0,
+    "rollouts.base": "self",
+    "rollouts.learned": "advantages",
+    "rollouts.temperature": 0.5,
+    "rollouts.plays_at": 0.5,
+    "rollouts.noise": 0.0,
+    "rollouts.window": 0.0,
 }
 
 
@@ -102,30 +99,6 @@ def test_gains_are_over_what_the_policy_itself_would_play(tmp_path: Path) -> Non
     np.testing.assert_allclose((mix * gain).sum(1), 0, atol=1e-5)
 
 
-def test_mixed_play_is_the_same_on_any_number_of_threads_and_goes_on_to_the_bit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With a window that drops targets already, too."""
-    monkeypatch.setattr(window, "FEWEST", 600)
-    found, kept = [], None
-    for threads in (1, 3):
-        made = mixing(tmp_path, num_threads=threads, rollouts__noise=0.05, rollouts__window=0.25)
-        for number in range(4):
-            if number == 2:
-                assert 0 < made.window.held < made.window.made
-                kept = made.arrays(), made.facts()
-                kept = {name: array.copy() for name, array in kept[0].items()}, kept[1]
-            made.step()
-        found.append((bytes_of(made.arrays()), made.facts(), made.targets.gain.tobytes()))
-        made.close()
-    assert found[0] == found[1]
-    again = mixing(tmp_path, rollouts__noise=0.05, rollouts__window=0.25)
-    again.restore(*kept)  # type: ignore[misc]
-    for _ in range(2):
-        again.step()
-    assert (bytes_of(again.arrays()), again.facts()) == found[0][:2]
-
-
 def test_a_head_is_scaled_to_the_temperature(tmp_path: Path) -> None:
     made = mixing(tmp_path)
     weights = {name: array.copy() for name, array in made.fitting.arrays().items() if name.startswith("average.")}
@@ -152,16 +125,6 @@ def test_a_policy_without_temperature_plays_the_best(tmp_path: Path) -> None:
     made.step()
     made.save_policy(tmp_path / "policy", {})
     assert PolicyAgent(tmp_path / "policy", GAME).greedy
-
-
-@pytest.mark.parametrize(("learned", "name"), [("residual", "temperature"), ("imitation", "plays_at")])
-def test_only_gains_have_a_temperature(learned: str, name: str, tmp_path: Path) -> None:
-    words = rf"rollouts.{name} is 0.5 and rollouts.learned is {learned}: only advantages .* set rollouts.learned="
-    settings = {"run.phases": "rollouts", "rollouts.learned": learned, f"rollouts.{name}": 0.5}
-    with pytest.raises(ConfigError, match=words):
-        train(GAME, out=tmp_path / "run", decisions=100, config_overrides=settings)
-    with pytest.raises(ConfigError, match="rollouts option temperature is -1; it takes 0 or more"):
-        mixing(tmp_path, rollouts__temperature=-1)
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +10,11 @@ import pytest
 
 import backalley
 from backalley.agents.policies.learned import PolicyAgent
-from backalley.examples import kuhn
 from backalley.training.config import config
-from backalley.training.config.config import Base, ConfigError, Learned, Precision
+from backalley.training.config.config import Base, Learned, Precision
 from backalley.training.rollouts import window
 from backalley.training.rollouts.window import Window
-from tests.training.test_rollouts import GAME, bytes_of, phase
+from tests.training.test_rollouts import GAME, phase
 
 SELF = {"rollouts.base": "self"}
 
@@ -78,20 +76,6 @@ def test_without_a_share_each_target_of_the_chunk_is_used_as_often() -> None:
     assert list(made.minibatches(random, 5, 3)) == []
 
 
-def test_a_window_goes_on_from_its_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window, "FEWEST", 20)
-    straight, again = Window(GAME, 0.5, 7), Window(GAME, 0.5, 7)
-    for _ in range(10):
-        add(straight, 7)
-    again.restore(straight.arrays(), straight.made)
-    for made in (straight, again):
-        add(made, 3)
-    assert (again.made, held(again)) == (73, list(range(37, 73)))
-    assert bytes_of(again.arrays()) == bytes_of(straight.arrays())
-    drawn = [list(made.minibatches(np.random.default_rng(1), 4, 5)) for made in (straight, again)]
-    np.testing.assert_array_equal(*drawn)
-
-
 # The settings ---------------------------------------------------------------------------------------------------------
 
 
@@ -121,20 +105,6 @@ def test_what_a_user_says_comes_last() -> None:
     assert config.parse(found.as_dict(), "again") == found
 
 
-@pytest.mark.parametrize(
-    ("section", "sentence"),
-    [
-        ({"rollout": {}}, "--config: from_nothing has no section 'rollout'; .* Did you mean rollouts?"),
-        ({"rollouts": {"windows": 1}}, "--config: from_nothing: rollouts has no setting 'windows'"),
-        ({"from_nothing": {}}, "--config: from_nothing has no section 'from_nothing'"),
-        (3, "--config: from_nothing is 3; it must hold sections of settings"),
-    ],
-)
-def test_a_wrong_section_ends_in_a_sentence(section: Any, sentence: str) -> None:
-    with pytest.raises(ConfigError, match=sentence):
-        config.load(GAME, {config.FROM_NOTHING: section})
-
-
 def test_games_that_say_how_they_are_learned_from_nothing_keep_to_it() -> None:
     """Their pretrained policies were made so; the window is newer than they are."""
     missouri = config.load(backalley.game("missouri_city")).rollouts
@@ -145,14 +115,7 @@ def test_games_that_say_how_they_are_learned_from_nothing_keep_to_it() -> None:
     assert (chemin.run.phases.names, chemin.rollouts.window, chemin.rollouts.reuse) == (["ppo"], 0, 1)
 
 
-@pytest.mark.parametrize("base", ["self", "bot"])
-def test_only_a_margin_needs_tables_held_out(base: str, tmp_path: Path) -> None:
-    settings = {"rollouts.base": base, "rollouts.held_out": 0, "run.phases": "rollouts"}
-    if base == "bot":
-        with pytest.raises(ConfigError, match=r"held_out is 0 and rollouts.learned is residual"):
-            backalley.train(kuhn.GAME.bind(), out=tmp_path / "run", decisions=1, config_overrides=settings)
-        assert not (tmp_path / "run").exists()
-        return
+def test_only_a_margin_needs_tables_held_out(tmp_path: Path) -> None:
     made = phase(tmp_path, rollouts__base="self", rollouts__held_out=0)
     made.step()
     assert made.window.made == made.targets.made.sum(), "all is learned from"

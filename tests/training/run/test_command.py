@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
 import sys
 import types
 from pathlib import Path
@@ -14,7 +12,7 @@ import pytest
 
 from backalley.training.config import config
 from tests.common.commands import process, run
-from tests.common.tiny_runs import ROLLOUT, TINY
+from tests.common.tiny_runs import TINY
 
 SETTINGS = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
 
@@ -75,65 +73,6 @@ def test_help_names_every_setting() -> None:
         assert meaning in " ".join(shown.split()), "no word broken, none left out"
     assert "Adam's step size: 0..1" in lines["ppo.learning_rate"]
     assert max(map(len, shown.splitlines())) <= 80
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["train"], "Name a game to train on, or the folder of a run with --resume."),
-        (
-            ["train", "backalley.examples.kuhn", "--restart"],
-            "A restart needs the folder of a run: --resume FOLDER --restart.",
-        ),
-        (
-            ["train", "backalley.examples.kuhn", "--decisions", "0"],
-            "decisions is 0; a budget is a whole number greater than 0, or",
-        ),
-        (
-            ["train", "backalley.examples.kuhn", "--decisions", "5,5"],
-            "decisions is 5,5, and the run has 1 phase (ppo); give",
-        ),
-        (["train", "backalley.examples.kuhn", "--resume", "none"], "There is no run in none: it has no run.json."),
-        (["train", "--resume", "none", "--seed", "5"], "A resumed run keeps its seed, options, settings, folder and"),
-        (
-            ["train", "backalley.examples.kuhn", "--set", "gamma=1"],
-            "There is no setting 'gamma'. Did you mean ppo.gamma?",
-        ),
-        (
-            ["train", "backalley.examples.kuhn", "--config", "none.yaml"],
-            "none.yaml cannot be read: No such file or directory.",
-        ),
-        (
-            ["train", "backalley.examples.kuhn", "--out", "/dev/null/run"],
-            "No run can begin in /dev/null/run: Not a directory",
-        ),
-    ],
-)
-def test_errors_are_one_line(words: list[str], sentence: str) -> None:
-    result = run(*words)
-    assert result.exit_code == 2
-    assert result.stderr.startswith(f"Error: {sentence}")
-    assert result.stderr.count("\n") == 1
-    assert result.stdout == ""
-
-
-@pytest.mark.slow
-def test_a_run_and_the_lines_that_it_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of them works as printed."""
-    monkeypatch.chdir(tmp_path)
-    result = run("train", "backalley.examples.kuhn", "--out", "run", "--decisions", str(2 * ROLLOUT), *SETTINGS)
-    assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("Training kuhn-v0 in run (")
-    words = {
-        name: shlex.split(re.search(rf"{name}: backalley (.*)", result.stdout)[1])  # type: ignore[index]
-        for name in ("The same run again", "The same weights again", "Strength")
-    }
-    assert run(*words["The same weights again"], "--out", "again").exit_code == 0
-    ours, its = (Path(name, "policy", "policy.safetensors").read_bytes() for name in ("run", "again"))
-    assert ours == its
-    strength = run(*words["Strength"], "--deals", "16")
-    assert strength.exit_code == 0, strength.output
-    assert "ppo-s0-0k" in strength.stdout
 
 
 @pytest.mark.slow

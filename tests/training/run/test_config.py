@@ -20,14 +20,10 @@ from backalley.envs.core.game.catalogue import game, game_names
 from backalley.envs.core.rules import options as option_rules
 from backalley.examples import kuhn
 from backalley.training.config import config
-from backalley.training.config.config import ConfigError
-from backalley.training.config.phases import KINDS, Phases
-from backalley.training.config.yaml_files import load_yaml
+from backalley.training.config.phases import Phases
 from backalley.training.run.budget import Budget, TrainingError
 from backalley.training.run.logs import CsvLog
-from backalley.training.run.loop import kind
 from backalley.training.shared.league import League
-from backalley.training.shared.phase import Phase
 from tests.common.tiny_runs import GAME, TINY
 
 
@@ -60,24 +56,6 @@ def test_settings_survive_being_written() -> None:
     assert (settings.ppo.learning_rate, settings.run.greedy) == (0.001, True)
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("- 1", "must hold the sections"),
-        ("ppo: 3", "section ppo is 3; it must name its settings"),
-        ("ppo: {}", "section ppo lacks tables"),
-        ("speed: {}", "has no section 'speed'; it has: ppo"),
-        ("a: [", "cannot be read as YAML"),
-        ("a: !!python/object/apply:os.getcwd []", "cannot be read as YAML"),
-    ],
-)
-def test_a_wrong_file_ends_in_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
-    path = tmp_path / "x.yaml"
-    path.write_text(text)
-    with pytest.raises(ConfigError, match=sentence):
-        config.parse(config.read(path), "x.yaml")
-
-
 # Phases ---------------------------------------------------------------------------------------------------------------
 
 
@@ -101,36 +79,6 @@ def test_a_list_of_phases(given: Any, written: list[Any], ends: list[float]) -> 
     settings = config.load(GAME, overrides={"run.phases": given})
     assert settings.run.phases == phases
     assert config.parse(settings.as_dict(), "again") == settings
-
-
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ("", "a run has 1 to 20 phases."),
-        ([], "a run has 1 to 20 phases."),
-        (["ppo"] * 21, "a run has 1 to 20 phases."),
-        (5, "it must be a list of phases, such as [ppo]."),
-        ({"ppo": 1}, "it must be a list of phases, such as [ppo]."),
-        ("pop", "'pop' is no kind of phase; there are: "),
-        ("pop", " Did you mean ppo?"),
-        ([["ppo"]], "['ppo'] is no kind of phase"),
-        ([{"ppo": 0.5, "plans": 0.5}], "is no kind of phase"),
-        ("ppo:much", "the share of ppo is 'much'; it must be greater than 0, and 1 at most."),
-        ("ppo:0", "the share of ppo is '0'; it must be greater than 0"),
-        ([{"ppo": True}], "the share of ppo is True; it must be greater than 0"),
-        ("ppo:nan", "the share of ppo is 'nan'; it must be greater than 0"),
-        ("ppo:1,plans", "the shares sum to 1, which leaves nothing for a phase without one."),
-        ("ppo:0.5,plans:0.4", "the shares sum to 0.9; they must sum to 1, or leave one out to take the rest."),
-    ],
-)
-def test_a_wrong_list_ends_in_a_sentence(wrong: Any, sentence: str) -> None:
-    with pytest.raises(ConfigError, match=re.escape(sentence)) as caught:
-        config.load(GAME, overrides={"run.phases": wrong})
-    assert str(caught.value).startswith("--set: run option phases is ")
-
-
-def test_every_kind_is_a_phase() -> None:
-    assert all(issubclass(kind(name), Phase) for name in KINDS)
 
 
 # Budgets --------------------------------------------------------------------------------------------------------------
@@ -177,16 +125,6 @@ def test_decisions_of_each_phase() -> None:
     sentence = "decisions is 30,50, and the run has 1 phase (ppo); give a number for each, or one for all."
     with pytest.raises(TrainingError, match=re.escape(sentence)):
         budget.check(Phases.read("ppo"))
-
-
-@pytest.mark.parametrize("wrong", [0, -1, float("nan"), float("inf"), "5", True, [5, 0], []])
-def test_a_budget_that_is_none(wrong: Any) -> None:
-    with pytest.raises(TrainingError, match=r"seconds is .*; a budget is a number greater than 0\."):
-        Budget(seconds=wrong)
-    with pytest.raises(TrainingError, match=r"processor_seconds is .*; a budget is a number greater than 0\."):
-        Budget(processor_seconds=wrong)
-    with pytest.raises(TrainingError, match=r"decisions is .*; a budget is a whole number greater than 0, or one"):
-        Budget(decisions=wrong if wrong != float("inf") else 5.0)  # type: ignore[arg-type]
 
 
 def test_the_league_meets_more_often_whom_it_beats_less() -> None:
@@ -280,20 +218,3 @@ def test_throughput_of_phases_on_one_thread_and_two(monkeypatch: pytest.MonkeyPa
     assert re.search(r"rollouts +2 ", made.table())
     with pytest.raises(ValueError, match=r"guesses is no kind of phase; there are: .*, sb3"):
         measure(["ppo", "guesses"])
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("ppo:\n  tables: 1\nppo:\n  tables: 2\n", "it names ppo twice"),
-        ("run:\n  log_every: 1\n  log_every: 2\n", "it names log_every twice"),
-        ("run:\n  seconds: 1:30\n", "1:30 is a number to the base of 60 in YAML"),
-    ],
-)
-def test_what_yaml_would_read_otherwise_than_it_is_written_is_refused(text: str, says: str, tmp_path: Path) -> None:
-    path = tmp_path / "settings.yaml"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=says):
-        load_yaml(path)
-    path.write_text("run:\n  name: '1:30'\n")
-    assert load_yaml(path) == {"run": {"name": "1:30"}}

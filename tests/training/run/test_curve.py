@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import json
-import signal
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,96 +13,37 @@ from backalley.agents.base.rule_based import BotAgent
 from backalley.benchmarks.matches import seeding
 from backalley.benchmarks.matches.sample import deal_keys
 from backalley.benchmarks.matches.seeding import Roots, Space, roots
+from backalley.training.attack import gains
 from backalley.training.ppo.vec_env import SeatsVecEnv
-from backalley.training.run import curve
 from backalley.training.run.gate import ATTACK, CURVE, GATE, OTHERS, keys_of
-from backalley.training.train import Stopped, train
-from tests.common.tiny_runs import GAME, ROLLOUT, TINY, Killed, die, log_of, weights
-
-OFTEN = {**TINY, "run.phases": "ppo,ppo", "run.curve_every": 1e-6}
-"""A point after every step."""
-COUNTS = [3 * ROLLOUT, 2 * ROLLOUT]
+from backalley.training.train import train
+from tests.common.tiny_runs import COUNTS, GAME, ROLLOUT, TINY, TWO, log_of, weights
+from tests.training.run.test_stops import points
 
 
-def points(run: Path) -> list[dict[str, float]]:
-    with open(run / "curve.csv", newline="") as file:
-        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
-
-
-def timeless(found: list[dict[str, float]]) -> list[dict[str, float]]:
-    return [{name: value for name, value in point.items() if not name.endswith("seconds")} for point in found]
-
-
-@pytest.fixture(scope="module")
-def curved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("curved") / "run"
-    return train(GAME, out=out, decisions=COUNTS, config_overrides=OFTEN, seed=7).folder
-
-
-def test_a_curve_has_the_policy_against_the_best_bot(curved: Path) -> None:
-    found = points(curved)
-    assert [point["decisions"] for point in found] == [ROLLOUT * k for k in range(1, 6)]
-    assert [point["phase"] for point in found] == [1, 1, 1, 2, 2]
+def test_a_curve_has_the_policy_against_the_best_bot(two: Path) -> None:
+    found = points(two)
+    assert [point["decisions"] for point in found] == [ROLLOUT * k for k in range(1, 9)]
+    assert [point["phase"] for point in found] == [1, 1, 1, 1, 1, 2, 2, 2]
     for name in ("seconds", "processor_seconds"):
         assert all(0 < a[name] < b[name] for a, b in itertools.pairwise(found))
     for point in found:
         assert point["lead_low"] <= point["lead"] <= point["lead_high"]
         assert point["lead"] == pytest.approx(2 * point["mean_return"], abs=1e-4)
         assert 0 <= point["win_share_low"] <= point["win_share"] <= point["win_share_high"] <= 1
-    whole = json.loads((curved / "curve.json").read_bytes())
+    whole = json.loads((two / "curve.json").read_bytes())
     assert (whole["points"], whole["deals"]) == (found, 16)
     assert whole["opponent"] == BotAgent(GAME).name
     assert whole["command"].endswith(f"--decisions {COUNTS[0]},{COUNTS[1]}")
 
 
-def test_a_curve_changes_nothing(curved: Path, tmp_path: Path) -> None:
-    without = {**OFTEN, "run.curve_every": 0}
+def test_a_curve_changes_nothing(two: Path, tmp_path: Path) -> None:
+    without = {**TWO, "run.curve_every": 0}
     run = train(GAME, out=tmp_path / "run", decisions=COUNTS, config_overrides=without, seed=7).folder
-    assert weights(run) == weights(curved)
-    assert log_of(run) == log_of(curved)
+    assert weights(run) == weights(two)
+    assert log_of(run) == log_of(two)
     assert not (run / "curve.csv").exists()
     assert not (run / "curve.json").exists()
-
-
-@pytest.mark.parametrize("point", [1, 3, 4])
-def test_a_resumed_run_goes_on_with_its_curve(
-    curved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: int
-) -> None:
-    run, meet, met = tmp_path / "run", curve.meet, 0
-
-    def killed(*given: Any) -> Any:
-        nonlocal met
-        met += 1
-        if met == point:
-            die()
-        return meet(*given)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(curve, "meet", killed)
-        with pytest.raises(Killed):
-            train(GAME, out=run, decisions=COUNTS, config_overrides=OFTEN, seed=7)
-    with open(run / "curve.csv", "a") as file:
-        file.write(f"{10 * ROLLOUT},1")  # of later, and cut off in the midst
-    train(GAME, resume=run)
-    missed = [] if point == 3 else [point * ROLLOUT]
-    assert timeless(points(run)) == [one for one in timeless(points(curved)) if one["decisions"] not in missed]
-    assert weights(run) == weights(curved)
-
-
-def test_ctrl_c_in_a_point(curved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, meet = tmp_path / "run", curve.meet
-
-    def interrupted(*given: Any) -> Any:
-        signal.raise_signal(signal.SIGINT)
-        return meet(*given)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(curve, "meet", interrupted)
-        with pytest.raises(Stopped, match=f"Stopped after {ROLLOUT:,} decisions; all is saved"):
-            train(GAME, out=run, decisions=COUNTS, config_overrides=OFTEN, seed=7)
-    assert not (run / "curve.csv").exists(), "half a point is none"
-    train(GAME, resume=run)
-    assert weights(run) == weights(curved)
 
 
 def test_points_come_at_their_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,6 +78,8 @@ def test_what_is_learned_from_judged_by_and_published_never_meets() -> None:
             f"{seed} gate 1, later": streams(keys_of(GATE, seed, 1, 2000)),
             f"{seed} attack 1": streams(keys_of(ATTACK, seed, 1, 1000)),
             f"{seed} others 1": streams(keys_of(OTHERS, seed, 1, 1000)),
+            f"{seed} chosen by an attack": streams(gains.keys_of(seed, gains.SELECTION)),
+            f"{seed} gained by an attack": streams(gains.keys_of(seed, gains.PUBLISHED)),
         }
         for phase in range(2):
             seeds = seeding.sequence(Space.TRAINING, seed, phase)
