@@ -273,41 +273,28 @@ def test_a_run_that_is_going_on_has_a_curve_so_far(tmp_path: Path) -> None:
     assert curve.series("win_share", "seconds") == [(3.0, Estimate(0.5, 0.4, 0.6))]
 
 
+WRONG = '{"kind": "learning curve", "game": "pitch-v0", "opponent": "", "deals": 1, "command": "", '
+
+
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (b"{", "it is not JSON"),
-        (b"[1]", "is not an object"),
-        (b'{"kind": "ladder"}', "is of the kind 'ladder'; a curve's is 'learning curve'"),
-        (b'{"kind": "learning curve", "game": "pitch-v0"}', "is no whole learning curve: KeyError('options')"),
-        (
-            b'{"kind":"learning curve","game":"pitch-v0","options":{},"opponent":"","deals":1,"command":"",'
-            b'"points":[]}',
-            "has no points yet",
-        ),
-        (
-            b'{"kind":"learning curve","game":"pitch-v0","options":{},"opponent":"","deals":1,"command":"",'
-            b'"points":[{"seconds":NaN}]}',
-            "is no finite number",
-        ),
-        (
-            b'{"kind":"learning curve","game":"pitch-v0","options":[],"opponent":"","deals":1,"command":"",'
-            b'"points":[]}',
-            "its options is []",
-        ),
-        (
-            b'{"kind":"learning curve","game":"pitch-v0","options":{},"opponent":"","deals":1,"command":"",'
-            b'"points":[{"seconds":"x"}]}',
-            "is no whole learning curve: ValueError",
-        ),
+        ("{", "it is not JSON"),
+        ("[1]", "is not an object"),
+        ('{"kind": "ladder"}', "is of the kind 'ladder'; a curve's is 'learning curve'"),
+        ('{"kind": "learning curve", "game": "pitch-v0"}', "is no whole learning curve: KeyError('options')"),
+        (WRONG + '"options": {}, "points": []}', "has no points yet"),
+        (WRONG + '"options": {}, "points": [{"seconds": NaN}]}', "is no finite number"),
+        (WRONG + '"options": [], "points": []}', "its options is []"),
+        (WRONG + '"options": {}, "points": [{"seconds": "x"}]}', "is no whole learning curve: ValueError"),
         (None, "is no run, no policy with a learning curve, and no folder of results"),
     ],
 )
-def test_a_damaged_curve_is_refused_and_nothing_is_written(damage: bytes | None, says: str, tmp_path: Path) -> None:
+def test_a_damaged_curve_is_refused_and_nothing_is_written(damage: str | None, says: str, tmp_path: Path) -> None:
     place = curve_file(tmp_path)
     (place / CURVE_JSON).unlink()
     if damage is not None:
-        (place / CURVE_JSON).write_bytes(damage)
+        (place / CURVE_JSON).write_text(damage)
     done = run("plot", place, "--out", tmp_path / "x.svg")
     assert done.exit_code == 2
     assert says in done.output

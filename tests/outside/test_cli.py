@@ -8,6 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -90,18 +91,83 @@ def test_a_game_that_lacks_something_is_told_and_the_others_are_listed(monkeypat
     assert next(line for line in shown.stdout.splitlines() if line.startswith("bare-v0")).split()[-4] == "none"
 
 
-def test_evaluate(tmp_path: Path) -> None:
+def solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes long is known already: the best play of a game and an agent's, and how long a first step takes."""
+    solution, worth = Solution(0.5, -0.25, 9, 1, 0.1, **ABOUT), Worth("random", -0.25, 0.0, 2.0, 9, 0.1)
+    exact, values = "backalley.benchmarks.exact.exact", "backalley.benchmarks.exact.agent_values"
+    waits = {"cold": {"import": 0.5, "first_step": 9.0}, "warm": {"import": 0.5, "first_step": 1.0}}
+    monkeypatch.setattr(speeds, "first_step", lambda game: waits)
+    monkeypatch.setattr(f"{exact}.solve", lambda game, **rest: solution)
+    monkeypatch.setattr(f"{values}.read_solution", lambda path, game: solution)
+    monkeypatch.setattr(
+        f"{values}.agent_values",
+        lambda game, agents, found, **rest: AgentValues(0.5, -0.25, rest["least"], [worth], **ABOUT),
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "holds"),
+    [
+        (
+            "evaluate high_card random random --option seats=3 --deals 300 --seed 4",
+            ["high_card-v0: 300 deals x 3 seatings, seed 4"],
+            lambda found: found["options"] == {"seats": 3},
+        ),
+        (
+            "tournament kuhn random random random --deals 100 --seed 0",
+            ["every pairing on the same 100 deals"],
+            lambda found: len(found["standings"]) == 6,
+        ),
+        (
+            "exploit kuhn random",
+            ["In equilibrium seat 0 gains -0.05555"],
+            lambda found: found["agents"][0]["name"] == "random",
+        ),
+        (
+            "solve kuhn --within 0.0001",
+            ["12 6 + 6 24"],
+            lambda found: (
+                found["value"]["low"] <= -1 / 18 <= found["value"]["high"] <= found["value"]["low"] + 4e-4
+                and (found["information_sets"], found["choices"], found["histories"]) == (12, [6, 6], 24)
+                and found["uniform"] == pytest.approx(11 / 24)
+            ),
+        ),
+        (
+            "solve high_card --option seats=1",
+            ["best +0.500000000 0.750000000 9"],
+            lambda found: (found["best_return"], found["machine"]) == (0.5, "this"),
+        ),
+        (
+            "solve kuhn --agent random --best best.json --least 0.1",
+            ["best play returns +0.500000000, random play -0.250000000.", "random -0.250000000 0.750000000"],
+            lambda found: found["agents"][0]["gap"] == 0.75,
+        ),
+        (
+            "speed kuhn --tables 16 --tables 64 --seconds 0.01 --repeats 2",
+            ["kuhn-v0"],
+            lambda found: {entry["tables"] for entry in found["games"][0]["batch"]} == {16, 64},
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_a_command_finds(
+    line: str, said: list[str], holds: Callable[[Any], bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says and writes it, with the line that finds it again."""
+    solved(monkeypatch)
     path = tmp_path / "found.json"
-    words = "evaluate high_card random random --deals 300 --option seats=3 --seed 4"
-    result = run(*words.split(), "--json", str(path))
+    result = run(*line.split(), "--json", path)
     assert result.exit_code == 0, result.output
-    assert "high_card-v0: 300 deals x 3 seatings, seed 4" in result.output
+    shown = " ".join(result.stdout.split())
+    assert all(one in shown for one in said), shown
     found = json.loads(path.read_text("utf-8"))
-    assert found["options"] == {"seats": 3}
-    assert shlex.split(found["command"])[1:] == again(result)
-    repeated = run(*again(result))
-    assert json.loads(path.read_text("utf-8"))["agents"] == found["agents"]
-    assert repeated.exit_code == 0
+    assert holds(found)
+    words = again(result)
+    assert shlex.split(found["command"])[1:] == words
+    assert words[2:] == [*line.split()[2:], "--json", str(path)]
+    assert run(*words).exit_code == 0
+    if "agents" in found:
+        assert json.loads(path.read_text("utf-8"))["agents"] == found["agents"]
 
 
 def test_evaluate_by_precision_names_the_deals_it_took() -> None:
@@ -152,16 +218,6 @@ def test_interruption_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.stderr.strip() == "Stopped by Ctrl-C."
 
 
-def test_tournament(tmp_path: Path) -> None:
-    path = tmp_path / "table.json"
-    result = run("tournament", "kuhn", "random", "random", "random", "--deals", "100", "--json", str(path))
-    assert result.exit_code == 0, result.output
-    assert "every pairing on the same 100 deals" in result.output
-    found = json.loads(path.read_text("utf-8"))
-    assert len(found["standings"]) == 6
-    assert shlex.split(found["command"])[1:] == again(result)
-
-
 def test_play_to_the_end() -> None:
     words = ("play", "kuhn", "--opponent", "random", "--seed", "3")
     result = run(*words, input="raise\n?\nBET\npass\n")
@@ -205,67 +261,6 @@ def test_play_draws_a_seed_and_names_it() -> None:
     first, second = (again(run("play", "kuhn", "--opponent", "random", input="q\n")) for _ in range(2))
     assert "--seed" in first
     assert first != second
-
-
-def test_speed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    waits = {"cold": {"import": 0.5, "first_step": 9.0}, "warm": {"import": 0.5, "first_step": 1.0}}
-    monkeypatch.setattr(speeds, "first_step", lambda game: waits)
-    path = tmp_path / "speed.json"
-    result = run(
-        "speed", "kuhn", "--tables", "16", "--tables", "64", "--seconds", "0.01", "--repeats", "2", "--json", str(path)
-    )
-    assert result.exit_code == 0, result.output
-    found = json.loads(path.read_text("utf-8"))
-    assert {entry["tables"] for entry in found["games"][0]["batch"]} == {16, 64}
-    assert shlex.split(found["command"])[1:] == again(result)
-
-
-def test_solve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    solution = Solution(0.5, -0.25, 9, 1, 0.1, **ABOUT)
-    monkeypatch.setattr("backalley.benchmarks.exact.exact.solve", lambda game, **rest: solution)
-    result = run("solve", "high_card", "--option", "seats=1", "--json", str(tmp_path / "found.json"))
-    assert result.exit_code == 0, result.output
-    best = next(line for line in result.stdout.splitlines() if line.startswith("best"))
-    assert best.split() == ["best", "+0.500000000", "0.750000000", "9"]
-    found = json.loads((tmp_path / "found.json").read_text("utf-8"))
-    assert found["best_return"] == 0.5
-    assert found["machine"] == "this"
-    assert again(result)[1:4] == ["tests.common.high_card", "--option", "seats=1"]
-
-
-def test_solve_a_game_that_hides_cards(tmp_path: Path) -> None:
-    result = run("solve", "kuhn", "--within", "0.0001", "--json", str(tmp_path / "found.json"))
-    assert result.exit_code == 0, result.output
-    found = json.loads((tmp_path / "found.json").read_text("utf-8"))
-    assert found["value"]["low"] <= -1 / 18 <= found["value"]["high"] <= found["value"]["low"] + 4e-4
-    assert (found["information_sets"], found["choices"], found["histories"]) == (12, [6, 6], 24)
-    assert found["uniform"] == pytest.approx(11 / 24)
-    assert again(result)[:4] == ["solve", "backalley.examples.kuhn", "--within", "0.0001"]
-
-
-def test_solve_with_agents(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    solution = Solution(0.5, -0.25, 9, 1, 0.1, **ABOUT)
-    worth = Worth("random", -0.25, 0.0, 2.0, 9, 0.1)
-    monkeypatch.setattr("backalley.benchmarks.exact.agent_values.read_solution", lambda path, game: solution)
-    monkeypatch.setattr(
-        "backalley.benchmarks.exact.agent_values.agent_values",
-        lambda game, agents, found, **rest: AgentValues(0.5, -0.25, rest["least"], [worth], **ABOUT),
-    )
-    words = ["solve", "kuhn", "--agent", "random", "--best", "best.json", "--least", "0.1"]
-    result = run(*words, "--json", str(tmp_path / "found.json"))
-    assert result.exit_code == 0, result.output
-    assert "best play returns +0.500000000, random play -0.250000000." in result.stdout
-    assert result.stdout.splitlines()[-3].split()[:3] == ["random", "-0.250000000", "0.750000000"]
-    assert json.loads((tmp_path / "found.json").read_text("utf-8"))["agents"][0]["gap"] == 0.75
-    assert again(result)[:8] == ["solve", "backalley.examples.kuhn", *words[2:]]
-
-
-def test_exploit(tmp_path: Path) -> None:
-    result = run("exploit", "kuhn", "random", "--json", str(tmp_path / "found.json"))
-    assert result.exit_code == 0, result.output
-    assert "In equilibrium seat 0 gains -0.05555" in result.stdout
-    assert json.loads((tmp_path / "found.json").read_text("utf-8"))["agents"][0]["name"] == "random"
-    assert again(result)[:3] == ["exploit", "backalley.examples.kuhn", "random"]
 
 
 def test_replay(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import graphlib
+import json
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from backalley.envs.core.game.game import Game
 from tests import ROOT
 from tests.common.cases import GAMES
+from tests.common.durations import FILE
 
 SRC = ROOT / "src" / "backalley"
 FOLDERS = ("envs", "agents", "benchmarks", "training")
@@ -340,3 +342,44 @@ def test_it_does_not_grow() -> None:
             part = next((part for part in ("benchmarks/studies", "tests") if place.startswith(f"{part}/")), "the wheel")
             lines[part] += len(file.read_bytes().splitlines())
     assert all(lines[part] <= most for part, most in MOST_LINES.items()), lines
+
+
+def test_every_file_of_tests_has_its_durations() -> None:
+    kept = json.loads(FILE.read_text("utf-8"))
+    files = {file.relative_to(ROOT).as_posix() for file in (ROOT / "tests").rglob("test_*.py")}
+    assert files == set(kept), "run the command in tests/common/durations.py, which writes them again"
+
+
+# Words ----------------------------------------------------------------------------------------------------------------
+
+WORDS = {
+    "anew": "again",
+    "crew": "thread pool",
+    "House": "TableServer",
+    "Spread": "Executor",
+    "guest": "third-party agent",
+    "practice_of": "training_game",
+}
+"""Each with what stands for it."""
+LEFT_OUT = {"CHANGELOG.md", "test_layout.py", "default.yaml", "named_policies.py"}
+LEFT_OUT |= {"test_rounds.py", "test_same_bits.py"}
+"""History; and `begins: anew`, the value of a setting."""
+FILES = [
+    file
+    for top in ("agents", "benchmarks", "docs", "envs", "notebooks", "src", "tests", "training", ".")
+    for file in (ROOT / top).glob("*.md" if top == "." else "**/*")
+    if file.suffix in (".py", ".md", ".toml", ".yaml", ".js", ".html") and file.name not in LEFT_OUT
+]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_no_word_of_our_own_comes_back(word: str) -> None:
+    found = re.compile(rf"\b{word}\b")
+    here = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for file in FILES
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
+        if found.search(line)
+    ]
+    assert len(FILES) > 600
+    assert not here, f"{word!r} is {WORDS[word]!r} here: {', '.join(here[:10])}"

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import backalley
+from backalley.agents.policies.pretrained import pretrained
+from backalley.benchmarks.studies.pages import model_cards
+from backalley.envs.core.files.reading import read_json
 from tests import ROOT
 from tests.common.cases import GAMES
 
@@ -89,3 +96,76 @@ def test_games_can_be_imported_as_pettingzoo_names_them() -> None:
     from backalley import poker_duel_v0
 
     assert poker_duel_v0.env(num_games=3).game == backalley.game("poker_duel", num_games=3)
+
+
+# What a release promises ----------------------------------------------------------------------------------------------
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PYTHONS = ["3.11", "3.12", "3.13"]
+
+
+def yaml_of(place: str) -> dict[str, Any]:
+    """The contents of a YAML file."""
+    yaml = pytest.importorskip("yaml")
+    found: dict[str, Any] = yaml.safe_load((ROOT / place).read_text("utf-8"))
+    return found
+
+
+def test_every_promised_name_is_there() -> None:
+    promised = (ROOT / "tests/project/public_names.txt").read_text("utf-8").split()
+    assert len(promised) > 30
+    assert [name for name in promised if not hasattr(backalley, name)] == []
+    assert set(promised) <= set(backalley.__all__)
+
+
+def test_the_citation_and_the_changelog_name_this_version() -> None:
+    assert str(yaml_of("CITATION.cff")["version"]) == backalley.__version__
+    lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
+    heads = [line.split()[1] for line in lines if line.startswith("## ")]
+    assert heads[heads[0] == "Unreleased"] == backalley.__version__
+
+
+def test_the_recipe_has_the_dependencies_of_the_package() -> None:
+    recipe = yaml_of("docs/packaging/recipe.yaml")
+    assert recipe["context"]["version"] == backalley.__version__
+    wanted = [f"python{PROJECT['requires-python']}", *PROJECT["dependencies"]]
+    assert sorted(line.replace(" ", "") for line in recipe["requirements"]["run"]) == sorted(wanted)
+    assert recipe["build"]["python"]["entry_points"] == [
+        f"{name} = {target}" for name, target in PROJECT["scripts"].items()
+    ]
+
+
+def test_hosted_machines_run_every_supported_python() -> None:
+    jobs = yaml_of(".github/workflows/tests.yml")["jobs"]
+    assert jobs["tests"]["strategy"]["matrix"]["python"] == PYTHONS
+    named = [line.rpartition(" ")[2] for line in PROJECT["classifiers"] if "Python :: 3." in line]
+    assert named == PYTHONS
+    assert jobs["tests"]["steps"][-1]["run"] == ".ci/run"
+
+
+def test_the_paper_cites_what_its_bibliography_has() -> None:
+    text = (ROOT / "docs/paper/paper.md").read_text("utf-8")
+    cited = set(re.findall(r"@(\w+)", text.split("---", 2)[2]))
+    there = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "docs/paper/paper.bib").read_text("utf-8"), re.MULTILINE))
+    assert cited == there
+
+
+def test_a_card_tells_what_an_attack_on_this_policy_gains(tmp_path: Path) -> None:
+    pitch = backalley.game("pitch")
+    policy = pretrained(pitch)[0]
+    attack = read_json(ROOT / "benchmarks/results/attack_pitch.json")
+    attack["attackers"][0]["gain"] = {"mean": 0.4321, "low": 0.4, "high": 0.46}
+    assert "+0.432" in model_cards.card(pitch, policy, [attack])
+    for other in ({"agent": "bot:book"}, {"options": {**attack["options"], "target": 11}}):
+        assert "+0.432" not in model_cards.card(pitch, policy, [{**attack, **other}])
+    (tmp_path / "attack_pitch.json").write_text(json.dumps(attack))
+    assert "+0.432" in model_cards.model_cards(tmp_path)[policy.folder / "README.md"]
+
+
+def test_a_card_names_the_bots_that_a_policy_met() -> None:
+    game = backalley.game("poker_duel")
+    policy = pretrained(game)[0]
+    assert "It met `bot:strong`, `bot:greedy`, `bot:blotto` in training" in model_cards.card(game, policy, [])
+    made = {key: value for key, value in policy.metadata["made"].items() if key not in ("field", "met")}
+    silent = policy._replace(metadata={**policy.metadata, "made": made})
+    assert "does not say which bots it met" in model_cards.card(game, silent, [])

@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from sb3_contrib import MaskablePPO
 
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.policies.policy_file import observation_layout
 from backalley.benchmarks.studies.learning import throughput
 from backalley.envs.core.game.catalogue import game, game_names
-from backalley.envs.core.rules import options as option_rules
 from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.config.phases import Phases
@@ -35,25 +33,6 @@ def test_every_game_has_its_own_file_and_practises_what_it_plays(name: str) -> N
     assert observation_layout(found.bind(settings.options)) == observation_layout(found)
     if found.num_seats == 1:
         assert settings.league.share == 0
-
-
-def test_every_setting_stands_in_the_default_file_once() -> None:
-    raw = yaml.safe_load((config.CONFIGS / config.DEFAULT).read_text("utf-8"))
-    for name, section in (
-        ("ppo", config.PPO),
-        ("network", config.Network),
-        ("league", config.LeagueSettings),
-        ("run", config.RunSettings),
-    ):
-        assert list(raw[name]) == list(option_rules.declared(section))
-
-
-def test_settings_survive_being_written() -> None:
-    settings = config.load(
-        kuhn.GAME.bind(), overrides={"ppo.learning_rate": "1e-3", "network.precision": "float32", "run.greedy": "true"}
-    )
-    assert config.parse(yaml.safe_load(yaml.safe_dump(settings.as_dict())), "text") == settings
-    assert (settings.ppo.learning_rate, settings.run.greedy) == (0.001, True)
 
 
 # Phases ---------------------------------------------------------------------------------------------------------------

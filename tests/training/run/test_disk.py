@@ -118,15 +118,6 @@ def test_without_any_sound_checkpoint_nothing_is_begun_anew(tmp_path: Path) -> N
         train(GAME, resume=run)
 
 
-def test_half_a_checkpoint_is_none(whole: Path, tmp_path: Path) -> None:
-    """What a kill in the midst of writing leaves: a folder that was never permuted."""
-    run = stopped_after(4, tmp_path / "run")
-    last = checkpoint.found(run)[-1]
-    last.rename(last.with_name(last.name + ".partial"))
-    train(GAME, resume=run)
-    assert weights(run) == weights(whole)
-
-
 def test_a_past_self_that_was_exchanged_is_noticed(tmp_path: Path) -> None:
     run = stopped_after(6, tmp_path / "run")
     first, second = sorted((run / LEAGUE).iterdir())[:2]
