@@ -72,17 +72,6 @@ def test_powers_stand_at_equal_distances(values: list[float]) -> None:
     assert axis.at(math.sqrt(axis.low * axis.high)) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize(
-    ("value", "words"), [(0.5, "50 %"), (0.125, "12.5 %"), (0.0, "0 %"), (1.0, "100 %"), (0.07, "7 %")]
-)
-def test_shares_are_written_in_hundredths(value: float, words: str) -> None:
-    assert axes.percent(value) == words
-
-
-def test_zero_has_no_sign() -> None:
-    assert axes.plain(0.1)(-1e-17) == "0.0"
-
-
 def many_lines(count: int) -> Lines:
     """Lines that all end at nearly the same height, under long names."""
     points = [[(1.0, Estimate(0.1, 0.0, 0.2)), (9.0, Estimate(0.5 + n / 1e4, 0.4, 0.6))] for n in range(count)]
@@ -124,34 +113,6 @@ def test_names_that_are_cut_keep_what_tells_them_apart() -> None:
         assert "…" in one
         assert letters.width(one, charts.SMALL) <= room
     assert charts.shortened("short", room) == "short"
-
-
-def test_values_stand_where_the_axis_says() -> None:
-    rows = [("a", Estimate(0.0, -1.0, 1.0)), ("b", Estimate(0.5, 0.5, 0.5))]
-    root = ET.fromstring(charts.svg([charts.dots("T", "", "unit", rows)]))
-    first, second = (float(one.attrib["cx"]) for one in root.iter(f"{SVG}circle"))
-    thick = [one for one in root.iter(f"{SVG}line") if one.attrib["stroke-width"] == "3"]
-    low, high = (float(thick[0].attrib[end]) for end in ("x1", "x2"))
-    assert first == pytest.approx((low + high) / 2, abs=0.02)
-    assert (second - first) / (high - low) == pytest.approx(0.25, abs=1e-3)
-
-
-@pytest.mark.parametrize("x", [0.3, 5.0, 8.9])
-def test_the_words_of_a_mark_stand_clear_of_what_is_drawn(x: float) -> None:
-    """At the right, or farther left where an interval crosses the mark there."""
-    point, band = Estimate(0.3, 0.1, 0.5), [(0.0, Estimate(0.3, 0.2, 0.4)), (4.0, Estimate(0.3, 0.2, 0.4))]
-    for lines in ([("one", [(x, point)])], [("one", [(x, point)]), ("several", band)]):
-        chart = Lines("T", "", "unit", lines, (axes.linear([0, 9]), axes.linear([0, 0.6])), Mark(0.3, "chance"))
-        root = ET.fromstring(charts.svg([chart]))
-        without = {str(letter) for letter in letters_of(ET.fromstring(charts.svg([chart._replace(mark=None)])))}
-        words = [one for one in letters_of(root) if one.fill == LIGHT.quiet and str(one) not in without]
-        assert len(words) == len("chance")
-        upright = [one for one in root.iter(f"{SVG}line") if one.attrib["x1"] == one.attrib["x2"]]
-        (line,) = (float(one.attrib["x1"]) for one in upright if one.attrib["stroke"] in charts.PALETTE["light"])
-        assert all(letter.x + letter.width < line or letter.x > line for letter in words)
-        for shape in root.iter(f"{SVG}polygon"):
-            ends = [float(pair.split(",")[0]) for pair in shape.attrib["points"].split()]
-            assert all(letter.x > max(ends) for letter in words)
 
 
 @pytest.mark.parametrize("game", game_names())
@@ -200,13 +161,6 @@ def test_a_policy_is_named_by_what_it_is() -> None:
 def test_lines_stand_out_from_their_ground(theme: str, scheme: Any) -> None:
     assert all(contrast(colour, scheme.panel) >= 4.5 for colour in charts.PALETTE[theme])
     assert len(set(charts.PALETTE[theme])) == len(charts.PALETTE[theme])
-
-
-def test_a_chart_says_in_words_what_it_shows(tmp_path: Path) -> None:
-    curve = curves.read_curve(curve_file(tmp_path), "mine")
-    drawn = charts.svg(plots.curves([curve]))
-    assert "<desc>Pitch: wins against bot:book." in drawn
-    assert "mine: 0.6 (0.55 to 0.65)" in drawn
 
 
 def test_curves_of_one_game_share_a_chart_and_others_do_not(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from backalley.cli.dev import dev
 from backalley.cli.shared import Neutral, this_line
 from backalley.console import errors
 from backalley.console.command import Command, whole_numbers
-from tests.project.test_layout import ROOT, files
+from tests.project.test_layout import ROOT, files, parsed
 
 EVERY: dict[str, click.Command] = {**dev.commands, "chaos": studies.chaos, "docs": studies.docs, "speed": studies.speed}
 EVERY |= {f"study {name}": command for name, command in studies.study.commands.items()}
@@ -196,7 +196,7 @@ def plain_errors(node: ast.AST) -> Iterator[ast.Call]:
 def test_whatever_is_refused_is_refused_with_an_error_of_ours() -> None:
     alone = ROOT / "agents" / "programs" / "chat.py"  # a program of its own, which imports nothing of ours
     for path in (path for path in files().values() if path != alone):
-        found = [call.lineno for call in plain_errors(ast.parse(path.read_text("utf-8")))]
+        found = [call.lineno for call in plain_errors(parsed(path))]
         assert not found, f"{path.relative_to(ROOT)} raises a plain error in the lines {found}"
 
 

@@ -52,41 +52,21 @@ def test_ids_declared_and_registered_are_the_same() -> None:
         assert backalley.game(game.id) == game
 
 
-def fresh(code: str) -> str:
-    """What code prints in a new process."""
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-
-
-def test_importing_loads_no_game_and_no_torch() -> None:
-    code = (
-        "import sys, backalley\n"
-        f"games = [name for name in sys.modules if name in {OF_GAMES}]\n"
-        "print(games, [name for name in ('torch', 'stable_baselines3', 'pandas', 'click') if name in sys.modules])"
-    )
-    assert fresh(code) == "[] []"
-
-
-def test_the_long_names_can_be_had_from_the_package() -> None:
-    code = (
-        "import backalley\n"
-        "from backalley import agent, evaluate, tournament\n"
-        "missing = sorted(set(backalley.__all__) - set(dir(backalley)))\n"
-        "print(missing, evaluate('backhand', ['bot', 'random'], deals=20).deals)"
-    )
-    assert fresh(code) == "[] 20"
+def test_importing_loads_little_and_names_everything() -> None:
+    """In a new process: no game, no torch; the long names, and the modules of games, which are loaded when named."""
+    names = [game.id.replace("-v", "_v") for game in GAMES if game.type.module.startswith("backalley.envs.")]
+    code = f"""
+import sys, backalley
+loaded = {{'torch', 'stable_baselines3', 'pandas', 'click', *{OF_GAMES}}} & {{*sys.modules}}
+print(loaded, ({{*backalley.__all__}} | {{*{names}}}) - {{*dir(backalley)}})
+from backalley import agent, evaluate, tournament
+import backalley.{names[0]}
+print(evaluate('backhand', ['bot', 'random'], deals=20).deals, backalley.{names[0]}.env)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("set() set()\n20 <function env at")
     with pytest.raises(AttributeError, match="no attribute 'poker_dual_v0'"):
         backalley.poker_dual_v0  # noqa: B018
-
-
-def test_the_modules_of_games_are_listed_and_can_be_imported() -> None:
-    names = [game.id.replace("-v", "_v") for game in GAMES if game.type.module.startswith("backalley.envs.")]
-    code = (
-        "import sys, backalley\n"
-        f"print(set({names}) - set(dir(backalley)), [name for name in sys.modules if name in {OF_GAMES}])\n"
-        f"import backalley.{names[0]}\n"
-        f"print(backalley.{names[0]}.env)"
-    )
-    assert fresh(code).startswith("set() []\n<function env at")
 
 
 def test_games_can_be_imported_as_pettingzoo_names_them() -> None:
