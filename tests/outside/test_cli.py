@@ -55,12 +55,6 @@ def test_help_names_every_verb() -> None:
 def test_as_a_module() -> None:
     done = subprocess.run([sys.executable, "-m", "backalley", "--version"], capture_output=True, text=True)
     assert done.stdout.strip() == f"backalley, version {backalley.__version__}"
-    wrong = subprocess.run(
-        [sys.executable, "-m", "backalley", "evaluate", "snap", "random"], capture_output=True, text=True
-    )
-    assert wrong.returncode == 2
-    assert wrong.stderr.startswith("Error: There is no game 'snap'; there are: ")
-    assert wrong.stderr.count("\n") == 1
 
 
 def test_games() -> None:
@@ -177,12 +171,6 @@ def test_evaluate_by_precision_names_the_deals_it_took() -> None:
     assert "--precision" not in words
 
 
-def test_errors_that_are_no_sentences_of_ours_keep_their_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backalley.benchmarks.matches.evaluate.evaluate", lambda *given, **rest: int("seven"))
-    with pytest.raises(ValueError, match="invalid literal"):
-        run("evaluate", "kuhn", "random", "random")
-
-
 def test_interrupted_evaluation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from backalley.agents.match import Match
 
@@ -206,16 +194,6 @@ def test_interrupted_evaluation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     found = json.loads(path.read_text("utf-8"))
     assert (found["complete"], found["deals"]) == (True, 1000)
     assert [file.name for file in tmp_path.iterdir()] == ["found.json"]
-
-
-def test_interruption_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(*given: Any, **rest: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("backalley.benchmarks.matches.tournament.tournament", stop)
-    result = run("tournament", "kuhn", "random", "random")
-    assert result.exit_code == 130
-    assert result.stderr.strip() == "Stopped by Ctrl-C."
 
 
 def test_play_to_the_end() -> None:

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from safetensors.numpy import save
 
 from backalley.agents.base.agent import Agent, view_of
 from backalley.agents.base.keys import decision_key
@@ -214,16 +213,6 @@ def test_a_policy_plays_without_a_view(folder: Path) -> None:
         agent.act(step.observation[0], [1, 1, 1])
 
 
-def test_a_policy_plays_an_aec_game(folder: Path) -> None:
-    policy = load_policy(folder, "backalley.examples.kuhn")
-    env = GAME.make()
-    env.reset(seed=3)
-    for _ in env.agent_iter():
-        observation, _reward, terminated, truncated, _info = env.last()
-        env.step(None if terminated or truncated else policy.act(observation))
-    assert not env.agents
-
-
 def test_a_policy_knows_its_game(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         PolicyFileError, match=r"plays kuhn, .* no game of this package; .* \(it was backalley.examples.kuhn\)\."
@@ -363,15 +352,6 @@ def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
         bad.head.bias[0] = float("nan")
     save_policy(tmp_path / "p", weights_of(bad), GAME, name="bad", player=NETWORK, made={})
     refused(tmp_path / "p", "not finite")
-
-
-def test_weights_of_another_kind_are_refused(folder: Path) -> None:
-    data = save({"head.bias": np.zeros(3)})
-    (folder / WEIGHTS_FILE).write_bytes(data)
-    import hashlib
-
-    edit(folder, weights={"file": WEIGHTS_FILE, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()})
-    refused(folder, "another shape")
 
 
 # Writing it wholly or not at all --------------------------------------------------------------------------------------
