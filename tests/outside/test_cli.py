@@ -138,7 +138,7 @@ def solved(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             "speed kuhn --tables 16 --tables 64 --seconds 0.01 --repeats 2",
-            ["kuhn-v0"],
+            ["16 tables 64 tables AEC loop"],
             lambda found: {entry["tables"] for entry in found["games"][0]["batch"]} == {16, 64},
         ),
     ],
