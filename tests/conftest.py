@@ -38,6 +38,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny(tmp_path_factory.mktemp("whole") / "run", seed=7)
 
 
+@pytest.fixture(scope="session")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another, of two phases and with a learning curve."""
+    from tests.common.tiny_runs import two_phases
+
+    return two_phases(tmp_path_factory.mktemp("two") / "run", seed=7)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Send a test that is marked `uncompiled` to the process beside; where nothing is compiled it is played here."""

@@ -282,21 +282,6 @@ def test_precision_decides_how_many_deals_are_played() -> None:
     assert evaluate(KUHN, kuhn_agents(), precision=5.0).deals == PILOT
 
 
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"deals": 1}, "deals is 1; an interval needs 2 or more"),
-        ({"deals": 10, "precision": 0.1}, "not both"),
-        ({"precision": 0.0}, "greater than 0"),
-        ({"precision": 1e-9}, "would take"),
-        ({"seed": -1}, "The seed is -1"),
-    ],
-)
-def test_wrong_numbers_are_told_in_sentences(wrong: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        evaluate(KUHN, kuhn_agents(), **wrong)
-
-
 def test_an_agent_that_breaks_the_rules_is_named() -> None:
     agents = [RandomAgent(), KernelAgent("cheat", out_of_range, KUHN)]
     with pytest.raises(IllegalAction, match=r"The agent cheat: Seat 1 \(player_1\) cannot play 2"):

@@ -77,39 +77,41 @@ def test_paces_are_decisions_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pace.high == pytest.approx(200)
 
 
-def test_every_decision_of_the_batch_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    stepped: list[int] = []
-    original = BatchEnv.step
-
-    def step(tables: BatchEnv, actions: Any, rows: Any = None) -> Any:
-        stepped.append(len(actions))
-        return original(tables, actions, rows)
-
-    counted: list[int] = []
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], list[Any]]:
+    """What is counted in 20 runs of each measurement, and what was given to tables meanwhile."""
+    found, given = list[int](), list[Any]()
 
     def pace(run: Any, seconds: float, repeats: int) -> Estimate:
-        stepped.clear()
-        counted.append(run())
+        given.clear()
+        found.append(sum(run() for _ in range(20)))
         return Estimate(1.0, 1.0, 1.0)
 
-    monkeypatch.setattr(BatchEnv, "step", step)
+    for kind in (BatchEnv, AECEnv):
+
+        def step(env: Any, *what: Any, whole: Any = kind.step) -> Any:
+            given.append(what[0])
+            return whole(env, *what)
+
+        monkeypatch.setattr(kind, "step", step)
     monkeypatch.setattr(speeds, "_pace", pace)
+    return found, given
+
+
+def test_every_decision_is_counted_once(counted: tuple[list[int], list[Any]]) -> None:
+    found, given = counted
     for size in (1, 100, 1000):
         batch_pace(KUHN, size, 1)
-        assert counted[-1] == sum(stepped) > 0
+        assert found[-1] == sum(map(len, given)) > 0
+    aec_pace(KUHN)
+    assert found[-1] == sum(action is not None for action in given)
+    assert given.count(None) == 40, "the two seats, in each of twenty games"
 
 
-def test_decisions_drawn_in_the_kernel_are_counted_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
-
-    def pace(run: Any, seconds: float, repeats: int) -> Estimate:
-        made.append(run())
-        return Estimate(1.0, 1.0, 1.0)
-
-    monkeypatch.setattr(speeds, "_pace", pace)
+def test_decisions_drawn_in_the_kernel_are_counted_and_shown(counted: tuple[list[int], list[Any]]) -> None:
     for size in (1, 100):
         batch_pace(KUHN, size, 1, in_kernel=True)
-        assert made[-1] == size * 8 * max(1, 256 // size)
+        assert counted[0][-1] == 20 * size * 8 * max(1, 256 // size)
     slow = fake(3_500_000)
     slow["batch"][0]["in_kernel"] = {"median": 7_000_000, "low": 6_000_000, "high": 8_000_000}
     (shown,) = speeds._speed([{"games": [slow]}])
@@ -118,26 +120,6 @@ def test_decisions_drawn_in_the_kernel_are_counted_and_shown(monkeypatch: pytest
     both = speeds.Speeds([slow], 1, None, {}).records()
     assert [(row["what"], row["median"]) for row in both[:2]] == [("batch", 3_500_000), ("in_kernel", 7_000_000)]
     assert all("in_kernel" not in row for row in both)
-
-
-def test_only_decisions_of_the_aec_loop_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    actions: list[int | None] = []
-    original = AECEnv.step
-
-    def step(env: AECEnv, action: int | None) -> None:
-        actions.append(action)
-        original(env, action)
-
-    def pace(run: Any, seconds: float, repeats: int) -> Estimate:
-        actions.clear()
-        decisions = sum(run() for _ in range(20))
-        assert decisions == sum(action is not None for action in actions)
-        assert actions.count(None) == 40
-        return Estimate(1.0, 1.0, 1.0)
-
-    monkeypatch.setattr(AECEnv, "step", step)
-    monkeypatch.setattr(speeds, "_pace", pace)
-    aec_pace(KUHN)
 
 
 def test_length_of_an_episode() -> None:

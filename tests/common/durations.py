@@ -2,7 +2,7 @@
 
     pytest --junitxml build/tests.xml && python -m tests.common.durations build/tests.xml
 
-It prints what the quick part and all of it come to on two cores. `tests/project/test_durations.py` holds that every
+It prints what the quick part and all of it come to on two cores. `tests/project/test_layout.py` holds that every
 file is there.
 """
 

@@ -38,6 +38,15 @@ def tiny(out: Path, decisions: int = DECISIONS, **more: Any) -> Path:
     return train(GAME, out=out, decisions=decisions, config_overrides=TINY, **more).folder
 
 
+TWO = {**TINY, "run.phases": "ppo:0.6,ppo", "run.curve_every": 1e-6}
+"""Two phases, and a point of the curve after every step."""
+COUNTS = [5 * ROLLOUT, 3 * ROLLOUT]
+
+
+def two_phases(out: Path, counts: list[int] = COUNTS, **more: Any) -> Path:
+    return train(GAME, out=out, decisions=counts, config_overrides=TWO, **more).folder
+
+
 def weights(run: Path) -> bytes:
     return (run / "policy" / "policy.safetensors").read_bytes()
 

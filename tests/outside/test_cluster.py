@@ -308,17 +308,10 @@ def test_games_and_installed_modules() -> None:
     assert sent_modules.own_modules(pickle.dumps(KUHN.type)) == []  # installed with the package
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["solve", "missouri_city", "--deck", "4S TH", "--cluster", "auto"], "--cluster is for whole games"),
-        (["evaluate", "backhand", "bot", "--cluster", "nowhere"], "no Ray cluster at 'nowhere'"),
-    ],
-)
-def test_commands_refuse_in_a_sentence(ray: FakeRay, words: list[str], sentence: str) -> None:
-    found = run(*words)
+def test_a_command_refuses_in_a_sentence(ray: FakeRay) -> None:
+    found = run("evaluate", "backhand", "bot", "--cluster", "nowhere")
     assert found.exit_code == 2
-    assert sentence in found.output
+    assert "no Ray cluster at 'nowhere'" in found.output
 
 
 @pytest.mark.slow

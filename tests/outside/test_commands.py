@@ -21,7 +21,7 @@ from backalley.cli.dev import dev
 from backalley.cli.shared import Neutral, this_line
 from backalley.console import errors
 from backalley.console.command import Command, whole_numbers
-from tests.project.test_layout import ROOT, files
+from tests.project.test_layout import ROOT, files, parsed
 
 studies = COMMANDS["study"]
 assert isinstance(studies, click.Group)
@@ -58,29 +58,6 @@ def test_a_place_that_there_is_not(command: str, tmp_path: Path) -> None:
     assert is_a_sentence(done), done.output
     assert f"There is no folder {tmp_path / 'none'}" in done.stderr
     assert not any(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["tune", "backhand", "chances"], "backhand has no bots/tune.py beside its game.py."),
-        (["tune", "poker_duel", "odds"], "poker_duel has no table 'odds'; there are: chances, misere_chances"),
-        (["odds", "twenty_one", "num_players=5"], "The odds of Twenty-One are those under its default options"),
-        (["playthrough", "pitch", "--bot", "best"], "pitch has no bot 'best'; there are: careful, book."),
-        (
-            ["study", "enter", "backhand", "my agent", "random"],
-            "'my agent' is no label; a label has letters, digits and _.",
-        ),
-        (["study", "enter", "backhand", "bot_planner", "nobody"], "There is no agent 'nobody'"),
-        (["study", "throughput", "backhand", "--phases", "nothing"], "nothing is no kind of phase"),
-        (["study", "library", "gym"], "The guide has no program for 'gym'; there are: torchrl, tianshou, rllib."),
-        (["study", "searchs"], "There is no command 'searchs'. Did you mean searches?"),
-    ],
-)
-def test_what_there_is_not(words: list[str], sentence: str) -> None:
-    done = run(*words)
-    assert is_a_sentence(done), done.output
-    assert sentence in done.stderr
 
 
 SHOWN = {**main.commands, **{f"dev {name}": command for name, command in EVERY.items()}}
@@ -221,7 +198,7 @@ def plain_errors(node: ast.AST) -> Iterator[ast.Call]:
 def test_whatever_is_refused_is_refused_with_an_error_of_ours() -> None:
     alone = ROOT / "agents" / "programs" / "chat.py"  # a program of its own, which imports nothing of ours
     for path in (path for path in files().values() if path != alone):
-        found = [call.lineno for call in plain_errors(ast.parse(path.read_text("utf-8")))]
+        found = [call.lineno for call in plain_errors(parsed(path))]
         assert not found, f"{path.relative_to(ROOT)} raises a plain error in the lines {found}"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
-import importlib
 import pickle
 import subprocess
 import sys
@@ -23,21 +21,6 @@ KUHN = backalley.game("backalley.examples.kuhn")
 LEDUC = backalley.game("backalley.examples.leduc")
 EVERY = [KUHN, LEDUC, *GAMES]
 BY_NAME = pytest.mark.parametrize("game", EVERY, ids=lambda game: game.name)
-
-
-def test_without_openspiel_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    imports = builtins.__import__
-
-    def no_openspiel(name: str, *given: Any, **more: Any) -> Any:
-        if name == "pyspiel":
-            raise ModuleNotFoundError("No module named 'pyspiel'", name=name)
-        return imports(name, *given, **more)
-
-    for name in [name for name in sys.modules if name.startswith("backalley.openspiel")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(builtins, "__import__", no_openspiel)
-    with pytest.raises(backalley.BackAlleyError, match=r"pip install 'backalley\[openspiel\]'"):
-        importlib.import_module("backalley.openspiel")
 
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel (the extra `openspiel`) is not installed")

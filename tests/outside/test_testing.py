@@ -250,12 +250,6 @@ def test_a_kernel_that_plays_otherwise_compiled_is_found(tmp_path: Path) -> None
     assert "compiled, it plays otherwise than line by line in Python" in " ".join(done.stdout.split())
 
 
-def test_what_is_no_game_is_a_sentence() -> None:
-    done = run("check", "no_such.game")
-    assert done.exit_code == 2
-    assert "no module 'no_such'" in done.output
-
-
 def test_templates_are_short() -> None:
     for template, most in (("small", 150), ("trick", 250)):
         files = (TEMPLATES / template).glob("*.py")

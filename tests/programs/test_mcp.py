@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import builtins
-import importlib
 import os
 import re
 import sys
@@ -23,20 +21,6 @@ from backalley.mcp import TABLES, server
 
 Call = Callable[..., Awaitable[tuple[bool, str]]]
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
-
-
-def test_without_the_package_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    imports = builtins.__import__
-
-    def no_mcp(name: str, *given: Any, **more: Any) -> Any:
-        if name.partition(".")[0] == "mcp":
-            raise ModuleNotFoundError("No module named 'mcp'", name="mcp")
-        return imports(name, *given, **more)
-
-    monkeypatch.delitem(sys.modules, "backalley.mcp")
-    monkeypatch.setattr(builtins, "__import__", no_mcp)
-    with pytest.raises(backalley.BackAlleyError, match=r"pip install 'backalley\[mcp\]'"):
-        importlib.import_module("backalley.mcp")
 
 
 def talk(conversation: Callable[[Call], Awaitable[None]]) -> None:

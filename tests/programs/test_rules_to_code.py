@@ -261,13 +261,6 @@ def test_the_command(tmp_path: Path) -> None:
     assert "class Game" in run("score-rules", "--task", "pitch").output
 
 
-@pytest.mark.parametrize("words", [(), ("nowhere",), ("--reference", "--task", "pitch"), (".",)])
-def test_a_wrong_folder_is_a_sentence(words: tuple[str, ...]) -> None:
-    found = run("score-rules", *words)
-    assert found.exit_code != 0
-    assert any(said in found.output for said in ("Name a FOLDER", "no folder", "no candidate"))
-
-
 @pytest.mark.slow
 def test_the_candidate_of_the_guide_scores_everything(tmp_path: Path) -> None:
     guide = (ROOT / "docs" / "guides" / "rules_to_code.md").read_text("utf-8")

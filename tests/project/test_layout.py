@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import graphlib
+import json
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from backalley.envs.core.game.game import Game
 from tests import ROOT
 from tests.common.cases import GAMES
+from tests.common.durations import FILE
 
 SRC = ROOT / "src" / "backalley"
 FOLDERS = ("envs", "agents", "benchmarks", "training")
@@ -83,12 +85,18 @@ def files() -> dict[str, Path]:
     return found
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@functools.cache
 def imports(place: str, path: Path) -> list[tuple[int, tuple[str, ...]]]:
     """Every import of a file of ours: how many dots it begins with, and the parts of what is imported after
     `backalley`; those of other packages are left out. Imports in functions and under TYPE_CHECKING count."""
     package = tuple(place.split("/"))[:-1]
     found = []
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found += [
                 (0, tuple(alias.name.split(".")[1:])) for alias in node.names if alias.name.split(".")[0] == "backalley"
@@ -168,7 +176,7 @@ def test_imports_inside_a_top_level_folder_are_relative_and_across_absolute() ->
         for level, parts in imports(place, path):
             shown = f"{place} imports {'.'.join(parts)}"
             assert bool(level) == (parts[:1] == (top,)), f"{shown}: relative inside {top}/, absolute across"
-        bare = {name.split(".")[0] for node in ast.walk(ast.parse(path.read_text("utf-8"))) for name in absolute(node)}
+        bare = {name.split(".")[0] for node in ast.walk(parsed(path)) for name in absolute(node)}
         assert not bare & {*FOLDERS, "tests"}, f"{place} imports {bare}: a second copy of the package"
 
 
@@ -178,10 +186,11 @@ def absolute(node: ast.AST) -> list[str]:
     return [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
 
 
+@functools.cache
 def named_modules(path: Path) -> set[str]:
     """Our own modules that a file names in strings, as `importlib.import_module` takes them."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Constant) and re.fullmatch(r"\w+(\.\w+)+(:\w+)?", str(node.value)):
             found.add(str(node.value).partition(":")[0].removeprefix("backalley.").replace(".", "/"))
     return found & {place.removesuffix("/__init__") for place in files()}
@@ -207,7 +216,7 @@ def test_the_engine_has_one_door() -> None:
             continue
         names = {"/".join(parts) for _, parts in imports(place, path)} | named_modules(path)
         assert not [name for name in names if f"{name}/".startswith("envs/core/engine/")], f"{place} names the engine"
-        tree = ast.walk(ast.parse(path.read_text("utf-8")))
+        tree = ast.walk(parsed(path))
         taken = [node.lineno for node in tree if isinstance(node, ast.Attribute) and node.attr in ("engine", "_engine")]
         assert not taken, f"{place} takes the engine of tables, lines {taken}"
         if any(f"{name}/".startswith("envs/core/compile/") for name in names):
@@ -340,3 +349,44 @@ def test_it_does_not_grow() -> None:
             part = next((part for part in ("benchmarks/studies", "tests") if place.startswith(f"{part}/")), "the wheel")
             lines[part] += len(file.read_bytes().splitlines())
     assert all(lines[part] <= most for part, most in MOST_LINES.items()), lines
+
+
+def test_every_file_of_tests_has_its_durations() -> None:
+    kept = json.loads(FILE.read_text("utf-8"))
+    files = {file.relative_to(ROOT).as_posix() for file in (ROOT / "tests").rglob("test_*.py")}
+    assert files == set(kept), "run the command in tests/common/durations.py, which writes them again"
+
+
+# Words ----------------------------------------------------------------------------------------------------------------
+
+WORDS = {
+    "anew": "again",
+    "crew": "thread pool",
+    "House": "TableServer",
+    "Spread": "Executor",
+    "guest": "third-party agent",
+    "practice_of": "training_game",
+}
+"""Each with what stands for it."""
+LEFT_OUT = {"CHANGELOG.md", "test_layout.py", "default.yaml", "phases.py"}
+LEFT_OUT |= {"test_rounds.py", "test_same_bits.py"}
+"""History; and `begins: anew`, the value of a setting."""
+FILES = [
+    file
+    for top in ("agents", "benchmarks", "docs", "envs", "notebooks", "src", "tests", "training", ".")
+    for file in (ROOT / top).glob("*.md" if top == "." else "**/*")
+    if file.suffix in (".py", ".md", ".toml", ".yaml", ".js", ".html") and file.name not in LEFT_OUT
+]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_no_word_of_our_own_comes_back(word: str) -> None:
+    found = re.compile(rf"\b{word}\b")
+    here = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for file in FILES
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
+        if found.search(line)
+    ]
+    assert len(FILES) > 600
+    assert not here, f"{word!r} is {WORDS[word]!r} here: {', '.join(here[:10])}"

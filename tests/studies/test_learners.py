@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import Any
 
@@ -53,19 +52,6 @@ def test_for_games_a_seat_gains_its_share_of_the_win(tmp_path: Path) -> None:
     phase.step()
     seats, total, squares = phase.moments
     assert (seats, total, squares / seats) == (256, 0, 0.25)  # half a win more or less than chance, not 1 or 2 chips
-
-
-def test_a_restored_learner_goes_on_with_the_same_bits(tmp_path: Path) -> None:
-    first = learner(tmp_path)
-    first.step()
-    second = learner(tmp_path)
-    second.restore(copy.deepcopy(first.arrays()), first.facts())
-    for phase in (first, second):
-        phase.step()
-    one, other = first.arrays(), second.arrays()
-    assert first.facts() == second.facts()
-    assert one.keys() == other.keys()
-    assert all(np.array_equal(one[name], other[name]) for name in one)
 
 
 def test_rows_of_a_comparison_are_kept_unless_settings_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,16 +37,6 @@ def test_a_program_of_the_guide_learns_and_its_agent_plays(name: str) -> None:
     assert report.agents[0].name == name
 
 
-def test_without_torchrl_the_module_says_what_to_install() -> None:
-    try:
-        import torchrl  # noqa: F401
-    except ModuleNotFoundError:
-        with pytest.raises(ModuleNotFoundError, match=r"backalley.torchrl needs TorchRL: pip install 'backalley\[to"):
-            import backalley.torchrl  # noqa: F401
-    else:
-        pytest.skip("TorchRL is installed here; the sentence is for where it is not.")
-
-
 # TorchRL -------------------------------------------------------------------------------------------------------------
 
 

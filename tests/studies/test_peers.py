@@ -13,7 +13,6 @@ import pytest
 
 from backalley.benchmarks.studies.peers import pace, peers
 from backalley.benchmarks.studies.peers.peers import PEERS, Peers
-from tests.common.commands import run
 
 
 def test_every_library_has_games() -> None:
@@ -104,9 +103,3 @@ def test_what_does_not_install_is_a_sentence_without_places(tmp_path: Path, monk
     assert "RLCard 1.2.0" in text
     assert "uno 70, bridge 1.5" in text
     assert "PufferLib is not in the table: pip could not install it here" in text
-
-
-def test_a_library_that_there_is_not() -> None:
-    done = run("dev", "study", "peers", "open_spie")
-    assert done.exit_code == 2
-    assert "There is no peer 'open_spie'. Did you mean open_spiel?" in done.output

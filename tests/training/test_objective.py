@@ -18,17 +18,15 @@ from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.compile.kernel import kernel
 from backalley.examples import kuhn
 from backalley.examples.kuhn import BET, PASS
-from backalley.training.config.config import ConfigError, Objective
+from backalley.training.config.config import Objective
 from backalley.training.ppo.vec_env import SeatsVecEnv
 from backalley.training.rollouts.targets import share_of_win
 from backalley.training.run import gate
 from backalley.training.train import train
-from tests.common.tiny_runs import ROLLOUT, TINY, weights
+from tests.common.tiny_runs import ROLLOUT, TINY
 from tests.training.test_rollouts import TINY as ROLLOUTS
 from tests.training.test_rollouts import phase
 from tests.training.test_temperature import openings
-
-GAMES = {"run.objective": "games"}
 
 
 @kernel
@@ -147,21 +145,3 @@ def test_a_gate_of_games_judges_by_games() -> None:
     often = gate.verdict(pair, sample_of(np.where(np.arange(400) % 4 == 0, -10.0, 1.0)), GAMBLE, Objective.GAMES, 400)
     assert often is not None
     assert (often.lead, often.passed) == (0.5, True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["ppo", "rollouts"])
-def test_a_run_for_games_is_the_same_however_often_it_is_stopped(tmp_path: Path, kind: str) -> None:
-    settings = {**TINY, **ROLLOUTS, **GAMES, "run.phases": kind}
-    whole = train(GAMBLE, out=tmp_path / "whole", decisions=6000, config_overrides=settings)
-    train(GAMBLE, out=tmp_path / "part", decisions=3000, config_overrides=settings)
-    train(GAMBLE, resume=tmp_path / "part", decisions=6000)
-    assert weights(tmp_path / "part") == weights(whole.folder)
-    assert "--set run.objective=games" in whole.command
-
-
-def test_plans_are_not_learned_for_games(tmp_path: Path) -> None:
-    words = "run.objective is games, but the phase plans learns the points of a plan's parts"
-    with pytest.raises(ConfigError, match=words):
-        train(kuhn.GAME, out=tmp_path / "run", config_overrides={**GAMES, "run.phases": "plans"})
-    assert not (tmp_path / "run").exists()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import os
 import pickle
 import shutil
 from pathlib import Path
@@ -48,45 +46,6 @@ def learner(game: Any, folder: Path, seed: int = 3, **more: Any) -> PlanLearner:
     made = PlanLearner(game, settings, seed=seed, folder=folder)
     made.begin()
     return made
-
-
-def state(made: PlanLearner) -> tuple[bytes, str]:
-    arrays = made.arrays()
-    return b"".join(arrays[name].tobytes() for name in sorted(arrays)), json.dumps(made.facts(), sort_keys=True)
-
-
-@pytest.mark.slow
-@BY_NAME
-def test_a_phase_goes_on_from_its_state_to_the_same_bits(game: Any, tmp_path: Path) -> None:
-    first = learner(game, tmp_path)
-    for _ in range(3):
-        first.step()
-    kept = {name: array.copy() for name, array in first.arrays().items()}, json.loads(json.dumps(first.facts()))
-    assert first.decisions > first.samples > 0
-    assert len(first.past) == 1
-    first.step()
-    again = learner(game, tmp_path)
-    again.restore(*kept)
-    again.step()
-    assert state(again) == state(first)
-    assert (again.values != first.first).any()
-    other = learner(game, tmp_path, seed=4)
-    for _ in range(4):
-        other.step()
-    assert state(other)[0] != state(first)[0]
-
-
-@BY_NAME
-def test_threads_do_not_matter(game: Any, tmp_path: Path) -> None:
-    found = []
-    for threads in (1, 3):
-        made = PlanLearner(game, config.load(game, overrides=TINY), seed=3, folder=tmp_path, num_threads=threads)
-        made.begin()
-        made.step()
-        made.step()
-        made.close()
-        found.append(state(made))
-    assert found[0] == found[1]
 
 
 def test_credits_by_outcomes_and_by_what_comes_next() -> None:
@@ -207,19 +166,10 @@ def test_options_under_which_nothing_is_planned_are_refused(game: Any, tmp_path:
             PolicyAgent(tmp_path / "own", wrong[0])
 
 
-def test_a_game_without_plans_says_so(tmp_path: Path) -> None:
+def test_a_game_without_plans_says_so() -> None:
     game = kuhn.GAME.bind()
     with pytest.raises(ValueError, match="kuhn has no plans: its decisions are made one by one"):
         agent("plans", game)
-    with pytest.raises(ConfigError, match="The phase plans learns nothing here: kuhn has no plans"):
-        learner(game, tmp_path)
-    assert not os.listdir(tmp_path)
-
-
-@BY_NAME
-def test_shares_above_the_whole_are_refused(game: Any, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="must not sum to more than 1"):
-        learner(game, tmp_path, **{"plans.best_bot": 0.9, "plans.past": 0.2})
 
 
 @BY_NAME

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import pickle
-import resource
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -20,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from safetensors.numpy import save
 
 from backalley.agents.base.agent import Agent, view_of
 from backalley.agents.base.keys import decision_key
@@ -42,7 +36,6 @@ from backalley.agents.registry import agent as agent_of
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import uncompiled
-from backalley.envs.core.files import durable
 from backalley.envs.core.game import catalogue
 from backalley.envs.core.rules.record import field
 from backalley.examples import kuhn
@@ -219,16 +212,6 @@ def test_a_policy_plays_without_a_view(folder: Path) -> None:
         agent.act(step.observation[0], [1, 1, 1])
 
 
-def test_a_policy_plays_an_aec_game(folder: Path) -> None:
-    policy = load_policy(folder, "backalley.examples.kuhn")
-    env = GAME.make()
-    env.reset(seed=3)
-    for _ in env.agent_iter():
-        observation, _reward, terminated, truncated, _info = env.last()
-        env.step(None if terminated or truncated else policy.act(observation))
-    assert not env.agents
-
-
 def test_a_policy_knows_its_game(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         PolicyFileError, match=r"plays kuhn, .* no game of this package; .* \(it was backalley.examples.kuhn\)\."
@@ -370,75 +353,7 @@ def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
     refused(tmp_path / "p", "not finite")
 
 
-def test_weights_of_another_kind_are_refused(folder: Path) -> None:
-    data = save({"head.bias": np.zeros(3)})
-    (folder / WEIGHTS_FILE).write_bytes(data)
-    import hashlib
-
-    edit(folder, weights={"file": WEIGHTS_FILE, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()})
-    refused(folder, "another shape")
-
-
 # Writing it wholly or not at all --------------------------------------------------------------------------------------
-
-
-@contextmanager
-def small_disk(limit: int) -> Iterator[None]:
-    """No file may grow beyond `limit` bytes: a write that would fails halfway, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-def test_a_full_disk_leaves_the_former_policy(folder: Path) -> None:
-    with small_disk(1000), pytest.raises(OSError, match="too large"):
-        save_policy(folder, weights_of(network(1)), GAME, name="newer", player=NETWORK, made={})
-    assert read_policy(folder, GAME)[1]["name"] == "tester"
-    assert [path.name for path in folder.parent.iterdir()] == ["policy"]
-
-
-@pytest.mark.parametrize("cut", range(12))
-def test_an_interrupted_write_leaves_one_whole_policy(folder: Path, cut: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed at any system call, nothing cleaned up: the former policy or the new one, never a mixture."""
-    calls = 0
-
-    def step(function: Any) -> Any:
-        def counted(*args: Any, **kwargs: Any) -> Any:
-            nonlocal calls
-            calls += 1
-            if calls > cut:
-                raise Killed
-            return function(*args, **kwargs)
-
-        return counted
-
-    with monkeypatch.context() as patch:
-        for name in ("rename", "fsync", "replace"):
-            patch.setattr(os, name, step(getattr(os, name)))
-        patch.setattr(shutil, "rmtree", step(shutil.rmtree))
-        with suppress(Killed):
-            save_policy(folder, weights_of(network(1)), GAME, name="newer", player=NETWORK, made={})
-    assert read_policy(folder, GAME)[1]["name"] in ("tester", "newer")
-    save_policy(folder, weights_of(network(2)), GAME, name="third", player=NETWORK, made={})
-    assert read_policy(folder, GAME)[1]["name"] == "third"
-    assert [path.name for path in folder.parent.iterdir()] == ["policy"]
-
-
-class Killed(BaseException):
-    """Stands for `kill -9`: no cleaning up succeeds after it, because every call that changes the disk raises it
-    again."""
-
-
-def test_files_are_replaced_whole(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    durable.write_file(path, b"first")
-    with small_disk(100), pytest.raises(OSError, match="too large"):
-        durable.write_file(path, b"x" * 1000)
-    assert path.read_bytes() == b"first"
-    assert [one.name for one in tmp_path.iterdir()] == ["file"]
 
 
 def test_weights_too_great_for_half_precision_are_refused(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ with a test."""
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import itertools
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,24 +15,19 @@ import numpy.typing as npt
 import pytest
 import torch
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from torch.nn import functional as F
 
 from backalley.agents.base.agent import View
-from backalley.agents.policies.network import (
-    BFLOAT16,
-    FLOAT32,
-    PolicyNetwork,
-    best_precision,
-    masked,
-    one_thread,
-    weights_of,
-)
+from backalley.agents.policies.network import BFLOAT16, FLOAT32, PolicyNetwork, masked
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.examples import kuhn
 from backalley.training.config import config
-from backalley.training.ppo.kernels import Playing, seat_advantages
+from backalley.training.ppo.kernels import LOGGED, ppo_loss, seat_advantages
 from backalley.training.ppo.ppo import PPO
 from backalley.training.ppo.seats import League, SeatTables
 from backalley.training.ppo.vec_env import SeatsVecEnv
+from backalley.training.rollouts.fitting import imitation, squared
+from backalley.training.shared.learner import Gradients, Outputs, Part, ThreadPool
 
 GAME = kuhn.GAME.bind()
 TABLES, STEPS = 16, 12
@@ -53,13 +49,6 @@ def values_of(model: PPO, shown: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
     with torch.no_grad():
         found: npt.NDArray[np.float32] = model.network(torch.from_numpy(shown))[1].numpy()
     return found
-
-
-def weights_digest(model: PPO) -> str:
-    whole = hashlib.sha256()
-    for tensor in model.network.state_dict().values():
-        whole.update(tensor.numpy().tobytes())
-    return whole.hexdigest()
 
 
 def test_masks_reach_the_policy_before_every_choice() -> None:
@@ -159,65 +148,6 @@ def test_advantages_follow_each_seats_own_decisions(seats: int, gamma: float, la
     assert (found[~learned] == 0).all()
 
 
-def test_a_gain_on_anothers_turn_belongs_to_ones_last_decision() -> None:
-    """Seat 0 decides, seat 1 decides and thereby gives seat 0 a point, the game ends: the point is seat 0's, whatever
-    seat 1 expected."""
-    seat, yes = np.array([[0], [1]], np.int8), np.ones((2, 1), np.bool_)
-    ended = np.array([[False], [True]])
-    reward = np.array([[[0, 0]], [[1, -1]]], np.float32)
-    value = np.array([[0.25], [100.0]], np.float32)
-    found = np.zeros((2, 1), np.float32)
-    seat_advantages(seat, yes, ended, reward, value, np.full((1, 2), 7, np.float32), 1.0, 0.9, found)
-    np.testing.assert_allclose(found, np.array([[1 - 0.25], [-1 - 100]]))
-
-
-def test_a_gain_before_ones_first_decision_counts_nowhere() -> None:
-    seat, yes = np.array([[0], [1]], np.int8), np.ones((2, 1), np.bool_)
-    reward = np.array([[[0, 5]], [[0, 1]]], np.float32)
-    found = np.zeros((2, 1), np.float32)
-    seat_advantages(
-        seat,
-        yes,
-        np.array([[False], [True]]),
-        reward,
-        np.zeros((2, 1), np.float32),
-        np.zeros((1, 2), np.float32),
-        1.0,
-        0.9,
-        found,
-    )
-    np.testing.assert_allclose(found, np.array([[0.0], [1.0]]))
-
-
-def test_the_cut_end_of_a_rollout_is_valued_by_each_seats_own_observation() -> None:
-    """The critic is asked about what each seat knows, not about what the seat to act knows."""
-    env = SeatsVecEnv(GAME, TABLES, seed=1)
-    model = model_of(env, seed=1)
-    model.iterate()
-    last = model.rollout.last_values(Playing(weights_of(model.network), model.pool))
-    for seat in range(2):
-        shown = env.tables.observe(np.full(TABLES, seat))
-        assert not np.array_equal(shown, env.tables.time_step.observation)
-        np.testing.assert_allclose(last[:, seat], values_of(model, shown), atol=1e-5)
-
-
-def test_tables_taken_up_from_a_checkpoint_show_what_they_showed() -> None:
-    """Whose turn it is and what is legal, too, which the batch hands out as copies."""
-    env, other = SeatsVecEnv(GAME, TABLES, seed=1), SeatsVecEnv(GAME, TABLES, seed=2)
-    for one in (env, other):
-        one.reset()
-        for step in range(5):
-            one.step(np.arange(TABLES) // (step + 1) % 2 if one is env else np.zeros(TABLES, np.int64))
-    assert not np.array_equal(other.to_act(), env.to_act())
-    shown = other.restore(env.arrays(), env.facts(), {})
-    np.testing.assert_array_equal(shown, env.tables.time_step.observation)
-    np.testing.assert_array_equal(other.to_act(), env.to_act())
-    np.testing.assert_array_equal(other.action_masks(), env.action_masks())
-    for _ in range(5):
-        for mine, its in zip(env.step(np.ones(TABLES, np.int64)), other.step(np.ones(TABLES, np.int64)), strict=True):
-            np.testing.assert_array_equal(mine, its)
-
-
 def test_one_thread_at_a_time_steps_the_seats() -> None:
     env, twin = SeatsVecEnv(GAME, TABLES, seed=1), SeatsVecEnv(GAME, TABLES, seed=1)
     env.reset()
@@ -242,35 +172,6 @@ def test_one_thread_at_a_time_steps_the_seats() -> None:
         np.testing.assert_array_equal(mine, its)
     assert len(said) == 3
     assert all("Another thread is in the middle of a call" in one for one in said)
-
-
-@pytest.mark.parametrize("precision", sorted({FLOAT32, best_precision(torch.device("cpu"))}))
-def test_the_same_seed_gives_the_same_weights(precision: str) -> None:
-    """Trap 5: to the bit, on one machine and one thread."""
-    digests = []
-    for seed in (3, 3, 4):
-        with one_thread():
-            model = model_of(SeatsVecEnv(GAME, TABLES, seed=seed), seed=seed, precision=precision)
-            np.random.rand(seed)  # noqa: NPY002 (whatever else draws from the global generators must not matter)
-            torch.rand(seed)
-            for _ in range(3):
-                model.iterate()
-        digests.append(weights_digest(model))
-    assert digests[0] == digests[1]
-    assert digests[0] != digests[2]
-
-
-def test_any_number_of_threads_gives_the_same_weights() -> None:
-    """Rollouts, values and learning: with tables and minibatches enough for several threads to share."""
-    digests = set()
-    for threads in (1, 2, 4):
-        env = SeatsVecEnv(GAME, 128, seed=6, num_threads=threads)
-        model = model_of(env, seed=6, num_threads=threads, batch_size=512)
-        for _ in range(3):
-            model.iterate()
-        digests.add(weights_digest(model))
-        model.close()
-    assert len(digests) == 1
 
 
 def test_bytes_stay_bytes() -> None:
@@ -380,3 +281,147 @@ def test_batches_are_of_one_size_and_hold_every_sample_once() -> None:
     sizes = [len(part) for part in parts]
     assert max(sizes) - min(sizes) <= 1
     assert sorted(np.concatenate(parts).tolist()) == list(range(TABLES * STEPS))
+
+
+# Gradients, and the threads that work them out ------------------------------------------------------------------------
+
+INPUTS, ACTIONS, ROWS = 23, 7, 500
+CLIP, ENTROPY, VALUE = 0.2, 0.03, 0.4
+Arrays = tuple[npt.NDArray[Any], ...]
+
+
+def network(precision: str = FLOAT32) -> PolicyNetwork:
+    bound = np.where(np.arange(INPUTS) % 3 == 0, 5.0, np.inf)
+    made = PolicyNetwork(bound, ACTIONS, width=19, layers=2, precision=precision)
+    made.initialise(torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        made.head.weight[:-1].mul_(30)
+    return made
+
+
+def samples(name: str) -> Arrays:
+    """Inputs and what the loss takes besides the outputs."""
+    random = np.random.default_rng(7)
+    inputs = random.integers(-3, 4, (ROWS, INPUTS)).astype(np.int8)
+    legal = random.random((ROWS, ACTIONS)) < 0.6
+    chosen = random.integers(ACTIONS, size=ROWS)
+    legal[np.arange(ROWS), chosen] = True
+    if name == "squared":
+        return inputs, random.normal(size=legal.shape).astype(np.float32), legal.astype(np.float32)
+    if name == "imitation":
+        return inputs, np.eye(ACTIONS, dtype=np.float32)[chosen], legal.astype(np.float32)
+    # Log-probabilities of about now, some of them far enough away to be clipped.
+    with torch.no_grad():
+        now = torch.log_softmax(masked(network()(torch.from_numpy(inputs))[0], torch.from_numpy(legal)), 1).numpy()
+    old = now[np.arange(ROWS), chosen] + random.normal(0, 0.3, ROWS).astype(np.float32)
+    gains, returns = random.normal(size=(2, ROWS)).astype(np.float32)
+    return inputs, legal, chosen, old, gains, returns
+
+
+def by_torch(name: str, outputs: tuple[torch.Tensor, torch.Tensor], given: list[torch.Tensor]) -> torch.Tensor:
+    """The mean loss as the literature writes it."""
+    logits, value = outputs
+    if name == "squared":
+        targets, weights = given
+        return (weights * (logits - targets) ** 2).sum() / weights.sum()
+    if name == "imitation":
+        targets, legal = given
+        return -(targets * torch.log_softmax(masked(logits, legal.bool()), 1)).sum(1).mean()
+    legal, chosen, old, gains, returns = given
+    chances = torch.log_softmax(masked(logits, legal), 1)
+    entropy = -(chances.exp() * chances).sum(1).mean()
+    ratio = torch.exp(chances.gather(1, chosen[:, None])[:, 0] - old)
+    gain = torch.min(ratio * gains, ratio.clamp(1 - CLIP, 1 + CLIP) * gains).mean()
+    return -gain - ENTROPY * entropy + VALUE * F.mse_loss(value, returns)
+
+
+def parts_of(name: str) -> Callable[[int, int], Part]:
+    inputs, *given = samples(name)
+    kernel: Any = {"squared": squared, "imitation": imitation, "ppo": ppo_loss}[name]
+    fixed = (CLIP, ENTROPY, VALUE) if name == "ppo" else ()
+
+    def part(low: int, high: int) -> Part:
+        def loss(outputs: Outputs) -> npt.NDArray[np.float64]:
+            sums = np.zeros(1 + len(LOGGED) if name == "ppo" else 2)
+            kernel(outputs, *(array[low:high] for array in given), *fixed, sums)
+            return sums
+
+        return torch.from_numpy(inputs[low:high]), loss
+
+    return part
+
+
+@pytest.mark.parametrize("name", ["squared", "imitation", "ppo"])
+def test_gradients_are_those_of_autograd(name: str) -> None:
+    mine, theirs, (inputs, *given) = network(), network(), samples(name)
+    sums = Gradients(mine, ThreadPool(1)).write(ROWS, parts_of(name))
+    loss = by_torch(name, theirs(torch.from_numpy(inputs)), [torch.from_numpy(array) for array in given])
+    loss.backward()
+    for parameter, expected in zip(mine.parameters(), theirs.parameters(), strict=True):
+        assert parameter.grad is not None
+        assert expected.grad is not None
+        assert expected.grad.abs().max() > 1e-3
+        torch.testing.assert_close(parameter.grad, expected.grad, rtol=1e-4, atol=1e-5)
+    if name == "ppo":
+        weight, gain, missed, entropy, divergence, clipped = sums
+        assert (gain + ENTROPY * entropy + VALUE * missed) / weight == pytest.approx(loss.item(), rel=1e-4)
+        assert divergence > 0
+        assert 0.1 < clipped / weight < 0.9
+    else:
+        assert sums[1] / sums[0] == pytest.approx(loss.item(), rel=1e-4)
+
+
+# Threads --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_no_more_threads_run_than_there_are(threads: int) -> None:
+    """The caller's is one of them, and prepared tasks leave what is shared its turn."""
+    pool, lock = ThreadPool(threads), threading.Lock()
+    running, most, seen, done = set[int](), 0, set[int](), list[str]()
+
+    def task(name: str) -> Callable[[int], None]:
+        def work(thread: int) -> None:
+            nonlocal most
+            with lock:
+                assert thread not in running
+                running.add(thread)
+                seen.add(thread)
+                most = max(most, len(running))
+            time.sleep(0.002)
+            with lock:
+                running.remove(thread)
+                done.append(name)
+
+        return work
+
+    pool.prepare([task("prepared")] * 20)
+    for _ in range(3):
+        pool.share([task("shared")] * 7)
+    pool.finish()
+    assert sorted(done) == ["prepared"] * 20 + ["shared"] * 21
+    assert most <= threads
+    assert seen <= set(range(threads))
+    assert 0 in seen
+    if threads == 1:
+        assert done[:21] == ["shared"] * 21, "what is prepared waits until it is asked for"
+    pool.close()
+    pool.share([task("again")])
+    assert done[-1] == "again"
+    pool.close()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_a_task_raises_reaches_the_caller(threads: int) -> None:
+    pool = ThreadPool(threads)
+
+    def fail(thread: int) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        pool.share([fail] * 3)
+    pool.prepare([fail])
+    with pytest.raises(ZeroDivisionError):
+        pool.finish()
+    pool.share([lambda thread: None] * 3)
+    pool.close()

@@ -30,7 +30,6 @@ from backalley.training.config import config
 from backalley.training.config.config import ConfigError
 from backalley.training.rollouts.rollouts import Rollouts
 from backalley.training.rollouts.validation import MARGINS, HeldOut, choices
-from backalley.training.train import train
 from tests.common import high_card
 from tests.common.cases import GAMES
 from tests.training.test_policy import edit
@@ -114,35 +113,6 @@ def test_the_cards_of_rollouts_do_not_depend_on_the_lot_that_chose_them(tmp_path
     assert abs(gains.mean()) < 4 / np.sqrt(len(gains))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["kuhn", "pitch"])
-def test_targets_and_weights_are_the_same_on_any_number_of_threads(name: str, tmp_path: Path) -> None:
-    game = GAME if name == "kuhn" else backalley.game(name)
-    found = []
-    for threads in (1, 2, 4):
-        made = phase(tmp_path, game, threads)
-        for _ in range(2):
-            made.step()
-        found.append((bytes_of(made.arrays()), made.facts(), made.targets.gain.tobytes()))
-        made.close()
-    assert found[0] == found[1] == found[2]
-
-
-def test_a_phase_goes_on_from_its_checkpoint_to_the_bit(tmp_path: Path) -> None:
-    straight, before = phase(tmp_path), phase(tmp_path)
-    for _ in range(4):
-        straight.step()
-    for _ in range(2):
-        before.step()
-    after = phase(tmp_path)
-    after.step()  # what it did before does not matter
-    after.restore(before.arrays(), before.facts())
-    for _ in range(2):
-        after.step()
-    assert bytes_of(after.arrays()) == bytes_of(straight.arrays())
-    assert after.facts() == straight.facts()
-
-
 def test_nothing_is_learned_from_tables_held_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     honest, spoilt = phase(tmp_path, rollouts__own=0.0), phase(tmp_path, rollouts__own=0.0)
     honest.step()
@@ -180,22 +150,6 @@ def test_minibatches_rename_suits_and_mean_the_same(tmp_path: Path, monkeypatch:
         assert met_as, "under some names it is a target that was made"
         permuted.add(met_as[0])
     assert len(permuted) > 1
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"rollouts.held_out": 512}, r"rollouts.held_out is 512 and rollouts.tables 512: .* hold out fewer"),
-        (
-            {"rollouts.second": 0.6, "rollouts.self_play": 0.5},
-            r"sum to 1.1; they are shares of the other seats and must not sum to",
-        ),
-    ],
-)
-def test_tables_and_seats_are_given_away_once(tmp_path: Path, settings: dict[str, Any], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        train(GAME, out=tmp_path / "run", decisions=100, config_overrides={"run.phases": "rollouts", **settings})
-    assert not (tmp_path / "run").exists()
 
 
 # The margin -----------------------------------------------------------------------------------------------------------
@@ -391,13 +345,6 @@ def test_from_nothing_a_policy_betters_itself(tmp_path: Path) -> None:
         assert policy.act(shown, np.ones((1, 2), np.int8)).tolist() == [action]
 
 
-def test_what_betters_itself_can_only_learn_gains(tmp_path: Path) -> None:
-    with pytest.raises(
-        ConfigError, match=r"rollouts.base is self and rollouts.learned is imitation, but without a bot"
-    ):
-        phase(tmp_path, rollouts__base="self", rollouts__learned="imitation")
-
-
 @pytest.mark.parametrize("learned", ["advantages", "imitation"])
 def test_what_is_learned_without_the_bots_action_is_a_plain_network(learned: str, tmp_path: Path) -> None:
     made = phase(tmp_path, rollouts__learned=learned)
@@ -411,12 +358,3 @@ def test_what_is_learned_without_the_bots_action_is_a_plain_network(learned: str
     assert policy.greedy
     if learned == "advantages":
         assert evaluate(GAME, [policy, "bot"], deals=1000).agents[0].mean_return.low > 0.1
-
-
-def test_a_run_of_rollouts_is_the_same_however_often_it_is_stopped(tmp_path: Path) -> None:
-    whole = train(GAME, out=tmp_path / "whole", decisions=6000, config_overrides=TINY)
-    part = train(GAME, out=tmp_path / "part", decisions=3000, config_overrides=TINY)
-    assert part.decisions < whole.decisions
-    again = train(resume=tmp_path / "part", game=GAME, decisions=6000)
-    name = "policy/policy.safetensors"
-    assert (whole.folder / name).read_bytes() == (again.folder / name).read_bytes()

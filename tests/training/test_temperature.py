@@ -9,26 +9,28 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import backalley
 from backalley.agents.policies.inference import chances, net_of
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.policy_file import save_policy
 from backalley.agents.policies.policy_kinds import network_player
 from backalley.benchmarks.exact.exploit import exploitability
 from backalley.examples.kuhn import BET
-from backalley.training.config.config import ConfigError
+from backalley.training.config import config
+from backalley.training.config.config import Base, Learned, Precision
 from backalley.training.rollouts import window
 from backalley.training.rollouts.fitting import by_temperature
 from backalley.training.rollouts.rollouts import Rollouts
-from backalley.training.train import train
-from tests.training.test_rollouts import GAME, bytes_of, phase
+from backalley.training.rollouts.window import Window
+from tests.training.test_rollouts import GAME, phase
 
 MIXING = {
-    "rollouts__base": "self",
-    "rollouts__learned": "advantages",
-    "rollouts__temperature": 0.5,
-    "rollouts__plays_at": 0.5,
-    "rollouts__noise": 0.0,
-    "rollouts__window": 0.0,
+    "rollouts.base": "self",
+    "rollouts.learned": "advantages",
+    "rollouts.temperature": 0.5,
+    "rollouts.plays_at": 0.5,
+    "rollouts.noise": 0.0,
+    "rollouts.window": 0.0,
 }
 
 
@@ -102,30 +104,6 @@ def test_gains_are_over_what_the_policy_itself_would_play(tmp_path: Path) -> Non
     np.testing.assert_allclose((mix * gain).sum(1), 0, atol=1e-5)
 
 
-def test_mixed_play_is_the_same_on_any_number_of_threads_and_goes_on_to_the_bit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With a window that drops targets already, too."""
-    monkeypatch.setattr(window, "FEWEST", 600)
-    found, kept = [], None
-    for threads in (1, 3):
-        made = mixing(tmp_path, num_threads=threads, rollouts__noise=0.05, rollouts__window=0.25)
-        for number in range(4):
-            if number == 2:
-                assert 0 < made.window.held < made.window.made
-                kept = made.arrays(), made.facts()
-                kept = {name: array.copy() for name, array in kept[0].items()}, kept[1]
-            made.step()
-        found.append((bytes_of(made.arrays()), made.facts(), made.targets.gain.tobytes()))
-        made.close()
-    assert found[0] == found[1]
-    again = mixing(tmp_path, rollouts__noise=0.05, rollouts__window=0.25)
-    again.restore(*kept)  # type: ignore[misc]
-    for _ in range(2):
-        again.step()
-    assert (bytes_of(again.arrays()), again.facts()) == found[0][:2]
-
-
 def test_a_head_is_scaled_to_the_temperature(tmp_path: Path) -> None:
     made = mixing(tmp_path)
     weights = {name: array.copy() for name, array in made.fitting.arrays().items() if name.startswith("average.")}
@@ -145,23 +123,6 @@ def test_a_head_is_scaled_to_the_temperature(tmp_path: Path) -> None:
     save_policy(tmp_path / "steep", steep, GAME, name="steep", player=network_player(steep, greedy=False), made={})
     policy = PolicyAgent(tmp_path / "steep", GAME)
     assert policy.action_probabilities(openings(), np.ones((3, 2), np.int8)).max(1) == pytest.approx(1)
-
-
-def test_a_policy_without_temperature_plays_the_best(tmp_path: Path) -> None:
-    made = mixing(tmp_path, rollouts__temperature=0.0, rollouts__plays_at=0.0)
-    made.step()
-    made.save_policy(tmp_path / "policy", {})
-    assert PolicyAgent(tmp_path / "policy", GAME).greedy
-
-
-@pytest.mark.parametrize(("learned", "name"), [("residual", "temperature"), ("imitation", "plays_at")])
-def test_only_gains_have_a_temperature(learned: str, name: str, tmp_path: Path) -> None:
-    words = rf"rollouts.{name} is 0.5 and rollouts.learned is {learned}: only advantages .* set rollouts.learned="
-    settings = {"run.phases": "rollouts", "rollouts.learned": learned, f"rollouts.{name}": 0.5}
-    with pytest.raises(ConfigError, match=words):
-        train(GAME, out=tmp_path / "run", decisions=100, config_overrides=settings)
-    with pytest.raises(ConfigError, match="rollouts option temperature is -1; it takes 0 or more"):
-        mixing(tmp_path, rollouts__temperature=-1)
 
 
 @pytest.mark.slow
@@ -188,3 +149,130 @@ def test_mixed_play_comes_near_the_equilibrium_of_kuhn_poker(tmp_path: Path) -> 
         made.close()
     assert losses[0] < 0.1
     assert losses[1] > 1 / 6 - 1e-6, "play that never mixes loses a sixth at least, whatever was learned"
+
+
+# The window of past targets, and settings -----------------------------------------------------------------------------
+
+SELF = {"rollouts.base": "self"}
+
+
+def add(made: Window, count: int) -> None:
+    """Add targets that have their number, from 0 on, as the bot's action."""
+    numbers = np.arange(made.made, made.made + count)
+    gain = np.stack([numbers, np.full(count, np.nan)], 1).astype(np.float32)
+    made.add(np.zeros((count, GAME.observation_size), GAME.observation_base), gain, numbers.astype(np.int16))
+
+
+def held(made: Window) -> list[int]:
+    """The numbers of the targets in the window, in its order."""
+    gain, advice = made.targets(np.arange(made.held))[1:]
+    np.testing.assert_array_equal(gain[:, 0], advice)
+    assert np.isnan(gain[:, 1]).all()
+    found: list[int] = advice.tolist()
+    return found
+
+
+# The window -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_window_holds_the_latest_share_of_all_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window, "FEWEST", 20)
+    monkeypatch.setattr(window, "_BYTES", 60 * (GAME.observation_size + 4 * 2 + 2))
+    made = Window(GAME, 0.25, 10)
+    seen = []
+    for _ in range(40):
+        add(made, 10)
+        assert held(made) == list(range(made.made - made.held, made.made))
+        seen.append(made.held)
+    assert made.capacity == 60
+    assert seen[:3] == [10, 20, 20], "at least the fewest, once there are as many"
+    assert seen[11] == 30, "a quarter of 120"
+    assert seen[23:] == [60] * 17, "no more than memory allows"
+
+
+def test_minibatches_are_drawn_from_the_whole_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window, "FEWEST", 40)
+    made, random = Window(GAME, 0.25, 20), np.random.default_rng(0)
+    for _ in range(5):
+        add(made, 20)
+    parts = list(made.minibatches(random, 16, 32))
+    assert [len(part) for part in parts] == [16] * 40, "32 uses of twenty new targets"
+    assert set(np.concatenate(parts)) == set(range(40))
+
+
+def test_without_a_share_each_target_of_the_chunk_is_used_as_often() -> None:
+    made, random = Window(GAME, 0.0, 20), np.random.default_rng(0)
+    for count in (20, 13):
+        add(made, count)
+        parts: list[npt.NDArray[np.int64]] = list(made.minibatches(random, 5, 3))
+        assert np.bincount(np.concatenate(parts)).tolist() == [3] * count
+        assert held(made) == list(range(made.made - count, made.made))
+    assert made.capacity == 20
+    assert made.arrays() == {}
+    add(made, 0)
+    assert list(made.minibatches(random, 5, 3)) == []
+
+
+# The settings ---------------------------------------------------------------------------------------------------------
+
+
+def test_one_setting_makes_a_learner_from_nothing() -> None:
+    bot, alone = (config.load(backalley.game("poker_duel"), overrides=settings) for settings in ({}, SELF))
+    assert (bot.rollouts.base, bot.run.phases.names) == (Base.BOT, ["plans"])
+    assert (alone.rollouts.base, alone.run.phases.names) == (Base.SELF, ["rollouts"])
+    assert (alone.rollouts.learned, alone.rollouts.held_out, alone.rollouts.window) == (Learned.ADVANTAGES, 0, 0.25)
+    assert alone.network.precision == Precision.FLOAT32
+    assert alone.options == bot.options
+    game = backalley.game("killer_bridge")
+    assert config.load(game, overrides=SELF).rollouts.temperature == 0.4, "its own file says so, for this alone"
+    assert config.load(game).rollouts.temperature == 0
+
+
+def test_what_a_user_says_comes_last() -> None:
+    game = backalley.game("killer_bridge")
+    given = {"rollouts": {"base": "self", "tables": 100, "window": 0.5}, "network": {"width": 64}}
+    found = config.load(game, given, {"rollouts.window": 0.75, "run.phases": "ppo,rollouts"})
+    assert (found.rollouts.tables, found.rollouts.window, found.network.width) == (100, 0.75, 64)
+    assert found.run.phases.names == ["ppo", "rollouts"]
+    assert found.rollouts.temperature == 0.4
+    more = {config.FROM_NOTHING: {"rollouts": {"temperature": 0.3, "window": 0}}}
+    both = config.load(game, given | more)
+    assert (both.rollouts.tables, both.rollouts.window, both.rollouts.temperature) == (100, 0, 0.3)
+    assert config.load(game, more) == config.load(game), "where a bot is improved it does not count"
+    assert config.parse(found.as_dict(), "again") == found
+
+
+def test_games_that_say_how_they_are_learned_from_nothing_keep_to_it() -> None:
+    """Their pretrained policies were made so; the window is newer than they are."""
+    missouri = config.load(backalley.game("missouri_city")).rollouts
+    assert (missouri.tables, missouri.targets, missouri.held_out, missouri.reuse) == (512, 32, 64, 4)
+    assert (missouri.window, missouri.temperature, missouri.clip, missouri.averaging) == (0, 0, 16, 4)
+    chemin = config.load(backalley.game("baccarat", mode="chemin"))
+    assert chemin.rollouts.temperature == chemin.rollouts.plays_at == pytest.approx(0.01 / 0.82, abs=1e-4)
+    assert (chemin.run.phases.names, chemin.rollouts.window, chemin.rollouts.reuse) == (["ppo"], 0, 1)
+
+
+def test_only_a_margin_needs_tables_held_out(tmp_path: Path) -> None:
+    made = phase(tmp_path, rollouts__base="self", rollouts__held_out=0)
+    made.step()
+    assert made.window.made == made.targets.made.sum(), "all is learned from"
+
+
+def test_the_tables_mix_and_the_file_plays_the_best(tmp_path: Path) -> None:
+    made = phase(tmp_path, rollouts__base="self")
+    made.step()
+    made.save_policy(tmp_path / "greedy", {})
+    assert made.settings.temperature > 0
+    assert PolicyAgent(tmp_path / "greedy", GAME).greedy
+    mixed = phase(tmp_path, rollouts__base="self", rollouts__plays_at=0.05)
+    mixed.step()
+    mixed.save_policy(tmp_path / "mixed", {})
+    assert not PolicyAgent(tmp_path / "mixed", GAME).greedy
+
+
+def test_tables_are_those_for_training_unless_a_bot_is_improved(tmp_path: Path) -> None:
+    game = backalley.game("pitch")
+    alone, bot = (phase(tmp_path, game, rollouts__base=base) for base in ("self", "bot"))
+    hand = game.type.bind({"mode": "hand"})
+    assert (alone.training_game, alone.batch.game, alone.game) == (hand, hand, game)
+    assert (bot.training_game, bot.batch.game) == (game, game)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
 import sys
 import types
 from pathlib import Path
@@ -13,8 +11,10 @@ from typing import Any
 import pytest
 
 from backalley.training.config import config
+from backalley.training.config.phases import TrainingError
+from backalley.training.train import train
 from tests.common.commands import process, run
-from tests.common.tiny_runs import ROLLOUT, TINY
+from tests.common.tiny_runs import GAME, ROLLOUT, TINY, log_of
 
 SETTINGS = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
 
@@ -77,65 +77,6 @@ def test_help_names_every_setting() -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["train"], "Name a game to train on, or the folder of a run with --resume."),
-        (
-            ["train", "backalley.examples.kuhn", "--restart"],
-            "A restart needs the folder of a run: --resume FOLDER --restart.",
-        ),
-        (
-            ["train", "backalley.examples.kuhn", "--decisions", "0"],
-            "decisions is 0; a budget is a whole number greater than 0, or",
-        ),
-        (
-            ["train", "backalley.examples.kuhn", "--decisions", "5,5"],
-            "decisions is 5,5, and the run has 1 phase (ppo); give",
-        ),
-        (["train", "backalley.examples.kuhn", "--resume", "none"], "There is no run in none: it has no run.json."),
-        (["train", "--resume", "none", "--seed", "5"], "A resumed run keeps its seed, options, settings, folder and"),
-        (
-            ["train", "backalley.examples.kuhn", "--set", "gamma=1"],
-            "There is no setting 'gamma'. Did you mean ppo.gamma?",
-        ),
-        (
-            ["train", "backalley.examples.kuhn", "--config", "none.yaml"],
-            "none.yaml cannot be read: No such file or directory.",
-        ),
-        (
-            ["train", "backalley.examples.kuhn", "--out", "/dev/null/run"],
-            "No run can begin in /dev/null/run: Not a directory",
-        ),
-    ],
-)
-def test_errors_are_one_line(words: list[str], sentence: str) -> None:
-    result = run(*words)
-    assert result.exit_code == 2
-    assert result.stderr.startswith(f"Error: {sentence}")
-    assert result.stderr.count("\n") == 1
-    assert result.stdout == ""
-
-
-@pytest.mark.slow
-def test_a_run_and_the_lines_that_it_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of them works as printed."""
-    monkeypatch.chdir(tmp_path)
-    result = run("train", "backalley.examples.kuhn", "--out", "run", "--decisions", str(2 * ROLLOUT), *SETTINGS)
-    assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("Training kuhn-v0 in run (")
-    words = {
-        name: shlex.split(re.search(rf"{name}: backalley (.*)", result.stdout)[1])  # type: ignore[index]
-        for name in ("The same run again", "The same weights again", "Strength")
-    }
-    assert run(*words["The same weights again"], "--out", "again").exit_code == 0
-    ours, its = (Path(name, "policy", "policy.safetensors").read_bytes() for name in ("run", "again"))
-    assert ours == its
-    strength = run(*words["Strength"], "--deals", "16")
-    assert strength.exit_code == 0, strength.output
-    assert "ppo-s0-0k" in strength.stdout
-
-
 @pytest.mark.slow
 def test_processes_of_their_own(tmp_path: Path) -> None:
     """A game from outside the package, by its import path alone: trained, taken further, evaluated."""
@@ -150,3 +91,85 @@ def test_processes_of_their_own(tmp_path: Path) -> None:
     facts = json.loads((tmp_path / "run" / "policy" / "policy.json").read_bytes())
     assert facts["made"]["decisions"] == 1024
     assert facts["name"] in told("evaluate", "backalley.examples.kuhn", "run", "random", "--deals", "16")
+
+
+# Weights & Biases, whose library a stub stands for --------------------------------------------------------------------
+
+WATCHED = {**TINY, "run.wandb": "cards", "run.curve_every": 0.001}
+
+
+class Board:
+    """A run of Weights & Biases."""
+
+    def __init__(self, **given: Any) -> None:
+        self.given, self.entries, self.summary, self.ended = given, list[tuple[int, dict[str, float]]](), {}, False
+
+    def log(self, values: dict[str, float], *, step: int) -> None:
+        assert not self.ended
+        self.entries.append((step, values))
+
+    def finish(self) -> None:
+        self.ended = True
+
+    def values(self, name: str) -> list[tuple[int, float]]:
+        return [(step, values[name]) for step, values in self.entries if name in values]
+
+
+@pytest.fixture
+def boards(monkeypatch: pytest.MonkeyPatch) -> list[Board]:
+    """Every run that was begun there."""
+    begun: list[Board] = []
+
+    def init(**given: Any) -> Board:
+        begun.append(Board(**given))
+        return begun[-1]
+
+    monkeypatch.setitem(sys.modules, "wandb", types.SimpleNamespace(init=init))
+    return begun
+
+
+def test_log_curve_gates_settings_and_result_go_there(tmp_path: Path, boards: list[Board]) -> None:
+    settings = {**WATCHED, "run.phases": "ppo,ppo"}
+    result = train(GAME, out=tmp_path / "run", decisions=[2 * ROLLOUT] * 2, seed=7, config_overrides=settings)
+    train(resume=result.folder)
+    board, again = boards
+    assert again.given["id"] == board.given["id"]
+    assert again.ended
+    assert (board.given["project"], board.given["name"], board.given["resume"]) == ("cards", "run", "allow")
+    assert board.given["config"]["ppo"]["tables"] == 32
+    assert (board.given["config"]["game"], board.given["config"]["seed"]) == ("kuhn-v0", 7)
+    for row in log_of(result.folder):
+        assert (int(row["decisions"]), pytest.approx(float(row["train/loss"]), rel=1e-4)) in board.values("train/loss")
+    curve = json.loads((result.folder / "curve.json").read_bytes())
+    shares = [(point["decisions"], point["win_share"]) for point in curve["points"]]
+    assert [step for step, _ in shares] == [step for step, _ in board.values("curve/win_share")]
+    gate = result.phases[1].gate
+    assert gate is not None
+    assert board.values("gate/lead") == [(4 * ROLLOUT, gate.lead)]
+    own = result.reports[0].agents[0]
+    assert board.summary["evaluation/random/win_share"] == own.win_share.mean
+    assert board.ended
+
+
+def test_without_its_library_nothing_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    words = (
+        r"run\.wandb is 'cards', and wandb is not installed: pip install 'backalley\[wandb\]'; or leave run\.wandb out"
+    )
+    with pytest.raises(TrainingError, match=words):
+        train(GAME, out=tmp_path / "run", decisions=ROLLOUT, config_overrides=WATCHED)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_board_that_refuses_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(**given: Any) -> Any:
+        raise RuntimeError("api_key not configured (no-tty).\nRun wandb login.")
+
+    monkeypatch.setitem(sys.modules, "wandb", types.SimpleNamespace(init=init))
+    words = (
+        r"did not take the run: api_key not configured \(no-tty\)\. Run wandb login\. Put it right, or set WANDB_MODE"
+    )
+    with pytest.raises(TrainingError, match=words):
+        train(GAME, out=tmp_path / "run", decisions=ROLLOUT, config_overrides=WATCHED)
+    monkeypatch.setitem(sys.modules, "wandb", types.SimpleNamespace(init=Board))
+    train(resume=tmp_path / "run")

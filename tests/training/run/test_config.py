@@ -1,33 +1,33 @@
-"""Hyperparameters, phases, budgets, the league, the log, and the comparison with SB3 as it comes."""
+"""Hyperparameters, phases, budgets, the league, the log; and what a training run is given and what it refuses."""
 
 from __future__ import annotations
 
 import csv
 import functools
+import json
 import re
+import signal
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import yaml
+import torch
 from sb3_contrib import MaskablePPO
 
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.policies.policy_file import observation_layout
 from backalley.benchmarks.studies.learning import throughput
 from backalley.envs.core.game.catalogue import game, game_names
-from backalley.envs.core.rules import options as option_rules
 from backalley.examples import kuhn
 from backalley.training.config import config
-from backalley.training.config.config import ConfigError
-from backalley.training.config.phases import KINDS, Budget, Phases, TrainingError
-from backalley.training.config.yaml_files import load_yaml
+from backalley.training.config.phases import Budget, Phases, TrainingError
 from backalley.training.ppo.seats import League
 from backalley.training.run.logs import CsvLog
-from backalley.training.run.loop import kind
-from backalley.training.shared.phase import Phase
-from tests.common.tiny_runs import GAME, TINY
+from backalley.training.shared.checkpoint import CheckpointError
+from backalley.training.train import train
+from tests.common.tiny_runs import GAME, ROLLOUT, TINY, files, stopped_after, tiny, weights
 
 
 @pytest.mark.parametrize("name", game_names())
@@ -38,43 +38,6 @@ def test_every_game_has_its_own_file_and_practises_what_it_plays(name: str) -> N
     assert observation_layout(found.bind(settings.options)) == observation_layout(found)
     if found.num_seats == 1:
         assert settings.league.share == 0
-
-
-def test_every_setting_stands_in_the_default_file_once() -> None:
-    raw = yaml.safe_load((config.CONFIGS / config.DEFAULT).read_text("utf-8"))
-    for name, section in (
-        ("ppo", config.PPO),
-        ("network", config.Network),
-        ("league", config.LeagueSettings),
-        ("run", config.RunSettings),
-    ):
-        assert list(raw[name]) == list(option_rules.declared(section))
-
-
-def test_settings_survive_being_written() -> None:
-    settings = config.load(
-        kuhn.GAME.bind(), overrides={"ppo.learning_rate": "1e-3", "network.precision": "float32", "run.greedy": "true"}
-    )
-    assert config.parse(yaml.safe_load(yaml.safe_dump(settings.as_dict())), "text") == settings
-    assert (settings.ppo.learning_rate, settings.run.greedy) == (0.001, True)
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("- 1", "must hold the sections"),
-        ("ppo: 3", "section ppo is 3; it must name its settings"),
-        ("ppo: {}", "section ppo lacks tables"),
-        ("speed: {}", "has no section 'speed'; it has: ppo"),
-        ("a: [", "cannot be read as YAML"),
-        ("a: !!python/object/apply:os.getcwd []", "cannot be read as YAML"),
-    ],
-)
-def test_a_wrong_file_ends_in_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
-    path = tmp_path / "x.yaml"
-    path.write_text(text)
-    with pytest.raises(ConfigError, match=sentence):
-        config.parse(config.read(path), "x.yaml")
 
 
 # Phases ---------------------------------------------------------------------------------------------------------------
@@ -100,36 +63,6 @@ def test_a_list_of_phases(given: Any, written: list[Any], ends: list[float]) -> 
     settings = config.load(GAME, overrides={"run.phases": given})
     assert settings.run.phases == phases
     assert config.parse(settings.as_dict(), "again") == settings
-
-
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ("", "a run has 1 to 20 phases."),
-        ([], "a run has 1 to 20 phases."),
-        (["ppo"] * 21, "a run has 1 to 20 phases."),
-        (5, "it must be a list of phases, such as [ppo]."),
-        ({"ppo": 1}, "it must be a list of phases, such as [ppo]."),
-        ("pop", "'pop' is no kind of phase; there are: "),
-        ("pop", " Did you mean ppo?"),
-        ([["ppo"]], "['ppo'] is no kind of phase"),
-        ([{"ppo": 0.5, "plans": 0.5}], "is no kind of phase"),
-        ("ppo:much", "the share of ppo is 'much'; it must be greater than 0, and 1 at most."),
-        ("ppo:0", "the share of ppo is '0'; it must be greater than 0"),
-        ([{"ppo": True}], "the share of ppo is True; it must be greater than 0"),
-        ("ppo:nan", "the share of ppo is 'nan'; it must be greater than 0"),
-        ("ppo:1,plans", "the shares sum to 1, which leaves nothing for a phase without one."),
-        ("ppo:0.5,plans:0.4", "the shares sum to 0.9; they must sum to 1, or leave one out to take the rest."),
-    ],
-)
-def test_a_wrong_list_ends_in_a_sentence(wrong: Any, sentence: str) -> None:
-    with pytest.raises(ConfigError, match=re.escape(sentence)) as caught:
-        config.load(GAME, overrides={"run.phases": wrong})
-    assert str(caught.value).startswith("--set: run option phases is ")
-
-
-def test_every_kind_is_a_phase() -> None:
-    assert all(issubclass(kind(name), Phase) for name in KINDS)
 
 
 # Budgets --------------------------------------------------------------------------------------------------------------
@@ -176,16 +109,6 @@ def test_decisions_of_each_phase() -> None:
     sentence = "decisions is 30,50, and the run has 1 phase (ppo); give a number for each, or one for all."
     with pytest.raises(TrainingError, match=re.escape(sentence)):
         budget.check(Phases.read("ppo"))
-
-
-@pytest.mark.parametrize("wrong", [0, -1, float("nan"), float("inf"), "5", True, [5, 0], []])
-def test_a_budget_that_is_none(wrong: Any) -> None:
-    with pytest.raises(TrainingError, match=r"seconds is .*; a budget is a number greater than 0\."):
-        Budget(seconds=wrong)
-    with pytest.raises(TrainingError, match=r"processor_seconds is .*; a budget is a number greater than 0\."):
-        Budget(processor_seconds=wrong)
-    with pytest.raises(TrainingError, match=r"decisions is .*; a budget is a whole number greater than 0, or one"):
-        Budget(decisions=wrong if wrong != float("inf") else 5.0)  # type: ignore[arg-type]
 
 
 def test_the_league_meets_more_often_whom_it_beats_less() -> None:
@@ -244,7 +167,9 @@ def test_throughput_beside_sb3_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> N
     """The figures are of this machine at this moment; that ours is the faster one by far is not."""
     monkeypatch.setattr("backalley.benchmarks.studies.learning.throughput._TURNS", 2)
     # An eighth of its rollout, and so of its update: as many samples a second, but an iteration takes no half minute.
-    monkeypatch.setattr("sb3_contrib.MaskablePPO", functools.partial(MaskablePPO, n_steps=256))
+    monkeypatch.setattr(
+        "backalley.benchmarks.studies.learning.throughput.MaskablePPO", functools.partial(MaskablePPO, n_steps=256)
+    )
     found = throughput.throughput("missouri_city", ["ppo", "sb3"], seconds=4).found
     samples = {row["phase"]: row["per_second"]["samples"] for row in found["rows"]}
     assert samples["ppo"] > 10 * samples["sb3"]
@@ -279,18 +204,156 @@ def test_throughput_of_phases_on_one_thread_and_two(monkeypatch: pytest.MonkeyPa
         measure(["ppo", "guesses"])
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("ppo:\n  tables: 1\nppo:\n  tables: 2\n", "it names ppo twice"),
-        ("run:\n  log_every: 1\n  log_every: 2\n", "it names log_every twice"),
-        ("run:\n  seconds: 1:30\n", "1:30 is a number to the base of 60 in YAML"),
-    ],
-)
-def test_what_yaml_would_read_otherwise_than_it_is_written_is_refused(text: str, says: str, tmp_path: Path) -> None:
-    path = tmp_path / "settings.yaml"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=says):
-        load_yaml(path)
-    path.write_text("run:\n  name: '1:30'\n")
-    assert load_yaml(path) == {"run": {"name": "1:30"}}
+# What a run is given --------------------------------------------------------------------------------------------------
+
+
+def test_settings_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "mine.yaml"
+    path.write_text("ppo:\n  epochs: 2\n  learning_rate: 0.003\nnetwork:\n  layers: 1\n")
+    settings = {**TINY, "ppo.learning_rate": "0.004"}
+    result = train(
+        "backalley.examples.kuhn",
+        out="text",
+        decisions=2 * ROLLOUT,
+        seed=7,
+        config="mine.yaml",
+        config_overrides=settings,
+    )
+    assert result.folder == Path("text")
+    written = config.parse(config.read(result.folder / "config.yaml"), "file")
+    assert (written.ppo.epochs, written.ppo.learning_rate, written.network.layers) == (2, 0.004, 1)
+    assert written.ppo.gamma == config.load(GAME).ppo.gamma
+    line = "backalley train backalley.examples.kuhn --set ppo.epochs=2 --set ppo.learning_rate=0.004 "
+    assert result.command.startswith(line)
+    path.write_text("ppo:\n  epochs: 3\n")
+    resumed = train(resume="text", decisions=3 * ROLLOUT)
+    assert resumed.command.startswith(line), "whatever the file says by now"
+    named = {**settings, "ppo.epochs": 2, "network.layers": 1}
+    again = train(GAME, out="again", decisions=3 * ROLLOUT, seed=7, config_overrides=named)
+    assert weights(again.folder) == weights(resumed.folder)
+
+
+def test_the_settings_of_a_file_hold_where_a_policy_improves_itself(tmp_path: Path) -> None:
+    """What it has under from_nothing is in the line that makes the run again, too, if it holds."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("rollouts:\n  reuse: 2\nfrom_nothing:\n  rollouts:\n    reuse: 3\noptions:\n")
+    given = config.read(path)
+    for base, reuse in (("self", 3), ("bot", 2)):
+        settings = config.load(GAME, given, {"rollouts.base": base})
+        assert config.by_name(given, settings) == {"rollouts.reuse": reuse}
+        assert config.load(GAME, None, {**config.by_name(given, settings), "rollouts.base": base}) == settings
+
+
+def test_a_run_of_version_1_0_0_keeps_the_settings_of_its_file(tmp_path: Path) -> None:
+    """They stood apart in run.json."""
+    run = tiny(tmp_path / "run", ROLLOUT)
+    facts = json.loads((run / "run.json").read_bytes())
+    facts |= {"given": {"ppo": {"epochs": 1}}, "config_file": "mine.yaml"}
+    (run / "run.json").write_text(json.dumps(facts))
+    assert "--set ppo.epochs=1 " in train(resume=run).command
+
+
+def test_a_game_from_elsewhere_is_found_again(tmp_path: Path) -> None:
+    """By its import path, which run.json keeps: neither its name nor the game itself needs to be given."""
+    run = stopped_after(2, tmp_path / "run")
+    result = train(resume=run, decisions=3 * ROLLOUT)
+    assert result.game == GAME
+    assert result.command.startswith("backalley train backalley.examples.kuhn ")
+    for name in ("kuhn", "kuhn-v0", "backalley.examples.kuhn", "backalley.examples.kuhn:GAME", kuhn.GAME):
+        train(name, resume=run, decisions=3 * ROLLOUT)
+    with pytest.raises(TrainingError, match="learns kuhn, not high_card; leave the game out"):
+        train("tests.common.high_card", resume=run)
+
+
+# What is refused ------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_with_something_in_it_is_refused(whole: Path, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("mine")
+    with pytest.raises(TrainingError, match=r"is not an empty folder; name another one with --out\.$"):
+        tiny(tmp_path)
+    with pytest.raises(TrainingError, match="go on with what is there by --resume"):
+        tiny(whole)
+    assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="torch finds no GPU here; leave --device out"):
+        tiny(tmp_path / "run", device="cuda")
+
+
+def test_what_cannot_be_resumed(whole: Path, tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match=r"There is no run in .*nowhere: it has no run\.json"):
+        train(GAME, resume=tmp_path / "nowhere")
+    other = {"config_overrides": {"ppo.epochs": 2}}
+    for kept in ({"config": "any.yaml"}, other, {"seed": 7}, {"out": tmp_path}, {"device": "cpu"}):
+        with pytest.raises(TrainingError, match="A resumed run keeps its seed, options, settings, folder and device"):
+            train(GAME, resume=whole, **kept)
+    with pytest.raises(TrainingError, match=r"keeps its options .*; leave the options out, or begin a new run\."):
+        train(GAME.bind(first=1), resume=whole)
+    with pytest.raises(TrainingError, match="Name a game to train on"):
+        train()
+    run = stopped_after(2, tmp_path / "run")
+    facts = json.loads((run / "run.json").read_bytes())
+    for change, sentence in (
+        ({"game_version": 3}, "learns kuhn-v3, and the rules here are kuhn-v0"),
+        ({"game": "whist"}, "learns whist, not kuhn"),
+        ({"options": {"second": 1}}, "under options that are none here: kuhn has no option 'second'; it has: first"),
+        ({"seed": "7"}, "is damaged, or no file of this trainer: seed is '7'"),
+        ({"decisions": None}, "is damaged, or no file of this trainer"),
+        ({"format": 9}, "is of format 9"),
+    ):
+        (run / "run.json").write_text(json.dumps(facts | change))
+        with pytest.raises(TrainingError, match=sentence):
+            train(GAME, resume=run)
+    for text in ("", "{", "[]", "{}"):
+        (run / "run.json").write_text(text)
+        with pytest.raises(TrainingError, match="is damaged, or no file of this trainer"):
+            train(GAME, resume=run)
+
+
+@pytest.mark.parametrize("module", ["evil.game", "backalley.__main__"])
+def test_a_module_that_only_the_folder_names_is_not_imported(module: str, tmp_path: Path) -> None:
+    run = stopped_after(2, tmp_path / "run")
+    facts = json.loads((run / "run.json").read_bytes())
+    for changes, what in (({"found_by": module}, "a game"), ({"phase_modules": [module]}, "a kind of phase")):
+        (run / "run.json").write_text(json.dumps(facts | changes))
+        with pytest.raises(TrainingError, match=f"has {what} of '{module}', a module that was not named here"):
+            train(resume=run)
+    assert module not in sys.modules
+
+
+def test_what_a_checkpoint_does_not_fit(tmp_path: Path) -> None:
+    run = stopped_after(2, tmp_path / "run")
+    facts = json.loads((run / "run.json").read_bytes())
+    for section, changed in (("network", {"width": 32}), ("run", {"phases": ["rollouts"]})):
+        settings = {**facts["config"], section: {**facts["config"][section], **changed}}
+        (run / "run.json").write_text(json.dumps({**facts, "config": settings}))
+        before = files(run)
+        with pytest.raises(CheckpointError, match="does not fit this run"):
+            train(GAME, resume=run)
+        assert files(run) == before
+
+
+def test_copies_of_settings_are_to_read(whole: Path, tmp_path: Path) -> None:
+    """What counts is in run.json: copies that were edited, or are gone, are written again."""
+    run = stopped_after(3, tmp_path / "run")
+    (run / "config.yaml").write_text("ppo: [")
+    train(GAME, resume=run)
+    assert weights(run) == weights(whole)
+    assert (run / "config.yaml").read_bytes() == (whole / "config.yaml").read_bytes()
+
+
+def test_two_trainers_keep_out_of_each_others_way(tmp_path: Path) -> None:
+    sentences = []
+
+    def second() -> None:
+        with pytest.raises(TrainingError, match="Another process is training in") as caught:
+            train(GAME, resume=tmp_path / "run")
+        sentences.append(str(caught.value))
+        signal.raise_signal(signal.SIGINT)
+
+    stopped_after(2, tmp_path / "run", second)
+    assert sentences

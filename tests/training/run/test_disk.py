@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from backalley.agents.policies.network import weights_of
+from backalley.agents.policies.policy_file import read_policy, save_policy
 from backalley.envs.core.files import durable
 from backalley.training.config.phases import TrainingError
 from backalley.training.run.loop import TrainingLoop
@@ -35,9 +40,38 @@ from tests.common.tiny_runs import (
     tiny,
     weights,
 )
-from tests.training.test_policy import small_disk
+from tests.training.test_policy import GAME as KUHN
+from tests.training.test_policy import NETWORK, network
 
 LEAGUE = "phases/1-ppo/league"
+
+
+@contextmanager
+def small_disk(limit: int) -> Iterator[None]:
+    """No file may grow beyond `limit` bytes: a write that would fails halfway, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def saved(folder: Path, name: str) -> None:
+    """Save a policy of this name."""
+    save_policy(folder, weights_of(network(len(name))), KUHN, name=name, player=NETWORK, made={})
+
+
+def test_a_full_disk_leaves_the_former_policy_and_file(tmp_path: Path) -> None:
+    saved(tmp_path / "policy", "former")
+    (tmp_path / "file").write_bytes(b"first")
+    with small_disk(1000), pytest.raises(OSError, match="too large"):
+        saved(tmp_path / "policy", "newer")
+    with small_disk(100), pytest.raises(OSError, match="too large"):
+        durable.write_file(tmp_path / "file", b"x" * 1000)
+    assert read_policy(tmp_path / "policy", KUHN)[1]["name"] == "former"
+    assert (tmp_path / "file").read_bytes() == b"first"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "policy"]
 
 
 def test_a_full_disk_ends_in_a_sentence_and_keeps_the_last_checkpoint(whole: Path, tmp_path: Path) -> None:
@@ -82,23 +116,6 @@ def test_without_any_sound_checkpoint_nothing_is_begun_anew(tmp_path: Path) -> N
         (place / checkpoint.ARRAYS_FILE).write_bytes(b"")
     with pytest.raises(CheckpointError, match="is damaged"):
         train(GAME, resume=run)
-
-
-def test_half_a_checkpoint_is_none(whole: Path, tmp_path: Path) -> None:
-    """What a kill in the midst of writing leaves: a folder that was never permuted."""
-    run = stopped_after(4, tmp_path / "run")
-    last = checkpoint.found(run)[-1]
-    last.rename(last.with_name(last.name + ".partial"))
-    train(GAME, resume=run)
-    assert weights(run) == weights(whole)
-
-
-def test_a_run_has_a_checkpoint_before_its_first_update(whole: Path, tmp_path: Path) -> None:
-    """So one without any has lost it, and is not taken for one that has yet to begin."""
-    run = stopped_after(1, tmp_path / "run", die)
-    assert [path.name for path in checkpoint.found(run)] == [f"01-{0:012d}"]
-    train(GAME, resume=run)
-    assert weights(run) == weights(whole)
 
 
 def test_a_past_self_that_was_exchanged_is_noticed(tmp_path: Path) -> None:
@@ -182,6 +199,23 @@ class Disk:
             return change(*args, **kwargs)
 
         return changed
+
+
+def test_a_policy_whose_writing_is_killed_is_the_former_or_the_new_one(tmp_path: Path) -> None:
+    names = set()
+    for last in range(1000):
+        folder = tmp_path / str(last) / "policy"
+        saved(folder, "former")
+        with pytest.MonkeyPatch.context() as patch, suppress(Killed):
+            disk = Disk(patch, last)
+            saved(folder, "newer")
+        if disk.left >= 0:
+            break
+        names.add(read_policy(folder, KUHN)[1]["name"])
+        saved(folder, "third")
+        assert read_policy(folder, KUHN)[1]["name"] == "third"
+        assert [path.name for path in folder.parent.iterdir()] == ["policy"]
+    assert names == {"former", "newer"}
 
 
 @pytest.mark.slow

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,38 +23,24 @@ from backalley.envs.core.game.game import Game
 from backalley.examples import kuhn
 from backalley.training.config.config import Config, ConfigError
 from backalley.training.run import gate, loop
-from backalley.training.run.loop import TrainingLoop
 from backalley.training.shared import checkpoint
 from backalley.training.shared.checkpoint import Arrays, CheckpointError
 from backalley.training.shared.phase import Phase
-from backalley.training.train import Stopped, TrainingResult, train
-from tests.common.tiny_runs import GAME, ROLLOUT, TINY, Killed, die, files, log_of, stopped_after, weights
-
-TWO = {**TINY, "run.phases": "ppo:0.6,ppo"}
-COUNTS = [5 * ROLLOUT, 3 * ROLLOUT]
-
-
-def two_phases(out: Path, counts: list[int] = COUNTS, **more: Any) -> Path:
-    return train(GAME, out=out, decisions=counts, config_overrides=TWO, **more).folder
-
-
-@pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return two_phases(tmp_path_factory.mktemp("two") / "run", seed=7)
-
-
-def gate_of(run: Path, phase: str = "2-ppo") -> dict[str, Any]:
-    """What a gate found, without the stamp and the folder's own name."""
-    found: dict[str, Any] = json.loads((run / "phases" / phase / "gate.json").read_bytes())
-    return {name: found[name] for name in gate.Gate._fields}
-
-
-def same(run: Path, other: Path) -> None:
-    assert weights(run) == weights(other)
-    for phase in ("1-ppo", "2-ppo"):
-        assert weights(run / "phases" / phase) == weights(other / "phases" / phase)
-    assert log_of(run) == log_of(other)
-    assert gate_of(run) == gate_of(other)
+from backalley.training.train import TrainingResult, train
+from tests.common.tiny_runs import (
+    COUNTS,
+    GAME,
+    ROLLOUT,
+    TINY,
+    TWO,
+    die,
+    files,
+    log_of,
+    stopped_after,
+    two_phases,
+    weights,
+)
+from tests.training.run.test_stops import gate_of
 
 
 def test_two_phases_leave_two_policies_and_a_gate(two: Path) -> None:
@@ -73,78 +58,6 @@ def test_two_phases_leave_two_policies_and_a_gate(two: Path) -> None:
     result = json.loads((two / "evaluation.json").read_bytes())
     assert [(one["kind"], one["decisions"]) for one in result["phases"]] == [("ppo", count) for count in COUNTS]
     assert result["decisions"] == sum(COUNTS)
-
-
-@pytest.mark.parametrize(
-    ("steps", "how"),
-    [(3, None), (5, None), (6, None), (3, die), (5, die), (6, die), (8, die)],
-    ids=lambda value: getattr(value, "__name__", str(value)),
-)
-def test_a_resumed_run_equals_an_uninterrupted_one(
-    two: Path, tmp_path: Path, steps: int, how: Callable[[], None] | None
-) -> None:
-    run = stopped_after(steps, tmp_path / "run", how, two_phases)
-    train(GAME, resume=run)
-    same(run, two)
-
-
-@pytest.mark.parametrize("where", [(loop, "play_gate"), (gate, "verdict")], ids=lambda where: where[1])
-@pytest.mark.parametrize("when", [1, 2])
-def test_killed_in_a_gate(
-    two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: tuple[Any, str], when: int
-) -> None:
-    """Also in one that is played again because a larger budget took the last phase further."""
-    run = tmp_path / "run"
-    given: dict[str, Any] = {"out": run, "config_overrides": TWO, "seed": 7}
-    if when == 2:
-        two_phases(run, [COUNTS[0], ROLLOUT], seed=7)
-        given = {"resume": run}
-    with monkeypatch.context() as patch:
-        patch.setattr(*where, lambda *given: die())
-        with pytest.raises(Killed):
-            train(GAME, decisions=COUNTS, **given)
-    train(GAME, resume=run)
-    same(run, two)
-
-
-def test_ctrl_c_in_a_gate(two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, play_gate = tmp_path / "run", gate.play_gate
-
-    def interrupted(*given: Any) -> Any:
-        signal.raise_signal(signal.SIGINT)
-        return play_gate(*given)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(loop, "play_gate", interrupted)
-        with pytest.raises(Stopped, match=r"decisions, in the deals that judge them, which are played again; all is"):
-            two_phases(run, seed=7)
-    assert weights(run) == weights(two / "phases" / "1-ppo"), "what stood before stands"
-    train(GAME, resume=run)
-    same(run, two)
-
-
-@pytest.mark.parametrize("name", ["conclude", "enter_next", "enter", "begin", "save"])
-def test_killed_between_phases(two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    run, whole = tmp_path / "run", getattr(TrainingLoop, name)
-
-    def killed(self: TrainingLoop, *given: Any) -> Any:
-        if sum(one.decisions for one in self.done) or name == "enter_next":
-            die()
-        return whole(self, *given)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(TrainingLoop, name, killed)
-        with pytest.raises(Killed):
-            two_phases(run, seed=7)
-    train(GAME, resume=run)
-    same(run, two)
-
-
-def test_a_larger_budget_takes_the_last_phase_further(two: Path, tmp_path: Path) -> None:
-    run = two_phases(tmp_path / "run", [COUNTS[0], ROLLOUT], seed=7)
-    assert weights(run / "phases" / "2-ppo") != weights(two / "phases" / "2-ppo")
-    train(GAME, resume=run, decisions=sum(COUNTS))
-    same(run, two)
 
 
 def test_the_lines_it_prints_give_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

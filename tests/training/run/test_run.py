@@ -9,7 +9,6 @@ import shlex
 import shutil
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from backalley.training.config.phases import TrainingError
 from backalley.training.shared import checkpoint
 from backalley.training.train import Stopped, TrainingResult, train
 from tests.common.commands import process
-from tests.common.tiny_runs import DECISIONS, GAME, ROLLOUT, TINY, die, log_of, stopped_after, tiny, weights
+from tests.common.tiny_runs import DECISIONS, GAME, ROLLOUT, TINY, log_of, stopped_after, tiny, weights
 
 
 def test_a_run_leaves_everything_on_disk(whole: Path) -> None:
@@ -110,25 +109,6 @@ def test_nothing_on_disk_can_execute_code(whole: Path, tmp_path: Path, monkeypat
     for module, name in ((pickle, "load"), (pickle, "loads"), (pickle, "Unpickler"), (torch, "load"), (np, "load")):
         monkeypatch.setattr(module, name, refuse)
     train(GAME, resume=run)
-
-
-def test_the_same_seed_gives_the_same_run(whole: Path, tmp_path: Path) -> None:
-    again, other = tiny(tmp_path / "again", seed=7), tiny(tmp_path / "other", seed=8)
-    assert weights(again) == weights(whole)
-    assert log_of(again) == log_of(whole)
-    assert weights(other) != weights(whole)
-
-
-@pytest.mark.parametrize(
-    ("steps", "how"), [(1, None), (5, die), (7, None), (11, die)], ids=["1-ctrl-c", "5-killed", "7-ctrl-c", "11-killed"]
-)
-def test_a_resumed_run_equals_an_uninterrupted_one(
-    whole: Path, tmp_path: Path, steps: int, how: Callable[[], None] | None
-) -> None:
-    run = stopped_after(steps, tmp_path / "run", how)
-    assert train(GAME, resume=run).folder == run
-    assert weights(run) == weights(whole)
-    assert log_of(run) == log_of(whole)
 
 
 def test_a_stopped_run_leaves_a_policy(tmp_path: Path) -> None:
