@@ -296,7 +296,9 @@ FUNCTIONS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("function", "given", "sentence"), FUNCTIONS, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(
+    ("function", "given", "sentence"), FUNCTIONS, ids=lambda value: getattr(value, "__name__", str(value)[:60])
+)
 def test_a_wrong_argument_is_answered_in_a_sentence(
     function: Callable[..., Any], given: dict[str, Any], sentence: str
 ) -> None:

@@ -14,7 +14,7 @@ import pytest
 import backalley
 from backalley.agents.base.agent import View, view_of
 from backalley.agents.base.keys import agent_keys
-from backalley.benchmarks.studies.runner import code_of_the_guide, program_of_the_guide
+from backalley.benchmarks.studies.learning.guides import code_of_the_guide, program_of_the_guide
 from backalley.envs.core.api.states import States, seal
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
