@@ -116,14 +116,14 @@ class GymnasiumEnv(_Seated, gymnasium.Env[Any, np.int64]):
         return {name: array[0] for name, array in shown.items()} if isinstance(shown, dict) else shown[0]
 
     def _info(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"action_mask": self._seats.masks()[0], "seat": self._seats.seat[0]}
-        told |= self.game.open_info(self._seats.tables.arrays.state[0])
-        self.action_space.legal = told["action_mask"].copy()  # type: ignore[attr-defined]
+        info: dict[str, Any] = {"action_mask": self._seats.masks()[0], "seat": self._seats.seat[0]}
+        info |= self.game.open_info(self._seats.tables.arrays.state[0])
+        self.action_space.legal = info["action_mask"].copy()  # type: ignore[attr-defined]
         if 0 in self._seats.refused:
-            told["illegal_action"] = self._seats.refused[0]
+            info["illegal_action"] = self._seats.refused[0]
         if self._seats.over[0]:
-            told |= self._seats.words(self._row).get(0, {}) | {"ended": str(self._seats.ended(self._row)[0])}
-        return told
+            info |= self._seats.words(self._row).get(0, {}) | {"ended": str(self._seats.ended(self._row)[0])}
+        return info
 
     @one_thread
     def action_masks(self) -> npt.NDArray[np.bool_]:
@@ -257,23 +257,23 @@ class GymnasiumVectorEnv(_Seated, VectorEnv[Any, npt.NDArray[np.int64], npt.NDAr
         return np.flatnonzero(given)
 
     def _info(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"action_mask": self._seats.masks(), "seat": self._seats.seat.copy()}
-        self.action_space.legal = told["action_mask"].copy()  # type: ignore[attr-defined]
+        info: dict[str, Any] = {"action_mask": self._seats.masks(), "seat": self._seats.seat.copy()}
+        self.action_space.legal = info["action_mask"].copy()  # type: ignore[attr-defined]
         if self.autoreset_mode is AutoresetMode.DISABLED and self._seats.over.any():
-            told |= self._ends(np.flatnonzero(self._seats.over))
+            info |= self._ends(np.flatnonzero(self._seats.over))
         if self._seats.refused:
-            told |= self._told("illegal_action", self._seats.refused)
-        return told
+            info |= self._reported("illegal_action", self._seats.refused)
+        return info
 
     def _ends(self, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
         """Why and how the episodes of `rows` ended."""
-        told = self._told("ended", dict(zip(rows.tolist(), self._seats.ended(rows), strict=True)))
+        info = self._reported("ended", dict(zip(rows.tolist(), self._seats.ended(rows), strict=True)))
         words = self._seats.words(rows)
         for name in sorted({name for said in words.values() for name in said}):
-            told |= self._told(name, {row: said[name] for row, said in words.items() if name in said})
-        return told
+            info |= self._reported(name, {row: said[name] for row, said in words.items() if name in said})
+        return info
 
-    def _told(self, name: str, by_row: Mapping[int, Any]) -> dict[str, Any]:
+    def _reported(self, name: str, by_row: Mapping[int, Any]) -> dict[str, Any]:
         """What some rows report, in the form of Gymnasium's vector environments: the values, and which rows."""
         kinds = {type(value) for value in by_row.values()}
         number = kinds.pop() if len(kinds) == 1 and kinds <= {bool, int, float} else None
@@ -314,13 +314,13 @@ class GymnasiumVectorEnv(_Seated, VectorEnv[Any, npt.NDArray[np.int64], npt.NDAr
             each = [{name: array[k] for name, array in shown.items()} for k in range(len(rows))]
         else:
             each = list(shown)
-        told: dict[str, Any] = {"action_mask": np.zeros((self.num_envs, self._seats.tables.num_actions), np.int8)}
-        told |= {"seat": np.zeros(self.num_envs, np.int64)}
-        told["action_mask"][rows], told["seat"][rows] = 1, self._seats.seat[rows]
-        told |= {f"_{name}": over.copy() for name in list(told)}
-        told |= self._ends(rows)
-        final = {"final_info": told, "_final_info": over.copy()}
-        return self._told("final_obs", dict(zip(rows.tolist(), each, strict=True))) | final
+        info: dict[str, Any] = {"action_mask": np.zeros((self.num_envs, self._seats.tables.num_actions), np.int8)}
+        info |= {"seat": np.zeros(self.num_envs, np.int64)}
+        info["action_mask"][rows], info["seat"][rows] = 1, self._seats.seat[rows]
+        info |= {f"_{name}": over.copy() for name in list(info)}
+        info |= self._ends(rows)
+        final = {"final_info": info, "_final_info": over.copy()}
+        return self._reported("final_obs", dict(zip(rows.tolist(), each, strict=True))) | final
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the worker threads."""

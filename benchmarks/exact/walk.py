@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.api.compiled_events import History, as_told, logged_kernels, visible
+from backalley.envs.core.api.compiled_events import History, as_shown, logged_kernels, visible
 from backalley.envs.core.api.compiled_play import Batch, kernel_names
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
@@ -219,7 +219,7 @@ def _space(game: Game, keep: bool) -> Space:
 
 @kernel
 def learn(
-    told: npt.NDArray[np.int16], entries: npt.NDArray[np.int16], count: int, knows: npt.NDArray[np.uint64]
+    seen_as: npt.NDArray[np.int16], entries: npt.NDArray[np.int16], count: int, knows: npt.NDArray[np.uint64]
 ) -> None:
     """Add the events just written to what each seat knows."""
     for seat in range(knows.shape[0]):
@@ -227,7 +227,7 @@ def learn(
         for number in range(count):
             if visible(int(entries[number, 0]), seat):
                 who = int(entries[number, 2])
-                kind, what = as_told(told, int(entries[number, 1]), who, int(entries[number, 3]), seat)
+                kind, what = as_shown(seen_as, int(entries[number, 1]), who, int(entries[number, 3]), seat)
                 key = np.uint64(rng.fork(np.uint64(rng.fork(key, kind & 0xFFFF)), who & 0xFFFF))
                 key = np.uint64(rng.fork(key, what & 0xFFFF))
         knows[seat] = key
@@ -251,11 +251,11 @@ LEGAL = apply_logged = deal_logged = unbound
 
 @template
 def enter(batch: Batch, history: History, space: Space, depth: int) -> None:
-    """Arrive at a position: copy what came before, and add what the seats have just been told and gained."""
+    """Arrive at a position: copy what came before, and add what the seats have just been shown and gained."""
     for seat in range(space.knows.shape[1]):
         space.knows[depth, seat] = space.knows[depth - 1, seat]
         space.path[depth, seat] = space.path[depth - 1, seat]
-    learn(history.told, history.entries[depth], int(history.filled[depth]), space.knows[depth])
+    learn(history.seen_as, history.entries[depth], int(history.filled[depth]), space.knows[depth])
     space.gained[depth] = space.gained[depth - 1] + float(batch.state[depth].reward[0])
     space.chance[depth] = space.chance[depth - 1]
     batch.state[depth].reward[:] = 0

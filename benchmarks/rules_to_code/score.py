@@ -42,7 +42,7 @@ HELD = {
 """What held the candidates, for readers of a result."""
 
 Progress = Callable[[int, int, str], None]
-Told = Callable[[], None]
+OnDone = Callable[[], None]
 """Called before each script."""
 
 
@@ -140,11 +140,11 @@ def score_rules(
     try:
         for game in chosen:
 
-            def told(name: str = game.name) -> None:
+            def on_done(name: str = game.name) -> None:
                 if progress:
                     progress(next(asked), scripts, name)
 
-            found.append(_score_of(game, (player or candidate_of)(game), rules, hidden, seed, told))
+            found.append(_score_of(game, (player or candidate_of)(game), rules, hidden, seed, on_done))
     finally:
         rules.close()
     return RulesToCode(
@@ -185,11 +185,11 @@ def _check_folder(folder: Path, games: Sequence[Game]) -> None:
         raise InvalidValue(f"{folder} holds no candidate to score; it takes files with a class Game: {names}.")
 
 
-def _score_of(game: Game, player: Player, rules: Player, hidden: int, seed: int, told: Told) -> dict[str, Any]:
+def _score_of(game: Game, player: Player, rules: Player, hidden: int, seed: int, on_done: OnDone) -> dict[str, Any]:
     """The score of one game."""
     try:
-        played = list(_play_vectors(game, player, told))
-        blamed = list(_play_hidden(game, player, rules, hidden, seed, told))
+        played = list(_play_vectors(game, player, on_done))
+        blamed = list(_play_hidden(game, player, rules, hidden, seed, on_done))
     finally:
         player.close()
     vectors, right = (Counter(rule for rule, said in played if every or said is None) for every in (True, False))
@@ -224,10 +224,10 @@ def _in_order(paragraph: str) -> list[int]:
     return [int(number) for number in paragraph.lstrip("§").split(".")]
 
 
-def _play_vectors(game: Game, player: Player, told: Told) -> Iterator[tuple[str, str | None]]:
+def _play_vectors(game: Game, player: Player, on_done: OnDone) -> Iterator[tuple[str, str | None]]:
     """For each vector: its paragraph, and how it differs, or None."""
     for case in playable_cases(game):
-        told()
+        on_done()
         answer = player.play(case.script)
         differs = first_difference(answer.get("steps"), answer.get("error"), iter(case.checks))
         place = where(case.script, differs[0], game.type.bind().option_values) if differs else ""
@@ -235,14 +235,14 @@ def _play_vectors(game: Game, player: Player, told: Told) -> Iterator[tuple[str,
 
 
 def _play_hidden(
-    game: Game, player: Player, rules: Player, hidden: int, seed: int, told: Told
+    game: Game, player: Player, rules: Player, hidden: int, seed: int, on_done: OnDone
 ) -> Iterator[tuple[list[str], str | None]]:
     """For each hidden game: the paragraphs that a difference speaks against, and how it differs, or None."""
     draw, played, said = random.Random(f"{game.name} {seed}"), [], list[str | None]()
     others, bots = variants(game), [None, *(bot.name for bot in game.type.bots)]
     defaults = game.type.bind().option_values
     for number in range(hidden):
-        told()
+        on_done()
         options = draw.choice(others) if number % 2 else {}
         request = {"game": game.spec, "options": options, "seed": draw.getrandbits(48), "bot": draw.choice(bots)}
         made = rules.ask({**request, "most": MOST_DECISIONS})

@@ -1,4 +1,4 @@
-"""The player of the Ultimate game who means to stand on exactly 37 when it ends (§1.5 of README.md).
+"""The player of the Ultimate game who tries to finish on exactly 37 (§1.5 of README.md).
 
 Near the end it knows what every score is worth: how likely 37 can still be met from it in the hands to come, reckoned
 back from the last. Its bids and cards are those after which that is likeliest, whether the bid is made or missed.

@@ -14,6 +14,7 @@ import backalley.console.start as _start  # noqa: F401  # before all that takes 
 
 # isort: split
 import importlib as _importlib
+import warnings as _warnings
 from pathlib import Path as _Path
 from typing import TYPE_CHECKING
 from typing import Any as _Any
@@ -25,7 +26,7 @@ if not (_Path(__file__).parent / "envs").is_dir():
     __path__.append(str(_Path(__file__).resolve().parents[2]))
 
 from backalley.console.errors import BackAlleyError
-from backalley.envs.core.api.histories import Told, event_str, events_str, state_fields
+from backalley.envs.core.api.histories import ShownEvents, event_str, events_str, state_fields
 from backalley.envs.core.api.registry import register_game, register_gymnasium, register_pettingzoo
 from backalley.envs.core.api.row_copies import Saved
 from backalley.envs.core.api.states import States
@@ -65,9 +66,9 @@ __all__ = [
     "OptionError",
     "Played",
     "Saved",
+    "ShownEvents",
     "States",
     "TimeStep",
-    "Told",
     "UnknownGame",
     "__version__",
     "agent",
@@ -124,6 +125,9 @@ def _modules() -> list[str]:
 if not TYPE_CHECKING:  # a checker knows all names, and refuses others
 
     def __getattr__(name: str) -> _Any:
+        if name == "Told":  # its name in 1.0.0
+            _warnings.warn("backalley.Told is backalley.ShownEvents now.", DeprecationWarning, stacklevel=2)
+            return ShownEvents
         if name in _ON_FIRST_USE:
             found = getattr(_importlib.import_module(f"{__name__}.{_ON_FIRST_USE[name]}"), name)
         elif name in _modules():

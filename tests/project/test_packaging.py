@@ -98,6 +98,11 @@ def test_every_promised_name_is_there() -> None:
     assert set(promised) <= set(backalley.__all__)
 
 
+def test_a_name_of_1_0_0_is_announced_before_it_goes() -> None:
+    with pytest.warns(DeprecationWarning, match="ShownEvents now"):
+        assert backalley.Told is backalley.ShownEvents  # type: ignore[attr-defined]
+
+
 def test_the_citation_and_the_changelog_name_this_version() -> None:
     assert str(yaml_of("CITATION.cff")["version"]) == backalley.__version__
     lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()

@@ -183,19 +183,19 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
         self.truncations = dict.fromkeys(self.agents, False)
         if self._tells:
             self._look_about()
-        told: dict[str, Any] = {"action_mask": self._no_mask, **self._open}
-        self.infos: dict[str, dict[str, Any]] = {agent: told.copy() for agent in self.agents}
+        info: dict[str, Any] = {"action_mask": self._no_mask, **self._open}
+        self.infos: dict[str, dict[str, Any]] = {agent: info.copy() for agent in self.agents}
         self._select(self._seat_to_act(0))
 
     def _select(self, seat: int) -> None:
         """Begin a seat's turn."""
         agent = self.agent_selection = self.possible_agents[seat]
-        told: dict[str, Any] = {"action_mask": self._views[1].copy()}
-        self.infos[agent] = told
+        info: dict[str, Any] = {"action_mask": self._views[1].copy()}
+        self.infos[agent] = info
         if self._tells:
-            told.update(self._open)
+            info.update(self._open)
         if self._refused and agent in self._refused:
-            told["illegal_action"] = self._refused[agent]
+            info["illegal_action"] = self._refused[agent]
 
     def _look_about(self) -> None:
         """Update the game's entries of everybody's `info`, until the next deal."""
@@ -284,14 +284,14 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
                     self._cumulative_rewards[name] += value
             seat: int = self._seat_to_act(0)
             over = seat == OVER
-            told: dict[str, Any] = {"action_mask": self._no_mask}
+            info: dict[str, Any] = {"action_mask": self._no_mask}
             if self._tells:
                 if over or self._deals() != self._dealt:
                     self._look_about()
                     for others in self.infos.values():
                         others.update(self._open)
-                told.update(self._open)
-            self.infos[agent] = told
+                info.update(self._open)
+            self.infos[agent] = info
             if over:
                 batch = engine.batch
                 ended, cut = batch.terminated.item(0), batch.truncated.item(0)
@@ -301,13 +301,13 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
                 why = "illegal_action" if forfeited else "terminated" if ended else "truncated"
                 informs = self.game.type.info is not None and not forfeited
                 for place, name in enumerate(self.possible_agents):
-                    told = {"action_mask": self._no_mask, **self._open}
+                    info = {"action_mask": self._no_mask, **self._open}
                     if informs:
-                        told.update(self.game.info(batch.state[0], place))
+                        info.update(self.game.info(batch.state[0], place))
                     if forfeited or name in self._refused:
-                        told["illegal_action"] = self._refused.get(name, refused)
-                    told["ended"] = why
-                    self.infos[name] = told
+                        info["illegal_action"] = self._refused.get(name, refused)
+                    info["ended"] = why
+                    self.infos[name] = info
                 self.agent_selection = self.agents[0]
             else:
                 self._select(seat)

@@ -4,6 +4,6 @@ keep no events, and need not load this."""
 from __future__ import annotations
 
 from ..engine.engine import logged_kernels
-from ..engine.event_log import History, as_told, visible
+from ..engine.event_log import History, as_shown, visible
 
-__all__ = ["History", "as_told", "logged_kernels", "visible"]
+__all__ = ["History", "as_shown", "logged_kernels", "visible"]

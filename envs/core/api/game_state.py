@@ -22,7 +22,7 @@ from ..engine.shared_table import Table, table_of
 from ..game import arguments
 from ..game.game import Game
 from ..rules import rng
-from .histories import Told, information_tensors, information_words, read_events
+from .histories import ShownEvents, information_tensors, information_words, read_events
 from .row_checks import TableChecks
 from .states import KEPT, States, check_kept, seal
 
@@ -168,15 +168,15 @@ class GameState:
         """The history as a seat may know it [T, 3], since the episode began or since its latest deal (`since="deal"`);
         `backalley.events_str` says it in words. Raises TypeError or ValueError for an invalid seat or `since`,
         RuntimeError for a state made without `events=True`."""
-        told: npt.NDArray[np.int16] = self._told(self._checked_seat(seat), since).events[0]
-        return told
+        known: npt.NDArray[np.int16] = self._events_shown(self._checked_seat(seat), since).events[0]
+        return known
 
     def information_state_tensor(self, seat: int) -> npt.NDArray[np.float32]:
         """All that a seat knows, with perfect recall, as a tensor of fixed length [I]: its observation, the number of
         its events, and its events. Raises as `events` does."""
         which = self._checked_seat(seat)
         tensor: npt.NDArray[np.float32] = information_tensors(
-            self.game, self.observation(which)[None], self._told(which)
+            self.game, self.observation(which)[None], self._events_shown(which)
         )[0]
         return tensor
 
@@ -185,12 +185,12 @@ class GameState:
         In a determinized state the private past of other seats is not known, and a digest of their observation stands
         in for it. Raises as `events` does."""
         which = self._checked_seat(seat)
-        words = information_words(self.game, which, self._told(which))
+        words = information_words(self.game, which, self._events_shown(which))
         if self._knower in (None, which):
             return words
         return f"{words}\nsees {hashlib.sha256(self.observation(which).tobytes()).hexdigest()[:16]}"
 
-    def _told(self, seat: int, since: str = "episode") -> Told:
+    def _events_shown(self, seat: int, since: str = "episode") -> ShownEvents:
         with self._table.lock:
             self._put_events()
             return read_events(self._table.engine, np.zeros(1, np.int64), np.array([seat]), since)
@@ -396,8 +396,8 @@ class GameState:
         made._decisions = sum(made._own_decisions)
         history = self._table.engine.history
         if history is not None:
-            made._entries = _known(history.told, self._entries, which)
-            made._dealt = len(_known(history.told, self._entries[: 8 * self._dealt], which)) // 8
+            made._entries = _known(history.seen_as, self._entries, which)
+            made._dealt = len(_known(history.seen_as, self._entries[: 8 * self._dealt], which)) // 8
         made._returns = made._rewards = (0.0,) * self.game.num_seats
         return made
 
@@ -443,10 +443,10 @@ class GameState:
         return number
 
 
-def _known(told: npt.NDArray[np.int16], entries: bytes, seat: int) -> bytes:
-    """The entries of a history that a seat knows, as it was told of them."""
+def _known(known: npt.NDArray[np.int16], entries: bytes, seat: int) -> bytes:
+    """The entries of a history that a seat knows, as it was shown them."""
     mine = np.frombuffer(bytearray(entries), np.int16).reshape(-1, 4)
-    return mine[: _KEEP(told, mine, seat)].tobytes()
+    return mine[: _KEEP(known, mine, seat)].tobytes()
 
 
 _KEEP = Bound[int](lambda: keep_visible, at_once=False)

@@ -1,6 +1,6 @@
 """`Histories`: what a batch tells of the past and of the whole table: events, information states, state tensors.
 
-An information state is all that a seat knows: its observation now and every event that it has been told of, in order
+An information state is all that a seat knows: its observation now and every event that it has been shown, in order
 (perfect recall). A state tensor is what all seats together know, for critics and for labels of beliefs.
 """
 
@@ -26,8 +26,8 @@ from .row_checks import RowChecks, TableChecks
 SINCE = ("episode", "deal")
 
 
-class Told(NamedTuple):
-    """The events that n seats have been told of."""
+class ShownEvents(NamedTuple):
+    """The events that n seats have been shown."""
 
     events: npt.NDArray[np.int16]
     """[n, T, 3] kind, who, what of each event in order; zeros after the last. `who` is 0 for the reader, 1 for the seat
@@ -132,8 +132,8 @@ def read_events(
     seats: npt.NDArray[np.int64],
     since: str = "episode",
     out: npt.NDArray[np.int16] | None = None,
-) -> Told:
-    """Return the events that `seats[k]` has been told of at table `rows[k]`; see `Histories.events`."""
+) -> ShownEvents:
+    """Return the events that `seats[k]` has been shown at table `rows[k]`; see `Histories.events`."""
     history = engine.history
     if history is None:
         raise InvalidCall("No events are kept here; make the batch, environment or state with events=True.")
@@ -159,8 +159,8 @@ def read_events(
             f"out has shape {out.shape}{'' if out.flags.writeable else ', read-only'}; {len(rows)} seats with up to "
             f"{longest} events take {(len(rows), longest, COLUMNS)}, or more in the middle."
         )
-    _READ(history.told, history.entries, history.filled, rows, seats, first, engine.num_seats, out)
-    return Told(out, length)
+    _READ(history.seen_as, history.entries, history.filled, rows, seats, first, engine.num_seats, out)
+    return ShownEvents(out, length)
 
 
 def _event_log() -> Any:
@@ -176,7 +176,7 @@ _READ = Bound[None](lambda: _event_log().read_visible, at_once=False)
 
 def information_state_size(game: Game) -> int:
     """Return how many numbers an information state tensor has: the observation, the number of events, and the events
-    with room for the most that a seat is told of in an episode (`Events.length`)."""
+    with room for the most that a seat is shown in an episode (`Events.length`)."""
     return game.observation_size + 1 + COLUMNS * _most_events(game)
 
 
@@ -191,15 +191,15 @@ def information_states(
     engine: Engine, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float32]:
     """Return the information states of `seats[k]` at table `rows[k]` as tensors [n, I]."""
-    told = read_events(engine, rows, seats)
-    return information_tensors(engine.game, engine.observe(rows, seats), told)
+    known = read_events(engine, rows, seats)
+    return information_tensors(engine.game, engine.observe(rows, seats), known)
 
 
-def information_tensors(game: Game, shown: npt.NDArray[Any], told: Told) -> npt.NDArray[np.float32]:
-    """Return the information states of n seats as tensors [n, I], by what they are shown [n, O] and have been told."""
-    size, (events, length) = game.observation_size, told
+def information_tensors(game: Game, shown: npt.NDArray[Any], known: ShownEvents) -> npt.NDArray[np.float32]:
+    """Return the information states of n seats as tensors [n, I], by what they are shown [n, O] and have been shown."""
+    size, (events, length) = game.observation_size, known
     if length.max(initial=0) > _most_events(game):
-        raise InvalidCall(f"{game.name} told a seat more events than its Events.length says, {_most_events(game)}.")
+        raise InvalidCall(f"{game.name} showed a seat more events than its Events.length says, {_most_events(game)}.")
     tensor = np.zeros((len(shown), information_state_size(game)), np.float32)
     tensor[:, :size], tensor[:, size] = shown, length
     tensor[:, size + 1 : size + 1 + COLUMNS * events.shape[1]] = events.reshape(len(shown), -1)
@@ -211,9 +211,9 @@ def information_state_str(engine: Engine, row: int, seat: int) -> str:
     return information_words(engine.game, seat, read_events(engine, np.array([row]), np.array([seat])))
 
 
-def information_words(game: Game, seat: int, told: Told) -> str:
-    """Return a seat's information state in words, by what it has been told [1]."""
-    (events,), (length,) = told
+def information_words(game: Game, seat: int, known: ShownEvents) -> str:
+    """Return a seat's information state in words, by what it has been shown [1]."""
+    (events,), (length,) = known
     return "\n".join([game.seat_name(seat), *filter(None, [events_str(game, events[:length])])])
 
 
@@ -284,8 +284,8 @@ class SeatHistories(TableChecks):
         Raises ValueError for an unknown agent or `since`, RuntimeError for an environment without `events=True` and
         before the first reset."""
         row, seat = self._reader(agent)
-        told: npt.NDArray[np.int16] = read_events(self.engine, row, seat, since).events[0]
-        return told
+        known: npt.NDArray[np.int16] = read_events(self.engine, row, seat, since).events[0]
+        return known
 
     @one_thread
     def information_state_tensor(self, agent: str | None = None) -> npt.NDArray[np.float32]:
@@ -339,7 +339,7 @@ class Histories(RowChecks):
         *,
         since: str = "episode",
         out: npt.NDArray[np.int16] | None = None,
-    ) -> Told:
+    ) -> ShownEvents:
         """Return the history of table `rows[k]` (of all tables by default; a table may be named more than once) as seat
         `seats[k]` (by default the seat to act) may know it: what was done and shown since the episode began, or since
         its latest deal (`since="deal"`), in order. `backalley.events_str` says it in words; the game's page lists its

@@ -122,10 +122,10 @@ def bind(function: Callable[..., R], *example: Any, at_once: bool = True) -> Cal
         if entry is None and not at_once and tiering.runs_as_python():
             return Interpreted(function)
         if entry is None:
-            with compile_notice.told():
+            with compile_notice.announced():
                 entry = function.entry(kinds)
         return entry
-    with compile_notice.told():
+    with compile_notice.announced():
         function.compile(kinds)  # type: ignore[attr-defined]
     plain: Callable[..., R] = function.overloads[kinds].entry_point  # type: ignore[attr-defined]
     return plain

@@ -35,9 +35,9 @@ class History(NamedTuple):
     """[B] how many it has; below 0 its history is not known."""
     dealt: npt.NDArray[np.int32]
     """[B] how many it had before its latest deal."""
-    told: npt.NDArray[np.int16]
+    seen_as: npt.NDArray[np.int16]
     """[A] 0 for an action that others see whole, -1 for one that they learn nothing of, else 1 + the first action with
-    the words that they are told."""
+    the words that they are shown."""
     before: npt.NDArray[Any]
     """[1] where a step keeps the state before it; [0] where the game does not ask for it."""
 
@@ -71,9 +71,11 @@ def new_history(game: Game, size: int) -> History:
     before, entries = _before(game), np.zeros((size, 0, 4), np.int16)
     words = [game.action_told(action) for action in range(game.num_actions)]
     whole = [game.action_str(action) == word for action, word in enumerate(words)]
-    told = np.array([0 if seen else 1 + words.index(word) for seen, word in zip(whole, words, strict=True)], np.int16)
-    told[[events_of(game.type).secret(game.options, action) for action in range(game.num_actions)]] = -1
-    return History(entries, np.zeros(size, np.int32), np.zeros(size, np.int32), told, before).with_room(game)
+    seen_as = np.array(
+        [0 if seen else 1 + words.index(word) for seen, word in zip(whole, words, strict=True)], np.int16
+    )
+    seen_as[[events_of(game.type).secret(game.options, action) for action in range(game.num_actions)]] = -1
+    return History(entries, np.zeros(size, np.int32), np.zeros(size, np.int32), seen_as, before).with_room(game)
 
 
 def _before(game: Game) -> npt.NDArray[Any]:
@@ -137,8 +139,8 @@ def apply_logged(options: Any, batch: Batch, history: History, row: int, action:
     if history.before.shape[0] > 0:
         history.before[0] = batch.state[row]
     apply(options, batch, row, action)
-    told = int(history.told[action])
-    tell(log, EVERYBODY if told >= 0 else seat, ACTION, seat, action)  # `as_told` says what others learn of it
+    seen_as = int(history.seen_as[action])
+    tell(log, EVERYBODY if seen_as >= 0 else seat, ACTION, seat, action)  # `as_shown` says what others learn of it
     if history.before.shape[0] > 0:
         TELL_STEP(options, history.before[0], batch.state[row], action, log)
 
@@ -171,7 +173,7 @@ def step_rows_logged(
 ) -> int:
     """Do what `step_rows` does.
 
-    Tables keep their events far from each other, so the processor is told some tables ahead where it will write next
+    Tables keep their events far from each other, so the processor is asked some tables ahead where it will write next
     (*measured*: 4,096 tables of Missouri City play at 0.78 instead of 0.6 of their speed without events).
     """
     bad = -1 if checked else all_legal(batch.mask, rows, given, chosen)
@@ -208,29 +210,29 @@ TEMPLATES = (
 
 @kernel
 def visible(addressee: int, seat: int) -> bool:
-    """Return whether an event with this addressee is told to a seat."""
+    """Return whether an event with this addressee is shown to a seat."""
     return addressee in (EVERYBODY, seat) or (addressee < EVERYBODY and addressee != all_but(seat))
 
 
 @kernel
-def as_told(told: npt.NDArray[np.int16], kind: int, who: int, what: int, seat: int) -> tuple[int, int]:
-    """Return kind and number of an event that a seat is told of, as the seat may know them: of another seat's action
+def as_shown(seen_as: npt.NDArray[np.int16], kind: int, who: int, what: int, seat: int) -> tuple[int, int]:
+    """Return kind and number of an event that a seat is shown, as the seat may know them: of another seat's action
     perhaps only the words."""
-    if kind == ACTION and who != seat and told[what] > 0:
-        return HIDDEN_ACTION, int(told[what]) - 1
+    if kind == ACTION and who != seat and seen_as[what] > 0:
+        return HIDDEN_ACTION, int(seen_as[what]) - 1
     return kind, what
 
 
 @kernel
-def keep_visible(told: npt.NDArray[np.int16], entries: npt.NDArray[np.int16], seat: int) -> int:
-    """Leave at the front of `entries` [T, 4] those that are told to a seat, as the seat may know them; return how
+def keep_visible(seen_as: npt.NDArray[np.int16], entries: npt.NDArray[np.int16], seat: int) -> int:
+    """Leave at the front of `entries` [T, 4] those that are shown to a seat, as the seat may know them; return how
     many."""
     kept = 0
     for number in range(entries.shape[0]):
         entry = entries[number]
         if visible(int(entry[0]), seat):
             to, who = entry[0], int(entry[2])
-            kind, what = as_told(told, int(entry[1]), who, int(entry[3]), seat)
+            kind, what = as_shown(seen_as, int(entry[1]), who, int(entry[3]), seat)
             entries[kept, 0], entries[kept, 1], entries[kept, 2], entries[kept, 3] = to, kind, who, what
             kept += 1
     return kept
@@ -245,7 +247,7 @@ def count_visible(
     first: IntArray,
     out: IntArray,
 ) -> None:
-    """Write how many events from number `first[k]` on are told to `seats[k]` at table `rows[k]`."""
+    """Write how many events from number `first[k]` on are shown to `seats[k]` at table `rows[k]`."""
     for k in range(rows.shape[0]):
         found = 0
         for at in range(first[k], filled[rows[k]]):
@@ -255,7 +257,7 @@ def count_visible(
 
 @kernel
 def read_visible(
-    told: npt.NDArray[np.int16],
+    seen_as: npt.NDArray[np.int16],
     entries: npt.NDArray[np.int16],
     filled: npt.NDArray[np.int32],
     rows: IntArray,
@@ -272,7 +274,7 @@ def read_visible(
             entry = entries[rows[k], number]
             if visible(int(entry[0]), seat):
                 who = int(entry[2])
-                kind, what = as_told(told, int(entry[1]), who, int(entry[3]), seat)
+                kind, what = as_shown(seen_as, int(entry[1]), who, int(entry[3]), seat)
                 out[k, at, 0] = kind
                 out[k, at, 1] = who if who < 0 else (who - seat) % num_seats
                 out[k, at, 2] = what

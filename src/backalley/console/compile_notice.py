@@ -11,19 +11,19 @@ AFTER = 1.5
 """Seconds of compiling before the message."""
 MESSAGE = "Back Alley compiles this game for your machine, once; `backalley compile` does all games ahead of time."
 _waiting = threading.local()
-_told = threading.Event()
+_announced = threading.Event()
 
 
 def _tell() -> None:
-    if not _told.is_set():
-        _told.set()
+    if not _announced.is_set():
+        _announced.set()
         print(MESSAGE, file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
+def announced() -> Iterator[None]:
     """Print MESSAGE on standard error if this block takes more than AFTER seconds."""
-    if _told.is_set() or getattr(_waiting, "on", False):
+    if _announced.is_set() or getattr(_waiting, "on", False):
         yield
         return
     timer = threading.Timer(AFTER, _tell)

@@ -218,13 +218,13 @@ def test_a_long_wait_for_the_compiler_is_explained_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(compile_notice, "AFTER", 0.01)
-    monkeypatch.setattr(compile_notice, "_told", threading.Event())
-    with compile_notice.told():
+    monkeypatch.setattr(compile_notice, "_announced", threading.Event())
+    with compile_notice.announced():
         pass
     time.sleep(0.05)
     assert capsys.readouterr().err == "", "it took no time"
     for _ in range(2):
-        with compile_notice.told(), compile_notice.told():
+        with compile_notice.announced(), compile_notice.announced():
             time.sleep(0.05)
     shown = capsys.readouterr()
     assert (shown.out, shown.err) == ("", compile_notice.MESSAGE + "\n")
@@ -359,7 +359,7 @@ print(first.stats.cache_hits.total() if hasattr(first.stats.cache_hits, "total")
 """
 
 
-def test_machine_code_of_functions_and_types_that_look_alike_is_told_apart(tmp_path: Path) -> None:
+def test_machine_code_of_functions_and_types_that_look_alike_is_announced_apart(tmp_path: Path) -> None:
     """Of one name and place: what a closure holds, lambdas of one line, named tuples of one name with other fields."""
     (tmp_path / "alike.py").write_text(ALIKE)
     right = ["10", "15", "11", "16", "3", "6", "7", "1", "1", "20", "45"]
