@@ -19,6 +19,7 @@ from backalley.benchmarks.matches.report import Report
 from backalley.cluster.work import LOCAL, Executor
 from backalley.console.errors import InvalidType, InvalidValue
 from backalley.envs.core.files import durable
+from backalley.envs.core.game.kernels import compile_from_now_on
 
 from ..config.phases import KINDS, TrainingError
 from ..shared import checkpoint
@@ -100,6 +101,7 @@ class TrainingLoop:
         """Nothing is written yet; phases share work out to `executor`. Raises ConfigError for a phase that the game or
         the settings do not allow, and TrainingError where the settings need an extra that is not installed, or where no
         phase shares anything out."""
+        compile_from_now_on()  # numbers of learning as Python can differ in their last bits
         self.run, self.done, self.executor = run, list[Outcome](), executor
         kinds = [kind(name) for name in run.config.run.phases.names]
         if executor is not LOCAL and not any(one.hands_out for one in kinds):
