@@ -324,7 +324,7 @@ class GymnasiumVectorEnv(_Seated, VectorEnv[Any, npt.NDArray[np.int64], npt.NDAr
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the worker threads."""
-        self._seats.tables.close()
+        self._seats.close()
 
     def __repr__(self) -> str:
         given = "" if self.autoreset_mode is AutoresetMode.SAME_STEP else ", autoreset=False"

@@ -282,6 +282,11 @@ class SeatTables:
                 found[row]["illegal_action"] = self.refused[row]
         return found
 
+    def close(self) -> None:
+        """End the worker threads."""
+        self._workers.close()
+        self.tables.close()
+
     def settings(self) -> str:
         """Return the arguments besides game and number of tables, for a `repr`."""
         seat = "random" if self._fixed == _RANDOM_SEAT else self._fixed

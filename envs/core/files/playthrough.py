@@ -88,7 +88,7 @@ class Recording:
         """The packs that chance has drawn: it draws nothing else from its stream."""
         game, deck, stream = self.env.game, self.env.engine.fresh_deck(), np.uint64(self._stream)
         while stream != self.env.engine.batch.stream[0]:
-            stream = shuffle_deck(deck, stream)
+            stream = np.uint64(shuffle_deck(deck, stream))  # compiled, it returns an int
             yield " ".join(game.card_name(game.pack[place]) for place in deck.cards[: deck.drawn].tolist())
 
     def playthrough(self) -> dict[str, Any]:
