@@ -21,6 +21,7 @@ from backalley.benchmarks.exact.exact import Solution
 from backalley.benchmarks.figures.result_kinds import of_game
 from backalley.benchmarks.speed import speed as speeds
 from backalley.cli import command_line
+from backalley.cli.compiling import of_same_shape
 from backalley.envs.core.files import playthrough
 from backalley.envs.core.game import catalogue
 from backalley.examples import kuhn
@@ -298,3 +299,12 @@ def test_command_lines_are_quoted_for_a_shell() -> None:
     assert subprocess.run(["bash", "-c", f"printf '%s\\n' {line}"], capture_output=True, text=True).stdout == (
         "\n".join(["backalley", *words, ""])
     )
+
+
+@pytest.mark.parametrize("name", backalley.game_names())
+def test_compiling_ahead_covers_the_code_that_other_options_share(name: str) -> None:
+    game = backalley.game(name)
+    other = of_same_shape(game)
+    assert other is not None
+    assert len(other.changed_options) == 1
+    assert (other.state_dtype, other.observation_dtype) == (game.state_dtype, game.observation_dtype)
