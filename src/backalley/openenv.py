@@ -45,7 +45,7 @@ class SeatObservation(Observation):  # type: ignore[misc]
 
 
 class SeatState(State):  # type: ignore[misc]
-    """Where an episode stands, without anything that the seat may not know."""
+    """The position of an episode, without anything that the seat may not know."""
 
     game: str = ""
     options: dict[str, Any] = Field(default_factory=dict)
@@ -120,7 +120,7 @@ class CardGame(Environment):  # type: ignore[misc]
 
     @property
     def state(self) -> SeatState:
-        """Where the episode stands."""
+        """The position of the episode."""
         return self._state
 
     def _shown(self, seat: SeatInWords, before: float, refusal: str = "") -> SeatObservation:

@@ -288,7 +288,7 @@ def test_a_changed_file_is_noticed(folder: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_an_agent_that_is_not_offered_is_never_made(folder: Path, tmp_path: Path) -> None:
-    """A file names a program and a Python file as agents: its table stands still, and neither runs."""
+    """A file names a program and a Python file as agents: its table waits, and neither runs."""
     mark, evil = tmp_path / "mark", tmp_path / "evil.py"
     evil.write_text(f"open({str(mark)!r}, 'w')\nclass Player:\n    pass\n")
     for agent in (f"{evil}:Player", f"cmd:touch {mark}", "evil:Player"):

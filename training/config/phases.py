@@ -277,8 +277,8 @@ class Against(Written):
     """Agents that a phase meets and that do not learn."""
 
     names: tuple[str, ...]
-    """Agents' names and folders; or one word: `standing`, the policy that stands when the phase begins (before any, the
-    one that comes with the game, or its best bot), or `former`, all policies that stood in this run so far."""
+    """Agents' names and folders; or one word: `standing`, the current policy when the phase begins (before any, the
+    one that comes with the game, or its best bot), or `former`, all policies that were current in this run so far."""
     takes: ClassVar[str] = "standing, former, or agents' names separated by commas"
 
     @classmethod

@@ -88,7 +88,7 @@ def standing(game: Game, history: Sequence[Finished]) -> Agent:
     """Return the policy that is current after these phases; before any, the one that comes with the game, or its best
     bot. Raises ConfigError where there is nobody."""
     try:
-        return PolicyAgent(history[-1].stands if history else policy_for(game).folder, game)
+        return PolicyAgent(history[-1].current if history else policy_for(game).folder, game)
     except NoPolicy:
         if game.bots:
             return BotAgent(game)
@@ -104,7 +104,7 @@ def opponents_of(game: Game, settings: Rollouts, history: Sequence[Finished]) ->
     if names not in ((STANDING,), (FORMER,)):
         return [_named(game, name) for name in names]
     last = standing(game, history)
-    before = dict.fromkeys(one.stands for one in history[:-1]) if names == (FORMER,) else {}
+    before = dict.fromkeys(one.current for one in history[:-1]) if names == (FORMER,) else {}
     return [*(PolicyAgent(one, game) for one in before if one != folder_of(last)), last]
 
 

@@ -1,6 +1,6 @@
 """Rounds of attack and generation: the phases that make a policy harder to exploit.
 
-`attack` learns an approximate best response to the policy that stands, from that policy's own weights; what it gains is
+`attack` learns an approximate best response to the current policy, from that policy's own weights; what it gains is
 a lower bound of what the policy can lose. `generation` lets the attacker learn on against itself, all former policies
 and the bot, and replaces the policy if its gate says so. Then the next attack shows whether the hole is closed.
 """
@@ -34,7 +34,7 @@ class Generation(Rollouts):
             raise ConfigError(f"{game.name} is played alone under these options: there is nobody to attack or to meet.")
 
     def policy_before(self) -> Agent | None:
-        """Return the policy that stands, or the bot."""
+        """Return the current policy, or the bot."""
         return standing(self.game, self.history)
 
     def save_before(self, folder: Path, made: Mapping[str, Any]) -> None:
@@ -59,7 +59,7 @@ class Attack(Generation):
         if len(config.attack.against.names) != 1:
             raise ConfigError(
                 f"attack.against is {config.attack.against.written()!r}; an attack is on one agent: name it, or "
-                "standing for the policy that stands."
+                "standing for the current policy."
             )
 
     @property

@@ -33,7 +33,7 @@ Log = Callable[[str], None]
 """Called with a sentence."""
 GATE_FILE, ATTACK_FILE = "gate.json", "attack.json"
 START = "start"
-"""The folder, in that of a phase, of the policy that stood before any phase."""
+"""The folder, in that of a phase, of the policy that was current before any phase."""
 
 
 class Outcome(NamedTuple):
@@ -65,7 +65,7 @@ class Outcome(NamedTuple):
 
     @property
     def settles(self) -> bool:
-        """Whether the run need not go on: an attack on the policy that stands does not pay."""
+        """Whether the run need not go on: an attack on the current policy does not pay."""
         return self.gain is not None and not self.gain.pays
 
     @classmethod
@@ -240,8 +240,8 @@ class TrainingLoop:
         What `progress` raises ends the gate; played again, it has the same result. Raises OSError.
         """
         run, phase = self.run, self.phase
-        learned = stands = phase.folder / POLICY_FOLDER
-        phase.save_policy(stands, self.made())
+        learned = current = phase.folder / POLICY_FOLDER
+        phase.save_policy(current, self.made())
         victim = phase.attacked()
         gain: Gain | None = None
         gate: Gate | None = None
@@ -255,10 +255,10 @@ class TrainingLoop:
             kept = gate is None or (gate.passed and all(one.passed for one in comparisons))
         if not kept:
             words = []  # they describe a policy that does not stand
-            stands = self.before or phase.folder / START
+            current = self.before or phase.folder / START
             if self.before is None:
-                phase.save_before(stands, self.made())
-        durable.write_folder(run.folder / POLICY_FOLDER, {file.name: file.read_bytes() for file in stands.iterdir()})
+                phase.save_before(current, self.made())
+        durable.write_folder(run.folder / POLICY_FOLDER, {file.name: file.read_bytes() for file in current.iterdir()})
         return Outcome(
             run.config.run.phases.names[phase.number],
             phase.decisions,
@@ -266,8 +266,8 @@ class TrainingLoop:
             phase.seconds,
             gate,
             words,
-            stands.relative_to(run.folder).as_posix(),
-            _digest(stands),
+            current.relative_to(run.folder).as_posix(),
+            _digest(current),
             phase.processor_seconds,
             gain,
             comparisons,

@@ -34,8 +34,8 @@ class Finished(NamedTuple):
 
     learned: Path
     """The folder of the policy that it learned, kept or not."""
-    stands: Path
-    """The folder of the policy that stood after it."""
+    current: Path
+    """The folder of the current policy after it."""
     attacks: bool
     """Whether what it learned was to attack a policy, not to replace it."""
 
@@ -152,7 +152,7 @@ class Phase(abc.ABC):
         return None
 
     replaces: bool = True
-    """Whether its policy may take the place of the one that stands; an attack on that one leaves it there."""
+    """Whether its policy may take the place of the current one; an attack leaves that where it is."""
     meets_strangers: ClassVar[bool] = False
     """Whether its gate also asks how the policy fares against the best bot and a third party, who must not do better
     against it than against the previous one."""

@@ -62,8 +62,8 @@ def register_game(declared: GameType | str) -> GameType:
 def _is_earlier(known: GameType, found: GameType) -> bool:
     """Whether a game is the one that its module declared before it was imported again."""
     here = vars(importlib.import_module(found.module)).values()
-    stands, stood = (any(value is one for value in here) for one in (found, known))
-    return known.module == found.module and stands and not stood
+    is_there, was_there = (any(value is one for value in here) for one in (found, known))
+    return known.module == found.module and is_there and not was_there
 
 
 def registered_games() -> list[GameType]:

@@ -78,7 +78,7 @@ def stacked_deck(game: Game, cards: Iterable[str | int]) -> npt.NDArray[np.int64
     for place, number in enumerate(numbers):
         if not repeated and number in numbers[:place]:
             name = game.card_name(game.pack[number])
-            raise InvalidValue(f"The card {name} stands twice in the deck given; a pack has each card once.")
+            raise InvalidValue(f"The card {name} is twice in the deck given; a pack has each card once.")
     given = set(numbers)
     rest = [number for number in range(size) if number not in given]
     if repeated:

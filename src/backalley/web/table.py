@@ -90,7 +90,7 @@ class Table:
     undo: dict[str, Any] | None = None
     """Who asks to take their last action back (`seat`), and which seats agree (`agree`)."""
     trouble: str = ""
-    """Why it stands still; empty where it does not."""
+    """Why it waits; empty where it does not."""
     version: int = 0
     """Changes with all that is shown; not kept."""
 

@@ -326,7 +326,7 @@ class TableServer:
                 await self._let_play(agents[name], table)
         except Exception as error:  # whatever an agent does wrong, the table can be looked at
             traceback.print_exception(error)
-            table.trouble = f"{name} could not decide; the table stands still until somebody takes an action back."
+            table.trouble = f"{name} could not decide; the table waits until somebody takes an action back."
             table.version += 1
             self._tell(table)
         finally:
