@@ -244,9 +244,7 @@ def _learn(loop: TrainingLoop, progress: Progress, log: Log) -> Outcome:
                     if loop.last:
                         break
                     if outcome.settles:
-                        log(
-                            "The attack does not pay, so the policy stays current and the run ends before its other phases."
-                        )
+                        log("The attack does not pay, so the policy stays and the run ends before its other phases.")
                         break
                     loop.enter_next(outcome)
                     continue
