@@ -175,15 +175,16 @@ def _lines(files: Files) -> Iterator[Line]:
     """Ratios of speeds, with their intervals, and the processor time of a first use: a column for each game."""
     games = [game for found in files for game in found["games"]]
     for what, shown in WHAT.items():
-        line = {"times as fast": shown}
+        line = {"measured": shown}
         for game in games:
             ratio = "{mean:.2f} ({low:.2f} to {high:.2f})".format(**game[what]["ratio"]) if what in game else ""
             line[_headed(game)] = ratio
-        yield line
+        if any(what in game for game in games):
+            yield line
     for side in SIDES:
         spent = {_headed(game): game["first_use"][side] for game in games if "first_use" in game}
         if spent:
-            line = {"times as fast": f"first use {side}, s"}
+            line = {"measured": f"first use {side}, s"}
             yield line | {name: f"{statistics.median(each):.1f}" for name, each in spent.items()}
 
 
