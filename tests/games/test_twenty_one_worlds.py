@@ -131,19 +131,14 @@ def test_who_stood_before_the_king_of_hearts_may_hold_21() -> None:
 @kernel
 def self_contradictions(options: Any, states: Any, found: npt.NDArray[np.int64]) -> None:
     """For each true position [n] and each seat, how far it is from what `determinize` holds that the seat knows."""
-    places, unseen, origins, marks = (
-        np.empty(32, np.int64),
-        np.empty(32, np.int64),
-        np.empty(32, np.int64),
-        np.empty(32, np.int64),
-    )
     for row in range(states.shape[0]):
         state = states[row]
         for seat in range(options.num_players):
-            size = observation.hidden_places(options, state, seat, places, unseen, origins, marks)
-            found[row] += observation.contradictions(options, state, seat, places, marks, size)
-            for index in range(size):
-                found[row] += int(int(state.cleared[seat, observation.card_at(state, places[index])]) > origins[index])
+            hidden = observation.hidden_places(options, state, seat)
+            found[row] += observation.contradictions(options, state, seat, hidden)
+            for index in range(len(hidden.places)):
+                card = observation.card_at(state, hidden.places[index])
+                found[row] += int(int(state.cleared[seat, card]) > hidden.origins[index])
 
 
 POSITIONS: list[dict[str, Any]] = [

@@ -103,7 +103,7 @@ def test_no_byte_depends_on_what_a_seat_cannot_see(game: Game) -> None:
     assert history is not None
     for row, seat in enumerate(seats.tolist()):
         kept = np.frombuffer(
-            _known(history.told, history.entries[row, : history.filled[row]].tobytes(), seat), np.int16
+            _known(history.seen_as, history.entries[row, : history.filled[row]].tobytes(), seat), np.int16
         )
         history.filled[row] = len(kept) // 4
         history.entries[row, : len(kept) // 4] = kept.reshape(-1, 4)

@@ -249,7 +249,7 @@ def _again(original: Any) -> Any:
     if isinstance(original, Dispatcher):
         flags = {**original.targetoptions, "boundscheck": True}
         whole = isinstance(original, WholeProgramDispatcher)
-        result = WholeProgramDispatcher(made, {}, flags) if whole else numba.njit(**flags)(made)
+        result = WholeProgramDispatcher(made, {}, flags) if whole else numba.jit(**flags)(made)
     _known[original] = result  # before its scope is filled: a kernel may name itself
     names = _names(inside.__code__)
     scope |= {name: _replaced(inside.__globals__[name], names) for name in names & inside.__globals__.keys()}

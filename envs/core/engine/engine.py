@@ -93,10 +93,10 @@ def kernel_names(game: GameType, options: Any = None) -> dict[str, Callable[...,
     """Return a game's kernels by the names that templates call them. Where `options` are given, the kernels take these
     in place of those that they are called with: as constants, by which the compiler drops what they rule out."""
     kernels = {name.upper(): kernel for name, kernel in game.kernels._asdict().items()}
-    return kernels if options is None else {name: _fixed(kernel, options) for name, kernel in kernels.items()}
+    return kernels if options is None else {name: _fixed(name, kernel, options) for name, kernel in kernels.items()}
 
 
-def _fixed(kernel: Callable[..., Any], options: Any) -> Callable[..., Any]:
+def _fixed(name: str, kernel: Callable[..., Any], options: Any) -> Callable[..., Any]:
     """A kernel of a game with its options as constants. Numba's `*args` cannot hold a record, so there are two."""
 
     @passing
@@ -107,7 +107,7 @@ def _fixed(kernel: Callable[..., Any], options: Any) -> Callable[..., Any]:
     def four(given: Any, state: Any, seat: Any, other: Any) -> Any:
         return kernel(options, state, seat, other)
 
-    found = three if uncompiled(kernel).__code__.co_argcount == 3 else four
+    found = four if name in ("OBSERVE", "DETERMINIZE") else three
     uncompiled(found).sources = sources_of(kernel)  # type: ignore[attr-defined]
     return found
 

@@ -82,11 +82,12 @@ class Program(Command, click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that was typed. Raises CommandError for a wrong name."""
+        typed = args[0]  # which click takes out of the list
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
-            meant = did_you_mean(args[0], self.commands) or f" There are: {', '.join(self.commands)}."
-            raise CommandError(f"There is no command {args[0]!r}.{meant}") from None
+            meant = did_you_mean(typed, self.commands) or f" There are: {', '.join(self.commands)}."
+            raise CommandError(f"There is no command {typed!r}.{meant}") from None
 
 
 def pairs(form: str = "NAME=VALUE") -> Callable[[click.Context, click.Parameter, Sequence[str]], dict[str, str]]:

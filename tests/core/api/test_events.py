@@ -306,7 +306,7 @@ FAULTS = [
     (changed(deal=told_to_all), "a deal tells seat . more than its observations show"),
     (changed(deal=None), "a deal changes what seat . observes, and the seat is told nothing of it"),
     (dataclasses.replace(KUHN, private=()), "not declared private shows what seat . cannot see"),
-    (changed(length=lambda options: 1), "told a seat more events than its Events.length says, 1"),
+    (changed(length=lambda options: 1), "showed a seat more events than its Events.length says, 1"),
     (changed(most=lambda options: 1), "wrote more events at one action than its Events.most says, 1"),
 ]
 
