@@ -47,8 +47,8 @@ def played(steps=120):
 
 def compiled():
     "How many kernels of this game there are machine code of."
-    from backalley.envs.core.engine.engine import batch_kernels
-    return sum(len(kernel.entries) for kernel in batch_kernels(kuhn.GAME).values())
+    from backalley.envs.core.engine.engine import batch_kernels, constants_of
+    return sum(len(kernel.entries) for kernel in batch_kernels(kuhn.GAME, constants_of(kuhn.GAME.bind())).values())
 """
 
 
