@@ -31,6 +31,7 @@ from .state import (
     IN_SEQUENCE,
     IN_SEVEN,
     NONE,
+    NUM_CARDS,
     NUM_TYPES,
     Options,
     Quartet,
@@ -41,6 +42,7 @@ from .state import (
 
 _TYPE_BITS = 5
 _TYPE = NUM_TYPES - 1
+_CARD_BITS, _CARD = 6, NUM_CARDS - 1
 _KINDS = (IN_MARRIAGE, IN_SEQUENCE, IN_FOUR, IN_BEZIQUE, IN_DOUBLE)
 _ROW = 3 + 2 * len(_KINDS)
 _SLOTS = HAND + DRAWING
@@ -75,18 +77,17 @@ def note_asked(options: Options, state: State, found: int) -> None:
     """After a trick its winner is asked or not, who may declare `found`; and the cards they hold of which the other
     seat knows. Nothing is concluded from a question that a seven in the trick explains."""
     winner, place = int(state.leader), int(state.trick) - 1
-    state.asked[place] = NONE
-    cards = state.open_then[place]
-    cards[:] = NONE
+    if int(state.asked[place]) != NONE:  # asked again, after the seven
+        state.asked[place] = NONE
+        state.open_then[place, :] = NONE
     if found and seen_by_both(options, found):
         return
-    number = known_cards(state, winner, cards)
-    if options.reuse == Reuse.FREE and found and could_with(options, state, winner, cards, number):
-        cards[:] = NONE
+    number, cards = known_cards(state, winner)
+    if options.reuse == Reuse.FREE and found and could_with(options, state, winner, number, cards):
         return
     state.asked[place] = int(found != 0) | int(state.made) << 1 | winner << 3
     for index in range(number):
-        card = int(cards[index])
+        card = cards >> (_CARD_BITS * index) & _CARD
         now = card >> 1 | int(state.scored[card]) << _TYPE_BITS
         before = int(state.open_then[place, index - 1]) if index else NONE
         if before > now and before & _TYPE == card >> 1:  # two copies, in an order that tells nothing
@@ -96,30 +97,30 @@ def note_asked(options: Options, state: State, found: int) -> None:
 
 
 @kernel
-def known_cards(state: State, seat: int, out: npt.NDArray[np.int16]) -> int:
-    """The cards a seat holds of which the other knows, ascending: those laid down, and those known to be in the closed
-    hand. Gives their number."""
-    number, previous, left = 0, NONE, 0
+def known_cards(state: State, seat: int) -> tuple[int, int]:
+    """How many cards a seat holds of which the other knows: those laid down, and those known to be in the closed hand;
+    and these in one number, ascending, the first in the lowest bits."""
+    number, cards, previous, left = 0, 0, NONE, 0
     for index in range(int(state.held[seat])):
         card = int(state.hand[seat, index])
         if card >> 1 != previous:
             previous, left = card >> 1, int(state.known[seat, card >> 1])
-        laid = int(state.scored[card]) != 0
-        if laid or left > 0:
-            out[number] = card
-            number += 1
-            left -= int(not laid)
-    return number
+        laid = int(int(state.scored[card]) != 0)
+        known = laid | int(left > 0)
+        cards |= (card & -known) << (_CARD_BITS * number)
+        number += known
+        left -= known & ~laid
+    return number, cards
 
 
 @kernel
-def could_with(options: Options, state: State, seat: int, cards: npt.NDArray[np.int16], number: int) -> bool:
-    """Whether the winner of the trick could declare something if the first `number` of these were all their cards.
-    Under `reuse: free` only now is it known which sets have been declared; else `open_sets` finds out when asked."""
+def could_with(options: Options, state: State, seat: int, number: int, cards: int) -> bool:
+    """Whether the winner of the trick could declare something if the cards known were all that they hold. Under
+    `reuse: free` only now is it known which sets have been declared; else `open_sets` finds out when asked."""
     hand, held = 0, int(state.held[seat])  # kept in one number: a copy of the hand takes longer than all the rest
     for index in range(HAND):
         hand |= (int(state.hand[seat, index]) + 1) << (7 * index)
-        state.hand[seat, index] = cards[index]
+        state.hand[seat, index] = cards >> (_CARD_BITS * index) & _CARD if index < number else NONE
     state.held[seat] = number
     could = may_declare(options, state) != 0
     for index in range(HAND):

@@ -213,6 +213,16 @@ class State:
         "i1", (2, HAND), "each seat's cards in ascending order, those on the table too; then -1"
     )
     held: npt.NDArray[np.int8] = field("i1", 2, "how many cards each seat holds")
+    asked: npt.NDArray[np.int8] = field(
+        "i1",
+        DRAWING,
+        "what both know of each trick's winner by whether they were asked: bit 0 is 1 if they held a declaration "
+        "before drawing, beside those of `made` (bits 1 and 2), bit 3 is the winner; -1: nothing",
+    )
+    num_shown: npt.NDArray[np.int8] = field("i1", 2, "entries of `shown`")
+    drew_unseen: npt.NDArray[np.int32] = field(
+        "i4", 2, "the tricks after which a seat drew a card that the other did not see: bit 0 is the first"
+    )
     scored: npt.NDArray[np.int8] = field(
         "i1",
         NUM_CARDS,
@@ -228,22 +238,12 @@ class State:
         DRAWING,
         "under `reuse: free`, each declaration: the pattern of its cards, and above 10 bits its action less 64",
     )
-    asked: npt.NDArray[np.int8] = field(
-        "i1",
-        DRAWING,
-        "what both know of each trick's winner by whether they were asked: bit 0 is 1 if they held a declaration "
-        "before drawing, beside those of `made` (bits 1 and 2), bit 3 is the winner; -1: nothing",
-    )
-    open_then: npt.NDArray[np.int16] = field(
-        "i2", (DRAWING, HAND), "the cards of that winner that the other knew then: type, and above 5 bits `scored`"
-    )
     shown: npt.NDArray[np.int16] = field(
         "i2",
         (2, HAND + DRAWING),
         "each seat's cards, as they were played or laid down, of which the other did not know until then: type, and "
         "above 5 bits in or after which trick",
     )
-    num_shown: npt.NDArray[np.int8] = field("i1", 2, "entries of `shown`")
-    drew_unseen: npt.NDArray[np.int32] = field(
-        "i4", 2, "the tricks after which a seat drew a card that the other did not see: bit 0 is the first"
+    open_then: npt.NDArray[np.int16] = field(
+        "i2", (DRAWING, HAND), "the cards of that winner that the other knew then: type, and above 5 bits `scored`"
     )
