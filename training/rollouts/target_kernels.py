@@ -36,7 +36,6 @@ from .targets import (
     POLICY,
     RANDOM,
     SEATING,
-    SECOND,
     Field,
     Learner,
     Tables,
@@ -46,6 +45,7 @@ from .targets import (
     mix_of_bot,
     mix_of_net,
     play_table,
+    player_drawn,
     points_gained,
     seat_players,
     share_won,
@@ -98,14 +98,8 @@ def seat_sides(tables: Tables, field: Field, sides: npt.NDArray[np.int64], row: 
     stream, mine = rng.below(rng.fork(tables.key[row], SEATING), sides.shape[0])
     for seat in range(sides.shape[0]):
         stream, drawn = rng.below(stream, DRAWS)
-        player = BEST
-        if drawn < field.second:
-            player = SECOND
-        elif drawn < field.second + field.random:
-            player = RANDOM
-        elif drawn < field.second + field.random + field.policy:
-            player = POLICY
-        elif drawn < field.second + field.random + field.policy + field.frozen:
+        player = player_drawn(field, drawn)
+        if player == BEST and drawn < field.second + field.random + field.policy + field.frozen:
             player = FROZEN
         tables.who[row, seat] = POLICY if sides[seat] == sides[mine] else player
     for seat in range(sides.shape[0]):

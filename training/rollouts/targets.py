@@ -156,6 +156,16 @@ def happens(key: np.uint64, number: int, share: int) -> bool:
 
 
 @kernel
+def player_drawn(field: Field, drawn: int) -> int:
+    """The player whose share of the seats a number below DRAWS falls into."""
+    if drawn < field.second:
+        return SECOND
+    if drawn < field.second + field.random:
+        return RANDOM
+    return POLICY if drawn < field.second + field.random + field.policy else BEST
+
+
+@kernel
 def seat_players(tables: Tables, field: Field, sides: npt.NDArray[np.int64], row: int) -> None:
     """Draw who plays the episode that begins on a table, seat by seat; `sides` [N] do not matter."""
     tables.key[row] = rng.fork(tables.key[row], NEXT)
@@ -165,14 +175,7 @@ def seat_players(tables: Tables, field: Field, sides: npt.NDArray[np.int64], row
     tables.own[row] = tables.held[row] or drawn < field.own
     for seat in range(seats):
         stream, drawn = rng.below(stream, DRAWS)
-        player = BEST
-        if drawn < field.second:
-            player = SECOND
-        elif drawn < field.second + field.random:
-            player = RANDOM
-        elif drawn < field.second + field.random + field.policy:
-            player = POLICY
-        tables.who[row, seat] = player
+        tables.who[row, seat] = player_drawn(field, drawn)
     if tables.own[row]:
         stream, drawn = rng.below(stream, seats)
         tables.who[row, drawn] = POLICY
