@@ -385,31 +385,22 @@ class AskedThroughViews(BotAgent):
 
 
 @BY_NAME
-@pytest.mark.parametrize("packs", [0, 2])
-def test_opponents_play_the_same_in_compiled_code_and_through_views(game: Game, packs: int) -> None:
-    draw = np.random.default_rng(5)
-    given = None
-    if packs:
-        size = game.deck_size
-        given = {"decks": [draw.permutation(size)[: game.cards_drawn].tolist() for _ in range(packs)]}
-    for num_envs in (1, 5):
-        opponent = "bot" if game.bots else "random"
-        envs = [
-            GymnasiumVectorEnv(game, num_envs, opponent=one, seat="random", num_threads=threads)
-            for one, threads in ((opponent, 1), (opponent, 2), (AskedThroughViews(game), 1))
-        ]
-        shown = [env.reset(seed=3, options=given) for env in envs]
-        for _ in range(60):
-            observations, infos = zip(*(one[:1] + one[-1:] for one in shown), strict=True)
-            for one, info in zip(observations[1:], infos[1:], strict=True):
-                np.testing.assert_array_equal(one, observations[0])
-                np.testing.assert_array_equal(info["action_mask"], infos[0]["action_mask"])
-            legal = infos[0]["action_mask"]
-            actions = (draw.random(legal.shape) * legal).argmax(1)
-            shown = [env.step(actions) for env in envs]
-            for one in shown[1:]:
-                for mine, its in zip(one[1:4], shown[0][1:4], strict=True):
-                    np.testing.assert_array_equal(mine, its)
+@pytest.mark.parametrize(("num_envs", "packs"), [(1, 0), (130, 0), (3, 2)])
+def test_opponents_play_the_same_in_compiled_code_and_through_views(game: Game, num_envs: int, packs: int) -> None:
+    draw, opponent = np.random.default_rng(5), "bot" if game.bots else "random"
+    decks = [draw.permutation(game.deck_size)[: game.cards_drawn].tolist() for _ in range(packs)]
+    envs = [
+        GymnasiumVectorEnv(game, num_envs, opponent=one, seat="random", num_threads=threads)
+        for one, threads in ((opponent, 1), (opponent, 2), (AskedThroughViews(game), 1))
+    ]
+    shown = [env.reset(seed=3, options={"decks": decks})[::-1] for env in envs]
+    for _ in range(60):
+        legal = shown[0][0]["action_mask"]
+        for info, *arrays in shown[1:]:
+            for mine, its in zip((info["action_mask"], *arrays), (legal, *shown[0][1:]), strict=True):
+                np.testing.assert_array_equal(mine, its)
+        actions = (draw.random(legal.shape) * legal).argmax(1)
+        shown = [env.step(actions)[::-1] for env in envs]
 
 
 def test_stacked_decks_are_dealt_once() -> None:
