@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from .keys import decision_keys, keys_given, table_names
 
 if TYPE_CHECKING:
     from backalley.envs.core.api.game_state import GameState
+    from backalley.envs.core.api.histories import ShownEvents
 
 POLICY = "policy"
 """The name of a game's pretrained policy as an agent, and of the folder of its policies."""
@@ -101,10 +102,18 @@ class View:
 
         return position_of(self._tables, row).determinize(seat, key)
 
-    def events(self, k: int) -> npt.NDArray[np.int16] | None:
-        """Return what the seat to act at table k has been told since the episode began, int16 [T, 3], as
-        `BatchEnv.events` does; None where the tables keep no events, or do not know theirs."""
-        return shown_events(self._tables, int(self._rows[k]), int(self.seat[k]))
+    @overload
+    def events(self, k: int) -> npt.NDArray[np.int16] | None: ...
+    @overload
+    def events(self, k: None = None) -> ShownEvents | None: ...
+    def events(self, k: int | None = None) -> npt.NDArray[np.int16] | ShownEvents | None:
+        """Return what the seats to act have been shown since the episode began, as `BatchEnv.events` does: of all
+        tables, padded int16 [n, T, 3], and how many each has; of table k alone, int16 [T, 3]. None where the tables
+        keep no events (`Agent.reads_events` asks for that), or do not know theirs. `Recall` reads what is new."""
+        if k is None:
+            return shown_events(self._tables, self._rows, self.seat)
+        found = shown_events(self._tables, self._rows[k : k + 1], self.seat[k : k + 1])
+        return None if found is None else found.events[0]
 
     def redrawn(self, which: npt.ArrayLike, keys: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the same as State records [n], which kernels may write to."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ from backalley.envs.core.game.kernels import kernel
 
 from .walk import CHOICES, HISTORIES, SETS, Sets, TooLarge, Walk
 
+if TYPE_CHECKING:
+    from .tree import Tree
+
 Numbers = npt.NDArray[np.float64]
 _ROWS = 4096
 """Information sets that are shown to an agent at a time."""
@@ -30,7 +33,7 @@ _ENTRIES, _LEAST_STEPS, _MOST_STEPS = 1 << 32, 100, 100_000
 """Payoffs that learning goes through by default, all steps together; and bounds of the number of steps."""
 
 
-class Tree(NamedTuple):
+class Sequences(NamedTuple):
     """A seat's information sets with several actions, those nearer the beginning first; S sequences."""
 
     parent: npt.NDArray[np.int64]
@@ -41,7 +44,7 @@ class Tree(NamedTuple):
     """[C] how many it has."""
 
     @property
-    def sequences(self) -> int:
+    def count(self) -> int:
         """S."""
         return 1 + int(self.width.sum())
 
@@ -59,7 +62,7 @@ class Payoffs(NamedTuple):
 
 
 @kernel
-def realise(tree: Tree, plays: Numbers, out: Numbers) -> None:
+def realise(tree: Sequences, plays: Numbers, out: Numbers) -> None:
     """Write to `out` [S] the probability with which a seat's own choices lead to each sequence; `plays` [S] is the
     probability of each choice where it has to be made."""
     out[0] = 1.0
@@ -69,7 +72,7 @@ def realise(tree: Tree, plays: Numbers, out: Numbers) -> None:
 
 
 @kernel
-def behaviour(tree: Tree, plan: Numbers, out: Numbers) -> None:
+def behaviour(tree: Sequences, plan: Numbers, out: Numbers) -> None:
     """Write to `out` [S] the probability of each choice of a plan [S] where it has to be made: equal ones in sets that
     the plan does not lead to."""
     out[0] = 1.0
@@ -95,7 +98,7 @@ def values(payoffs: Payoffs, seat: int, plan: Numbers, out: Numbers) -> None:
 
 
 @kernel
-def best_response(tree: Tree, worth: Numbers) -> float:
+def best_response(tree: Sequences, worth: Numbers) -> float:
     """Return the most a seat can get, where each of its sequences is worth `worth` [S], which is summed up in place."""
     for number in range(tree.parent.shape[0] - 1, -1, -1):
         best = -np.inf
@@ -106,7 +109,7 @@ def best_response(tree: Tree, worth: Numbers) -> float:
 
 
 @kernel
-def learn(tree: Tree, worth: Numbers, regret: Numbers, plays: Numbers) -> None:
+def learn(tree: Sequences, worth: Numbers, regret: Numbers, plays: Numbers) -> None:
     """Make one step of predictive regret matching plus in every set, where sequences are worth `worth` [S]: the next
     regrets are predicted to be the latest (Farina, Kroer and Sandholm 2021, "Faster game solving via predictive
     Blackwell approachability", algorithm 3)."""
@@ -174,6 +177,7 @@ class Solver:
                 "other has to lose. Choose other options, such as num_players=2, or another game."
             )
         self.game = game
+        self._tree: Tree | None = None
         space = Walk(game, keep=True, progress=progress).space
         found, count = space.found.tolist(), int(space.found[CHOICES])
         self.information_sets, self.histories = found[SETS], found[HISTORIES]
@@ -183,7 +187,7 @@ class Solver:
         ones = int((self._sets.seat == 0).sum())
         self.sizes: tuple[int, int] = (ones, count - ones)
         tree = self._sets.parent, self._sets.first, self._sets.width
-        self._trees = Tree(*(part[:ones].copy() for part in tree)), Tree(*(part[ones:].copy() for part in tree))
+        self._trees = Sequences(*(part[:ones].copy() for part in tree)), Sequences(*(part[ones:].copy() for part in tree))
         self._payoffs = _sorted(space.pairs, space.payoff)
         self.action_mask: npt.NDArray[np.int8] = np.zeros((count, game.num_actions), np.int8)
         """[C, A] 1 for each legal action."""
@@ -208,6 +212,18 @@ class Solver:
     def ask(self, answer: Callable[[View], npt.NDArray[np.float64]]) -> Numbers:
         """Return what `answer` gives for views of all information sets: probabilities [C, A]."""
         return np.concatenate([answer(view) for _, view in self._shown()])
+
+    def ask_with_events(self, answer: Callable[[View], npt.NDArray[np.float64]]) -> Numbers:
+        """Return the same for views with the events that lead to each information set."""
+        from .tree import Tree
+
+        self._tree = self._tree or Tree(self.game)
+        found, order = np.zeros(self.action_mask.shape), np.argsort(self._sets.key)
+        strategy, its = self._tree.ask(answer), self._tree.set_of_choice
+        place = np.searchsorted(self._sets.key[order], self._tree.set_key[its])
+        known = np.diff(self._tree.set_first)[its] > 1
+        found[order[place[known]], self._tree.action[known]] = strategy[known]
+        return found
 
     def _shown(self) -> Iterator[tuple[slice, View]]:
         """All information sets as views, some at a time."""
@@ -257,12 +273,12 @@ class Solver:
         return plan
 
     def _least(self, plan: Numbers) -> float:
-        worth = np.empty(self._trees[1].sequences)
+        worth = np.empty(self._trees[1].count)
         values(self._payoffs, 1, plan, worth)
         return -best_response(self._trees[1], worth)
 
     def _most(self, plan: Numbers) -> float:
-        worth = np.empty(self._trees[0].sequences)
+        worth = np.empty(self._trees[0].count)
         values(self._payoffs, 0, plan, worth)
         return best_response(self._trees[0], worth)
 
@@ -318,7 +334,7 @@ class Solver:
         return found
 
 
-def even(tree: Tree) -> Numbers:
+def even(tree: Sequences) -> Numbers:
     """Return equal probabilities for all choices of a set."""
     return np.concatenate([[1.0], np.repeat(1 / tree.width, tree.width)])
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.api.compiled_events import History, as_shown, logged_kernels, visible
+from backalley.envs.core.api.compiled_events import History, learn, logged_kernels
 from backalley.envs.core.api.compiled_play import Batch, kernel_names
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
@@ -33,7 +33,8 @@ from .hash_table import grown, slot_of
 MOST_SETS, MOST_DEALS = 10_000_000, 10**9
 _MOST_ORDERS = 10**21
 """Orders of the cards drawn beyond which no interchangeable places are looked for: too many deals would be left."""
-_MAX_DEPTH = 250
+MAX_DEPTH = 250
+"""Deals and actions of an episode, and two."""
 _FIRST_SLOTS, _FIRST_SETS = 1 << 16, 1 << 10
 _NODES = 1 << 20
 """Positions walked through between two reports of progress."""
@@ -67,6 +68,8 @@ class Sets(NamedTuple):
     """[C] one of the states in which the seat knows this."""
     decisions: npt.NDArray[np.int32]
     """[C] decisions that the seat made before."""
+    key: npt.NDArray[np.uint64]
+    """[C] a digest of what it knows."""
 
 
 class Space(NamedTuple):
@@ -85,7 +88,7 @@ class Space(NamedTuple):
     chance: npt.NDArray[np.float64]
     """[D] the probability of all deals so far."""
     gained: npt.NDArray[np.float64]
-    """[D] what seat 0 has gained so far."""
+    """[D, N] what each seat has gained so far."""
     keys: npt.NDArray[np.uint64]
     """[a power of two] hashes of information sets; 0 where there is none."""
     numbers: npt.NDArray[np.int32]
@@ -107,20 +110,23 @@ class Walk:
     """A walk through all of one game, and the memory of it. With `keep` it keeps information sets and payoffs of two
     seats; without, it counts."""
 
+    more: ClassVar[tuple[Callable[..., Any], ...]] = ()
+    """Templates of a walk that does more."""
+
     def __init__(self, game: Game, *, keep: bool, most: int = MOST_SETS, progress: Progress | None = None) -> None:
         """Raises TooLarge for more than `most` information sets, too many deals and too long episodes; RuntimeError
         for a game that declares no events."""
         check_deals(game, 1, _MOST_ORDERS)
         self.game, self.keep = game, keep
-        self.tables = BatchEnv(game, _MAX_DEPTH, events=True).for_kernels()
-        self.deals, self.space = deals_of(game, _MAX_DEPTH), _space(game, keep)
+        self._bound: dict[str, Callable[..., Any]] = {}
+        self.tables = BatchEnv(game, MAX_DEPTH, events=True).for_kernels()
+        self.deals, self.space = deals_of(game, MAX_DEPTH), _space(game, keep)
         logged = {name: logged_kernels(game.type)[name] for name in ("apply_logged", "deal_logged")}
-        self._made = specialise([*deals_module.TEMPLATES, *TEMPLATES], kernel_names(game.type) | logged)
-        walk_on = bind(self._made["walk"], *self._arguments(), keep)
-        for start_outcome in range(game.num_start_outcomes):
-            self._begin(start_outcome)
+        self._made = specialise([*deals_module.TEMPLATES, *TEMPLATES, *self.more], kernel_names(game.type) | logged)
+        for self.start_outcome in range(game.num_start_outcomes):
+            self._begin(self.start_outcome)
             while self.space.found[DEPTH] >= 0:
-                self._go_on(walk_on)
+                self._go_on()
                 found = int(self.space.found[SETS])
                 if found > most:
                     raise TooLarge(f"{game.name} has more than {most:,} information sets under these options.")
@@ -143,18 +149,29 @@ class Walk:
         space.following[0] = space.found[DEPTH] = 0
         space.chance[0], space.gained[0], space.path[0] = 1 / self.game.num_start_outcomes, 0.0, 0
         if batch.state["seat"][0] == CHANCE:
-            bind(self._made["begin_deals"], *self._arguments(), 0)(*self._arguments(), 0)
+            self._call("begin_deals", *self._arguments(), 0)
             check_deals(self.game, math.prod(self.deals.rank[0].tolist()), MOST_DEALS)
 
-    def _go_on(self, walk_on: Callable[..., int]) -> None:
+    def _walk_on(self) -> int:
+        """Walk on for a while; return FINE, or why it cannot go on."""
+        trouble: int = self._call("walk", *self._arguments(), self.keep)
+        return trouble
+
+    def _call(self, name: str, *args: Any) -> Any:
+        """Call a template, bound to the types of its arguments at its first call."""
+        if name not in self._bound:
+            self._bound[name] = bind(self._made[name], *args)
+        return self._bound[name](*args)
+
+    def _go_on(self) -> None:
         """Walk on for a while. Raises TooLarge for an episode that is too long."""
         found = self.space.found
         found[LEFT] = min(_NODES, len(self.space.keys) // 4)
         if self.keep:
             found[LEFT] = min(found[LEFT], len(self.space.pairs) // 4, len(self.space.sets.seat) - found[CHOICES])
-        trouble = walk_on(*self._arguments(), self.keep)
+        trouble = self._walk_on()
         if trouble == DEEP:
-            raise TooLarge(f"{self.game.name} has episodes of more than {_MAX_DEPTH - 2} deals and actions.")
+            raise TooLarge(f"{self.game.name} has episodes of more than {MAX_DEPTH - 2} deals and actions.")
         if trouble == FORGETS:
             raise TooLarge(f"{self.game.name} cannot be laid out: by its events a seat forgets an action of its own.")
         self._make_room()
@@ -192,13 +209,13 @@ def _space(game: Game, keep: bool) -> Space:
     """The memory of a walk before its beginning."""
     size = _FIRST_SETS if keep else 0
     return Space(
-        knows=np.zeros((_MAX_DEPTH, game.num_seats), np.uint64),
-        mask=np.zeros((_MAX_DEPTH, game.num_actions), np.int8),
-        following=np.zeros(_MAX_DEPTH, np.int64),
-        choice=np.zeros(_MAX_DEPTH, np.int64),
-        path=np.zeros((_MAX_DEPTH, game.num_seats), np.int64),
-        chance=np.zeros(_MAX_DEPTH),
-        gained=np.zeros(_MAX_DEPTH),
+        knows=np.zeros((MAX_DEPTH, game.num_seats), np.uint64),
+        mask=np.zeros((MAX_DEPTH, game.num_actions), np.int8),
+        following=np.zeros(MAX_DEPTH, np.int64),
+        choice=np.zeros(MAX_DEPTH, np.int64),
+        path=np.zeros((MAX_DEPTH, game.num_seats), np.int64),
+        chance=np.zeros(MAX_DEPTH),
+        gained=np.zeros((MAX_DEPTH, game.num_seats)),
         keys=np.zeros(_FIRST_SLOTS, np.uint64),
         numbers=np.zeros(_FIRST_SLOTS, np.int32),
         sets=Sets(
@@ -208,6 +225,7 @@ def _space(game: Game, keep: bool) -> Space:
             width=np.zeros(size, np.int64),
             state=np.zeros(size, game.state_dtype),
             decisions=np.zeros(size, np.int32),
+            key=np.zeros(size, np.uint64),
         ),
         sequences=np.ones(game.num_seats, np.int64),
         pairs=np.zeros(_FIRST_SLOTS, np.uint64),
@@ -218,26 +236,11 @@ def _space(game: Game, keep: bool) -> Space:
 
 
 @kernel
-def learn(
-    seen_as: npt.NDArray[np.int16], entries: npt.NDArray[np.int16], count: int, knows: npt.NDArray[np.uint64]
-) -> None:
-    """Add the events just written to what each seat knows."""
+def key_of(raw: npt.NDArray[np.uint8], knows: npt.NDArray[np.uint64], gained: npt.NDArray[np.float64]) -> np.uint64:
+    """Return the hash of a state, and of what all seats know and have gained."""
+    key = np.uint64(1)
     for seat in range(knows.shape[0]):
-        key = np.uint64(knows[seat])
-        for number in range(count):
-            if visible(int(entries[number, 0]), seat):
-                who = int(entries[number, 2])
-                kind, what = as_shown(seen_as, int(entries[number, 1]), who, int(entries[number, 3]), seat)
-                key = np.uint64(rng.fork(np.uint64(rng.fork(key, kind & 0xFFFF)), who & 0xFFFF))
-                key = np.uint64(rng.fork(key, what & 0xFFFF))
-        knows[seat] = key
-
-
-@kernel
-def key_of(raw: npt.NDArray[np.uint8], knows: npt.NDArray[np.uint64], gained: float) -> np.uint64:
-    """Return the hash of a state, of what all seats know, and of what seat 0 has gained."""
-    key = np.uint64(rng.fork(np.uint64(1), int(gained * 65536) & 0xFFFFFFFF))
-    for seat in range(knows.shape[0]):
+        key = np.uint64(rng.fork(key, int(gained[seat] * 65536) & 0xFFFFFFFF))
         key = np.uint64(rng.fork(np.uint64(key ^ knows[seat]), seat))
     for place in range(raw.shape[0]):
         if raw[place]:
@@ -255,8 +258,8 @@ def enter(batch: Batch, history: History, space: Space, depth: int) -> None:
     for seat in range(space.knows.shape[1]):
         space.knows[depth, seat] = space.knows[depth - 1, seat]
         space.path[depth, seat] = space.path[depth - 1, seat]
+        space.gained[depth, seat] = space.gained[depth - 1, seat] + float(batch.state[depth].reward[seat])
     learn(history.seen_as, history.entries[depth], int(history.filled[depth]), space.knows[depth])
-    space.gained[depth] = space.gained[depth - 1] + float(batch.state[depth].reward[0])
     space.chance[depth] = space.chance[depth - 1]
     batch.state[depth].reward[:] = 0
     space.following[depth] = 0
@@ -310,6 +313,7 @@ def set_of(batch: Batch, space: Space, depth: int, width: int, keep: bool) -> in
             sets.width[number] = width
             sets.state[number] = batch.state[depth]
             sets.decisions[number] = batch.own_decisions[depth, seat]
+            sets.key[number] = key
             space.sequences[seat] += width
     return int(space.numbers[slot])
 
@@ -367,7 +371,7 @@ def deal_next(options: Any, batch: Batch, history: History, space: Space, deals:
 @template
 def pay(space: Space, depth: int, keep: bool) -> None:
     """Record an end."""
-    gained = space.gained[depth]
+    gained = space.gained[depth, 0]
     space.found[ENDS] += 1
     space.span[0], space.span[1] = min(space.span[0], gained), max(space.span[1], gained)
     if keep and gained != 0.0:

@@ -40,13 +40,16 @@ if TYPE_CHECKING:
     from backalley._by_name import *  # noqa: F403  # the modules of the games: poker_duel_v0
     from backalley._by_name import game, make, make_vec
     from backalley.agents.analysis import analyse
+    from backalley.agents.base.recall import Recall
     from backalley.agents.people.replays import replay
     from backalley.agents.policies.learned import load_policy
     from backalley.agents.policies.policy_kinds import register_policy
     from backalley.agents.registry import agent, register_agent
+    from backalley.benchmarks.exact.tree import Tree, tree
     from backalley.benchmarks.matches.evaluate import evaluate
     from backalley.benchmarks.matches.tournament import tournament
     from backalley.envs.core.api.game_state import GameState
+    from backalley.envs.core.api.walker import Nodes, Path, Walker, walker
     from backalley.records.reading import read_record
     from backalley.records.writing import record_games
     from backalley.training.attack.attack import attack
@@ -63,13 +66,18 @@ __all__ = [
     "GameState",
     "GameType",
     "IllegalAction",
+    "Nodes",
     "OptionError",
+    "Path",
     "Played",
+    "Recall",
     "Saved",
     "ShownEvents",
     "States",
     "TimeStep",
+    "Tree",
     "UnknownGame",
+    "Walker",
     "__version__",
     "agent",
     "analyse",
@@ -96,9 +104,12 @@ __all__ = [
     "state_fields",
     "tournament",
     "train",
+    "tree",
+    "walker",
 ]
 
 _ON_FIRST_USE = {
+    "Recall": "agents.base.recall",
     "GameState": "envs.core.api.game_state",
     "agent": "agents.registry",
     "attack": "training.attack.attack",
@@ -113,6 +124,9 @@ _ON_FIRST_USE = {
     "replay": "agents.people.replays",
     "tournament": "benchmarks.matches.tournament",
     "train": "training.train",
+    "Tree": "benchmarks.exact.tree",
+    "tree": "benchmarks.exact.tree",
+    **dict.fromkeys(("Nodes", "Path", "Walker", "walker"), "envs.core.api.walker"),
 }
 """Names that are imported on first use, since they take long or need an extra."""
 

@@ -22,6 +22,30 @@ if TYPE_CHECKING:
 _WHOLE = np.dtype(np.int64)
 
 
+def rows_of(given: npt.ArrayLike, size: int) -> npt.NDArray[np.int64]:
+    """Return the rows of some of `size` tables, as an array of int64. Raises TypeError or ValueError."""
+    rows = arguments.whole_numbers(given, "Rows")
+    if rows.ndim != 1:
+        raise InvalidValue(f"Rows have shape {rows.shape}; they are a list of tables, shape (n,).")
+    bad = arguments.first_outside(rows, size)
+    if bad >= 0:
+        raise InvalidValue(
+            f"Row {arguments.given_number(given, bad)} was asked for; there are {size} tables, rows 0..{size - 1}."
+        )
+    return rows
+
+
+def seats_of(given: npt.ArrayLike, game: Game, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return one seat for each of the rows, as an array of int64. Raises TypeError or ValueError."""
+    seats, last = arguments.whole_numbers(given, "Seats"), game.num_seats - 1
+    if seats.shape != rows.shape:
+        raise InvalidValue(f"Seats have shape {seats.shape}; {len(rows)} tables take shape {rows.shape}, one each.")
+    bad = arguments.first_outside(seats, last + 1)
+    if bad >= 0:
+        raise InvalidValue(f"Seat {arguments.given_number(given, bad)} was asked for; {game.name} has seats 0..{last}.")
+    return seats
+
+
 class TableChecks:
     """What is checked of rows and seats."""
 
@@ -34,26 +58,10 @@ class TableChecks:
         return self.engine.lock
 
     def _rows(self, given: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        rows, size = arguments.whole_numbers(given, "Rows"), self.engine.size
-        if rows.ndim != 1:
-            raise InvalidValue(f"Rows have shape {rows.shape}; they are a list of tables, shape (n,).")
-        bad = arguments.first_outside(rows, size)
-        if bad >= 0:
-            raise InvalidValue(
-                f"Row {arguments.given_number(given, bad)} was asked for; there are {size} tables, rows 0..{size - 1}."
-            )
-        return rows
+        return rows_of(given, self.engine.size)
 
     def _seats(self, given: npt.ArrayLike, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        seats, last = arguments.whole_numbers(given, "Seats"), self.game.num_seats - 1
-        if seats.shape != rows.shape:
-            raise InvalidValue(f"Seats have shape {seats.shape}; {len(rows)} tables take shape {rows.shape}, one each.")
-        bad = arguments.first_outside(seats, last + 1)
-        if bad >= 0:
-            raise InvalidValue(
-                f"Seat {arguments.given_number(given, bad)} was asked for; {self.game.name} has seats 0..{last}."
-            )
-        return seats
+        return seats_of(given, self.game, rows)
 
 
 class RowChecks(TableChecks):

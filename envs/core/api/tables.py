@@ -17,7 +17,7 @@ from ..engine.batch_play import Played
 from ..engine.engine import OTHER_WAYS, IllegalAction, check_on_illegal, one_thread
 from ..engine.time_step import TimeStep
 from ..game import arguments
-from .histories import read_events
+from .histories import ShownEvents, read_events
 from .row_checks import TableChecks
 
 if TYPE_CHECKING:
@@ -128,12 +128,11 @@ def redrawn_records(tables: Tables, rows: npt.ArrayLike, keys: npt.ArrayLike) ->
     return records
 
 
-def shown_events(tables: Tables, row: int, seat: int) -> npt.NDArray[np.int16] | None:
-    """Return what a seat has been shown at a table since the episode began, int16 [T, 3], as `BatchEnv.events` does;
-    None where the tables keep no events, or do not know those of this one (`set_states`). Several threads may ask at
+def shown_events(tables: Tables, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.int64]) -> ShownEvents | None:
+    """Return what `seats[k]` has been shown at table `rows[k]` since the episode began, as `BatchEnv.events` does; None
+    where the tables keep no events, or do not know those of one of these (`set_states`). Several threads may ask at
     once, while nobody plays there."""
-    history, mine = tables.engine.history, tables._rows([row])
-    if history is None or history.filled[mine[0]] < 0:
+    history, mine = tables.engine.history, tables._rows(rows)
+    if history is None or (history.filled[mine] < 0).any():
         return None
-    shown: npt.NDArray[np.int16] = read_events(tables.engine, mine, tables._seats([seat], mine)).events[0]
-    return shown
+    return read_events(tables.engine, mine, tables._seats(seats, mine))

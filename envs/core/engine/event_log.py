@@ -17,7 +17,7 @@ from ..compile.kernel import kernel, passing
 from ..compile.prefetch import prefetch
 from ..compile.templates import template, unbound
 from ..game.game import Game, GameType
-from ..rules import events
+from ..rules import events, rng
 from ..rules.events import ACTION, COLUMNS, EVERYBODY, HIDDEN_ACTION, Log, all_but, tell
 from .batch_kernels import Batch, Deck, IntArray, all_legal, apply, begin, hand_out, report, show, shuffle_deck
 
@@ -221,6 +221,22 @@ def as_shown(seen_as: npt.NDArray[np.int16], kind: int, who: int, what: int, sea
     if kind == ACTION and who != seat and seen_as[what] > 0:
         return HIDDEN_ACTION, int(seen_as[what]) - 1
     return kind, what
+
+
+@kernel
+def learn(
+    seen_as: npt.NDArray[np.int16], entries: npt.NDArray[np.int16], count: int, knows: npt.NDArray[np.uint64]
+) -> None:
+    """Add `count` events, just written, to what each seat knows."""
+    for seat in range(knows.shape[0]):
+        key = np.uint64(knows[seat])
+        for number in range(count):
+            if visible(int(entries[number, 0]), seat):
+                who = int(entries[number, 2])
+                kind, what = as_shown(seen_as, int(entries[number, 1]), who, int(entries[number, 3]), seat)
+                key = np.uint64(rng.fork(np.uint64(rng.fork(key, kind & 0xFFFF)), who & 0xFFFF))
+                key = np.uint64(rng.fork(key, what & 0xFFFF))
+        knows[seat] = key
 
 
 @kernel
