@@ -69,7 +69,7 @@ class Recall:
     ...         places, new = self.recall.read(view)
     ...         self.recall.state[places] += new.events[:, :, 2].sum(1)
     ...         return (view.action_mask * (1 + self.recall.state[places, None] % 7)).argmax(1)
-    >>> backalley.evaluate("missouri_city", [Reader(), "random"], num_deals=64, seed=1).num_deals
+    >>> backalley.evaluate("missouri_city", [Reader(), "random"], deals=64, seed=1).deals
     64
     """
 

@@ -35,7 +35,7 @@ class Sums:
 def test_what_is_new_adds_up_to_all_events_in_matches(most: int) -> None:
     """In every seat, where an agent is asked for the same deals again, and where it forgets tables meanwhile."""
     agent = Sums(most)
-    one, again = (backalley.evaluate("missouri_city", [agent, agent], num_deals=64, seed=3) for _ in range(2))
+    one, again = (backalley.evaluate("missouri_city", [agent, agent], deals=64, seed=3) for _ in range(2))
     assert one.records() == again.records()
     assert agent.asked > 500 and agent.read > 2 * agent.asked / 2
 
