@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from backalley.console.errors import BackAlleyError, InvalidType, InvalidValue, MissingMethod
-from backalley.console.printable import NAME, is_name
+from backalley.console.errors import NAME, BackAlleyError, InvalidType, InvalidValue, MissingMethod, is_name
 from backalley.envs.core.api.compiled_play import all_legal
 from backalley.envs.core.api.states import States, redrawn
 from backalley.envs.core.api.tables import IllegalAction, Tables, redrawn_records, shown_events

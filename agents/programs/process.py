@@ -22,8 +22,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from backalley.console.errors import BackAlleyError, InvalidValue
-from backalley.console.printable import one_line
+from backalley.console.errors import BackAlleyError, InvalidValue, one_line
 
 _LONGEST = 86_400
 """The longest limit of a decision, in seconds."""

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.console.errors import InvalidValue
-from backalley.console.printable import NAME, is_name
+from backalley.console.errors import NAME, InvalidValue, is_name
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import UnreadableAnswer
 

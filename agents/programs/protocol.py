@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.console.errors import InvalidValue
-from backalley.console.printable import is_name, one_line
+from backalley.console.errors import InvalidValue, is_name, one_line
 from backalley.envs.core.api.histories import EventLines, events_str, kinds_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import (

@@ -10,8 +10,7 @@ from typing import Any
 
 from backalley.agents.people.watching import picture, turns
 from backalley.agents.registry import agent
-from backalley.console.errors import InvalidValue
-from backalley.console.printable import one_line
+from backalley.console.errors import InvalidValue, one_line
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.drawing.pictures.colours import colours
 from backalley.envs.core.game.game import Game

@@ -15,7 +15,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-from backalley.console.compile_notice import MESSAGE
+from backalley.envs.core.compile.tiering import MESSAGE
 from backalley.envs.core.files import durable
 from tests import ROOT
 

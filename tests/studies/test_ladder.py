@@ -19,6 +19,7 @@ from backalley.benchmarks.studies.pages.model_cards import policies
 from backalley.benchmarks.studies.strength import cross as crossing
 from backalley.benchmarks.studies.strength import ladder
 from backalley.benchmarks.studies.strength.best_agents import ATTACK, attack_gain, leaderboard
+from backalley.envs.core.files import durable
 from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
@@ -140,7 +141,7 @@ def test_it_goes_on_where_it_was_stopped(plan: Any, game: Game, tmp_path: Path) 
 
     with pytest.raises(KeyboardInterrupt):
         ladder.ladder(game, keep=path, progress=stop)
-    assert results.durable.unfinished_beside(path).exists()
+    assert durable.unfinished_beside(path).exists()
     again = ladder.ladder(game, keep=path).found
     assert played(again) == played(whole)
     results.write(path, again)

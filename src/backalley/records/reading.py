@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from backalley.console.errors import BackAlleyError, InvalidValue
-from backalley.console.printable import shortly
+from backalley.console.errors import BackAlleyError, InvalidValue, shortly
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.files import gate
 from backalley.envs.core.files.reading import MIB, check_path, json_of, open_file
