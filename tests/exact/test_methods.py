@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from backalley.benchmarks.figures import result_kinds, results
+from backalley.benchmarks.figures import results
 from backalley.benchmarks.figures.stats import Estimate
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
@@ -199,7 +199,7 @@ def test_a_policy_that_the_gate_refuses_plays_all_the_same(
     (row,) = found["rows"]
     assert not row["gate"]["passed"]
     plays_as(game, row, learned(tmp_path))
-    assert "| refused" in result_kinds.page_part("methods", [found])
+    assert "| refused" in docs.page_part("methods", [found])
     assert "A policy that the gate refuses is played here all the same" in methods.Comparison(found).table()
 
 

@@ -13,11 +13,11 @@ from backalley.agents.programs.process import Process, ProgramFailed
 from backalley.agents.registry import agent
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.rules_to_code.programs import Player
+from backalley.benchmarks.studies.play.faults import FAULTS, Fault, drawn, run_faults, try_fault
+from backalley.benchmarks.studies.play.faults.run import PROGRAM
+from backalley.benchmarks.studies.play.faults.server import FaultyServer
 from backalley.console.errors import InvalidValue
 from backalley.examples import kuhn
-from backalley.testing.faults import FAULTS, Fault, drawn, run_faults, try_fault
-from backalley.testing.faults.run import PROGRAM
-from backalley.testing.faults.server import FaultyServer
 
 KUHN = kuhn.GAME.bind()
 

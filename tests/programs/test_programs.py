@@ -33,6 +33,7 @@ from backalley.agents.registry import agent
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.report import Report
 from backalley.benchmarks.matches.tournament import tournament
+from backalley.benchmarks.studies.play.faults.run import PROGRAM as FAULTY
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.game_state import _known
@@ -40,7 +41,6 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import observation_text
 from backalley.examples import kuhn
-from backalley.testing.faults.run import PROGRAM as FAULTY
 from tests.common.cases import GAMES
 from tests.common.commands import ROOT, run
 
@@ -223,7 +223,7 @@ def test_a_time_limit_stands_before_the_command() -> None:
 
 
 def test_one_that_fails_forfeits_and_the_match_goes_on(capfd: pytest.CaptureFixture[str]) -> None:
-    """What else may fail is in the table of `backalley.testing.faults`, which `test_faults.py` goes through."""
+    """What else may fail is in the table that `test_faults.py` goes through."""
     report = played(faulty("answers another", 6, 2))
     assert report.complete
     assert 0 < (report.agents[0].forfeits or 0) < 16

@@ -31,7 +31,6 @@ from backalley.envs.core.files import playthrough, reading
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.records.reading import read_record
 from backalley.records.writing import record_games
-from backalley.testing.faults import run_faults
 from backalley.training.config.phases import Budget
 from backalley.training.config.yaml_files import load_yaml
 from backalley.training.run.run import begin, reopen
@@ -40,6 +39,7 @@ from ...figures.formatting import Found, optional
 from ...figures.result_kinds import KINDS, Columns, Files, Kept, figures, lines
 from ...publish.sources import all_sources, whole
 from ..runner import SEED, Progress, count, quiet, study
+from .faults import run_faults
 from .flood import flood
 from .kills import every_kill, has_ray, tried
 
