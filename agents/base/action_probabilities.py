@@ -25,7 +25,7 @@ class NoProbabilities(InvalidValue):
     """An agent that does not tell the probabilities of its actions; the message says why."""
 
 
-def untold(who: str, is_deterministic: bool | None) -> NoProbabilities:
+def no_probabilities(who: str, is_deterministic: bool | None) -> NoProbabilities:
     """Return the error for an agent that cannot tell them."""
     if is_deterministic is False:
         return NoProbabilities(

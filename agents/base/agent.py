@@ -22,7 +22,7 @@ from backalley.envs.core.api.tables import IllegalAction, Tables, redrawn_record
 from backalley.envs.core.game.arguments import first_outside, given_number, whole_numbers
 from backalley.envs.core.game.game import Game
 
-from .action_probabilities import DRAWS, Probabilities, certain, checked, shares, untold
+from .action_probabilities import DRAWS, Probabilities, certain, checked, no_probabilities, shares
 from .keys import decision_keys, keys_given, table_names
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class Agent:
         of a search, and of your own class unless it defines this method or `is_deterministic = True`.
         """
         if not self.is_deterministic:
-            raise untold(name_of(self), self.is_deterministic)
+            raise no_probabilities(name_of(self), self.is_deterministic)
         return certain(name_of(self), lambda keys: answer(self, view.with_keys(keys)), view.key, view.action_mask)
 
     def action_frequencies(self, view: View, *, draws: int = DRAWS) -> Probabilities:
@@ -259,7 +259,7 @@ class DirectAgent(Agent):
         """Return the probability of each action for each row [n, A]: `action_probabilities` for the arguments of
         `choose`, which come from tables."""
         if not self.is_deterministic:
-            raise untold(name_of(self), self.is_deterministic)
+            raise no_probabilities(name_of(self), self.is_deterministic)
         keys = np.zeros(len(action_mask), np.uint64)
         return certain(name_of(self), lambda keys: self.choose(observation, action_mask, keys), keys, action_mask)
 

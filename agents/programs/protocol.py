@@ -172,8 +172,8 @@ class Question:
         if "new_events" in wants:
             found["new_events"] = None if fresh is None else fresh.tolist()
         if "text" in wants:
-            told = None if events is None else heard.lines(game, seat, events)
-            found["text"] = words_for(head_text(game, seat), told, SO_FAR, self._table)
+            happened = None if events is None else heard.lines(game, seat, events)
+            found["text"] = words_for(head_text(game, seat), happened, SO_FAR, self._table)
         if "new_text" in wants:
             new = None if fresh is None else events_str(game, fresh, seat).splitlines()
             head, when = ("", _SINCE) if heard.sent else (head_text(game, seat), SO_FAR)

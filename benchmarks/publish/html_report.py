@@ -108,8 +108,8 @@ def _measured(found: Found) -> str:
 
 
 def _commands(lines: Sequence[str]) -> str:
-    told = [line for line in dict.fromkeys(lines) if line]
-    return f"<pre>{html.escape(chr(10).join(told))}</pre>" if told else ""
+    kept = [line for line in dict.fromkeys(lines) if line]
+    return f"<pre>{html.escape(chr(10).join(kept))}</pre>" if kept else ""
 
 
 def _inline(markdown: str) -> str:

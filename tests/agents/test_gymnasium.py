@@ -212,7 +212,7 @@ def test_tables_that_do_not_reset_themselves(game: Game) -> None:
         usual.action_space.seed(ended)
         actions = usual.action_space.sample()
         shown, *mine, infos = envs.step(actions)
-        same, *its, told = usual.step(actions)
+        same, *its, infos_of_usual = usual.step(actions)
         assert all(np.array_equal(one, other) for one, other in zip(mine, its, strict=True))
         over = mine[1] | mine[2]
         if over.any():
@@ -220,8 +220,8 @@ def test_tables_that_do_not_reset_themselves(game: Game) -> None:
             assert infos["_ended"].tolist() == over.tolist()
             assert "_final_obs" not in infos
             for row in np.flatnonzero(over):
-                assert np.array_equal(shown[row], told["final_obs"][row])
-                assert infos["ended"][row] == told["final_info"]["ended"][row]
+                assert np.array_equal(shown[row], infos_of_usual["final_obs"][row])
+                assert infos["ended"][row] == infos_of_usual["final_info"]["ended"][row]
             with pytest.raises(IllegalAction, match="The game is over"):
                 envs.step(envs.action_space.sample())
             shown = envs.reset(options={"reset_mask": over})[0]

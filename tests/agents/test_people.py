@@ -20,7 +20,7 @@ from backalley.agents.base.agent import Agent, view_of
 from backalley.agents.people.advice import AnalysedAction, analysis_text
 from backalley.agents.people.human import play
 from backalley.agents.people.terminal import LeftTable, Terminal, shown
-from backalley.agents.people.watching import Turn, told, turns
+from backalley.agents.people.watching import Turn, action_words, turns
 from backalley.agents.registry import agent
 from backalley.agents.search.racing import RacingAgent
 from backalley.benchmarks.matches.evaluate import evaluate
@@ -208,8 +208,8 @@ def test_others_are_told_less_of_a_hidden_action() -> None:
     duel = backalley.game("poker_duel")
     turn = episode(duel, [agent("bot", duel)], 1)[0]
     for seat in (turn.seat, None):
-        assert told(duel, turn.seat, turn.action, seat).startswith(f"seat {turn.seat}: slot")
-    assert told(duel, turn.seat, turn.action, 1 - turn.seat) == f"seat {turn.seat}: assigns a card"
+        assert action_words(duel, turn.seat, turn.action, seat).startswith(f"seat {turn.seat}: slot")
+    assert action_words(duel, turn.seat, turn.action, 1 - turn.seat) == f"seat {turn.seat}: assigns a card"
 
 
 def test_red_suits_are_red_where_colours_are_wanted(

@@ -157,8 +157,8 @@ def test_a_game_is_played_saved_and_looked_back_on(client: TestClient) -> None:
     again = f"/api/tables/{one.post('/api/recordings', **kept).json()['id']}"
     for at in (0, found["ends"][0], found["last"]):
         assert one.get(again, at=at, seat="all").json()["words"] == one.get(table, at=at, seat="all").json()["words"]
-    told = one.get(f"{again}/values", at=0).json()["actions"]
-    assert [row["name"] for row in told if row["taken"]] == [kept["moves"][0].partition(": ")[2]]
+    rows = one.get(f"{again}/values", at=0).json()["actions"]
+    assert [row["name"] for row in rows if row["taken"]] == [kept["moves"][0].partition(": ")[2]]
 
 
 def test_an_action_is_taken_back_when_all_people_agree(client: TestClient) -> None:

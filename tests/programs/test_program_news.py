@@ -105,10 +105,10 @@ def test_no_history_is_kept_for_who_wants_none(tmp_path: Path) -> None:
 def test_a_program_that_is_started_again_is_told_all(tmp_path: Path) -> None:
     (tmp_path / "news.py").write_text(NEWS)
     game = backalley.game("missouri_city")
-    report = evaluate(game, [f"cmd:{PYTHON} {tmp_path / 'news.py'} {tmp_path / 'told'}", "random"], deals=3)
-    told = [json.loads(line) for line in (tmp_path / "told").read_text().splitlines()]
+    report = evaluate(game, [f"cmd:{PYTHON} {tmp_path / 'news.py'} {tmp_path / 'given'}", "random"], deals=3)
+    given = [json.loads(line) for line in (tmp_path / "given").read_text().splitlines()]
     assert 0 < (report.agents[0].forfeits or 0) < 6
-    assert {"observation", "events", "text"}.isdisjoint(told[0])
-    after = [here for last, here in itertools.pairwise(told) if last["events_before"] > 3]
+    assert {"observation", "events", "text"}.isdisjoint(given[0])
+    after = [here for last, here in itertools.pairwise(given) if last["events_before"] > 3]
     assert after
     assert all(one["events_before"] == 0 and one["new_text"].startswith("Game: ") for one in after)

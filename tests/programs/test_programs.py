@@ -129,8 +129,8 @@ def test_a_request_is_the_seats_observation_and_mask(game: Game) -> None:
 def test_a_program_is_told_of_its_tables_and_their_ends(tmp_path: Path) -> None:
     file = tmp_path / "told"
     report = played(faulty("plays", 1, 4, file))
-    told = [json.loads(line) for line in file.read_text().splitlines()]
-    acts, ends = ([one for one in told if one["type"] == kind] for kind in ("act", "end"))
+    messages = [json.loads(line) for line in file.read_text().splitlines()]
+    acts, ends = ([one for one in messages if one["type"] == kind] for kind in ("act", "end"))
     assert len(ends) == len({one["table"] for one in ends}) == 16
     assert {one["table"] for one in acts} <= {one["table"] for one in ends}
     assert np.mean([one["return"] for one in ends]) == pytest.approx(report.agents[0].mean_return.mean)
@@ -289,12 +289,12 @@ def test_a_program_plays_in_a_gymnasium_environment_and_in_its_copies(tmp_path: 
             _, _, over, _, step_info = played_on.step(int(mask.argmax()))
             mask = step_info["action_mask"]
         played_on.unwrapped._seats.agents[0].close()  # which waits until it has read all
-    told = [json.loads(line) for line in file.read_text().splitlines()]
-    asked = [one | {"id": 0} for one in told if one["type"] == "act"]
+    messages = [json.loads(line) for line in file.read_text().splitlines()]
+    asked = [one | {"id": 0} for one in messages if one["type"] == "act"]
     assert len(asked) > before
     del asked[:before]
     assert asked[: len(asked) // 2] == asked[len(asked) // 2 :]  # the copy's program is asked the same
-    assert [one["return"] for one in told if one["type"] == "end"] == [None, None]
+    assert [one["return"] for one in messages if one["type"] == "end"] == [None, None]
 
 
 def test_after_ctrl_c_nothing_is_left_of_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:

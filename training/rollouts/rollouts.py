@@ -322,11 +322,11 @@ class Rollouts(Phase):
     def summary(self) -> str:
         """Return progress in a few words."""
         pace = f"{self.samples / self.settings.reuse / max(self.seconds, 1e-9):,.0f} targets/s"
-        told = []
+        checked = []
         if self.reference and self.advised:
             gain, error = self.gain * self.unit, self.error * self.unit
-            told = [f"gains {gain:+.4f} ± {error:.4f} on bot:{self.reference.name}, departs {self.departs:.1%}"]
-        return ", ".join([f"{self.decisions:,} decisions", pace, *told])
+            checked = [f"gains {gain:+.4f} ± {error:.4f} on bot:{self.reference.name}, departs {self.departs:.1%}"]
+        return ", ".join([f"{self.decisions:,} decisions", pace, *checked])
 
     def counts(self) -> dict[str, int]:
         """Return what was done so far; targets are those that were learned from."""

@@ -137,8 +137,8 @@ def logged_kernels(game: GameType, options: Any = None) -> dict[str, Callable[..
     from . import event_log
 
     declared = event_log.events_of(game)
-    told = {"TELL_DEAL": declared.deal or event_log.no_deal, "TELL_STEP": declared.step or event_log.no_step}
-    return specialise(event_log.TEMPLATES, table_names(game, options) | told)
+    writers = {"TELL_DEAL": declared.deal or event_log.no_deal, "TELL_STEP": declared.step or event_log.no_step}
+    return specialise(event_log.TEMPLATES, table_names(game, options) | writers)
 
 
 class Engine:

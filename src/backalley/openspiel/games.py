@@ -82,7 +82,7 @@ def _checked(chance: Any) -> str:
 
 
 def _game_type(game: Game, explicit: bool, parameters: Mapping[str, Any]) -> Any:
-    kinds, told = pyspiel.GameType, game.type.events is not None
+    kinds, has_events = pyspiel.GameType, game.type.events is not None
     return kinds(
         short_name=f"{PREFIX}{game.name}",
         long_name=game.title,
@@ -93,8 +93,8 @@ def _game_type(game: Game, explicit: bool, parameters: Mapping[str, Any]) -> Any
         reward_model=kinds.RewardModel.REWARDS,
         max_num_players=game.num_seats,
         min_num_players=game.num_seats,
-        provides_information_state_string=told,
-        provides_information_state_tensor=told,
+        provides_information_state_string=has_events,
+        provides_information_state_tensor=has_events,
         provides_observation_string=True,
         provides_observation_tensor=True,
         provides_factored_observation_string=False,

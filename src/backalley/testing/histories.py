@@ -49,7 +49,7 @@ class _Looks:
         self.most = declared.most(game.options)
         self.kinds = OWN + len(declared.kinds)
         words = [game.action_told(action) for action in range(game.num_actions)]
-        self.told = np.array([words.index(word) for word in words])
+        self.named = np.array([words.index(word) for word in words])
         self.two = BatchEnv(game, 2, seed=0, autoreset=False)
 
     def look(self, table: Table) -> int:
@@ -99,7 +99,7 @@ class _Looks:
         other[0] = table.env.position().determinize(viewer, int(table.random.integers(2**63))).record()
         actor, mask = int(table.batch.seat[0]), np.zeros(game.num_actions, np.int8)
         game.kernels.legal(game.options, other[0], mask)
-        alike = [action] if actor == viewer else np.flatnonzero(mask & (self.told == self.told[action])).tolist()
+        alike = [action] if actor == viewer else np.flatnonzero(mask & (self.named == self.named[action])).tolist()
         if not alike or not mask[alike[0]]:
             return 0
         choice = int(table.random.choice(alike))
@@ -129,7 +129,7 @@ class _Looks:
     def _log(self) -> Log:
         return Log(np.zeros((self.most + self.game.deck_size, 4), np.int16), np.zeros(1, np.int32))
 
-    def _told(self, log: Log, viewer: int) -> list[list[int]]:
+    def _shown(self, log: Log, viewer: int) -> list[list[int]]:
         written = log.entries[: int(log.filled[0])].tolist()
         for _, kind, who, _ in written:
             if kind in (NOTHING, ACTION, HIDDEN_ACTION) or kind >= self.kinds or not -1 <= who < self.game.num_seats:
@@ -149,12 +149,12 @@ class _Looks:
         return shown.tobytes() + mask.tobytes()
 
     def _hold_same(self, table: Table, viewer: int, what: str, first: _Made, second: _Made) -> None:
-        told = [self._told(log, viewer) for _, log in (first, second)]
+        known = [self._shown(log, viewer) for _, log in (first, second)]
         seen = [self._seen(table, viewer, state) for state, _ in (first, second)]
         gained = [state["reward"].tobytes() for state, _ in (first, second)]
-        more = told[0] != told[1] and seen[0] == seen[1] and gained[0] == gained[1]
+        more = known[0] != known[1] and seen[0] == seen[1] and gained[0] == gained[1]
         if more:  # the table may show more of a seat's own cards than the observation, such as their copies
             more = self.game.table_str(first[0][0], viewer) == self.game.table_str(second[0][0], viewer)
-        table.hold(not more, f"{what} tells seat {viewer} more than its observations show: {told[0]}, not {told[1]}.")
-        less = told[0] == told[1] and seen[0] != seen[1]
+        table.hold(not more, f"{what} tells seat {viewer} more than its observations show: {known[0]}, not {known[1]}.")
+        less = known[0] == known[1] and seen[0] != seen[1]
         table.hold(not less, f"{what} changes what seat {viewer} observes, and the seat is told nothing of it.")

@@ -93,7 +93,7 @@ def twins_of(game: Game, *, seed: int = 0, pairs: int = PAIRS, tries: int = TRIE
             raise BrokenPromise(f"{game!r}, seed {episode.seed}: the same packs and actions led elsewhere.")
         differ = first.arrays.raw.tobytes() != second.arrays.raw.tobytes()
         twins = Twins(first, second, viewer)
-        if (differ or len(set(twins.lengths)) > 1) and _told(first, viewer) == _told(second, viewer):
+        if (differ or len(set(twins.lengths)) > 1) and _information(first, viewer) == _information(second, viewer):
             yield twins
             found += 1
             if found == pairs:
@@ -155,12 +155,12 @@ def _repeat(
     return False
 
 
-def _told(env: AECEnv, viewer: int) -> str:
+def _information(env: AECEnv, viewer: int) -> str:
     """What makes histories of a seat equal: all that it was told, and what it did. Where rules treat cards alike
     (`GameType.card_kind`) events tell kinds of cards, and the table shows which cards they were."""
     state = env.position()
-    told = state.information_state_string(viewer)
-    return told if env.game.card_kinds is None else f"{told}\n{state.table_str(viewer)}"
+    words = state.information_state_string(viewer)
+    return words if env.game.card_kinds is None else f"{words}\n{state.table_str(viewer)}"
 
 
 # What a seat is handed ------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def compare(twins: Twins) -> None:
             raise BrokenPromise(
                 f"{twins.first.game!r}: seat {twins.viewer} cannot tell two histories apart, of {one} and {other} "
                 f"decisions, and is handed another {name} in each:\n{_shortly(its)}\n{_shortly(second[name])}\n"
-                f"It was told:\n{_told(twins.first, twins.viewer)}"
+                f"It was told:\n{_information(twins.first, twins.viewer)}"
             )
 
 

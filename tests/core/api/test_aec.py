@@ -68,8 +68,8 @@ def test_the_refusal_of_an_action_says_what_else_there_is(game: Game) -> None:
         env.reset(seed=0)
         agent = env.agent_selection
         env.step(-1)
-        told = env.infos[agent].get("illegal_action") or env._refused[agent]
-        assert "on_illegal" not in told
+        reason = env.infos[agent].get("illegal_action") or env._refused[agent]
+        assert "on_illegal" not in reason
     batch = backalley.make_vec(game, 1, seed=0)  # which has no such choice
     batch.reset()
     with pytest.raises(IllegalAction, match="legal: ") as caught:
@@ -290,8 +290,8 @@ def test_an_illegal_action_may_be_replaced_by_a_random_one(game: Game) -> None:
     env.step(illegal)
     twin.step(illegal)
     third.step(instead)
-    told = env.infos[offender] if env.agent_selection == offender else env._refused
-    assert "cannot play" in str(told)
+    reason = env.infos[offender] if env.agent_selection == offender else env._refused
+    assert "cannot play" in str(reason)
     for other in (twin, third):
         assert other.engine.batch.raw.tobytes() == env.engine.batch.raw.tobytes()
         assert other.engine.batch.stream[0] == env.engine.batch.stream[0]
