@@ -92,7 +92,7 @@ class View:
     def game_state(self, k: int, key: int) -> GameState:
         """Return the position of table k as a GameState with explicit chance, with all that its seat cannot see redrawn
         by a key of 64 bits. Where the tables keep events (`Agent.reads_events` asks for that), it has the history that
-        the seat was told; what was gained before does not count in it. Raises ValueError for a table that is over."""
+        the seat was shown; what was gained before does not count in it. Raises ValueError for a table that is over."""
         row, seat = int(self._rows[k]), int(self.seat[k])
         if self._tables.arrays.seat[row] < 0:
             raise InvalidValue("This table is over: nobody is to act there, and no determinization can be drawn.")
@@ -101,7 +101,7 @@ class View:
         return position_of(self._tables, row).determinize(seat, key)
 
     def events(self, k: int) -> npt.NDArray[np.int16] | None:
-        """Return what the seat to act at table k has been told since the episode began, int16 [T, 3], as
+        """Return what the seat to act at table k has been shown since the episode began, int16 [T, 3], as
         `BatchEnv.events` does; None where the tables keep no events, or do not know theirs."""
         return shown_events(self._tables, int(self._rows[k]), int(self.seat[k]))
 
@@ -367,7 +367,7 @@ class DirectAgent(Agent):
         return found
 
 
-class _Guest(Agent):
+class ThirdPartyAgent(Agent):
     """A user's object that has `act(view)`, under a name."""
 
     def __init__(self, player: Any, name: str) -> None:
@@ -403,7 +403,7 @@ def as_agent(player: Any) -> Agent:
             "or 'mc:20', the folder of a policy, or an object that can act."
         )
     _check_name(player)
-    return _Guest(player, name_of(player))
+    return ThirdPartyAgent(player, name_of(player))
 
 
 def _check_name(player: Any) -> None:

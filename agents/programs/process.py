@@ -35,7 +35,7 @@ _SHOWN_LINES, _SHOWN_LETTERS = 200, 300
 _GRACE = 2.0
 """Seconds that a program has to end after the end of its input."""
 _SOON = 0.25
-"""Seconds in which what an ended program has written arrives, and in which a thread ends that was told to."""
+"""Seconds in which what an ended program has written arrives, and in which a thread ends that was to end."""
 _CHUNK = 1 << 16
 _IN, _OUT = (select.POLLIN, select.POLLOUT) if hasattr(select, "POLLIN") else (0, 0)
 

@@ -1,6 +1,6 @@
 """What is said to a program, and how its answers are read: `docs/guides/programs.md`, one JSON object a line.
 
-All that a seat is told is made of its observation, its mask, its history, and a state in which everything that it
+All that a seat is shown is made of its observation, its mask, its history, and a state in which everything that it
 cannot see is redrawn: so no byte depends on what the seat may not know.
 """
 
@@ -106,7 +106,7 @@ def _rules(game: Game) -> str | None:
 
 
 class Heard:
-    """What a seat at one table has been told, in words, and how much of it the program has been sent: so that no
+    """What a seat at one table has been shown, in words, and how much of it the program has been sent: so that no
     decision begins again with the history."""
 
     def __init__(self) -> None:

@@ -218,7 +218,7 @@ def finish_game(options: Options, state: State) -> None:
 
 @kernel
 def leaf_value(options: Options, state: State, seat: int) -> float:
-    """Between two hands: what the points gained so far will pay (§3). A win is not to be told from them: NaN, the game
+    """Between two hands: what the points gained so far will pay (§3). A win does not follow from them: NaN, the game
     goes on."""
     if not pays_points(options):
         return math.nan

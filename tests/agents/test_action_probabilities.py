@@ -97,7 +97,7 @@ def test_random_players_draw_evenly() -> None:
 
 
 @pytest.mark.slow
-def test_the_equilibrium_of_chemin_de_fer_is_drawn_as_told() -> None:
+def test_the_equilibrium_of_chemin_de_fer_is_drawn_as_shown() -> None:
     """A five draws 818,182 times of a million, a six after the Player stood 375,437 times (Kemeny and Snell)."""
     seen = view(CHEMIN, 512)
     counter = BotAgent(CHEMIN, "counter")
@@ -108,7 +108,7 @@ def test_the_equilibrium_of_chemin_de_fer_is_drawn_as_told() -> None:
     hold_drawn(counter, seen.observation[mixed[first]], seen.action_mask[mixed[first]])
 
 
-def test_policies_draw_as_told_by_themselves_and_after_a_bot_that_draws(
+def test_policies_draw_as_shown_by_themselves_and_after_a_bot_that_draws(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     game = elsewhere(tmp_path, monkeypatch, leduc)
@@ -132,7 +132,7 @@ def test_policies_draw_as_told_by_themselves_and_after_a_bot_that_draws(
         )
 
 
-def test_networks_in_training_draw_as_told() -> None:
+def test_networks_in_training_draw_as_shown() -> None:
     pytest.importorskip("torch", reason="networks in training need torch")
     from backalley.agents.policies.network import NetworkAgent, PolicyNetwork
 
@@ -165,7 +165,7 @@ def test_in_a_loop_of_ones_own() -> None:
 @pytest.mark.parametrize("name", ["mc:4", "search:4"])
 def test_a_search_says_that_it_cannot_tell_and_is_estimated(name: str) -> None:
     search, seen = agent(name, LEDUC), view(LEDUC, 4)
-    with pytest.raises(NoProbabilities, match=f"{name} draws by its key .* cannot be told exactly; action_frequencies"):
+    with pytest.raises(NoProbabilities, match=f"{name} draws by its key .* are not known; action_frequencies"):
         search.action_probabilities(seen)
     found = search.action_frequencies(seen, draws=20)
     np.testing.assert_allclose(found.sum(1), 1)
@@ -177,7 +177,7 @@ def test_a_search_says_that_it_cannot_tell_and_is_estimated(name: str) -> None:
         search.action_frequencies(seen, draws="many")  # type: ignore[arg-type]
 
 
-def test_frequencies_come_near_what_is_told() -> None:
+def test_frequencies_come_near_what_is_shown() -> None:
     seen, player = view(LEDUC, 8), BotAgent(LEDUC)
     rows = player.frequencies(seen.observation, seen.action_mask, 4000)
     for found in (player.action_frequencies(seen, draws=4000), rows):
@@ -222,7 +222,7 @@ def test_ones_own_agents() -> None:
         "no distribution over": np.full((16, 3), np.nan),
     }
     for words, given in wrong.items():
-        with pytest.raises(ValueError, match=f"Telling told action probabilities .*{words}"):
+        with pytest.raises(ValueError, match=f"Telling gave action probabilities .*{words}"):
             as_agent(Telling(given)).action_probabilities(seen)
     illegal = (1.0 - seen.action_mask) + 1e-9
     with pytest.raises(ValueError, match="no distribution"):

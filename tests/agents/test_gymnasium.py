@@ -73,7 +73,7 @@ def test_learners_that_know_no_masks() -> None:
 
 @BY_NAME
 def test_a_batch_of_single_seats_equals_single_environments(game: Game) -> None:
-    """Step by step, at the end of episodes too, in what is shown and in what is told."""
+    """Step by step, at the end of episodes too, in observations and in infos."""
     envs = gymnasium.make_vec(game.type.gymnasium_id, num_envs=3, opponent="bot")
     singles = [gymnasium.make(game.type.gymnasium_id, opponent="bot") for _ in range(3)]
     shown, infos = envs.reset(seed=8)
@@ -184,7 +184,7 @@ def test_drawn_actions_are_legal(game: Game) -> None:
 
 @BY_NAME
 def test_drawn_actions_are_legal_in_environments_that_gymnasium_puts_side_by_side(game: Game) -> None:
-    """By the masks of their infos: the spaces of those are all that it is told of what is legal."""
+    """By the masks of their infos: the spaces of those are all that it knows of what is legal."""
     envs = gymnasium.make_vec(game.type.gymnasium_id, num_envs=3, vectorization_mode="sync", opponent="random")
     infos = envs.reset(seed=0)[1]
     for _ in range(60):

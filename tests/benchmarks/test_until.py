@@ -78,7 +78,7 @@ def decided() -> Report:
     return evaluate(KUHN, kuhn_agents(), until="decided", seed=3)
 
 
-def test_it_ends_when_the_difference_is_told_from_zero(decided: Report) -> None:
+def test_it_ends_when_the_difference_is_not_zero(decided: Report) -> None:
     assert decided.complete
     assert decided.reached
     assert decided.deals in stops(1_000_000)

@@ -287,7 +287,7 @@ def test_a_difference_has_the_interval_of_seeds_and_deals() -> None:
     assert methods.lead(one[:1], other, "bot:best") is None
 
 
-def test_below_the_spread_of_the_seeds_nothing_is_told_apart() -> None:
+def test_below_the_spread_of_the_seeds_nothing_is_distinguished() -> None:
     runs = [*rows("default", 0.4, 0.5, 0.6), *rows("near", 0.3, 0.5, 0.6), *rows("far", -0.4, -0.5, -0.6)]
     runs += [row("plans", None, 0.45), *rows("lone", 0.9)]
     found = {"game": "kuhn-v0", "options": {}, "against": ["bot:best"], "processor_seconds": 60, "deals": 40}

@@ -173,7 +173,7 @@ def test_words_for_a_trick_and_names_of_cards() -> None:
 # --- §4.1
 
 
-def test_the_stock_is_told_from_its_top() -> None:
+def test_the_stock_is_shown_from_its_top() -> None:
     env = AECEnv(GAME)
     env.reset(seed=3)
     state, out = env.engine.batch.state[0], np.zeros(64, np.int64)
@@ -184,7 +184,7 @@ def test_the_stock_is_told_from_its_top() -> None:
     assert out[:left].tolist() == state.stock[len(state.stock) - left :].tolist()
 
 
-def test_a_seat_is_told_the_copies_of_its_own_cards_alone() -> None:
+def test_a_seat_is_shown_the_copies_of_its_own_cards_alone() -> None:
     """Which of two copies may be played hangs on the one that is held."""
     strings, legal = [], []
     for swapped in (False, True):

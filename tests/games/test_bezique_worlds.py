@@ -1,5 +1,5 @@
-"""Bezique: determinizations, even over all that agrees with what a seat was told (§4), and the solver of the last eight
-tricks, against a search that knows the rules alone."""
+"""Bezique: determinizations, even over all that agrees with what a seat was shown (§4), and the solver of the last
+eight tricks, against a search that knows the rules alone."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def exchange_copies(state: Any, kind: int) -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"reuse": "free"}, {"seven_rule": "both"}])
-def test_copies_of_cards_elsewhere_cannot_be_told_apart(given: dict[str, Any]) -> None:
+def test_copies_of_cards_elsewhere_cannot_be_distinguished(given: dict[str, Any]) -> None:
     """Whatever numbers they have, a seat sees the same, and the same determinizations are drawn for it."""
     env = table(**given)
     random = np.random.default_rng(6)
@@ -70,7 +70,7 @@ def test_copies_of_cards_elsewhere_cannot_be_told_apart(given: dict[str, Any]) -
             ]
             twin = state.copy()
             for kind in range(32):
-                # Two that both lie in front of the other player can be told apart by where they lie.
+                # Two that both lie in front of the other player can be distinguished by where they lie.
                 if kind not in mine and laid.count(kind) < 2 and not (env.game.options.reuse and kind in laid):
                     exchange_copies(twin, kind)
                     exchanged += 1

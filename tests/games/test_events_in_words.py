@@ -1,4 +1,4 @@
-"""What each seat is told of a given deal and a few actions, in words."""
+"""What each seat is shown of a given deal and a few actions, in words."""
 
 from __future__ import annotations
 
@@ -237,15 +237,16 @@ you: draws 3""",
     ],
 )
 CASES = [POKER_DUEL, CHEMIN, BETS, TWENTY_ONE, KILLER_BRIDGE, PITCH, BEZIQUE, BACKHAND, BUFFALO_BAYOU, MISSOURI_CITY]
-"""A seat is told its own cards, with their copies, and of others' what it then observes: in the Backhand series values,
-and not which of those dealt were aces; in Bezique what a declaration laid down, and what is played from there."""
+"""A seat is shown its own cards, with their copies, and of others' what it then observes: in the Backhand series
+values, and not which of those dealt were aces; in Bezique what a declaration laid down, and what is played from
+there."""
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "decks", "actions", "told"),
+    ("name", "options", "decks", "actions", "texts"),
     [pytest.param(*case, marks=marks(backalley.game(case[0]), case[1])) for case in CASES],
 )
-def test_each_seat_is_told(
+def test_each_seat_is_shown(
     name: str, options: dict[str, Any], decks: list[str], actions: list[str], texts: list[str]
 ) -> None:
     game = backalley.game(name, **options)

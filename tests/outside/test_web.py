@@ -125,7 +125,7 @@ def test_a_person_sees_only_their_own_seat_until_the_game_is_over(client: TestCl
     assert other.get(table, seat=0, at=0).json()["seat"] == 0
 
 
-def test_values_of_ones_own_decision_are_a_hint_and_others_are_not_told(client: TestClient) -> None:
+def test_values_of_ones_own_decision_are_a_hint_and_others_are_not_shown(client: TestClient) -> None:
     one, other = Person(client), Person(client)
     table = one.deal("missouri_city", "me", "link")
     other.post("/api/join", link=one.get(table).json()["chairs"][1]["link"])
@@ -232,7 +232,9 @@ def chemin_at_the_banker(client: TestClient, five: bool) -> tuple[Person, str]:
     raise AssertionError("no such table")
 
 
-def test_a_banker_is_not_told_whether_the_player_was_asked(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_banker_is_not_shown_whether_the_player_was_asked(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(table_server_module, "secrets", table_server_module.secrets)
     kept = table_server_module.secrets.randbelow
     try:

@@ -42,7 +42,7 @@ def test_faults_follow_from_the_seed() -> None:
 @pytest.mark.parametrize(
     ("side", "name", "at"),
     [
-        ("cmd", "wants a crowd", 0),
+        ("cmd", "wants many tables", 0),
         ("cmd", "leaves a daemon", 1),
         ("cmd", "writes UTF-16", 1),
         ("llm", "knows no such address", 0),
@@ -61,7 +61,7 @@ def test_what_is_wrong_with_a_fault_is_found() -> None:
     assert "were forfeited" in try_fault(wrong._replace(when="harmless")).trouble
     assert "were forfeited" in try_fault(harmless._replace(when="play")).trouble
     assert "nothing was said" in try_fault(wrong._replace(said="else")).trouble
-    assert "was refused" in try_fault(fault("cmd", "wants a crowd")._replace(when="play")).trouble
+    assert "was refused" in try_fault(fault("cmd", "wants many tables")._replace(when="play")).trouble
 
 
 # Programs ------------------------------------------------------------------------------------------------------------

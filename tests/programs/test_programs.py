@@ -1,4 +1,4 @@
-"""Programs at the table: what they are told, what they answer, and what becomes of those that fail."""
+"""Programs at the table: what they are shown, what they answer, and what becomes of those that fail."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ def test_a_request_is_the_seats_observation_and_mask(game: Game) -> None:
     assert list(about["observation"]) == list(found["observation"])
 
 
-def test_a_program_is_told_of_its_tables_and_their_ends(tmp_path: Path) -> None:
-    file = tmp_path / "told"
+def test_a_program_learns_of_its_tables_and_their_ends(tmp_path: Path) -> None:
+    file = tmp_path / "messages"
     report = played(faulty("plays", 1, 4, file))
     messages = [json.loads(line) for line in file.read_text().splitlines()]
     acts, ends = ([one for one in messages if one["type"] == kind] for kind in ("act", "end"))
@@ -279,7 +279,7 @@ def test_a_program_ends_with_its_agent() -> None:
 
 
 def test_a_program_plays_in_a_gymnasium_environment_and_in_its_copies(tmp_path: Path) -> None:
-    file = tmp_path / "told"
+    file = tmp_path / "messages"
     env = gymnasium.make("backalley/PokerDuel-v0", opponent=faulty("plays", 1, 1, file))
     _, info = env.reset(seed=0)
     before = len([line for line in file.read_text().splitlines() if '"act"' in line])
@@ -420,7 +420,7 @@ def server() -> Iterator[tuple[type[Stub], str]]:
         thread.join()
 
 
-def test_a_language_model_plays_and_is_told_once_what_was_wrong(server: tuple[type[Stub], str]) -> None:
+def test_a_language_model_plays_and_is_shown_once_what_was_wrong(server: tuple[type[Stub], str]) -> None:
     kind, spec = server
     report = played(spec, 4)
     assert report.agents[0].forfeits == 0

@@ -89,7 +89,7 @@ def test_another_file_makes_another_page(tmp_path: Path) -> None:
         ("<!-- results: exact -->", "has a results mark that is not of the form"),
     ],
 )
-def test_marks_that_are_not_understood_are_told_in_sentences(mark: str, sentence: str, tmp_path: Path) -> None:
+def test_marks_that_are_not_understood_are_reported_in_sentences(mark: str, sentence: str, tmp_path: Path) -> None:
     toy(tmp_path, 0.25)
     with pytest.raises(ValueError, match=sentence):
         docs.with_results(f"{mark}\n<!-- /results -->\n", tmp_path / "README.md", tmp_path)

@@ -275,7 +275,7 @@ def test_the_command_writes_what_was_found(tmp_path: Path) -> None:
     assert [point["deals"] for point in found["attackers"][0]["points"]] == [20, 20, 20]
 
 
-def test_the_best_attacker_is_told_first_and_drawn() -> None:
+def test_the_best_attacker_is_shown_first_and_drawn() -> None:
     def one(name: str, gain: float) -> Attacker:
         points = [Point(60.0 * k, 60.0, 1000, name, "", 100, Estimate(gain, gain - 1, gain + 1)) for k in (1, 2)]
         return Attacker(name, points, 1, 400, Estimate(gain, gain - 0.5, gain + 0.5))

@@ -384,7 +384,7 @@ class Rollouts(Phase):
         return kept | {f"fit.{name}": array for name, array in self.fitting.arrays().items()}
 
     def table_arrays(self) -> Arrays:
-        """Return the arrays that say where every table stands, by name; row i of each belongs to table i."""
+        """Return the arrays that say where every table is, by name; row i of each belongs to table i."""
         batch = self.batch.arrays
         kept = {f"batch.{name}": getattr(batch, name) for name in ("raw", "stream", "decisions", "own_decisions")}
         return kept | {

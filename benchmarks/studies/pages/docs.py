@@ -1,7 +1,7 @@
 """Write every table and picture of every page: `backalley dev docs`, with `--check` to test that they are fresh.
 
 Tables that follow from the code are between `<!-- generated: KIND -->` marks; `envs/core/files/docs.py`, which this
-runs first, writes them. `typed.py` writes every game's options for type checkers. What stands between
+runs first, writes them. `typed.py` writes every game's options for type checkers. What is between
 
     <!-- KIND: NAME WORD ... -->
     <!-- /KIND -->

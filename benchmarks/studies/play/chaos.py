@@ -48,7 +48,7 @@ HOSTILE: tuple[Any, ...] = (
     "../../canary", True, False, None, -1, 0, 2**63, 10**40, 1e308, "", "\x1b[2J", "\ud800", "x" * 100_000, [], {},
     [[]], {"": {}},
 )  # fmt: skip
-"""What stands in the place of values."""
+"""What is put in the place of values."""
 _WATCHED = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.spawn", "socket.connect"}
 _seen: list[str] | None = None
 """What the hook has seen while a file is read; None while it does not look."""

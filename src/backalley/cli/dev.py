@@ -67,10 +67,10 @@ def dev() -> None:
 )
 def publish(run: Path, name: str, game: str | None, serves: dict[str, str]) -> None:
     """Copy the policy in RUN to its game, as the pretrained policy NAME."""
-    from backalley.agents.policies.publish import ship
+    from backalley.agents.policies.publish import publish_policy
 
     served = {option: [value.strip() for value in values.split(",")] for option, values in serves.items()}
-    click.echo(f"Written to {ship(run, name, None if game is None else backalley.game(game), served)}.")
+    click.echo(f"Written to {publish_policy(run, name, None if game is None else backalley.game(game), served)}.")
 
 
 @dev.command()

@@ -108,7 +108,7 @@ def _bound(value: float, outwards: float) -> float:
 
 
 def _longest(game: Game) -> int:
-    """A bound of the decisions of an episode: every action is told to all seats."""
+    """A bound of the decisions of an episode: every action is shown to all seats."""
     bounds = [game.max_decisions, game.type.events and game.type.events.length(game.options)]
     return min((bound for bound in bounds if bound is not None), default=_NO_LIMIT)
 
@@ -150,7 +150,7 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc]
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> SpielObserver | None:
         """Return what writes observations, or information states where recall is perfect; None for any other kind:
-        what everybody sees, or nobody else, is not told apart."""
+        what everybody sees, or nobody else, is not distinguished."""
         if params:
             raise InvalidValue(f"Observers of {self.game.name} take no parameters; {params} was given.")
         if iig_obs_type is None:

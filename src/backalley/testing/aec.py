@@ -448,8 +448,8 @@ def check_aec_ends(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
         for agent in agents:
             episode.hold(
                 np.isclose(reported[agent], gained[agent]),
-                f"last() told {agent} of {reported[agent]:g} in all; its rewards are {gained[agent]:g}.",
+                f"last() reported {agent} rewards of {reported[agent]:g} in all; its rewards are {gained[agent]:g}.",
             )
     if not ended:
         return f"{NOT_TRIED}no episode ended within {steps:,} steps."
-    return f"At the end of {ended} episodes everybody was told so, with all rewards, and left."
+    return f"At the end of {ended} episodes everybody was handed that, with all rewards, and left."

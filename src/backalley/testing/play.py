@@ -96,7 +96,7 @@ def walk(table: Table, looks: Sequence[Look], positions: int = POSITIONS) -> tup
         returns += table.play()
     table.hold(
         all(table.env.terminations.values()) or all(table.env.truncations.values()),
-        "the episode is over, and not every agent is told that it was terminated or truncated.",
+        "the episode is over, and not every agent is handed that it was terminated or truncated.",
     )
     for agent in table.env.agents:
         table.hold(not table.env.observe(agent)["action_mask"].any(), f"the episode is over, and {agent} has a mask.")

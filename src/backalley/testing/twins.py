@@ -2,7 +2,7 @@
 
 A twin of an episode is played with a pack in which a few cards have changed places. Every seat repeats its actions as
 far as they are legal; so histories differ in what the seat cannot see, in other players' decisions, and in length.
-Where the seat has been told the same (`information_state_string`), all that it is handed is compared: what it observes
+Where the seat has been shown the same (`information_state_string`), all that it is handed is compared: what it observes
 and may do, its history, words, tensors, pictures, keys, counts, what a program is sent, and redrawn states.
 """
 
@@ -61,7 +61,7 @@ class _Episode(NamedTuple):
 def check_twins(game: Game, *, seed: int = 0, pairs: int = PAIRS, tries: int = TRIES) -> str:
     """Check that twin histories hand their seat the same bytes. Raises BrokenPromise, which names what differs."""
     if game.type.events is None:
-        return f"{NOT_TRIED}the game declares no events, so nobody can say what a seat was told."
+        return f"{NOT_TRIED}the game declares no events, so nobody can say what a seat was shown."
     found = unequal = other_length = 0
     for twins in twins_of(game, seed=seed, pairs=pairs, tries=tries):
         one, other = (env.arrays.raw[0].tobytes() for env in (twins.first, twins.second))
@@ -156,7 +156,7 @@ def _repeat(
 
 
 def _information(env: AECEnv, viewer: int) -> str:
-    """What makes histories of a seat equal: all that it was told, and what it did. Where rules treat cards alike
+    """What makes histories of a seat equal: all that it was shown, and what it did. Where rules treat cards alike
     (`GameType.card_kind`) events tell kinds of cards, and the table shows which cards they were."""
     state = env.position()
     words = state.information_state_string(viewer)
@@ -175,7 +175,7 @@ def compare(twins: Twins) -> None:
             raise BrokenPromise(
                 f"{twins.first.game!r}: seat {twins.viewer} cannot tell two histories apart, of {one} and {other} "
                 f"decisions, and is handed another {name} in each:\n{_shortly(its)}\n{_shortly(second[name])}\n"
-                f"It was told:\n{_information(twins.first, twins.viewer)}"
+                f"It was shown:\n{_information(twins.first, twins.viewer)}"
             )
 
 

@@ -369,7 +369,7 @@ class TableServer:
             print(f"{name}: {error}", file=sys.stderr)
             raise Refused(400, f"{name} cannot play {game.title} under these options.") from None
 
-    # What it stands on ----------------------------------------------------------------------------------------------
+    # What it needs -------------------------------------------------------------------------------------------------
 
     async def think(self, work: Callable[[], Result]) -> Result:
         """Return the result of work that is done in a thread."""

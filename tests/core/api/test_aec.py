@@ -247,7 +247,7 @@ def test_an_illegal_action_may_end_the_episode(game: Game, outside: bool) -> Non
     illegal = 10**20 if outside else illegal_moment(env)
     if illegal is None:
         pytest.skip("every action was legal")
-    offender, stood = env.agent_selection, dict(env._cumulative_rewards)
+    offender, before = env.agent_selection, dict(env._cumulative_rewards)
     with pytest.raises(TypeError, match="whole number"):
         env.step(1.5)  # type: ignore[arg-type]
     env.step(illegal)
@@ -261,7 +261,7 @@ def test_an_illegal_action_may_end_the_episode(game: Game, outside: bool) -> Non
         assert shown is not None
         assert not shown["action_mask"].any()
         assert env.agent_selection in env.agents
-        expected = lowest if env.agent_selection == offender else stood[env.agent_selection]
+        expected = lowest if env.agent_selection == offender else before[env.agent_selection]
         assert reward == pytest.approx(expected), agent
         assert info["ended"] == "illegal_action"
         assert "cannot play" in info["illegal_action"]

@@ -267,7 +267,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("ask", "error", "says"), BAD)
-def test_what_cannot_be_told_is_a_sentence(ask: Callable[[BatchEnv], Any], error: type[Exception], says: str) -> None:
+def test_what_cannot_be_shown_is_a_sentence(ask: Callable[[BatchEnv], Any], error: type[Exception], says: str) -> None:
     batch = played(KUHN.bind(), 1, events=True)
     before = all_events(batch), batch.engine.batch.raw.tobytes()
     with pytest.raises(error, match=says):
@@ -304,7 +304,7 @@ def changed(**parts: Any) -> GameType:
 
 FAULTS = [
     (changed(deal=shown_to_all), "a deal tells seat . more than its observations show"),
-    (changed(deal=None), "a deal changes what seat . observes, and the seat is told nothing of it"),
+    (changed(deal=None), "a deal changes what seat . observes, and the seat is shown nothing of it"),
     (dataclasses.replace(KUHN, private=()), "not declared private shows what seat . cannot see"),
     (changed(length=lambda options: 1), "showed a seat more events than its Events.length says, 1"),
     (changed(most=lambda options: 1), "wrote more events at one action than its Events.most says, 1"),
@@ -320,4 +320,4 @@ def test_a_fault_of_a_declaration_is_found(declared: GameType, says: str, monkey
 
 
 def test_a_right_declaration_passes() -> None:
-    assert "each seat was told what it then observed" in check_events(KUHN.bind())
+    assert "each seat was shown what it then observed" in check_events(KUHN.bind())

@@ -236,7 +236,7 @@ def test_options_are_an_argument_not_a_reason_to_compile() -> None:
     from backalley.envs.core.engine.engine import batch_kernels
 
     def compilations() -> dict[str, int]:
-        """How often each batch_kernel stands compiled in this process, in which other tests may have played before."""
+        """How often each batch_kernel is compiled in this process, in which other tests may have played before."""
         return {name: len(batch_kernels(game.type, None)[name].entries) for name in ("open_rows", "step_rows")}  # type: ignore[attr-defined]
 
     game = backalley.game("poker_duel")

@@ -79,7 +79,7 @@ def test_what_passes_there_passes_here_and_the_process_stays(beside: Beside) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "sentences"),
     [
         ("test_some.py::test_bad", ["the pack is short", "At index 1 diff: 'trey' != 'four'", "test_some.py:18"]),
         ("test_some.py::test_warns", ["UserWarning: a doubtful deal"]),

@@ -161,7 +161,7 @@ def test_without_its_library_nothing_begins(tmp_path: Path, monkeypatch: pytest.
     assert not (tmp_path / "run").exists()
 
 
-def test_a_board_that_refuses_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_board_that_refuses_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def init(**given: Any) -> Any:
         raise RuntimeError("api_key not configured (no-tty).\nRun wandb login.")
 
