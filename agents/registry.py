@@ -28,8 +28,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from backalley.console.errors import BackAlleyError, InvalidType, InvalidValue, did_you_mean
-from backalley.console.printable import one_line
+from backalley.console.errors import BackAlleyError, InvalidType, InvalidValue, did_you_mean, one_line
 from backalley.envs.core.game import arguments
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType

@@ -229,7 +229,7 @@ class Runs:
     sizes = Sizes(1, whole_machine=True)
 
     def __init__(self, folder: Path, seeds: Sequence[int], more: Mapping[str, Any]) -> None:
-        """`more` is what `train` takes besides `resume`. A node must find in the folder what stands there now."""
+        """`more` is what `train` takes besides `resume`. A node must find in the folder what is there now."""
         self.folder, self.seeds, self.more = folder, list(seeds), dict(more)
         facts = [read_json(folder / f"seed-{seed}" / RUN_FILE) for seed in seeds]
         self.modules = {module for one in facts for module in [one["found_by"], *one.get("phase_modules", [])]}

@@ -25,11 +25,11 @@ class NoProbabilities(InvalidValue):
     """An agent that does not tell the probabilities of its actions; the message says why."""
 
 
-def untold(who: str, is_deterministic: bool | None) -> NoProbabilities:
+def no_probabilities(who: str, is_deterministic: bool | None) -> NoProbabilities:
     """Return the error for an agent that cannot tell them."""
     if is_deterministic is False:
         return NoProbabilities(
-            f"{who} draws by its key in a way whose probabilities cannot be told exactly; action_frequencies estimates "
+            f"{who} draws by its key in a way whose exact probabilities are not known; action_frequencies estimates "
             "them."
         )
     return NoProbabilities(
@@ -68,14 +68,14 @@ def checked(who: str, given: Any, mask: npt.NDArray[np.int8]) -> Probabilities:
     try:
         found = np.array(given, np.float64)
     except (TypeError, ValueError):
-        raise InvalidValue(f"{who} told action probabilities that are no array of numbers.") from None
+        raise InvalidValue(f"{who} gave action probabilities that are no array of numbers.") from None
     if found.shape != mask.shape:
-        raise InvalidValue(f"{who} told action probabilities of shape {found.shape}; this view takes {mask.shape}.")
+        raise InvalidValue(f"{who} gave action probabilities of shape {found.shape}; this view takes {mask.shape}.")
     good = (found >= 0).all(1) & (np.abs(found.sum(1) - 1) <= _SUMS_TO) & ~(found * (mask == 0)).any(1)
     if not good.all():
         row = int(np.argmin(good))
         raise InvalidValue(
-            f"{who} told action probabilities that are no distribution over the legal actions of row {row}: they are 0 "
+            f"{who} gave action probabilities that are no distribution over the legal actions of row {row}: they are 0 "
             "or more, 0 where an action is illegal, and sum to 1."
         )
     return found

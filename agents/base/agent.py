@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from backalley.console.errors import BackAlleyError, InvalidType, InvalidValue, MissingMethod
-from backalley.console.printable import NAME, is_name
+from backalley.console.errors import NAME, BackAlleyError, InvalidType, InvalidValue, MissingMethod, is_name
 from backalley.envs.core.api.compiled_play import all_legal
 from backalley.envs.core.api.states import States, redrawn
 from backalley.envs.core.api.tables import IllegalAction, Tables, redrawn_records, shown_events
 from backalley.envs.core.game.arguments import first_outside, given_number, whole_numbers
 from backalley.envs.core.game.game import Game
 
-from .action_probabilities import DRAWS, Probabilities, certain, checked, shares, untold
+from .action_probabilities import DRAWS, Probabilities, certain, checked, no_probabilities, shares
 from .keys import decision_keys, keys_given, table_names
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class View:
     def game_state(self, k: int, key: int) -> GameState:
         """Return the position of table k as a GameState with explicit chance, with all that its seat cannot see redrawn
         by a key of 64 bits. Where the tables keep events (`Agent.reads_events` asks for that), it has the history that
-        the seat was told; what was gained before does not count in it. Raises ValueError for a table that is over."""
+        the seat was shown; what was gained before does not count in it. Raises ValueError for a table that is over."""
         row, seat = int(self._rows[k]), int(self.seat[k])
         if self._tables.arrays.seat[row] < 0:
             raise InvalidValue("This table is over: nobody is to act there, and no determinization can be drawn.")
@@ -190,7 +189,7 @@ class Agent:
         of a search, and of your own class unless it defines this method or `is_deterministic = True`.
         """
         if not self.is_deterministic:
-            raise untold(name_of(self), self.is_deterministic)
+            raise no_probabilities(name_of(self), self.is_deterministic)
         return certain(name_of(self), lambda keys: answer(self, view.with_keys(keys)), view.key, view.action_mask)
 
     def action_frequencies(self, view: View, *, draws: int = DRAWS) -> Probabilities:
@@ -269,7 +268,7 @@ class DirectAgent(Agent):
         """Return the probability of each action for each row [n, A]: `action_probabilities` for the arguments of
         `choose`, which come from tables."""
         if not self.is_deterministic:
-            raise untold(name_of(self), self.is_deterministic)
+            raise no_probabilities(name_of(self), self.is_deterministic)
         keys = np.zeros(len(action_mask), np.uint64)
         return certain(name_of(self), lambda keys: self.choose(observation, action_mask, keys), keys, action_mask)
 
@@ -377,7 +376,7 @@ class DirectAgent(Agent):
         return found
 
 
-class _Guest(Agent):
+class ThirdPartyAgent(Agent):
     """A user's object that has `act(view)`, under a name."""
 
     def __init__(self, player: Any, name: str) -> None:
@@ -413,7 +412,7 @@ def as_agent(player: Any) -> Agent:
             "or 'mc:20', the folder of a policy, or an object that can act."
         )
     _check_name(player)
-    return _Guest(player, name_of(player))
+    return ThirdPartyAgent(player, name_of(player))
 
 
 def _check_name(player: Any) -> None:

@@ -127,7 +127,7 @@ class RandomAgent(DirectAgent):
         return found
 
 
-_OF_THIS_PROCESS = "_rows", "_told", "guarded"
+_OF_THIS_PROCESS = "_rows", "_chances_rows", "guarded"
 """What a kernel's agent holds of compiled code."""
 
 
@@ -177,7 +177,7 @@ class KernelAgent(DirectAgent):
         return out
 
     @functools.cached_property
-    def _told(self) -> Bound[None]:
+    def _chances_rows(self) -> Bound[None]:
         """`chances_rows` for its `chances`."""
         assert self.chances is not None
         chances = guarded(self.chances) if self.is_guarded else self.chances
@@ -190,7 +190,7 @@ class KernelAgent(DirectAgent):
         if self.chances is None:
             return super().probabilities(observation, action_mask)
         out, rows = np.zeros(action_mask.shape), Rows(self.game.records(observation), observation)
-        self._run(self._told, played_by(self, self.game), rows, action_mask, out)
+        self._run(self._chances_rows, played_by(self, self.game), rows, action_mask, out)
         return out
 
     def __getstate__(self) -> dict[str, Any]:

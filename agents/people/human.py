@@ -26,7 +26,7 @@ from ..base.agent import Agent, View, answer, name_of, read_events, view_of
 from ..base.keys import agent_keys
 from .advice import hint
 from .terminal import HELP, TERMINAL, UNDO, Terminal
-from .watching import check_seat, told
+from .watching import action_words, check_seat
 
 
 class TakenBack(Exception):
@@ -148,7 +148,7 @@ class Sitting:
         )
         for until, state in [*self._ended, (len(self.actions), None)]:
             if until >= begun:
-                found = (told(game, who, action, seat) for who, action in self.actions[begun:until])
+                found = (action_words(game, who, action, seat) for who, action in self.actions[begun:until])
                 counted = [(line, len(list(same))) for line, same in itertools.groupby(found)]
                 lines += [line if count == 1 else f"{line} ({count} times)" for line, count in counted]
                 begun = until

@@ -17,7 +17,7 @@ from backalley.envs.core.files import playthrough
 from backalley.envs.core.game.game import Game
 
 from ..base.agent import Agent
-from .watching import check_seat, told, turns
+from .watching import action_words, check_seat, turns
 
 MOST = 400
 """Pictures of a replay, unless more are asked for."""
@@ -93,7 +93,9 @@ def _shown(
             check_seat(env.game, seat or 0)
         if number >= begin:
             pictures.append(table_svg(env, 0, seat or 0, face_up=seat is None, **look))
-            words.append(f"{number}. {signed(told(env.game, who, action, seat))}" if number else "The beginning")
+            words.append(
+                f"{number}. {signed(action_words(env.game, who, action, seat))}" if number else "The beginning"
+            )
     if not pictures:
         raise InvalidValue(f"The game has {number:,} decisions, and the first table asked for is that after {begin:,}.")
     return Replay(title, pictures, words)

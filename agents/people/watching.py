@@ -52,7 +52,7 @@ def turns(env: AECEnv, agents: Sequence[Agent], seed: int) -> Iterator[Turn]:
         yield Turn(acting, action, table.state.copy()[0], table.reward[0].tolist())
 
 
-def told(game: Game, who: int, action: int, seat: int | None) -> str:
+def action_words(game: Game, who: int, action: int, seat: int | None) -> str:
     """Return what somebody did, in words, as far as `seat` may know; everything for None."""
     words = game.action_str(action) if seat in (None, who) else game.action_told(action)
     return f"{game.seat_name(who)}: {words}"

@@ -21,8 +21,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from backalley.console.errors import InvalidValue
-from backalley.console.printable import NAME, is_name
+from backalley.console.errors import NAME, InvalidValue, is_name
 from backalley.envs.core.files import durable, reading
 from backalley.envs.core.game.catalogue import game_names, game_type
 from backalley.envs.core.game.game import Game, GameType

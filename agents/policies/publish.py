@@ -34,7 +34,9 @@ from .pretrained import FOLDER, Pretrained, pretrained
 DIGESTS_FILE = "digests.json"
 
 
-def ship(source: Path, name: str, game: Game | None = None, serves: Mapping[str, Sequence[Any]] | None = None) -> Path:
+def publish_policy(
+    source: Path, name: str, game: Game | None = None, serves: Mapping[str, Sequence[Any]] | None = None
+) -> Path:
     """Copy the policy in `source`, its folder or that of its run, to the folder of its game under a name; return the
     new folder.
 

@@ -22,8 +22,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from backalley.console.errors import BackAlleyError, InvalidValue
-from backalley.console.printable import one_line
+from backalley.console.errors import BackAlleyError, InvalidValue, one_line
 
 _LONGEST = 86_400
 """The longest limit of a decision, in seconds."""
@@ -36,7 +35,7 @@ _SHOWN_LINES, _SHOWN_LETTERS = 200, 300
 _GRACE = 2.0
 """Seconds that a program has to end after the end of its input."""
 _SOON = 0.25
-"""Seconds in which what an ended program has written arrives, and in which a thread ends that was told to."""
+"""Seconds in which what an ended program has written arrives, and in which a thread ends that was to end."""
 _CHUNK = 1 << 16
 _IN, _OUT = (select.POLLIN, select.POLLOUT) if hasattr(select, "POLLIN") else (0, 0)
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.console.errors import InvalidValue
-from backalley.console.printable import NAME, is_name
+from backalley.console.errors import NAME, InvalidValue, is_name
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import UnreadableAnswer
 
@@ -40,7 +39,7 @@ _REMEMBERED = 1 << 16
 _FOLLOWED = 1 << 13
 """Tables whose histories are followed from decision to decision; of others, a decision begins again with all of it."""
 _LARGEST = 1 << 26
-"""The bytes of a file up to which it is told from another of its name."""
+"""The bytes of a file up to which it is distinguished from another of its name."""
 
 Seat = tuple[int, int]
 """A table's key and a seat there."""
@@ -51,15 +50,15 @@ class ProgramAgent(Agent):
     speaks another version, is an error here. Raises InvalidValue.
 
     A program that crashes, is silent for `seconds`, or answers what is no answer forfeits the games that it was asked
-    about, and is started again; so does one whose second answer is still illegal, after it was told why. From then on
-    its seat plays at random in that game, uniformly over legal actions: no program gains by a forfeit what it could not
-    have had by play, and nobody else's return is touched. `forfeits` counts them.
+    about, and is started again; so does one whose second answer, after the reason was sent, is illegal too. From then
+    on its seat plays at random in that game, uniformly over legal actions: no program gains by a forfeit what it could
+    not have had by play, and nobody else's return is touched. `forfeits` counts them.
     """
 
     hears_ends = True
     forfeits: int
     said: list[str]
-    """The sentences that told of its first forfeits."""
+    """The sentences on its first forfeits."""
 
     def __init__(self, words: list[str], game: Game, *, seconds: float, name: str) -> None:
         """`words` are the command and its arguments."""
@@ -161,7 +160,7 @@ class ProgramAgent(Agent):
             actions[one.k] = one.answered(answer.action)
         except UnreadableAnswer as error:
             if one.error:
-                self._forfeit(view, [one.k], f"it was told why, and its second answer is not legal either: {error}")
+                self._forfeit(view, [one.k], f"it was sent why, and its second answer is not legal either: {error}")
             else:
                 self._ask(process, Question(view, one.k, one.heard, str(error)), asked)
         self._failures = 0

@@ -1,6 +1,6 @@
 """What is said to a program, and how its answers are read: `docs/guides/programs.md`, one JSON object a line.
 
-All that a seat is told is made of its observation, its mask, its history, and a state in which everything that it
+All that a seat is shown is made of its observation, its mask, its history, and a state in which everything that it
 cannot see is redrawn: so no byte depends on what the seat may not know.
 """
 
@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.console.errors import InvalidValue
-from backalley.console.printable import is_name, one_line
+from backalley.console.errors import InvalidValue, is_name, one_line
 from backalley.envs.core.api.histories import EventLines, events_str, kinds_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import (
@@ -107,7 +106,7 @@ def _rules(game: Game) -> str | None:
 
 
 class Heard:
-    """What a seat at one table has been told, in words, and how much of it the program has been sent: so that no
+    """What a seat at one table has been shown, in words, and how much of it the program has been sent: so that no
     decision begins again with the history."""
 
     def __init__(self) -> None:
@@ -173,8 +172,8 @@ class Question:
         if "new_events" in wants:
             found["new_events"] = None if fresh is None else fresh.tolist()
         if "text" in wants:
-            told = None if events is None else heard.lines(game, seat, events)
-            found["text"] = words_for(head_text(game, seat), told, SO_FAR, self._table)
+            happened = None if events is None else heard.lines(game, seat, events)
+            found["text"] = words_for(head_text(game, seat), happened, SO_FAR, self._table)
         if "new_text" in wants:
             new = None if fresh is None else events_str(game, fresh, seat).splitlines()
             head, when = ("", _SINCE) if heard.sent else (head_text(game, seat), SO_FAR)

@@ -11,7 +11,7 @@ from backalley.envs.core.game.kernels import kernel
 from backalley.envs.core.rules import rng
 
 EMPTY = np.uint64(0)
-"""What stands where there is no key."""
+"""The key of an empty place."""
 
 
 @kernel

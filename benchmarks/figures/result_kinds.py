@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from backalley.envs.core.game.game import Game
 
 from . import results
-from .formatting import Figures, Found, Line, Tabular, markdown, options_text
+from .formatting import Figures, Found, Line, Tabular, options_text
 
 if TYPE_CHECKING:
     from .charts import Chart
@@ -237,14 +237,3 @@ def again(found: Found) -> str:
         lambda named: f"backalley dev {_TODAY[named[1]]}" if named[1] in _TODAY else named[0], found["command"]
     )
     return _STUDY.sub("backalley dev study ", line)
-
-
-def page_part(name: str, files: Files) -> str:
-    """Return the part of a page that shows these files: a table and its commands, or a sentence."""
-    shown = figures(name, files)
-    if isinstance(shown, str):
-        return shown
-    brief = name in tables()[name].brief
-    lines = "" if brief else "\n".join(["```sh", *commands(name, files), "```"])
-    parts = [markdown(shown.head, shown.rows, left=shown.left), "\n".join(shown.notes), lines]
-    return "\n\n".join(part for part in parts if part)

@@ -20,7 +20,6 @@ import numpy as np
 from backalley import __version__
 from backalley.console.errors import InvalidType
 from backalley.envs.core.compile.source_digest import with_imports
-from backalley.envs.core.files import durable, reading
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.threads import cores
 
@@ -103,6 +102,8 @@ def _name(path: Path) -> str:
 def write(path: Path, payload: Mapping[str, Any]) -> None:
     """Write `payload` as JSON, wholly or not at all. The unfinished work for it (`durable.Unfinished`) is deleted
     unless it says `"complete": False`. Raises OSError, and ValueError for a number that is not finite."""
+    from backalley.envs.core.files import durable
+
     text = json.dumps(payload, indent=1, ensure_ascii=False, allow_nan=False, default=_plain)
     durable.write_file(path, text.encode() + b"\n")
     if payload.get("complete", True):
@@ -117,6 +118,8 @@ def _plain(value: Any) -> Any:
 
 def check_place(path: Path) -> None:
     """Raise OSError if no file could be written at `path`: better before hours of work than after."""
+    from backalley.envs.core.files import durable, reading
+
     path = reading.check_path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file to write the results to.")

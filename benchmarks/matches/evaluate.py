@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from backalley.agents.base.agent import Agent
 from backalley.agents.registry import agent as agent_of
 from backalley.console.errors import InvalidType, InvalidValue
-from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.arguments import count
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
@@ -85,9 +84,14 @@ def evaluate(
     about = of_game(game, __file__)
     task = {"evaluation of": game.id, "options": game.option_values, "agents": identities(players), "seed": seed}
     task |= {} if space == Space.EVALUATION else {"space": space.name}
+    unfinished = None
+    if keep is not None:
+        from backalley.envs.core.files.durable import Unfinished
+
+        unfinished = Unfinished(keep, task, about["stamp"]["sources"])
     series = Series(
         [LineUp(game, players, roots(space, seed))],
-        Unfinished(keep, task, about["stamp"]["sources"]),
+        unfinished,
         num_threads=num_threads,
         progress=(lambda done, expected, words: progress(done, expected)) if progress else None,
         cluster=cluster,

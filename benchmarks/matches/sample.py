@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from backalley.agents.match import Match
 from backalley.cluster import machines
 from backalley.cluster.work import LOCAL, Executor, Found, Sizes
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.files.durable import Unfinished
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import kernel
 from backalley.envs.core.rules import rng
@@ -30,6 +29,9 @@ from backalley.envs.core.rules import rng
 from ..figures import stats
 from ..figures.stats import Floats
 from .seeding import Roots
+
+if TYPE_CHECKING:
+    from backalley.envs.core.files.durable import Unfinished
 
 _KEPT = ("returns", "decisions", "seconds", "forfeits")
 """The arrays of a sample that a series keeps."""
@@ -260,14 +262,14 @@ def play(
 
 class Series:
     """Line-ups that play one after the other, on the same decks where their keys are the same. Ctrl-C raises
-    KeyboardInterrupt, and the next series goes on from what is in `unfinished`. Arrays `beside` it are saved with it,
-    and restored. `progress` is called with the deals played, those expected, and the words of the line-up. With a
-    `cluster`, the address of one, its machines play, on one core for each range of deals."""
+    KeyboardInterrupt, and the next series goes on from what is in `unfinished`, if there is one. Arrays `beside` it are
+    saved with it, and restored. `progress` is called with the deals played, those expected, and the words of the
+    line-up. With a `cluster`, the address of one, its machines play, on one core for each range of deals."""
 
     def __init__(
         self,
         line_ups: Sequence[LineUp],
-        unfinished: Unfinished,
+        unfinished: Unfinished | None,
         *,
         num_threads: int = 1,
         progress: Callable[[int, int, str], None] | None = None,
@@ -277,7 +279,7 @@ class Series:
         self._line_ups, self._unfinished, self._progress, self._cluster = line_ups, unfinished, progress, cluster
         self._work, self._beside = Deals(line_ups, num_threads), beside or {}
         self._expected = sum(one.deals for one in line_ups)
-        kept = unfinished.load()
+        kept = {} if unfinished is None else unfinished.load()
         for name, array in self._beside.items():
             if name in kept:
                 array[:] = kept[name]
@@ -295,12 +297,14 @@ class Series:
                     self._expected = expected
                     play(self._work, self.samples, stops, self._on_batch, executor)
         except KeyboardInterrupt:
-            self._unfinished.save(self._arrays())
+            if self._unfinished is not None:
+                self._unfinished.save(self._arrays())
             raise
         return self.samples
 
     def _on_batch(self, part: int) -> None:
-        self._unfinished.save_at_times(self._arrays)
+        if self._unfinished is not None:
+            self._unfinished.save_at_times(self._arrays)
         if self._progress:
             self._progress(sum(one.deals for one in self.samples), self._expected, self._line_ups[part].words)
 

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from backalley.agents.base.rule_based import BotAgent, RandomAgent
 from backalley.agents.policies.policy_file import CURVE_FILE, CURVE_JSON, CURVE_KIND, RUN_FILE
-from backalley.console.errors import InvalidValue
-from backalley.console.printable import one_line
+from backalley.console.errors import InvalidValue, one_line
 from backalley.envs.core.files import reading
 
 from ..figures.formatting import Found, bound

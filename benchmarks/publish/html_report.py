@@ -10,8 +10,7 @@ from typing import Any
 
 from backalley.agents.people.watching import picture, turns
 from backalley.agents.registry import agent
-from backalley.console.errors import InvalidValue
-from backalley.console.printable import one_line
+from backalley.console.errors import InvalidValue, one_line
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.drawing.pictures.colours import colours
 from backalley.envs.core.game.game import Game
@@ -109,8 +108,8 @@ def _measured(found: Found) -> str:
 
 
 def _commands(lines: Sequence[str]) -> str:
-    told = [line for line in dict.fromkeys(lines) if line]
-    return f"<pre>{html.escape(chr(10).join(told))}</pre>" if told else ""
+    kept = [line for line in dict.fromkeys(lines) if line]
+    return f"<pre>{html.escape(chr(10).join(kept))}</pre>" if kept else ""
 
 
 def _inline(markdown: str) -> str:

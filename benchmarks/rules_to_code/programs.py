@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backalley.agents.programs.process import Process, ProgramFailed
-from backalley.console.printable import one_line
+from backalley.console.errors import one_line
 
 from . import worker
 

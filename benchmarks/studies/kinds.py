@@ -12,4 +12,4 @@ from .play import (  # noqa: F401
     sequential_checks,
     soak,
 )
-from .strength import cross, ladder, searches  # noqa: F401
+from .strength import cross, ladder, poker_duel_chances, searches  # noqa: F401

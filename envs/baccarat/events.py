@@ -1,6 +1,6 @@
 """What the seats of baccarat learn besides the actions that they see, and the cards yet to be drawn.
 
-Cards are told by their values, as observations show them. The § marks are README.md's paragraphs.
+Cards are shown by their values, as observations show them. The § marks are README.md's paragraphs.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from .state import (
 PLAYER_HAS, BANKER_HAS, PLAYER_DRAWS, BANKER_DRAWS, PLAYER_STANDS, TOTAL, TURNED_UP, WINNER, BET = range(OWN, OWN + 9)
 HAS_MANY, HAS, OWES = range(BET + 1, BET + 4)
 HAND_BY_HAND = (0, 2, 1, 3, 4, 5)
-"""A coup's places in the order in which its cards are told: the Player's two, the Banker's two, third cards."""
+"""A coup's places in the order in which its cards are shown: the Player's two, the Banker's two, third cards."""
 MANY = 30_000
-"""Units that are told apart from the rest, since an event's number is small."""
+"""Units that are distinguished from the rest, since an event's number is small."""
 _BETS = (
     "nothing",
     *(f"{side} level {level}" for level in range(1, NUM_LEVELS + 1) for side in ("PLAYER", "BANK", "TIE")),
@@ -118,8 +118,8 @@ def tell_choice(options: Options, state: State, log: Log) -> None:
 
 @telling
 def tell_standing(options: Options, state: State, log: Log) -> None:
-    """§1.3: in chemin de fer the Banker cannot tell whether the Player had a choice: neither by what they are told, nor
-    by its order."""
+    """§1.3: in chemin de fer the Banker cannot tell whether the Player had a choice, neither by what they are shown
+    nor by its order."""
     if options.mode == Mode.CHEMIN and state.phase == BANKER_TURN and not state.player_drew:
         tell(log, EVERYBODY, PLAYER_STANDS, NOBODY, 0)
 
@@ -161,7 +161,7 @@ def tell_ended(options: Options, before: State, state: State, opened: bool, log:
 
 @telling
 def tell_finished(state: State, seat: int, known: int, log: Log) -> None:
-    """§1.3: the cards of the coup that has just ended are turned up; a seat is told those that it has not seen."""
+    """§1.3: the cards of the coup that has just ended are turned up; a seat is shown those that it has not seen."""
     if state.phase == SHOWN:
         tell_places(state, seat, ((1 << cards_used(state)) - 1) & ~known, log)
         return

@@ -56,7 +56,7 @@ def action_str(options: Options, action: int) -> str:
 
 
 def action_told(options: Options, action: int) -> str:
-    """What the others are told: where bets are not public, not what is bet."""
+    """What the others are shown: where bets are not public, not what is bet."""
     return action_str(options, action) if action >= STAND or options.bets_public else "decides on a bet"
 
 

@@ -15,9 +15,9 @@ KINDS = (
     Kind("aces replaced", "How many aces the Ace Rule has replaced in what was just dealt, if any, §1.2."),
     Kind("draws", "The value of the card that a hit or a backhand takes, §1.4."),
 )
-DEALER_KINDS = (*KINDS, Kind("show card", "The value of a show card; they are told in the order of their use, §2.1."))
+DEALER_KINDS = (*KINDS, Kind("show card", "The value of a show card; they are shown in the order of their use, §2.1."))
 
-# What is told of a hand and of a deal, at most. A pack has four aces, so a deal tells four times of aces replaced.
+# What is shown of a hand and of a deal, at most. A pack has four aces, so a deal tells four times of aces replaced.
 ACES = 4
 INITIAL_HAND = 2
 PUSHED = 1 + INITIAL_HAND  # the action and the new hand, §1.4

@@ -1,6 +1,6 @@
 """What the seats of Bezique learn besides the actions, and the order of the stock (§ of README.md).
 
-Seats know the copies of their own cards. Of other cards the type is told, by its first copy.
+Seats know the copies of their own cards. Of other cards the type is shown, by its first copy.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LARGEST_GROUP = 5  # cards of a declaration (§1.5)
 RANKS = "789JQKTA"
 SUITS = "CDHS"
 _TYPES = tuple(rank + suit for suit in SUITS for rank in RANKS for _ in range(COPIES))
-"""The names of cards whose copy is not told."""
+"""The names of cards whose copy is not shown."""
 
 
 @telling
@@ -121,8 +121,8 @@ def stock(options: Options, state: State, out: npt.NDArray[Any]) -> int:
 
 
 def most(options: Options) -> int:
-    """A card is told in two ways, and may be played from the table; or a declaration takes up to five cards. Then three
-    cards are drawn, with an exchange (§1.5), and the next lies open; or a new deal begins."""
+    """A card is shown in two ways, and may be played from the table; or a declaration takes up to five cards. Then
+    three cards are drawn, with an exchange (§1.5), and the next lies open; or a new deal begins."""
     return 2 + max(1, LARGEST_GROUP) + max(3 + 1, 3 + 2 * HAND)
 
 

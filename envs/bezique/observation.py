@@ -40,7 +40,7 @@ def most_hundreds(options: Options) -> int:
 
 
 class Observation:
-    """What a seat may know now. A type of card is suit * 8 + rank; copies are not told apart but in the seat's own
+    """What a seat may know now. A type of card is suit * 8 + rank; copies are not distinguished but in the seat's own
     hand, where of two the first is the one with the lower number."""
 
     hand: npt.NDArray[np.uint8] = field(

@@ -31,7 +31,7 @@ _KINDS = ("seven", "marriage", "sequence", "bezique", "double", "four")
 
 
 def type_name(kind: int) -> str:
-    """`QS`: a card as it is seen at the table, where its two copies cannot be told apart."""
+    """`QS`: a card as it is seen at the table, where its two copies cannot be distinguished."""
     return RANKS[kind & 7] + SUITS[kind >> 3]
 
 
@@ -70,7 +70,7 @@ def action_str(options: Options, action: int) -> str:
 
 
 def action_told(options: Options, action: int) -> str:
-    """What the opponent is told: of a card that is played its copy cannot be told."""
+    """What the opponent is shown: of a card that is played its copy cannot be seen."""
     return f"play {type_name(action >> 1)}" if action < DECLARE_SEVEN else action_str(options, action)
 
 
@@ -93,8 +93,8 @@ def _hand(state: State, seat: int) -> list[int]:
 
 
 def table(options: Options, state: State, seat: int | None) -> Table:
-    """The table as `seat` sees it (None: everything). Copies are told apart only in one's own hand, where actions name
-    them."""
+    """The table as `seat` sees it (None: everything). Copies are distinguished only in one's own hand, where actions
+    name them."""
     words = f"trumps {SUITS[int(state.trump)]}, trick {min(int(state.trick) + 1, tricks(options))}"
     lines = [words]
     if int(state.declaring):

@@ -218,7 +218,7 @@ def finish_game(options: Options, state: State) -> None:
 
 @kernel
 def leaf_value(options: Options, state: State, seat: int) -> float:
-    """Between two hands: what the points gained so far will pay (§3). A win is not to be told from them: NaN, the game
+    """Between two hands: what the points gained so far will pay (§3). A win does not follow from them: NaN, the game
     goes on."""
     if not pays_points(options):
         return math.nan
@@ -229,10 +229,10 @@ def leaf_value(options: Options, state: State, seat: int) -> float:
 
 def info(options: Options, state: State, seat: int) -> dict[str, Any]:
     """§1.5: a seat's points, whether it has won and, in the drinking game, its sips."""
-    told: dict[str, Any] = {"points": int(state.score[seat]), "winner": bool(winners(options, state) >> seat & 1)}
+    known: dict[str, Any] = {"points": int(state.score[seat]), "winner": bool(winners(options, state) >> seat & 1)}
     if options.drinking:
-        told["sips"] = int(state.sips[seat])
-    return told
+        known["sips"] = int(state.sips[seat])
+    return known
 
 
 def open_info(options: Options, state: State) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from .state import BOARD, PACK_SIZE, PLAY, RAINBOW, Options, num_hands
 from .weighing import chance, expectation, near, weigh, wins_now
 
 AROUND = 64
-"""Scores farther than this from 37 are only told apart by how far."""
+"""Scores farther than this from 37 are only distinguished by how far."""
 HANDS_AHEAD = 6
 """Hands reckoned back from the last; before these every score is worth what it is worth then."""
 MOST_AIMED = 8

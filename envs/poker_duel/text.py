@@ -16,7 +16,7 @@ def action_str(options: Options, action: int) -> str:
 
 
 def action_told(options: Options, action: int) -> str:
-    """What the opponent is told: not which card is thrown away, unless discards lie open, nor where one goes."""
+    """What the opponent is shown: not which card is thrown away, unless discards lie open, nor where one goes."""
     if action > STAND:
         return "assigns a card"
     return action_str(options, action) if action == STAND or options.discards_public else "exchanges a card"

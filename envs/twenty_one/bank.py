@@ -310,7 +310,7 @@ def answer(options: Options, state: State, seat: int, action: int) -> None:
 
 @kernel
 def end_episode(options: Options, state: State) -> None:
-    """§3: all seats are told what they have gained."""
+    """§3: all seats are shown what they have gained."""
     pay_rewards(options, state)
     state.seat = OVER
 

@@ -129,7 +129,7 @@ class Episode(IntEnum):
 
 
 class Reward(IntEnum):
-    """§3: what seats have gained is told at the end of the episode, or after every round."""
+    """§3: what seats have gained is shown at the end of the episode, or after every round."""
 
     EPISODE = 0
     PER_ROUND = 1
@@ -216,7 +216,7 @@ class Options(NamedTuple):
         tuple[int, int, int],
         option("bets a quarter, half and pot, as shares of the most one can bet", low=0.001, high=1.0, parts=WHOLE),
     ] = (250, 500, 1000)
-    reward: Annotated[Reward, option("what each seat gained is told at the end, or after every round")] = Reward.EPISODE
+    reward: Annotated[Reward, option("what each seat gained is shown at the end or after every round")] = Reward.EPISODE
     suits: Annotated[
         int, option("suits in the pack, clubs first; fewer are for cut-down games", low=1, high=NUM_SUITS)
     ] = NUM_SUITS

@@ -132,7 +132,7 @@ _ON_FIRST_USE = {
 
 
 def _modules() -> list[str]:
-    """The modules of the games, as PettingZoo names its environments; `envs/core/files/typed.py` writes them."""
+    """The modules of the games, as PettingZoo names its environments; `backalley dev types` writes them."""
     return [file.stem for file in _Path(__file__).parent.glob("*_v[0-9]*.py")]
 
 

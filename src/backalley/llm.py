@@ -148,10 +148,10 @@ class SeatInWords:
         """Return all that the caller's seat may know, in words; with `legal` its legal actions, too. `since` is that of
         `observation_text`."""
         state = self.state
-        told = observation_text(state, self.seat, since=since)
+        shown = observation_text(state, self.seat, since=since)
         if self.is_over:
-            return f"{told}\nYour return: {self.gained:+g}."
-        return f"{told}\nYour legal actions: {', '.join(legal_texts(state))}." if legal else told
+            return f"{shown}\nYour return: {self.gained:+g}."
+        return f"{shown}\nYour legal actions: {', '.join(legal_texts(state))}." if legal else shown
 
     def act(self, answer: str | int) -> int:
         """Play the action that an answer names, and then the others' until it is the caller's turn again; return its

@@ -99,8 +99,8 @@ class SelfPlayEnv(EnvBase):  # type: ignore[misc]
     def _step(self, tensordict: TensorDictBase) -> TensorDict:
         step = self.batch.step(tensordict["action"].cpu())
         terminated, truncated = (torch.from_numpy(flag[:, None].copy()) for flag in (step.terminated, step.truncated))
-        told = {"reward": torch.from_numpy(step.reward.copy()), "done": terminated | truncated}
-        return self._tensors({**self._shown(), **told, "terminated": terminated, "truncated": truncated})
+        outcome = {"reward": torch.from_numpy(step.reward.copy()), "done": terminated | truncated}
+        return self._tensors({**self._shown(), **outcome, "terminated": terminated, "truncated": truncated})
 
     def _set_seed(self, seed: int | None) -> None:
         self.batch.seed(seed)

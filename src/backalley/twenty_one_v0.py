@@ -87,7 +87,7 @@ class GivenOptions(TypedDict, total=False):
     bet_fractions: tuple[float, float, float] | list[float]
     """bets a quarter, half and pot, as shares of the most one can bet (default: (0.25, 0.5, 1.0))"""
     reward: Literal["episode", "per_round"] | SupportsIndex
-    """what each seat gained is told at the end, or after every round (default: "episode")"""
+    """what each seat gained is shown at the end or after every round (default: "episode")"""
     suits: SupportsIndex
     """suits in the pack, clubs first; fewer are for cut-down games (default: 4)"""
 

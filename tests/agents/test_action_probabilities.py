@@ -44,9 +44,9 @@ def view(game: Game, size: int = 64, moves: int = 3) -> View:
 
 def hold_drawn(player: DirectAgent, shown: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> None:
     """Chi-square of the actions that many keys get at one position each, against what the agent tells."""
-    told = player.probabilities(shown, mask)
+    given = player.probabilities(shown, mask)
     keys = np.random.default_rng(7).integers(2**64, size=DRAWS, dtype=np.uint64)
-    for row, chances in enumerate(told):
+    for row, chances in enumerate(given):
         which = np.full(DRAWS, row)
         counts = np.bincount(player.choose(shown[which], mask[which], keys), minlength=len(chances))
         assert not counts[chances == 0].any()
@@ -56,18 +56,18 @@ def hold_drawn(player: DirectAgent, shown: npt.NDArray[Any], mask: npt.NDArray[n
         assert square.sum() <= freedom + 5 * np.sqrt(2 * freedom) + 1e-6, (row, counts, chances)
 
 
-def hold_told(player: Any, seen: View) -> npt.NDArray[np.float64]:
+def probabilities_of(player: Any, seen: View) -> npt.NDArray[np.float64]:
     """What every agent's probabilities are."""
-    told: npt.NDArray[np.float64] = player.action_probabilities(seen)
-    assert told.dtype == np.float64
-    assert told.shape == seen.action_mask.shape
-    assert (told >= 0).all()
-    assert not told[seen.action_mask == 0].any()
-    np.testing.assert_allclose(told.sum(1), 1, atol=1e-12)
-    assert (told[np.arange(len(told)), player.act(seen)] > 0).all()
+    given: npt.NDArray[np.float64] = player.action_probabilities(seen)
+    assert given.dtype == np.float64
+    assert given.shape == seen.action_mask.shape
+    assert (given >= 0).all()
+    assert not given[seen.action_mask == 0].any()
+    np.testing.assert_allclose(given.sum(1), 1, atol=1e-12)
+    assert (given[np.arange(len(given)), player.act(seen)] > 0).all()
     if player.is_deterministic:
-        assert np.isin(told, (0, 1)).all()
-    return told
+        assert np.isin(given, (0, 1)).all()
+    return given
 
 
 def shipped(game: Game) -> Iterator[Any]:
@@ -83,7 +83,7 @@ def shipped(game: Game) -> Iterator[Any]:
 def test_every_bot_and_policy_tells_its_probabilities(game: Game) -> None:
     for player in shipped(game):
         seen = view(player.game)
-        hold_told(player, seen)
+        probabilities_of(player, seen)
         mixed = np.flatnonzero(player.action_probabilities(seen).max(1) < 1)[:3]
         hold_drawn(player, seen.observation[mixed], seen.action_mask[mixed])
 
@@ -91,40 +91,40 @@ def test_every_bot_and_policy_tells_its_probabilities(game: Game) -> None:
 def test_random_players_draw_evenly() -> None:
     seen = view(LEDUC)
     for player in (RandomAgent(), BotAgent(LEDUC), agent("random", LEDUC)):
-        told = hold_told(player, seen)
-        np.testing.assert_array_equal(told, seen.action_mask / seen.action_mask.sum(1, keepdims=True))
+        given = probabilities_of(player, seen)
+        np.testing.assert_array_equal(given, seen.action_mask / seen.action_mask.sum(1, keepdims=True))
     hold_drawn(BotAgent(LEDUC), seen.observation[:4], seen.action_mask[:4])
 
 
 @pytest.mark.slow
-def test_the_equilibrium_of_chemin_de_fer_is_drawn_as_told() -> None:
+def test_the_equilibrium_of_chemin_de_fer_is_drawn_as_shown() -> None:
     """A five draws 818,182 times of a million, a six after the Player stood 375,437 times (Kemeny and Snell)."""
     seen = view(CHEMIN, 512)
     counter = BotAgent(CHEMIN, "counter")
-    told = hold_told(counter, seen)
-    mixed = np.flatnonzero(told.max(1) < 1)
-    assert {*told[mixed].max(1).tolist()} == {0.818182, 1 - 0.375437}
-    _, first = np.unique(told[mixed].max(1), return_index=True)
+    given = probabilities_of(counter, seen)
+    mixed = np.flatnonzero(given.max(1) < 1)
+    assert {*given[mixed].max(1).tolist()} == {0.818182, 1 - 0.375437}
+    _, first = np.unique(given[mixed].max(1), return_index=True)
     hold_drawn(counter, seen.observation[mixed[first]], seen.action_mask[mixed[first]])
 
 
-def test_policies_draw_as_told_by_themselves_and_after_a_bot_that_draws(
+def test_policies_draw_as_shown_by_themselves_and_after_a_bot_that_draws(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     game = elsewhere(tmp_path, monkeypatch, leduc)
     seen = view(game)
     drawing = PolicyAgent(made(tmp_path / "drawing", game, player=NetworkPlayer(8, 1, False)), game)
-    told = hold_told(drawing, seen)
-    assert 0.5 < told.max(1).mean() < 1
+    given = probabilities_of(drawing, seen)
+    assert 0.5 < given.max(1).mean() < 1
     hold_drawn(drawing, seen.observation[:3], seen.action_mask[:3])
     np.testing.assert_array_equal(
-        PolicyAgent(tmp_path / "drawing", game, greedy=True).action_probabilities(seen).argmax(1), told.argmax(1)
+        PolicyAgent(tmp_path / "drawing", game, greedy=True).action_probabilities(seen).argmax(1), given.argmax(1)
     )
     correcting = PolicyAgent(made(tmp_path / "correcting", game, player=residual(game, 0.0)), game)
     assert correcting.greedy
     assert not correcting.is_deterministic
-    told = hold_told(correcting, seen)
-    assert {*np.round(told.max(1), 6).tolist()} >= {0.5, 1.0}, "the network moves some of the bot's actions"
+    given = probabilities_of(correcting, seen)
+    assert {*np.round(given.max(1), 6).tolist()} >= {0.5, 1.0}, "the network moves some of the bot's actions"
     hold_drawn(correcting, seen.observation[:8], seen.action_mask[:8])
     for player in (drawing, correcting):
         np.testing.assert_array_equal(
@@ -132,17 +132,17 @@ def test_policies_draw_as_told_by_themselves_and_after_a_bot_that_draws(
         )
 
 
-def test_networks_in_training_draw_as_told() -> None:
+def test_networks_in_training_draw_as_shown() -> None:
     pytest.importorskip("torch", reason="networks in training need torch")
     from backalley.agents.policies.network import NetworkAgent, PolicyNetwork
 
     seen = view(LEDUC)
     network = PolicyNetwork(np.ones(LEDUC.observation_size), LEDUC.num_actions, width=8, layers=1)
-    told = hold_told(NetworkAgent(network, "drawing"), seen)
+    given = probabilities_of(NetworkAgent(network, "drawing"), seen)
     hold_drawn(NetworkAgent(network, "drawing"), seen.observation[:3], seen.action_mask[:3])
     greedy = NetworkAgent(network, "greedy", greedy=True)
-    np.testing.assert_array_equal(hold_told(greedy, seen).argmax(1), greedy.act(seen))
-    np.testing.assert_array_equal(told.argmax(1), greedy.act(seen))
+    np.testing.assert_array_equal(probabilities_of(greedy, seen).argmax(1), greedy.act(seen))
+    np.testing.assert_array_equal(given.argmax(1), greedy.act(seen))
 
 
 def test_in_a_loop_of_ones_own() -> None:
@@ -153,9 +153,9 @@ def test_in_a_loop_of_ones_own() -> None:
     assert bot.action_probabilities(shown).tolist() == bot.action_probabilities(*shown.values()).tolist()
     assert bot.action_probabilities(shown).shape == (BACKHAND.num_actions,)
     step = batch.reset()
-    told = bot.action_probabilities(step.observation, step.action_mask)
-    assert told.shape == (5, BACKHAND.num_actions)
-    np.testing.assert_array_equal(told.argmax(1), bot.act(step.observation, step.action_mask))
+    given = bot.action_probabilities(step.observation, step.action_mask)
+    assert given.shape == (5, BACKHAND.num_actions)
+    np.testing.assert_array_equal(given.argmax(1), bot.act(step.observation, step.action_mask))
     with pytest.raises(ValueError, match="masks of 2 actions"):
         bot.action_probabilities(step.observation, np.ones((5, 2), np.int8))
     with pytest.raises(TypeError, match="was given no action_mask"):
@@ -165,7 +165,7 @@ def test_in_a_loop_of_ones_own() -> None:
 @pytest.mark.parametrize("name", ["mc:4", "search:4"])
 def test_a_search_says_that_it_cannot_tell_and_is_estimated(name: str) -> None:
     search, seen = agent(name, LEDUC), view(LEDUC, 4)
-    with pytest.raises(NoProbabilities, match=f"{name} draws by its key .* cannot be told exactly; action_frequencies"):
+    with pytest.raises(NoProbabilities, match=f"{name} draws by its key .* are not known; action_frequencies"):
         search.action_probabilities(seen)
     found = search.action_frequencies(seen, draws=20)
     np.testing.assert_allclose(found.sum(1), 1)
@@ -177,7 +177,7 @@ def test_a_search_says_that_it_cannot_tell_and_is_estimated(name: str) -> None:
         search.action_frequencies(seen, draws="many")  # type: ignore[arg-type]
 
 
-def test_frequencies_come_near_what_is_told() -> None:
+def test_frequencies_come_near_what_is_shown() -> None:
     seen, player = view(LEDUC, 8), BotAgent(LEDUC)
     rows = player.frequencies(seen.observation, seen.action_mask, 4000)
     for found in (player.action_frequencies(seen, draws=4000), rows):
@@ -187,8 +187,8 @@ def test_frequencies_come_near_what_is_told() -> None:
 class Custom:
     """Plays the first legal action, and tells what it is given to tell."""
 
-    def __init__(self, told: Any = None, **more: Any) -> None:
-        self.told = told
+    def __init__(self, given: Any = None, **more: Any) -> None:
+        self.given = given
         self.__dict__.update(more)
 
     def act(self, view: View) -> Any:
@@ -197,7 +197,7 @@ class Custom:
 
 class Telling(Custom):
     def action_probabilities(self, view: View) -> Any:
-        return view.action_mask / view.action_mask.sum(1, keepdims=True) if self.told is None else self.told
+        return view.action_mask / view.action_mask.sum(1, keepdims=True) if self.given is None else self.given
 
 
 class Drawing(Custom):
@@ -214,16 +214,16 @@ def test_ones_own_agents() -> None:
     assert (sure.max(1) == 1).all()
     with pytest.raises(ValueError, match="Drawing says that it is deterministic, and answers two keys differently"):
         as_agent(Drawing(is_deterministic=True)).action_probabilities(seen)
-    hold_told(as_agent(Telling()), seen)
+    probabilities_of(as_agent(Telling()), seen)
     wrong = {
         "of shape \\(3,\\)": np.ones(3),
         "no array of numbers": [["a"]],
         "no distribution over the legal actions of row 0": np.zeros((16, 3)),
         "no distribution over": np.full((16, 3), np.nan),
     }
-    for words, told in wrong.items():
-        with pytest.raises(ValueError, match=f"Telling told action probabilities .*{words}"):
-            as_agent(Telling(told)).action_probabilities(seen)
+    for words, given in wrong.items():
+        with pytest.raises(ValueError, match=f"Telling gave action probabilities .*{words}"):
+            as_agent(Telling(given)).action_probabilities(seen)
     illegal = (1.0 - seen.action_mask) + 1e-9
     with pytest.raises(ValueError, match="no distribution"):
         as_agent(Telling(illegal / illegal.sum(1, keepdims=True))).action_probabilities(seen)

@@ -71,7 +71,7 @@ def test_an_object_that_can_act_is_an_agent() -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"), [(None, "no agent"), (5, "no agent"), (lambda: 0, "no agent"), (First, r"call it: First\(\)")]
 )
-def test_what_is_no_agent_is_told_at_the_door(wrong: Any, says: str) -> None:
+def test_what_is_no_agent_is_reported_at_the_door(wrong: Any, says: str) -> None:
     with pytest.raises(TypeError, match=says):
         agent(wrong, "backhand")
 
@@ -198,7 +198,7 @@ def test_logits_of_what_does_not_fit_are_a_sentence() -> None:
 def test_agents_show_who_they_are() -> None:
     assert repr(RandomAgent()) == "<RandomAgent 'random'>"
     assert repr(agent("bot", "pitch")) == "<BotAgent 'bot:book' of backalley.game('pitch')>"
-    assert repr(as_agent(First())) == "<_Guest 'First'>"
+    assert repr(as_agent(First())) == "<ThirdPartyAgent 'First'>"
 
 
 def test_the_same_key_draws_the_same_and_none_draws_anew() -> None:
@@ -305,7 +305,7 @@ GAME = backalley.game("missouri_city")
 
 
 class Odd:
-    """An agent that answers as it is told to, and has no name."""
+    """An agent that answers as it is asked to, and has no name."""
 
     def __init__(self, answer: Callable[[View], Any]) -> None:
         self.answer = answer

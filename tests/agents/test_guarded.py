@@ -120,13 +120,13 @@ def fuzz(*words: str, longest: float, **environment: str) -> list[dict[str, Any]
     except subprocess.TimeoutExpired as error:
         said = error.stderr.decode(errors="replace") if isinstance(error.stderr, bytes) else error.stderr or ""
         pytest.fail(f"It was not over after {longest:g} seconds. The last of it: {said[-300:]}", pytrace=False)
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    wrong = [f"{one['agent']} of {one['game']}: {one['first']}" for one in told if one["first"]]
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    wrong = [f"{one['agent']} of {one['game']}: {one['first']}" for one in rows if one["first"]]
     if wrong:
         pytest.fail("\n".join(wrong), pytrace=False)
     if done.returncode:
         pytest.fail(f"Its process ended with status {done.returncode}: {done.stderr[-2000:]}", pytrace=False)
-    return told
+    return rows
 
 
 @pytest.mark.slow
@@ -134,9 +134,9 @@ def fuzz(*words: str, longest: float, **environment: str) -> list[dict[str, Any]
 @BY_NAME
 def test_whatever_they_are_shown_agents_answer_legally_or_refuse_in_a_sentence(game: Game) -> None:
     """All agents of the game: some 800 calls each."""
-    told = fuzz("--rounds", "60", game.spec, longest=1200)
-    assert all(one[ANSWERED] > 100 for one in told)
-    assert sum(one.get(REFUSED, 0) for one in told) > 100, "what it shows is too tame"
+    rows = fuzz("--rounds", "60", game.spec, longest=1200)
+    assert all(one[ANSWERED] > 100 for one in rows)
+    assert sum(one.get(REFUSED, 0) for one in rows) > 100, "what it shows is too tame"
 
 
 @pytest.mark.uncompiled

@@ -73,7 +73,7 @@ def test_learners_that_know_no_masks() -> None:
 
 @BY_NAME
 def test_a_batch_of_single_seats_equals_single_environments(game: Game) -> None:
-    """Step by step, at the end of episodes too, in what is shown and in what is told."""
+    """Step by step, at the end of episodes too, in observations and in infos."""
     envs = gymnasium.make_vec(game.type.gymnasium_id, num_envs=3, opponent="bot")
     singles = [gymnasium.make(game.type.gymnasium_id, opponent="bot") for _ in range(3)]
     shown, infos = envs.reset(seed=8)
@@ -184,7 +184,7 @@ def test_drawn_actions_are_legal(game: Game) -> None:
 
 @BY_NAME
 def test_drawn_actions_are_legal_in_environments_that_gymnasium_puts_side_by_side(game: Game) -> None:
-    """By the masks of their infos: the spaces of those are all that it is told of what is legal."""
+    """By the masks of their infos: the spaces of those are all that it knows of what is legal."""
     envs = gymnasium.make_vec(game.type.gymnasium_id, num_envs=3, vectorization_mode="sync", opponent="random")
     infos = envs.reset(seed=0)[1]
     for _ in range(60):
@@ -212,7 +212,7 @@ def test_tables_that_do_not_reset_themselves(game: Game) -> None:
         usual.action_space.seed(ended)
         actions = usual.action_space.sample()
         shown, *mine, infos = envs.step(actions)
-        same, *its, told = usual.step(actions)
+        same, *its, infos_of_usual = usual.step(actions)
         assert all(np.array_equal(one, other) for one, other in zip(mine, its, strict=True))
         over = mine[1] | mine[2]
         if over.any():
@@ -220,8 +220,8 @@ def test_tables_that_do_not_reset_themselves(game: Game) -> None:
             assert infos["_ended"].tolist() == over.tolist()
             assert "_final_obs" not in infos
             for row in np.flatnonzero(over):
-                assert np.array_equal(shown[row], told["final_obs"][row])
-                assert infos["ended"][row] == told["final_info"]["ended"][row]
+                assert np.array_equal(shown[row], infos_of_usual["final_obs"][row])
+                assert infos["ended"][row] == infos_of_usual["final_info"]["ended"][row]
             with pytest.raises(IllegalAction, match="The game is over"):
                 envs.step(envs.action_space.sample())
             shown = envs.reset(options={"reset_mask": over})[0]

@@ -1,4 +1,4 @@
-"""People at a table: nobody is shown what another may see, they are told what others did, take back, record and watch,
+"""People at a table: nobody is shown what another may see, they are shown what others did, take back, record and watch,
 and ask for hints; and what a search says that every action is worth."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from backalley.agents.base.agent import Agent, view_of
 from backalley.agents.people.advice import AnalysedAction, analysis_text
 from backalley.agents.people.human import play
 from backalley.agents.people.terminal import LeftTable, Terminal, shown
-from backalley.agents.people.watching import Turn, told, turns
+from backalley.agents.people.watching import Turn, action_words, turns
 from backalley.agents.registry import agent
 from backalley.agents.search.racing import RacingAgent
 from backalley.benchmarks.matches.evaluate import evaluate
@@ -122,7 +122,7 @@ def test_every_game_is_played_by_people_alone(game: backalley.Game) -> None:
     assert len(returns) == game.num_seats
 
 
-def test_a_person_is_told_what_others_did_since_their_last_action() -> None:
+def test_a_person_is_shown_what_others_did_since_their_last_action() -> None:
     pitch = backalley.game("pitch")
     screen = Screen("pass", "?")
     with pytest.raises(LeftTable):
@@ -134,7 +134,7 @@ def test_a_person_is_told_what_others_did_since_their_last_action() -> None:
     assert "seat 0: pass" not in second, "one's own action is no news"
 
 
-def test_hidden_actions_are_counted_and_not_told() -> None:
+def test_hidden_actions_are_counted_and_not_shown() -> None:
     duel = backalley.game("poker_duel")
     screen = Screen(*["slot 1"] * 5, *["slot 2"] * 5, *["slot 3"] * 5, "stand")
     with pytest.raises(LeftTable):
@@ -204,12 +204,12 @@ def test_agents_sit_where_they_were_named() -> None:
         episode(pitch, [agent("bot", pitch)] * 3, 1)
 
 
-def test_others_are_told_less_of_a_hidden_action() -> None:
+def test_others_are_shown_less_of_a_hidden_action() -> None:
     duel = backalley.game("poker_duel")
     turn = episode(duel, [agent("bot", duel)], 1)[0]
     for seat in (turn.seat, None):
-        assert told(duel, turn.seat, turn.action, seat).startswith(f"seat {turn.seat}: slot")
-    assert told(duel, turn.seat, turn.action, 1 - turn.seat) == f"seat {turn.seat}: assigns a card"
+        assert action_words(duel, turn.seat, turn.action, seat).startswith(f"seat {turn.seat}: slot")
+    assert action_words(duel, turn.seat, turn.action, 1 - turn.seat) == f"seat {turn.seat}: assigns a card"
 
 
 def test_red_suits_are_red_where_colours_are_wanted(

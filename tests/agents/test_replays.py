@@ -30,7 +30,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_seat_sees_in_a_replay_what_it_saw(file: Path) -> None:
-    """The same pictures as of the tables themselves, and of others' actions what was told."""
+    """The same pictures as of the tables themselves, and of others' actions what was shown."""
     shown = backalley.replay(file, seat=1)
     pictures = [table_svg(env, 0, 1) for env, *_ in playthrough.positions(file)]
     assert shown.pictures == pictures

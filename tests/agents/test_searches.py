@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from backalley.agents.registry import agent
-from backalley.benchmarks.figures import results
 from backalley.benchmarks.figures.charts import Lines
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
@@ -19,6 +18,7 @@ from backalley.benchmarks.studies import publication
 from backalley.benchmarks.studies.pages import docs
 from backalley.benchmarks.studies.strength import searches
 from backalley.benchmarks.studies.strength.searches import Row, rows_of
+from backalley.envs.core.files import durable
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from tests.common import high_card
@@ -103,7 +103,7 @@ def test_it_goes_on_where_it_was_stopped(game: Game, tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         searches.searches(game, (2,), 32, progress=stop, keep=path)  # type: ignore[arg-type]
-    assert results.durable.unfinished_beside(path).exists()
+    assert durable.unfinished_beside(path).exists()
     again = searches.searches(game, (2,), 32, keep=path).found
     for one, other in zip(whole["rows"], again["rows"], strict=True):
         assert {**one, "milliseconds": 0} == {**other, "milliseconds": 0}, "what had been counted is counted still"

@@ -203,8 +203,8 @@ def test_names_are_as_long_as_tells_them_apart() -> None:
 
 
 def test_help_names_all_that_can_be_drawn() -> None:
-    told = run("plot", "--help").output.replace(",", " ").replace(".", " ").split()
-    assert {*curves.MEASURES, *curves.ACROSS} <= set(told)
+    help_words = run("plot", "--help").output.replace(",", " ").replace(".", " ").split()
+    assert {*curves.MEASURES, *curves.ACROSS} <= set(help_words)
 
 
 def test_the_command_draws_what_its_line_draws_again(tmp_path: Path) -> None:

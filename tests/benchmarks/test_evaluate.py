@@ -91,7 +91,7 @@ def high_agents(seats: int) -> list[Agent]:
     return [KernelAgent("high", stay_high, table(seats)), RandomAgent()]
 
 
-def told(report: Report) -> str:
+def contents(report: Report) -> str:
     """All of a report that may not depend on how and when it was made."""
     found = report.to_json()
     for name in ("seconds", "decisions_per_second", *report.stamp):
@@ -227,16 +227,16 @@ def test_the_interval_is_over_deals_not_over_single_games() -> None:
 def test_the_same_bytes_for_any_threads_batches_and_route(monkeypatch: pytest.MonkeyPatch) -> None:
     cases: list[tuple[Game, list[Agent]]] = [(KUHN, kuhn_agents()), (table(3), high_agents(3))]
     for game, agents in cases:
-        expected = told(evaluate(game, agents, deals=300, seed=9))
-        assert told(evaluate(game, agents, deals=300, seed=9, num_threads=2)) == expected
-        assert told(evaluate(game, [Viewed(agent) for agent in agents], deals=300, seed=9)) == expected
-        assert told(evaluate(game, [Viewed(agents[0]), agents[1]], deals=300, seed=9, num_threads=2)) == expected
+        expected = contents(evaluate(game, agents, deals=300, seed=9))
+        assert contents(evaluate(game, agents, deals=300, seed=9, num_threads=2)) == expected
+        assert contents(evaluate(game, [Viewed(agent) for agent in agents], deals=300, seed=9)) == expected
+        assert contents(evaluate(game, [Viewed(agents[0]), agents[1]], deals=300, seed=9, num_threads=2)) == expected
         with monkeypatch.context() as patch:
             patch.setattr(Deals, "sizes", Sizes(7, first=7))
             patch.setattr("backalley.agents.match._MOST_TABLES", 10)
-            assert told(evaluate(game, agents, deals=300, seed=9)) == expected
-            assert told(evaluate(game, [Viewed(agent) for agent in agents], deals=300, seed=9)) == expected
-        assert told(evaluate(game, agents, deals=300, seed=10)) != expected
+            assert contents(evaluate(game, agents, deals=300, seed=9)) == expected
+            assert contents(evaluate(game, [Viewed(agent) for agent in agents], deals=300, seed=9)) == expected
+        assert contents(evaluate(game, agents, deals=300, seed=10)) != expected
 
 
 def test_matches_are_compiled_where_no_seating_has_three_different_agents() -> None:
@@ -300,12 +300,12 @@ def interrupt_after(deals: int) -> Any:
 
 def test_interruption_reports_what_is_finished_and_goes_on_later(tmp_path: Path) -> None:
     game, agents, path = KUHN, kuhn_agents(), tmp_path / "found.json"
-    whole = told(evaluate(game, agents, deals=3000))
+    whole = contents(evaluate(game, agents, deals=3000))
     stopped = evaluate(game, agents, deals=3000, progress=interrupt_after(16), keep=path)
     assert not stopped.complete
     assert 16 <= stopped.deals < 3000
     assert stopped.table().startswith(f"Stopped after {stopped.deals:,} of 3,000 deals.")
-    assert told(stopped) == told(evaluate(game, agents, deals=stopped.deals)).replace(
+    assert contents(stopped) == contents(evaluate(game, agents, deals=stopped.deals)).replace(
         '"complete": true, "planned_deals": ' + str(stopped.deals), '"complete": false, "planned_deals": 3000'
     )
     kept = list(tmp_path.iterdir())
@@ -318,7 +318,7 @@ def test_interruption_reports_what_is_finished_and_goes_on_later(tmp_path: Path)
     begun: list[int] = []
     resumed = evaluate(game, agents, deals=3000, progress=lambda done, planned: begun.append(done), keep=path)
     assert begun[0] > stopped.deals
-    assert told(resumed) == whole
+    assert contents(resumed) == whole
     assert list(tmp_path.iterdir()) == kept, "nothing is lost before the report is on disk"
     results.write(path, stopped.to_json())
     assert sorted(tmp_path.iterdir()) == sorted([path, *kept])

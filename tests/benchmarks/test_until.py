@@ -16,7 +16,7 @@ from backalley.benchmarks.matches.report import Report
 from backalley.benchmarks.matches.until import stops
 from backalley.benchmarks.sequential.confidence_sequence import FEW, anytime_interval
 from backalley.cli import main
-from tests.benchmarks.test_evaluate import KUHN, kuhn_agents, told
+from tests.benchmarks.test_evaluate import KUHN, contents, kuhn_agents
 
 VILLE = {
     ("bernoulli", 200): ((0.17867, 0.39151), (0.17922, 0.38874)),
@@ -78,7 +78,7 @@ def decided() -> Report:
     return evaluate(KUHN, kuhn_agents(), until="decided", seed=3)
 
 
-def test_it_ends_when_the_difference_is_told_from_zero(decided: Report) -> None:
+def test_it_ends_when_the_difference_is_not_zero(decided: Report) -> None:
     assert decided.complete
     assert decided.reached
     assert decided.deals in stops(1_000_000)
@@ -101,7 +101,7 @@ def test_it_ends_when_the_intervals_are_narrow_enough_or_at_the_most_deals() -> 
 
 
 def test_where_it_ends_depends_on_the_deals_alone(decided: Report, tmp_path: Path) -> None:
-    assert told(evaluate(KUHN, kuhn_agents(), until="decided", seed=3, num_threads=2)) == told(decided)
+    assert contents(evaluate(KUHN, kuhn_agents(), until="decided", seed=3, num_threads=2)) == contents(decided)
     path = tmp_path / "report.json"
 
     def stop(done: int, planned: int) -> None:
@@ -110,7 +110,7 @@ def test_where_it_ends_depends_on_the_deals_alone(decided: Report, tmp_path: Pat
 
     evaluate(KUHN, kuhn_agents(), deals=20_000, seed=3, keep=path, progress=stop)
     again = evaluate(KUHN, kuhn_agents(), until="decided", seed=3, keep=path)
-    assert told(again) == told(decided), "deals of earlier work beyond its end have no say"
+    assert contents(again) == contents(decided), "deals of earlier work beyond its end have no say"
 
 
 def test_the_command(tmp_path: Path) -> None:

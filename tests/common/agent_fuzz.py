@@ -170,8 +170,8 @@ def fuzz(game: Game, given: argparse.Namespace) -> int:
             if found not in (ANSWERED, REFUSED):
                 wrong[f"{shown.kind}: {found}"] += 1
         failed += wrong.total()
-        told = {"game": game.name, "agent": name, "slowest": round(slowest, 4), **counts, "first": wrong.most_common(5)}
-        print(json.dumps(told), flush=True)
+        row = {"game": game.name, "agent": name, "slowest": round(slowest, 4), **counts, "first": wrong.most_common(5)}
+        print(json.dumps(row), flush=True)
     return failed
 
 

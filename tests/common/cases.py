@@ -39,7 +39,7 @@ def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:
     names = list(option_rules.declared(game.type.Options))
     presets = (dict(preset.options) for preset in game.type.presets.values())
     sets += [given for given in presets if not own_shape(game, given)]
-    sets += [{name: value} for name in names for value in _told_apart(game, name)]
+    sets += [{name: value} for name in names for value in _distinguished(game, name)]
     random = np.random.default_rng(sum(game.name.encode()))
     for _ in range(mixed):
         chosen = {}
@@ -55,7 +55,7 @@ def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:
     return list(chosen_once.values())
 
 
-def _told_apart(game: Game, name: str) -> list[Any]:
+def _distinguished(game: Game, name: str) -> list[Any]:
     values = [value for value in alternatives(game, name) if allowed(game, {name: value})]
     numbers = [value for value in values if type(value) is int and own_shape(game, {name: value})]
     return [value for value in values if value not in numbers[1:-1]]

@@ -242,7 +242,7 @@ class CountsOn(Fair):
 
 
 class FlagsOfTheNext(Fair):
-    """A table that resets itself clears its flags: nobody is told of the end."""
+    """A table that resets itself clears its flags: nobody learns of the end."""
 
     def begin(self, row: int) -> None:
         super().begin(row)

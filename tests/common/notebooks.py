@@ -1,8 +1,8 @@
-"""Runs notebooks, and says where what they show is not what stands in them.
+"""Runs notebooks, and says where what they show is not what is in them.
 
     python -m tests.common.notebooks [NAME ...]      writes all outputs, or those of the notebooks named so, again
 
-Cells tagged `exact` show what follows from rules, bots and solutions alone: their text must come out as it stands.
+Cells tagged `exact` show what follows from rules, bots and solutions alone: their text must come out as it is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-from backalley.console.compile_notice import MESSAGE
+from backalley.envs.core.compile.tiering import MESSAGE
 from backalley.envs.core.files import durable
 from tests import ROOT
 
@@ -25,7 +25,7 @@ SLOWEST = 600
 
 
 def read(path: Path) -> Any:
-    """A notebook as it stands in its file."""
+    """A notebook as it is in its file."""
     return nbformat.read(path, as_version=4)
 
 
@@ -71,7 +71,7 @@ def complaints(committed: Any, fresh: Any) -> list[str]:
         if bool(shown(cell)) != bool(shown(other)):
             found.append(f"{where} {'shows' if shown(other) else 'no longer shows'} something: write outputs again.")
         elif "exact" in cell.metadata.get("tags", []) and text_of(cell) != text_of(other):
-            found.append(f"{where} is exact, and stands as\n\n{text_of(cell)}\n\nbut came out as\n\n{text_of(other)}")
+            found.append(f"{where} is exact, and is\n\n{text_of(cell)}\n\nbut came out as\n\n{text_of(other)}")
         if warned(other):
             found.append(f"{where} wrote to standard error: {warned(other)}")
     return found

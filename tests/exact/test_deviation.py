@@ -157,4 +157,4 @@ def test_intervals_know_that_the_mixture_may_be_another() -> None:
     found, mixture = deviations_of(gains, (-2.0, 2.0), seed=0)
     assert mixture == [1, 0, 0]
     assert found[0] == (0, 0, 0)
-    assert found[1].high < found[0].low, "who beats all is told apart"
+    assert found[1].high < found[0].low, "who beats all is distinguished"

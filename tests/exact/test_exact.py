@@ -50,7 +50,7 @@ def test_a_game_of_one_seat_is_solved_for_wins_alone(objective: str, counts: Cal
     assert found.records()[0] == {"game": "toy-v0", "play": "best", objective: found.best_return}
 
 
-def test_what_cannot_be_solved_is_told_with_the_true_reason() -> None:
+def test_what_cannot_be_solved_is_reported_with_the_true_reason() -> None:
     with pytest.raises(Unsolvable, match=r"all is public but the order of the stub.*Give a deal \(--deck\)"):
         solve("missouri_city")
     with pytest.raises(Unsolvable, match="2 seats, of which one gains what the other loses"):
@@ -137,7 +137,7 @@ def test_the_best_actions_after_every_deal_are_worth_what_the_game_is() -> None:
 
 
 @pytest.mark.uncompiled
-def test_the_second_seat_is_told_what_it_gains_itself() -> None:
+def test_the_second_seat_is_shown_what_it_gains_itself() -> None:
     env = GAME.make()
     env.reset(options={"decks": [[5, 0, 1, 2, 3, 4]]})
     stop = solved().values(env)[STOP]

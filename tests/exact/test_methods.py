@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from backalley.benchmarks.figures import result_kinds, results
+from backalley.benchmarks.figures import results
 from backalley.benchmarks.figures.stats import Estimate
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
@@ -199,7 +199,7 @@ def test_a_policy_that_the_gate_refuses_plays_all_the_same(
     (row,) = found["rows"]
     assert not row["gate"]["passed"]
     plays_as(game, row, learned(tmp_path))
-    assert "| refused" in result_kinds.page_part("methods", [found])
+    assert "| refused" in docs.page_part("methods", [found])
     assert "A policy that the gate refuses is played here all the same" in methods.Comparison(found).table()
 
 
@@ -287,7 +287,7 @@ def test_a_difference_has_the_interval_of_seeds_and_deals() -> None:
     assert methods.lead(one[:1], other, "bot:best") is None
 
 
-def test_below_the_spread_of_the_seeds_nothing_is_told_apart() -> None:
+def test_below_the_spread_of_the_seeds_nothing_is_distinguished() -> None:
     runs = [*rows("default", 0.4, 0.5, 0.6), *rows("near", 0.3, 0.5, 0.6), *rows("far", -0.4, -0.5, -0.6)]
     runs += [row("plans", None, 0.45), *rows("lone", 0.9)]
     found = {"game": "kuhn-v0", "options": {}, "against": ["bot:best"], "processor_seconds": 60, "deals": 40}

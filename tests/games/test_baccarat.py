@@ -294,8 +294,8 @@ def test_odds_ask_for_the_right_game_in_a_sentence() -> None:
         odds.odds(GAME.bind(mode="chemin"))
     with pytest.raises(OptionError, match="leave them out"):
         odds.chemin(GAME.bind(num_bettors=2))
-    told = run("dev", "odds", "baccarat", "packs=8")
-    assert (told.exit_code, "no option 'packs'" in told.output) == (2, True), told.output
+    done = run("dev", "odds", "baccarat", "packs=8")
+    assert (done.exit_code, "no option 'packs'" in done.output) == (2, True), done.output
 
 
 def test_cards_are_named_by_face_and_pack() -> None:

@@ -157,9 +157,9 @@ def test_the_pages_figures_of_a_declared_five(decks: Any) -> None:
 
 @enumerates
 def test_odds_print_the_table_by_the_bankers_total() -> None:
-    told = run("dev", "odds", "baccarat", "decks=inf")
-    assert told.exit_code == 0, told.output
-    assert "4       +0.307692  +0.307692    -0.323077  -0.322189    -0.230769  +0.124260\n" in told.output
+    done = run("dev", "odds", "baccarat", "decks=inf")
+    assert done.exit_code == 0, done.output
+    assert "4       +0.307692  +0.307692    -0.323077  -0.322189    -0.230769  +0.124260\n" in done.output
     assert "Banker's total" not in run("dev", "odds", "baccarat", "hands_declared=off").output
 
 
@@ -345,8 +345,8 @@ def test_money_is_shown_in_whole_units_and_debts_as_such() -> None:
         env.step(env.game.action_number(bet))
     assert env.engine.batch.state["units"][0].tolist() == pytest.approx([90.95, 90, -181])
     assert shown(0) == ([1090, 70_090, 86], [0, 0, 1])
-    told = " ".join(env.game.table_str(env.engine.batch.state[0], 0).split())
-    assert "seat 2 has the bank, has -86.00" in told
+    done = " ".join(env.game.table_str(env.engine.batch.state[0], 0).split())
+    assert "seat 2 has the bank, has -86.00" in done
 
 
 def test_a_bot_that_must_bet_bets_what_it_can() -> None:

@@ -173,7 +173,7 @@ def test_words_for_a_trick_and_names_of_cards() -> None:
 # --- §4.1
 
 
-def test_the_stock_is_told_from_its_top() -> None:
+def test_the_stock_is_shown_from_its_top() -> None:
     env = AECEnv(GAME)
     env.reset(seed=3)
     state, out = env.engine.batch.state[0], np.zeros(64, np.int64)
@@ -184,19 +184,19 @@ def test_the_stock_is_told_from_its_top() -> None:
     assert out[:left].tolist() == state.stock[len(state.stock) - left :].tolist()
 
 
-def test_a_seat_is_told_the_copies_of_its_own_cards_alone() -> None:
+def test_a_seat_is_shown_the_copies_of_its_own_cards_alone() -> None:
     """Which of two copies may be played hangs on the one that is held."""
-    told, legal = [], []
+    strings, legal = [], []
     for swapped in (False, True):
         deck = np.arange(64)
         deck[[0, 40]] = [41, 0] if swapped else [40, 0]  # the opponent's first card is one copy of 9H
         deck[41] = 40 if swapped else 41
         env = AECEnv(GAME.bind(first_dealer=0), events=True)
         env.reset(options={"decks": [deck.tolist()]})
-        told.append([env.information_state_string(agent) for agent in env.possible_agents])
+        strings.append([env.information_state_string(agent) for agent in env.possible_agents])
         legal.append(np.flatnonzero(env.engine.batch.mask[0]).tolist())
-    assert told[0][0] == told[1][0]
-    assert told[0][1] != told[1][1]
+    assert strings[0][0] == strings[1][0]
+    assert strings[0][1] != strings[1][1]
     assert (40 in legal[0], 41 in legal[1]) == (True, True)
     assert legal[0] != legal[1]
 

@@ -1,5 +1,5 @@
-"""Bezique: determinizations, even over all that agrees with what a seat was told (§4), and the solver of the last eight
-tricks, against a search that knows the rules alone."""
+"""Bezique: determinizations, even over all that agrees with what a seat was shown (§4), and the solver of the last
+eight tricks, against a search that knows the rules alone."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def exchange_copies(state: Any, kind: int) -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"reuse": "free"}, {"seven_rule": "both"}])
-def test_copies_of_cards_elsewhere_cannot_be_told_apart(given: dict[str, Any]) -> None:
+def test_copies_of_cards_elsewhere_cannot_be_distinguished(given: dict[str, Any]) -> None:
     """Whatever numbers they have, a seat sees the same, and the same determinizations are drawn for it."""
     env = table(**given)
     random = np.random.default_rng(6)
@@ -70,7 +70,7 @@ def test_copies_of_cards_elsewhere_cannot_be_told_apart(given: dict[str, Any]) -
             ]
             twin = state.copy()
             for kind in range(32):
-                # Two that both lie in front of the other player can be told apart by where they lie.
+                # Two that both lie in front of the other player can be distinguished by where they lie.
                 if kind not in mine and laid.count(kind) < 2 and not (env.game.options.reuse and kind in laid):
                     exchange_copies(twin, kind)
                     exchanged += 1
@@ -119,7 +119,7 @@ CUT: dict[str, Any] = {"cards_dealt": 3, "lowest": "nine", "suits": 2, "copies":
 """Twelve cards, each once: an action names its card, and every pack is as likely as any other."""
 
 
-def same_as_told(env: AECEnv, deck: list[int], actions: list[int], seat: int, told: str) -> bool:
+def same_information(env: AECEnv, deck: list[int], actions: list[int], seat: int, information: str) -> bool:
     """Whether with that pack the same actions are legal, and tell a seat the same."""
     env.reset(options={"decks": [deck], "start_outcome": 0})
     batch = env.engine.batch
@@ -127,7 +127,7 @@ def same_as_told(env: AECEnv, deck: list[int], actions: list[int], seat: int, to
         if not batch.mask[0, action]:
             return False
         env.step(action)
-    return batch.seat[0] != OVER and env.position().information_state_string(seat) == told
+    return batch.seat[0] != OVER and env.position().information_state_string(seat) == information
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_worlds_are_even_over_all_packs_that_tell_the_seat_the_same(given: dict[
         hidden = places_unseen(env, deck, seat)
         if not 3 <= len(hidden) <= 6:
             continue
-        told = env.position().information_state_string(seat)
+        information = env.position().information_state_string(seat)
         worlds = redrawn(env, state, seat, np.arange(number))
         counts = Counter(shape(world, 1 - seat, env.game.options) for world in worlds)
         weights: Counter[Any] = Counter()
@@ -167,7 +167,7 @@ def test_worlds_are_even_over_all_packs_that_tell_the_seat_the_same(given: dict[
             other = list(deck)
             for place, card in zip(hidden, order, strict=True):
                 other[place] = deck[card]
-            if same_as_told(env, other, actions, seat, told):
+            if same_information(env, other, actions, seat, information):
                 weights[shape(batch.state[0], 1 - seat, env.game.options)] += 1
         assert not set(counts) - set(weights), "a world that no pack leads to"
         if weights.total() == factorial(len(hidden)) or len(weights) < 2:

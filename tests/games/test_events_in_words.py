@@ -1,4 +1,4 @@
-"""What each seat is told of a given deal and a few actions, in words."""
+"""What each seat is shown of a given deal and a few actions, in words."""
 
 from __future__ import annotations
 
@@ -237,16 +237,17 @@ you: draws 3""",
     ],
 )
 CASES = [POKER_DUEL, CHEMIN, BETS, TWENTY_ONE, KILLER_BRIDGE, PITCH, BEZIQUE, BACKHAND, BUFFALO_BAYOU, MISSOURI_CITY]
-"""A seat is told its own cards, with their copies, and of others' what it then observes: in the Backhand series values,
-and not which of those dealt were aces; in Bezique what a declaration laid down, and what is played from there."""
+"""A seat is shown its own cards, with their copies, and of others' what it then observes: in the Backhand series
+values, and not which of those dealt were aces; in Bezique what a declaration laid down, and what is played from
+there."""
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "decks", "actions", "told"),
+    ("name", "options", "decks", "actions", "texts"),
     [pytest.param(*case, marks=marks(backalley.game(case[0]), case[1])) for case in CASES],
 )
-def test_each_seat_is_told(
-    name: str, options: dict[str, Any], decks: list[str], actions: list[str], told: list[str]
+def test_each_seat_is_shown(
+    name: str, options: dict[str, Any], decks: list[str], actions: list[str], texts: list[str]
 ) -> None:
     game = backalley.game(name, **options)
     numbers = {game.action_str(action): action for action in range(game.num_actions)}
@@ -254,20 +255,20 @@ def test_each_seat_is_told(
     env.reset(seed=1, options={"decks": [deck.split() for deck in decks]})
     for action in actions:
         env.step(numbers[action])
-    assert [backalley.events_str(game, env.events(agent)) for agent in env.possible_agents] == told
+    assert [backalley.events_str(game, env.events(agent)) for agent in env.possible_agents] == texts
 
 
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("skip_forced", [False, True])
 def test_a_split_tells_the_other_player_nothing_of_how_it_was_made(skip_forced: bool) -> None:
     """Not even by the number of cards that were placed one by one, which differs where forced ones take no step."""
-    game, told = backalley.game("poker_duel", skip_forced=skip_forced), set()
+    game, texts = backalley.game("poker_duel", skip_forced=skip_forced), set()
     for prefer in (min, max):
         env = game.make(events=True)
         env.reset(seed=3)
         first, mask = env.agent_selection, env.engine.batch.mask[0]
         while env.agent_selection == first:
             env.step(int(prefer(mask.nonzero()[0])))
-        told.add(backalley.events_str(game, env.events()))
-    assert len(told) == 1
-    assert (not skip_forced) == ("assigns a card" in told.pop())
+        texts.add(backalley.events_str(game, env.events()))
+    assert len(texts) == 1
+    assert (not skip_forced) == ("assigns a card" in texts.pop())

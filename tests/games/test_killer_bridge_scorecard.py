@@ -49,14 +49,14 @@ FIRST = ScorecardLine(
 def test_every_player_may_read_it_at_any_time() -> None:
     env = AECEnv(DRINKING)
     env.reset(seed=0)
-    assert all(told["scorecard"] == () for told in env.infos.values())
+    assert all(info["scorecard"] == () for info in env.infos.values())
     opened(env)
     assert env.infos == {agent: {**env.infos[agent], "scorecard": (FIRST,)} for agent in env.possible_agents}
     for name in ("bid 0", "bid 0", "bid 0", "bid 1", "play AS", "play 2H", "play KS"):
         env.step(env.game.action_number(name))
-        assert all(told["scorecard"] == (FIRST,) for told in env.infos.values())
+        assert all(info["scorecard"] == (FIRST,) for info in env.infos.values())
     env.reset(seed=1)
-    assert all(told["scorecard"] == () for told in env.infos.values())
+    assert all(info["scorecard"] == () for info in env.infos.values())
 
 
 def test_its_lines_are_what_was_played() -> None:
@@ -68,10 +68,10 @@ def test_its_lines_are_what_was_played() -> None:
     while env.engine.batch.seat[0] != OVER:
         before = state.copy()
         env.step(random_action(env, random))
-        told = env.infos["player_1"]["scorecard"]
-        if len(told) > lines:
+        info = env.infos["player_1"]["scorecard"]
+        if len(info) > lines:
             lines += 1
-            line = told[-1]
+            line = info[-1]
             assert line.hand == line.cards == lines
             assert (line.dealer, line.turned) == (before["dealer"], before["turned"])
             assert line.bids == tuple(before["bid"])
@@ -79,9 +79,9 @@ def test_its_lines_are_what_was_played() -> None:
             for bid, won, points in zip(line.bids, line.won, line.points, strict=True):
                 assert points == scoring.hand_points(DRINKING.options, bid, line.cards, won)
             assert line.totals == tuple(state["score"])
-            assert tuple(sum(sips) for sips in zip(*(line.sips for line in told), strict=True)) == tuple(state["sips"])
+            assert tuple(sum(sips) for sips in zip(*(line.sips for line in info), strict=True)) == tuple(state["sips"])
     assert lines == 13
-    assert all(len(told["scorecard"]) == 13 for told in env.infos.values())
+    assert all(len(info["scorecard"]) == 13 for info in env.infos.values())
     assert env.infos["player_2"]["points"] == env.infos["player_2"]["scorecard"][-1].totals[2]
 
 
@@ -104,24 +104,24 @@ def test_the_drawn_table_has_it() -> None:
 
 def test_one_seat_alone_reads_it_too() -> None:
     env = gymnasium.make("backalley/KillerBridge-v0", opponent="bot:duck", length="up")
-    _, told = env.reset(seed=2)
-    assert told["scorecard"] == ()
+    _, info = env.reset(seed=2)
+    assert info["scorecard"] == ()
     random, over, most = np.random.default_rng(0), False, 0
     while not over:
-        _, _, over, _, told = env.step(random.choice(np.flatnonzero(told["action_mask"])))
-        most = max(most, len(told["scorecard"]))
-        assert len(told["scorecard"]) >= most
-    assert len(told["scorecard"]) == 13
-    assert told["scorecard"][-1].totals[0] == told["points"]
+        _, _, over, _, info = env.step(random.choice(np.flatnonzero(info["action_mask"])))
+        most = max(most, len(info["scorecard"]))
+        assert len(info["scorecard"]) >= most
+    assert len(info["scorecard"]) == 13
+    assert info["scorecard"][-1].totals[0] == info["points"]
 
 
 def test_batches_tell_it_at_the_end_only() -> None:
     envs = gymnasium.make_vec("backalley/KillerBridge-v0", num_envs=3, opponent="bot:duck", length="single")
-    _, told = envs.reset(seed=2)
-    assert "scorecard" not in told
+    _, info = envs.reset(seed=2)
+    assert "scorecard" not in info
     for _ in range(14):
-        _, _, _, _, told = envs.step(told["action_mask"].argmax(1))
-    assert [len(card) for card in told["final_info"]["scorecard"]] == [1, 1, 1]
+        _, _, _, _, info = envs.step(info["action_mask"].argmax(1))
+    assert [len(card) for card in info["final_info"]["scorecard"]] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("given", ["1,3,5", [1, 3, 5], (1, 3, 5, 5)])

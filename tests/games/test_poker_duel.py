@@ -15,6 +15,7 @@ import pytest
 import backalley
 from backalley.agents.base.agent import view_of
 from backalley.agents.search.determinizations import Determinizations
+from backalley.benchmarks.studies.strength import poker_duel_chances as tune
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.interfaces import OVER
@@ -22,7 +23,7 @@ from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game_type
 from backalley.envs.core.rules.pokerhands import strengths
 from backalley.envs.poker_duel import bot, rules
-from backalley.envs.poker_duel.bots import splits, tune
+from backalley.envs.poker_duel.bots import splits
 from backalley.envs.poker_duel.bots.grading import GRADES, MISERE_GRADES, misere_grade
 from backalley.envs.poker_duel.match import match_value
 from backalley.envs.poker_duel.slots import stock_left
@@ -189,7 +190,7 @@ def test_the_tables_of_chances_are_tables_of_chances(table: npt.NDArray[Any], gr
     assert (up * np.diff(table[0]) >= 0).all(), "the better hand wins more often"
     assert (table[1:] >= table[0] - 1e-9).all(), "an exchange is a right, and no duty"
     text = FILE.read_text("utf-8")
-    assert text == tune.text_of(json.loads(text)), "the file is what tune.py writes"
+    assert text == tune.text_of(json.loads(text)), "the file is what `backalley dev tune` writes"
 
 
 def test_misere_grades_never_put_the_higher_hand_first() -> None:

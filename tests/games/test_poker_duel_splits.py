@@ -193,7 +193,7 @@ def test_kinds_rank_hands_as_showdowns_do() -> None:
         assert kind == later or strength < stronger
 
 
-def test_hands_that_may_be_exchanged_are_told_apart_by_what_they_may_become() -> None:
+def test_hands_that_may_be_exchanged_are_distinguished_by_what_they_may_become() -> None:
     def kind(*names: str) -> int:
         return int(kind_of(card_set([GAME.card_number(name) for name in names]), 1, True))
 
@@ -229,7 +229,7 @@ def test_the_values_at_the_beginning_are_the_strong_bots_chances() -> None:
             assert OWN[place] == np.float32(CHANCES[left, row, grade(hand, True)])
 
 
-def test_classes_and_outcomes_are_told_as_a_match_goes_on() -> None:
+def test_classes_and_outcomes_are_shown_as_a_match_goes_on() -> None:
     tables = BatchEnv(GAME, 1, seed=5, autoreset=False)
     tables.reset()
     dice = np.random.default_rng(5)

@@ -85,17 +85,17 @@ def test_its_advantages_are_those_of_the_trainer(name: str, monkeypatch: pytest.
 
 def test_it_is_measured_and_shown() -> None:
     game = backalley.game("missouri_city")
-    told: list[float] = []
+    shares: list[float] = []
     found = guide_ppo(
         game, 1500, 1, settings={**TINY, "evaluations": 2}, turn_samples=256,
-        progress=lambda done, total, words: told.append(done / total),
+        progress=lambda done, total, words: shares.append(done / total),
     )  # fmt: skip
     assert [row["threads"] for row in found.found["paces"]] == [1]
     assert all(0 < row["low"] <= row["samples_per_second"] <= row["high"] for row in found.found["paces"])
     assert [point["samples"] for point in found.found["points"]] == [768, 1536]
     assert set(found.found["points"][0]["wins"]) == {"random", "bot:planner"}
-    assert told == sorted(told)
-    assert told[-1] == pytest.approx(1, abs=0.05)
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1, abs=0.05)
     assert "bot:planner" in found.table()
     (chart,) = GuidePPO.charts([found.found])
     assert "Missouri City" in chart.title

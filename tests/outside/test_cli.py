@@ -74,7 +74,7 @@ def test_rules() -> None:
     assert run("rules", "pitch", "1.5").stdout.startswith("### §1.5 Scores")
 
 
-def test_a_game_that_lacks_something_is_told_and_the_others_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_that_lacks_something_is_reported_and_the_others_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     bare = dataclasses.replace(kuhn.GAME, name="bare", bots=())
     monkeypatch.setattr(catalogue, "_registered", {"bare": bare})
     monkeypatch.setattr(catalogue, "own_games", lambda: ("backhand", "broken"))

@@ -30,7 +30,7 @@ from backalley.cluster.ray_cluster import Cluster, ClusterError, Ranges
 from backalley.cluster.work import Sizes
 from backalley.console.errors import InvalidValue, NotInstalled
 from backalley.examples import kuhn
-from tests.benchmarks.test_evaluate import told
+from tests.benchmarks.test_evaluate import contents
 from tests.common import high_card, toy
 from tests.common.commands import run
 from tests.common.fake_ray import FakeRay
@@ -80,12 +80,12 @@ class Cheat(First):
 
 @pytest.mark.slow
 def test_evaluations_are_the_same_whatever_is_late_or_lost(ray: FakeRay) -> None:
-    expected = told(evaluate(KUHN, AGENTS, deals=2000, seed=9))
+    expected = contents(evaluate(KUHN, AGENTS, deals=2000, seed=9))
     seen: list[int] = []
     report = evaluate(
         KUHN, AGENTS, deals=2000, seed=9, cluster="auto", progress=lambda done, planned: seen.append(done)
     )
-    assert told(report) == expected
+    assert contents(report) == expected
     assert seen == sorted(seen)
     assert seen[-1] == 2000
     order = [given[2] for given in ray.done if len(given) == 4]
@@ -94,12 +94,12 @@ def test_evaluations_are_the_same_whatever_is_late_or_lost(ray: FakeRay) -> None
     assert ray.most_waiting <= 2 * ray.cores
     assert not ray.connected
     ray.lost = 3
-    assert told(evaluate(KUHN, [First(), "random"], deals=400, cluster="auto")) == told(
+    assert contents(evaluate(KUHN, [First(), "random"], deals=400, cluster="auto")) == contents(
         evaluate(KUHN, [First(), "random"], deals=400)
     )
     assert ray.lost == 0
-    precise = told(evaluate(KUHN, AGENTS, precision=0.1, cluster="auto"))
-    assert precise == told(evaluate(KUHN, AGENTS, precision=0.1))
+    precise = contents(evaluate(KUHN, AGENTS, precision=0.1, cluster="auto"))
+    assert precise == contents(evaluate(KUHN, AGENTS, precision=0.1))
 
 
 def test_tournaments_are_the_same(ray: FakeRay) -> None:
@@ -173,7 +173,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_call_goes_on(ray: FakeRay, t
     first: list[int] = []
     whole = evaluate(KUHN, AGENTS, deals=1000, cluster="auto", keep=keep, progress=lambda *done: first.append(done[0]))
     assert first[0] > part.deals
-    assert told(whole) == told(evaluate(KUHN, AGENTS, deals=1000))
+    assert contents(whole) == contents(evaluate(KUHN, AGENTS, deals=1000))
 
 
 def test_errors_of_tasks_are_those_of_one_machine(ray: FakeRay) -> None:

@@ -205,7 +205,7 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ("empty --out r.html", "is no run, no policy with a learning curve, and no folder of results"),
     ],
     "dev": [
-        ("tune backhand chances", "backhand has no bots/tune.py beside its game.py."),
+        ("tune backhand chances", "backhand has no tables of chances; poker_duel has."),
         ("tune poker_duel odds", "poker_duel has no table 'odds'; there are: chances, misere_chances"),
         ("odds twenty_one num_players=5", "The odds of Twenty-One are those under its default options"),
         ("playthrough pitch --bot best", "pitch has no bot 'best'; there are: careful, book."),

@@ -42,7 +42,7 @@ FAULTS = [
     (faulty.LooksCost, "observations", "observation of (north|south) changes what it observes next"),
     (faulty.HandsOutItsOwn, "observations", "what is written into an observation of north changes"),
     (faulty.ShowsTheOther, "unseen", r"the observation of south tells action \d of north from \d"),
-    (faulty.KeepsTheReward, "ends", "last\\(\\) told north of .* in all"),
+    (faulty.KeepsTheReward, "ends", "last\\(\\) reported north rewards of .* in all"),
     (faulty.NobodyLeaves, "ends", "north, south cannot leave by step"),
 ]
 

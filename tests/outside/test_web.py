@@ -125,7 +125,7 @@ def test_a_person_sees_only_their_own_seat_until_the_game_is_over(client: TestCl
     assert other.get(table, seat=0, at=0).json()["seat"] == 0
 
 
-def test_values_of_ones_own_decision_are_a_hint_and_others_are_not_told(client: TestClient) -> None:
+def test_values_of_ones_own_decision_are_a_hint_and_others_are_not_shown(client: TestClient) -> None:
     one, other = Person(client), Person(client)
     table = one.deal("missouri_city", "me", "link")
     other.post("/api/join", link=one.get(table).json()["chairs"][1]["link"])
@@ -157,8 +157,8 @@ def test_a_game_is_played_saved_and_looked_back_on(client: TestClient) -> None:
     again = f"/api/tables/{one.post('/api/recordings', **kept).json()['id']}"
     for at in (0, found["ends"][0], found["last"]):
         assert one.get(again, at=at, seat="all").json()["words"] == one.get(table, at=at, seat="all").json()["words"]
-    told = one.get(f"{again}/values", at=0).json()["actions"]
-    assert [row["name"] for row in told if row["taken"]] == [kept["moves"][0].partition(": ")[2]]
+    rows = one.get(f"{again}/values", at=0).json()["actions"]
+    assert [row["name"] for row in rows if row["taken"]] == [kept["moves"][0].partition(": ")[2]]
 
 
 def test_an_action_is_taken_back_when_all_people_agree(client: TestClient) -> None:
@@ -232,7 +232,9 @@ def chemin_at_the_banker(client: TestClient, five: bool) -> tuple[Person, str]:
     raise AssertionError("no such table")
 
 
-def test_a_banker_is_not_told_whether_the_player_was_asked(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_banker_is_not_shown_whether_the_player_was_asked(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(table_server_module, "secrets", table_server_module.secrets)
     kept = table_server_module.secrets.randbelow
     try:

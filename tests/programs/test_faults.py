@@ -13,11 +13,11 @@ from backalley.agents.programs.process import Process, ProgramFailed
 from backalley.agents.registry import agent
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.rules_to_code.programs import Player
+from backalley.benchmarks.studies.play.faults import FAULTS, Fault, drawn, run_faults, try_fault
+from backalley.benchmarks.studies.play.faults.run import PROGRAM
+from backalley.benchmarks.studies.play.faults.server import FaultyServer
 from backalley.console.errors import InvalidValue
 from backalley.examples import kuhn
-from backalley.testing.faults import FAULTS, Fault, drawn, run_faults, try_fault
-from backalley.testing.faults.run import PROGRAM
-from backalley.testing.faults.server import FaultyServer
 
 KUHN = kuhn.GAME.bind()
 
@@ -42,7 +42,7 @@ def test_faults_follow_from_the_seed() -> None:
 @pytest.mark.parametrize(
     ("side", "name", "at"),
     [
-        ("cmd", "wants a crowd", 0),
+        ("cmd", "wants many tables", 0),
         ("cmd", "leaves a daemon", 1),
         ("cmd", "writes UTF-16", 1),
         ("llm", "knows no such address", 0),
@@ -61,7 +61,7 @@ def test_what_is_wrong_with_a_fault_is_found() -> None:
     assert "were forfeited" in try_fault(wrong._replace(when="harmless")).trouble
     assert "were forfeited" in try_fault(harmless._replace(when="play")).trouble
     assert "nothing was said" in try_fault(wrong._replace(said="else")).trouble
-    assert "was refused" in try_fault(fault("cmd", "wants a crowd")._replace(when="play")).trouble
+    assert "was refused" in try_fault(fault("cmd", "wants many tables")._replace(when="play")).trouble
 
 
 # Programs ------------------------------------------------------------------------------------------------------------

@@ -64,17 +64,17 @@ def test_nobody_is_asked_where_nobody_is_to_act() -> None:
 @pytest.mark.slow
 @BY_NAME
 def test_a_seat_in_words_is_played_to_its_end_and_repeats_by_its_seed(game: backalley.Game) -> None:
-    told = []
+    texts = []
     for _ in range(2):
         seat = SeatInWords(game, seat="random", opponent="random", seed=5)
         while not seat.is_over:
             assert seat.state.seat == seat.seat
             seat.act(legal_texts(seat.state)[-1])
-        told.append(seat.text())
+        texts.append(seat.text())
         low, high = game.reward_range
         assert low - 1e-6 <= seat.gained <= high + 1e-6
-        assert told[-1].endswith(f"The game is over.\nYour return: {seat.gained:+g}.")
-    assert told[0] == told[1]
+        assert texts[-1].endswith(f"The game is over.\nYour return: {seat.gained:+g}.")
+    assert texts[0] == texts[1]
 
 
 def test_what_cannot_be_read_changes_nothing_and_a_forfeit_costs_the_most() -> None:

@@ -47,7 +47,7 @@ def table_of(text: str) -> str:
 @pytest.mark.slow
 @BY_NAME
 def test_a_client_plays_a_whole_game(game: backalley.Game) -> None:
-    """Always the last of the legal actions that it is told, by name."""
+    """Always the last of the legal actions that it is shown, by name."""
     short = {"killer_bridge": {"length": "single"}, "pitch": {"mode": "hand"}, "bezique": {"mode": "deal"}}
 
     async def conversation(call: Call) -> None:

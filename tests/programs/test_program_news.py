@@ -69,7 +69,7 @@ def test_a_request_for_what_is_new_does_not_grow() -> None:
     assert whole > 3 * last, "the whole text grows, so that this could fail"
 
 
-def test_a_table_that_begins_again_is_told_from_the_start() -> None:
+def test_a_table_that_begins_again_is_shown_from_the_start() -> None:
     heard = Heard()
     for events, sent in (([[1, 0, 2]], 0), ([[1, 0, 2], [1, 1, 0]], 1), ([[1, 0, 3], [1, 1, 0]], 0), ([], 0)):
         heard.follow(np.array(events, np.int16).reshape(-1, 3))
@@ -102,13 +102,13 @@ def test_no_history_is_kept_for_who_wants_none(tmp_path: Path) -> None:
         player.close()
 
 
-def test_a_program_that_is_started_again_is_told_all(tmp_path: Path) -> None:
+def test_a_program_that_is_started_again_is_shown_all(tmp_path: Path) -> None:
     (tmp_path / "news.py").write_text(NEWS)
     game = backalley.game("missouri_city")
-    report = evaluate(game, [f"cmd:{PYTHON} {tmp_path / 'news.py'} {tmp_path / 'told'}", "random"], deals=3)
-    told = [json.loads(line) for line in (tmp_path / "told").read_text().splitlines()]
+    report = evaluate(game, [f"cmd:{PYTHON} {tmp_path / 'news.py'} {tmp_path / 'given'}", "random"], deals=3)
+    given = [json.loads(line) for line in (tmp_path / "given").read_text().splitlines()]
     assert 0 < (report.agents[0].forfeits or 0) < 6
-    assert {"observation", "events", "text"}.isdisjoint(told[0])
-    after = [here for last, here in itertools.pairwise(told) if last["events_before"] > 3]
+    assert {"observation", "events", "text"}.isdisjoint(given[0])
+    after = [here for last, here in itertools.pairwise(given) if last["events_before"] > 3]
     assert after
     assert all(one["events_before"] == 0 and one["new_text"].startswith("Game: ") for one in after)

@@ -1,4 +1,4 @@
-"""Programs at the table: what they are told, what they answer, and what becomes of those that fail."""
+"""Programs at the table: what they are shown, what they answer, and what becomes of those that fail."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from backalley.agents.registry import agent
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.report import Report
 from backalley.benchmarks.matches.tournament import tournament
+from backalley.benchmarks.studies.play.faults.run import PROGRAM as FAULTY
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.game_state import _known
@@ -40,7 +41,6 @@ from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import observation_text
 from backalley.examples import kuhn
-from backalley.testing.faults.run import PROGRAM as FAULTY
 from tests.common.cases import GAMES
 from tests.common.commands import ROOT, run
 
@@ -126,11 +126,11 @@ def test_a_request_is_the_seats_observation_and_mask(game: Game) -> None:
     assert list(about["observation"]) == list(found["observation"])
 
 
-def test_a_program_is_told_of_its_tables_and_their_ends(tmp_path: Path) -> None:
-    file = tmp_path / "told"
+def test_a_program_learns_of_its_tables_and_their_ends(tmp_path: Path) -> None:
+    file = tmp_path / "messages"
     report = played(faulty("plays", 1, 4, file))
-    told = [json.loads(line) for line in file.read_text().splitlines()]
-    acts, ends = ([one for one in told if one["type"] == kind] for kind in ("act", "end"))
+    messages = [json.loads(line) for line in file.read_text().splitlines()]
+    acts, ends = ([one for one in messages if one["type"] == kind] for kind in ("act", "end"))
     assert len(ends) == len({one["table"] for one in ends}) == 16
     assert {one["table"] for one in acts} <= {one["table"] for one in ends}
     assert np.mean([one["return"] for one in ends]) == pytest.approx(report.agents[0].mean_return.mean)
@@ -223,7 +223,7 @@ def test_a_time_limit_stands_before_the_command() -> None:
 
 
 def test_one_that_fails_forfeits_and_the_match_goes_on(capfd: pytest.CaptureFixture[str]) -> None:
-    """What else may fail is in the table of `backalley.testing.faults`, which `test_faults.py` goes through."""
+    """What else may fail is in the table that `test_faults.py` goes through."""
     report = played(faulty("answers another", 6, 2))
     assert report.complete
     assert 0 < (report.agents[0].forfeits or 0) < 16
@@ -279,7 +279,7 @@ def test_a_program_ends_with_its_agent() -> None:
 
 
 def test_a_program_plays_in_a_gymnasium_environment_and_in_its_copies(tmp_path: Path) -> None:
-    file = tmp_path / "told"
+    file = tmp_path / "messages"
     env = gymnasium.make("backalley/PokerDuel-v0", opponent=faulty("plays", 1, 1, file))
     _, info = env.reset(seed=0)
     before = len([line for line in file.read_text().splitlines() if '"act"' in line])
@@ -289,12 +289,12 @@ def test_a_program_plays_in_a_gymnasium_environment_and_in_its_copies(tmp_path: 
             _, _, over, _, step_info = played_on.step(int(mask.argmax()))
             mask = step_info["action_mask"]
         played_on.unwrapped._seats.agents[0].close()  # which waits until it has read all
-    told = [json.loads(line) for line in file.read_text().splitlines()]
-    asked = [one | {"id": 0} for one in told if one["type"] == "act"]
+    messages = [json.loads(line) for line in file.read_text().splitlines()]
+    asked = [one | {"id": 0} for one in messages if one["type"] == "act"]
     assert len(asked) > before
     del asked[:before]
     assert asked[: len(asked) // 2] == asked[len(asked) // 2 :]  # the copy's program is asked the same
-    assert [one["return"] for one in told if one["type"] == "end"] == [None, None]
+    assert [one["return"] for one in messages if one["type"] == "end"] == [None, None]
 
 
 def test_after_ctrl_c_nothing_is_left_of_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -420,7 +420,7 @@ def server() -> Iterator[tuple[type[Stub], str]]:
         thread.join()
 
 
-def test_a_language_model_plays_and_is_told_once_what_was_wrong(server: tuple[type[Stub], str]) -> None:
+def test_a_language_model_plays_and_is_shown_once_what_was_wrong(server: tuple[type[Stub], str]) -> None:
     kind, spec = server
     report = played(spec, 4)
     assert report.agents[0].forfeits == 0

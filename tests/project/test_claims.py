@@ -14,7 +14,6 @@ import pytest
 from backalley.benchmarks.figures import result_kinds
 from backalley.benchmarks.studies.pages import docs
 from backalley.cli import main
-from backalley.envs.core.files import typed
 from tests import ROOT
 from tests.common.commands import run
 
@@ -90,7 +89,7 @@ def test_another_file_makes_another_page(tmp_path: Path) -> None:
         ("<!-- results: exact -->", "has a results mark that is not of the form"),
     ],
 )
-def test_marks_that_are_not_understood_are_told_in_sentences(mark: str, sentence: str, tmp_path: Path) -> None:
+def test_marks_that_are_not_understood_are_reported_in_sentences(mark: str, sentence: str, tmp_path: Path) -> None:
     toy(tmp_path, 0.25)
     with pytest.raises(ValueError, match=sentence):
         docs.with_results(f"{mark}\n<!-- /results -->\n", tmp_path / "README.md", tmp_path)
@@ -109,7 +108,7 @@ def test_the_check_names_stale_files_and_the_command(
     page.write_text("old")
     gone.write_text("old")
     monkeypatch.setattr(docs, "pages", lambda: {page: "new"})
-    monkeypatch.setattr(typed, "files", lambda: {page: "new", gone: None})
+    monkeypatch.setattr(docs.typed, "files", lambda: {page: "new", gone: None})
     found = run("dev", name, "--check")
     assert found.exit_code == 2
     assert f"{page}, {gone}: not fresh; run backalley dev {name}." in found.output

@@ -315,9 +315,10 @@ def test_a_match_of_bots_imports_no_more_than_it_takes() -> None:
     used = imported_by("import backalley; backalley.evaluate('missouri_city', ['bot', 'random'], deals=2)")
     apart: tuple[str, ...] = (*OPTIONAL, "agents.policies", "training", "benchmarks.sequential")
     apart += ("envs.core.engine.event_log", "envs.core.rules.symmetry", "console.importing", "console.progress")
+    apart += ("envs.core.files", "envs.core.game.reset_options")
     assert not [name for name in sorted(used) if name.startswith(apart)]
     outside = [name for name in used if not name.startswith(("envs.missouri_city", "envs.backhand_series"))]
-    assert len(outside) <= 57, f"{len(outside)} files beside those of the game"
+    assert len(outside) <= 50, f"{len(outside)} files beside those of the game"
 
 
 def test_training_imports_no_more_than_it_takes(tmp_path: Path) -> None:
@@ -335,7 +336,7 @@ backalley.train("backalley.examples.kuhn", out={str(tmp_path / "run")!r}, decisi
     assert len(outside) <= 80, f"{len(outside)} files beside those of the game"
 
 
-MOST_LINES = {"the wheel": 61_300, "benchmarks/studies": 5_700, "tests": 29_200}
+MOST_LINES = {"the wheel": 60_100, "benchmarks/studies": 6_800, "tests": 29_200}
 """Lines of Python, comments and all. They may fall; whoever needs more looks for what the new lines replace."""
 
 
@@ -360,33 +361,44 @@ def test_every_file_of_tests_has_its_durations() -> None:
 # Words ----------------------------------------------------------------------------------------------------------------
 
 WORDS = {
-    "anew": "again",
-    "crew": "thread pool",
-    "House": "TableServer",
-    "Spread": "Executor",
-    "guest": "third-party agent",
-    "practice_of": "training_game",
+    "anew": ("again", ""),
+    "crew": ("thread pool", ""),
+    "House": ("TableServer", ""),
+    "Spread": ("Executor", ""),
+    "[Gg]uest": ("third-party agent", ""),
+    "practice_of": ("training_game", ""),
+    "standing policy": ("current policy", ""),
+    "crowds?": ("large tables", "envs/killer_bridge/bot.py|.*/speed.(py|md)|tests/(core|project)/.*"),
+    r"\w*(?<!action_)told": (
+        "shown, reported, distinguished",
+        "envs/twenty_one/.*(py|toml)|envs/bezique/vectors.toml|.*(chat|cluster_check).py|.*cluster.md",
+    ),
+    r"(stands|stood)(?! (for|in for|out|beside|before)\b|$)": (
+        "is, was current",
+        r"(envs/(?!core)|tests/|notebooks/|src/.*_v\d).*",
+    ),
 }
-"""Each with what stands for it."""
+"""Each with what is said here, and the places where it is something else: a move at the table, a State's field, words
+of stored results and of a prompt. `action_told` is a public name."""
 LEFT_OUT = {"CHANGELOG.md", "test_layout.py", "default.yaml", "phases.py"}
 LEFT_OUT |= {"test_rounds.py", "test_same_bits.py"}
 """History; and `begins: anew`, the value of a setting."""
-FILES = [
-    file
+FILES = {
+    file.relative_to(ROOT).as_posix(): file.read_text("utf-8").splitlines()
     for top in ("agents", "benchmarks", "docs", "envs", "notebooks", "src", "tests", "training", ".")
     for file in (ROOT / top).glob("*.md" if top == "." else "**/*")
     if file.suffix in (".py", ".md", ".toml", ".yaml", ".js", ".html") and file.name not in LEFT_OUT
-]
+}
 
 
 @pytest.mark.parametrize("word", WORDS)
 def test_no_word_of_our_own_comes_back(word: str) -> None:
-    found = re.compile(rf"\b{word}\b")
+    found, also = re.compile(rf"\b{word}\b"), re.compile(WORDS[word][1] or "(?!)")
     here = [
-        f"{file.relative_to(ROOT)}:{number}"
-        for file in FILES
-        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
-        if found.search(line)
+        f"{place}:{number}"
+        for place, lines in FILES.items()
+        for number, line in enumerate(lines, 1)
+        if found.search(line) and not also.fullmatch(place)
     ]
     assert len(FILES) > 600
-    assert not here, f"{word!r} is {WORDS[word]!r} here: {', '.join(here[:10])}"
+    assert not here, f"{word!r} is {WORDS[word][0]!r} here: {', '.join(here[:10])}"

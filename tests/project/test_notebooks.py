@@ -1,4 +1,4 @@
-"""The notebooks run from top to bottom, and what is exact in them comes out as it stands."""
+"""The notebooks run from top to bottom, and what is exact in them comes out as it is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_BYTES = 400_000
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_and_shows_what_stands_in_it(path: Path, tmp_path: Path) -> None:
+def test_a_notebook_runs_and_shows_what_is_in_it(path: Path, tmp_path: Path) -> None:
     committed = read(path)
     found = complaints(committed, run(committed, tmp_path))
     assert not found, "\n".join(found)
@@ -45,20 +45,20 @@ def sheet(*cells: Any) -> Any:
 
 def test_an_exact_cell_that_differs_is_shown_with_both_texts() -> None:
     (found,) = complaints(sheet(cell("x", words="21 points")), sheet(cell("x", words="22 points")))
-    assert "is exact, and stands as\n\n21 points\n\nbut came out as\n\n22 points" in found
+    assert "is exact, and is\n\n21 points\n\nbut came out as\n\n22 points" in found
     assert complaints(sheet(cell("x", words="21")), sheet(cell("x", words="21"))) == []
 
 
 def test_what_was_trained_may_differ_but_must_be_there() -> None:
-    stands, came = cell("x", words="0.71", tag="trained"), cell("x", words="0.69", tag="trained")
-    assert complaints(sheet(stands), sheet(came)) == []
+    kept, came = cell("x", words="0.71", tag="trained"), cell("x", words="0.69", tag="trained")
+    assert complaints(sheet(kept), sheet(came)) == []
     (found,) = complaints(sheet(cell("x", tag="trained")), sheet(came))
     assert "shows something: write outputs again" in found
-    (found,) = complaints(sheet(stands), sheet(cell("x", tag="trained")))
+    (found,) = complaints(sheet(kept), sheet(cell("x", tag="trained")))
     assert "no longer shows something" in found
 
 
-def test_cells_that_were_run_out_of_order_or_warn_are_told() -> None:
+def test_cells_that_were_run_out_of_order_or_warn_are_reported() -> None:
     (found,) = complaints(sheet(cell("x", 1), cell("y", 3)), sheet(cell("x"), cell("y")))
     assert found.startswith("Code cell 2 (y) was run as number 3")
     (found,) = complaints(sheet(cell("x")), sheet(cell("x", error="DeprecationWarning: soon")))

@@ -1,4 +1,4 @@
-"""The ladder and the cross table of a game: who stands on them, what is played, and how pages show it."""
+"""The ladder and the cross table of a game: who is on them, what is played, and how pages show it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backalley.agents.policies.publish import ship
+from backalley.agents.policies.publish import publish_policy
 from backalley.benchmarks.figures import formatting, results
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
@@ -19,6 +19,7 @@ from backalley.benchmarks.studies.pages.model_cards import policies
 from backalley.benchmarks.studies.strength import cross as crossing
 from backalley.benchmarks.studies.strength import ladder
 from backalley.benchmarks.studies.strength.best_agents import ATTACK, attack_gain, leaderboard
+from backalley.envs.core.files import durable
 from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
@@ -44,7 +45,7 @@ def game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Game:
     """Kuhn poker with a policy, registered."""
     found = elsewhere(tmp_path, monkeypatch, kuhn)
     catalogue.register_game(found.type)
-    ship(made(tmp_path / "one", found, met=["random"], player=residual(found, 0.0)), "standard", found)
+    publish_policy(made(tmp_path / "one", found, met=["random"], player=residual(found, 0.0)), "standard", found)
     made(tmp_path / "other", found, 4)
     return found
 
@@ -122,7 +123,7 @@ def test_where_one_plays_alone_all_play_the_same_decks(plan: Any) -> None:
     assert labels(both, 1) == ["random", "bot:random"]
 
 
-def test_what_fits_no_table_is_told(plan: Any, game: Game) -> None:
+def test_what_fits_no_table_is_reported(plan: Any, game: Game) -> None:
     with pytest.raises(ValueError, match="There is no policy in"):
         ladder.ladder(game, {"another": str(game.type.folder)})
 
@@ -140,13 +141,13 @@ def test_it_goes_on_where_it_was_stopped(plan: Any, game: Game, tmp_path: Path) 
 
     with pytest.raises(KeyboardInterrupt):
         ladder.ladder(game, keep=path, progress=stop)
-    assert results.durable.unfinished_beside(path).exists()
+    assert durable.unfinished_beside(path).exists()
     again = ladder.ladder(game, keep=path).found
     assert played(again) == played(whole)
     results.write(path, again)
     finished = ladder.ladder(game, keep=path, command="line")
     assert finished.to_json() == again | {"command": "line"}, "what is finished is not played again"
-    ship(made(tmp_path / "new", game, 9), "standard", game)
+    publish_policy(made(tmp_path / "new", game, 9), "standard", game)
     assert played(ladder.ladder(game, keep=path).found) != played(whole), "another policy is"
 
 

@@ -206,7 +206,7 @@ def test_the_plan_learner_meets_the_agent_alone(tmp_path: Path) -> None:
 # The folder -----------------------------------------------------------------------------------------------------------
 
 
-def told(found: Attacked) -> Any:
+def contents(found: Attacked) -> Any:
     """All that a result holds but times and the stamp."""
     kept = json.loads(json.dumps(found.measured()))
     for one in kept["attackers"]:
@@ -234,8 +234,8 @@ def test_a_stopped_attack_goes_on_to_the_same_result(tmp_path: Path) -> None:
         else:
             break
     assert parts > 2
-    assert told(found) == told(whole)
-    assert told(attack(KUHN, "random", out=tmp_path / "parts", **given)) == told(whole)
+    assert contents(found) == contents(whole)
+    assert contents(attack(KUHN, "random", out=tmp_path / "parts", **given)) == contents(whole)
     policy = tmp_path / "parts" / found.attackers[0].points[-1].policy
     report = backalley.evaluate(KUHN, [policy, "random"], deals=10)
     assert report.agents[0].name == found.attackers[0].points[-1].agent
@@ -275,7 +275,7 @@ def test_the_command_writes_what_was_found(tmp_path: Path) -> None:
     assert [point["deals"] for point in found["attackers"][0]["points"]] == [20, 20, 20]
 
 
-def test_the_best_attacker_is_told_first_and_drawn() -> None:
+def test_the_best_attacker_is_shown_first_and_drawn() -> None:
     def one(name: str, gain: float) -> Attacker:
         points = [Point(60.0 * k, 60.0, 1000, name, "", 100, Estimate(gain, gain - 1, gain + 1)) for k in (1, 2)]
         return Attacker(name, points, 1, 400, Estimate(gain, gain - 0.5, gain + 0.5))

@@ -182,7 +182,7 @@ def test_the_margin_is_the_smallest_within_one_error_of_the_best() -> None:
     for number in range(40):
         gains = worth + np.where(noisy, random.normal(0, 2.0), 0)
         few.add(np.array([0]), np.array([number], np.int32), gains[None], 0)
-    assert few.best(0)[0] == MARGINS[1], "where it cannot be told, the smaller one"
+    assert few.best(0)[0] == MARGINS[1], "where they cannot be distinguished, the smaller one"
 
 
 def test_gains_are_summed_by_whole_episodes() -> None:

@@ -155,14 +155,14 @@ def test_where_learning_begins(learned: Path, fixed: dict[int, Path], tmp_path: 
     phase(Attack, tmp_path, against=str(learned)).save_policy(attacked.learned, {})
     first = phase(Generation, tmp_path, history=[attacked])
     assert first.start.folder == attacked.learned, "what the attack has learned"
-    assert [one.folder for one in first.opponents] == [learned], "against what stood"
+    assert [one.folder for one in first.opponents] == [learned], "against what was current"
     kept = Finished(fixed[kuhn.BET], learned, False)
     assert phase(Attack, tmp_path, history=[attacked, kept]).start.folder == learned, (
-        "what stands, not what was refused"
+        "what is current, not what was refused"
     )
     later = Finished(fixed[kuhn.BET], fixed[kuhn.BET], False)
     second = phase(Generation, tmp_path, history=[attacked, later])
-    assert [one.folder for one in second.opponents] == [learned, fixed[kuhn.BET]], "all that stood, each once"
+    assert [one.folder for one in second.opponents] == [learned, fixed[kuhn.BET]], "all that were current, each once"
     assert phase(Attack, tmp_path, against=str(fixed[kuhn.BET])).start is None, "nothing that it could go on from"
 
 
@@ -213,8 +213,8 @@ def test_rounds_end_when_an_attack_does_not_pay(tmp_path: Path, monkeypatch: pyt
 
 def test_a_generation_replaces_the_policy_that_was_attacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = rounds(tmp_path / "run", monkeypatch, pays=True)
-    stood = ["phases/1-rollouts/policy"] * 2 + ["phases/3-generation/policy"] * 2
-    assert [one.policy for one in result.phases] == stood
+    current = ["phases/1-rollouts/policy"] * 2 + ["phases/3-generation/policy"] * 2
+    assert [one.policy for one in result.phases] == current
     assert [one.against for one in result.phases[2].comparisons] == ["third", "third"], "the best bot and a third party"
     refused = rounds(tmp_path / "refused", monkeypatch, pays=True, worse=True)
     assert refused.phases[2].policy == "phases/1-rollouts/policy", "a policy that fares worse with others is not kept"
@@ -226,7 +226,7 @@ def test_a_generation_replaces_the_policy_that_was_attacked(tmp_path: Path, monk
 
 
 def test_rounds_may_begin_with_an_attack_on_what_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kuhn poker comes with no policy: its best bot stands."""
+    """Kuhn poker comes with no policy: its best bot is current."""
     monkeypatch.setattr(loop, "compare_at", lambda *given, **more: gate.Comparison("x", 2, 0, 0, 0, True))
     settings = SMALL | {"run.phases": "attack,generation"}
     result = train(GAME, out=tmp_path / "run", decisions=[3000, 1000], config_overrides=settings)

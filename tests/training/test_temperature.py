@@ -71,13 +71,13 @@ def test_the_file_plays_what_the_tables_play(tmp_path: Path) -> None:
     policy = PolicyAgent(tmp_path / "policy", GAME)
     assert not policy.greedy
     shown = np.concatenate([openings(), bet_at()])
-    told = policy.action_probabilities(shown, np.ones((5, 2), np.int8))
-    assert told == pytest.approx(plays(made, shown), abs=0.002), "but for half precision"
+    probabilities = policy.action_probabilities(shown, np.ones((5, 2), np.int8))
+    assert probabilities == pytest.approx(plays(made, shown), abs=0.002), "but for half precision"
     logits = made.fitting.outputs(shown) / 0.5
     expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
-    assert told == pytest.approx(expected, abs=0.02)
+    assert probabilities == pytest.approx(expected, abs=0.02)
     # Openings go round and round as they are learned; these two go where they have to, to 0.12 and 0.998.
-    assert np.ptp(told[3:, BET]) > 0.5, "something was learned"
+    assert np.ptp(probabilities[3:, BET]) > 0.5, "something was learned"
 
     made._make_next()  # and so the tables play
     made._finish_next()
@@ -86,7 +86,7 @@ def test_the_file_plays_what_the_tables_play(tmp_path: Path) -> None:
     for card in range(3):
         rows = begun & (state["card"][:, 0] == card)
         share = (state["bets"][rows, 0] == BET + 1).mean()
-        assert share == pytest.approx(told[card, BET], abs=4 * 0.5 / np.sqrt(rows.sum()))
+        assert share == pytest.approx(probabilities[card, BET], abs=4 * 0.5 / np.sqrt(rows.sum()))
 
 
 def test_gains_are_over_what_the_policy_itself_would_play(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ class Rollouts(NamedTuple):
     self_play: Annotated[float, option("share of them that the current policy plays", low=0, high=1)]
     frozen: Annotated[float, option("share of them that the agents of `against` play, who do not learn", low=0, high=1)]
     against: Annotated[
-        Against, option("who these agents are: the standing policy, all former ones of the run, or agents by name")
+        Against, option("who these agents are: the current policy, all earlier ones of the run, or agents by name")
     ]
     continues: Annotated[
         Continues,

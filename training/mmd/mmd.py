@@ -103,7 +103,7 @@ class MMD(Phase):
     @torch.no_grad()
     def play(self, random: np.random.Generator) -> Decisions:
         """Play an episode on every table; return its decisions with their advantages. An episode that a limit of
-        decisions cuts off counts as it stands then."""
+        decisions cuts off counts as it is then."""
         tables = self.settings.tables
         step = self.batch.reset(streams=random.integers(2**63, size=tables, dtype=np.uint64))
         kept, turns, rows = [], [], np.arange(tables)

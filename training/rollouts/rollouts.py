@@ -322,11 +322,11 @@ class Rollouts(Phase):
     def summary(self) -> str:
         """Return progress in a few words."""
         pace = f"{self.samples / self.settings.reuse / max(self.seconds, 1e-9):,.0f} targets/s"
-        told = []
+        checked = []
         if self.reference and self.advised:
             gain, error = self.gain * self.unit, self.error * self.unit
-            told = [f"gains {gain:+.4f} ± {error:.4f} on bot:{self.reference.name}, departs {self.departs:.1%}"]
-        return ", ".join([f"{self.decisions:,} decisions", pace, *told])
+            checked = [f"gains {gain:+.4f} ± {error:.4f} on bot:{self.reference.name}, departs {self.departs:.1%}"]
+        return ", ".join([f"{self.decisions:,} decisions", pace, *checked])
 
     def counts(self) -> dict[str, int]:
         """Return what was done so far; targets are those that were learned from."""
@@ -384,7 +384,7 @@ class Rollouts(Phase):
         return kept | {f"fit.{name}": array for name, array in self.fitting.arrays().items()}
 
     def table_arrays(self) -> Arrays:
-        """Return the arrays that say where every table stands, by name; row i of each belongs to table i."""
+        """Return the arrays that say where every table is, by name; row i of each belongs to table i."""
         batch = self.batch.arrays
         kept = {f"batch.{name}": getattr(batch, name) for name in ("raw", "stream", "decisions", "own_decisions")}
         return kept | {

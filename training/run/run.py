@@ -25,8 +25,7 @@ import torch
 from backalley.agents.policies.policy_file import CURVE_FILE, CURVE_JSON, EVALUATION_FILE, RUN_FILE
 from backalley.agents.registry import runs_code
 from backalley.benchmarks.figures import results
-from backalley.console.errors import InvalidType
-from backalley.console.printable import one_line
+from backalley.console.errors import InvalidType, one_line
 from backalley.envs.core.files import durable
 from backalley.envs.core.files.reading import check_path, read_json
 from backalley.envs.core.game.arguments import whole

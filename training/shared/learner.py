@@ -130,7 +130,7 @@ class ThreadPool:
 
     @staticmethod
     def _run(thread: int, task: Task | None, done: _Done) -> None:
-        assert task is not None, "the caller's thread takes nothing once the others were told to end"
+        assert task is not None, "the caller's thread takes nothing once the others were asked to end"
         failure = None
         try:
             task(thread)

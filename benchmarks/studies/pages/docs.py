@@ -1,7 +1,7 @@
 """Write every table and picture of every page: `backalley dev docs`, with `--check` to test that they are fresh.
 
 Tables that follow from the code are between `<!-- generated: KIND -->` marks; `envs/core/files/docs.py`, which this
-runs first, writes them. `envs/core/files/typed.py` writes every game's options for type checkers. What stands between
+runs first, writes them. `typed.py` writes every game's options for type checkers. What is between
 
     <!-- KIND: NAME WORD ... -->
     <!-- /KIND -->
@@ -34,19 +34,20 @@ from backalley.agents.people.watching import picture
 from backalley.agents.registry import agent
 from backalley.cli.shared import write_pages
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.files import docs, typed
+from backalley.envs.core.files import docs
 from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.catalogue import games, games_root
 from backalley.envs.core.game.game import Game
 
 from ...figures import charts
-from ...figures.formatting import Found
-from ...figures.result_kinds import page_part, tables
+from ...figures.formatting import Found, markdown
+from ...figures.result_kinds import Files, commands, figures, tables
 from ...publish import plots
 from ...publish.sources import all_sources
 from .. import kinds  # noqa: F401
 from ..runner import COMMANDS as COMMANDS
+from . import typed
 from .model_cards import model_cards, policies
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
@@ -73,6 +74,17 @@ def _results(name: str, files: Sequence[str], page: Path, folder: Path) -> str:
     if name not in tables():
         raise InvalidValue(f"{page} wants results of kind {name!r}; there are: {', '.join(sorted(tables()))}.")
     return page_part(name, [_load(path) for path in _paths(files, page, folder)])
+
+
+def page_part(name: str, files: Files) -> str:
+    """Return the part of a page that shows these files: a table and its commands, or a sentence."""
+    shown = figures(name, files)
+    if isinstance(shown, str):
+        return shown
+    brief = name in tables()[name].brief
+    lines = "" if brief else "\n".join(["```sh", *commands(name, files), "```"])
+    parts = [markdown(shown.head, shown.rows, left=shown.left), "\n".join(shown.notes), lines]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _paths(names: Sequence[str], page: Path, folder: Path) -> list[Path]:
@@ -177,4 +189,11 @@ def write_docs(check: bool) -> None:
     write_pages({**pages(), **typed.files()}, "docs", check=check)
 
 
-COMMANDS["docs"] = write_docs
+@click.command("types")
+@click.option("--check", is_flag=True, help="Write nothing; fail if a file is not fresh.")
+def write_types(check: bool) -> None:
+    """Write the types of every game's options for type checkers and editors."""
+    write_pages(typed.files(), "types", check=check)
+
+
+COMMANDS |= {"docs": write_docs, "types": write_types}

@@ -91,8 +91,8 @@ def _strength(game: Game, one: Pretrained, files: Sequence[Found]) -> str:
     ladders = [found for found in files if any(bound(table) == game for table in tables_of([found]))]
     shown = table_of(lines, [], ("options",))
     assert not isinstance(shown, str)
-    told = [note for note in notes(ladders) if one.spec in note or note.startswith(MET)]
-    return "\n\n".join([markdown(shown.head, shown.rows, left=shown.left), *told]) + "\n"
+    its_notes = [note for note in notes(ladders) if one.spec in note or note.startswith(MET)]
+    return "\n\n".join([markdown(shown.head, shown.rows, left=shown.left), *its_notes]) + "\n"
 
 
 def _rungs(game: Game, one: Pretrained, files: Sequence[Found]) -> Iterator[dict[str, str]]:

@@ -31,7 +31,6 @@ from backalley.envs.core.files import playthrough, reading
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.records.reading import read_record
 from backalley.records.writing import record_games
-from backalley.testing.faults import run_faults
 from backalley.training.config.phases import Budget
 from backalley.training.config.yaml_files import load_yaml
 from backalley.training.run.run import begin, reopen
@@ -40,6 +39,7 @@ from ...figures.formatting import Found, optional
 from ...figures.result_kinds import KINDS, Columns, Files, Kept, figures, lines
 from ...publish.sources import all_sources, whole
 from ..runner import SEED, Progress, count, quiet, study
+from .faults import run_faults
 from .flood import flood
 from .kills import every_kill, has_ray, tried
 
@@ -48,7 +48,7 @@ HOSTILE: tuple[Any, ...] = (
     "../../canary", True, False, None, -1, 0, 2**63, 10**40, 1e308, "", "\x1b[2J", "\ud800", "x" * 100_000, [], {},
     [[]], {"": {}},
 )  # fmt: skip
-"""What stands in the place of values."""
+"""What is put in the place of values."""
 _WATCHED = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.spawn", "socket.connect"}
 _seen: list[str] | None = None
 """What the hook has seen while a file is read; None while it does not look."""

@@ -72,7 +72,7 @@ class Mutants(Kept, kind="mutants", heading="Planted leaks", tables={"mutants": 
     """How many planted leaks the checks find."""
 
     in_title = frozenset({"options"})
-    says = "Games with one changed line in what seats observe, are told, or may imagine"
+    says = "Games with one changed line in what seats observe, are shown, or may imagine"
 
     @classmethod
     def footnotes(cls, files: Files) -> list[str]:

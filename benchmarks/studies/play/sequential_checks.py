@@ -209,7 +209,7 @@ def coverage(law: Law, runs: int, deals: int, seed: int) -> dict[str, Any]:
 
 
 def decided(law: Law, runs: int, stops: Sequence[int], seed: int) -> dict[str, Any]:
-    """Return after how many deals the confidence sequence has told the mean from 0, of those it looks at."""
+    """Return after how many deals the confidence sequence has found that the mean is not 0, of those it looks at."""
     low, high = law.bounds
     values, zero = (law.values, -low) if law.values.mean() > 0 else (-law.values, high)
     shift = zero / (high - low)

@@ -23,7 +23,7 @@ class DelayedRewards(NamedTuple):
 
     A seat's entries are complete when it is to act again, or when its episode has ended; they then remain until it
     decides again, in a later episode where tables start again by themselves. So a seat's decisions at a table, and what
-    stands here when it decides the next time, are one sequence as a learner of one agent has it: nothing is counted
+    is here when it decides the next time, are one sequence as a learner of one agent has it: nothing is counted
     twice or lost. What a seat gains in an episode before its own first decision belongs to no decision; it is in
     `TimeStep.reward` alone. A checkpoint may write to the arrays.
     """

@@ -23,7 +23,7 @@ from ..game import arguments
 from ..game.game import Game
 from ..rules import rng
 from .histories import ShownEvents, information_tensors, information_words, read_events
-from .row_checks import TableChecks
+from .row_copies import TableChecks
 from .states import KEPT, States, check_kept, seal
 
 _FUTURE = 0x667574757265
@@ -80,7 +80,7 @@ class GameState:
     def __init__(self) -> None:
         raise InvalidType("A GameState is not made by hand: call new_state() of a game.")
 
-    # Where it stands ------------------------------------------------------------------------------------------------
+    # The position --------------------------------------------------------------------------------------------------
 
     @property
     def seat(self) -> int:
@@ -192,7 +192,7 @@ class GameState:
 
     def _events_shown(self, seat: int, since: str = "episode") -> ShownEvents:
         with self._table.lock:
-            self._put_events()
+            self._table.put_events(self._entries, self._dealt)
             return read_events(self._table.engine, np.zeros(1, np.int64), np.array([seat]), since)
 
     def table_str(self, seat: int | None = None) -> str:
@@ -312,44 +312,22 @@ class GameState:
         batch = self._table.batch
         self._table.raw[:] = self._raw
         batch.stream[0], batch.decisions[0], batch.own_decisions[0] = self._stream, self._decisions, self._own_decisions
-        if self._table.engine.history is not None:
-            self._put_events()
-
-    def _put_events(self) -> None:
-        """Put the history on the table, with room for another action's."""
-        engine, entries = self._table.engine, np.frombuffer(self._entries, np.int16).reshape(-1, 4)
-        if engine.history is not None:
-            engine.history.filled[0] = 0
-            engine.make_room(len(entries))
-            engine.history.entries[0, : len(entries)] = entries
-            engine.history.filled[0], engine.history.dealt[0] = len(entries), self._dealt
-
-    def _take_events(self) -> None:
-        """Take the history from the table."""
-        history = self._table.engine.history
-        if history is not None:
-            self._table.engine.make_room()  # which raises where an action wrote more than the game declares
-            self._entries = history.entries[0, : history.filled[0]].tobytes()
-            self._dealt = history.dealt.item(0)
+        self._table.put_events(self._entries, self._dealt)
 
     def _take(self) -> None:
         """Take from the table what it shows."""
-        batch = self._table.batch
-        self._raw, self._mask, self._seat = bytes(self._table.raw), bytes(self._table.mask), batch.seat.item(0)
-        self._stream = batch.stream.item(0)
-        self._count()
-        self._take_events()
-
-    def _count(self) -> None:
-        """Take the numbers of decisions from the table."""
-        batch = self._table.batch
-        self._decisions, self._own_decisions = batch.decisions.item(0), tuple(batch.own_decisions[0].tolist())
+        self._stream = self._table.batch.stream.item(0)
+        self._keep(bytes(self._table.mask), self._table.batch.seat.item(0))
 
     def _wait(self) -> None:
         """Take the table as it is, for chance to decide."""
-        self._raw, self._mask, self._seat = bytes(self._table.raw), self._table.no_mask, CHANCE
-        self._count()
-        self._take_events()
+        self._keep(self._table.no_mask, CHANCE)
+
+    def _keep(self, mask: bytes, seat: int) -> None:
+        table, batch = self._table, self._table.batch
+        self._raw, self._mask, self._seat = bytes(table.raw), mask, seat
+        self._decisions, self._own_decisions = batch.decisions.item(0), tuple(batch.own_decisions[0].tolist())
+        self._entries, self._dealt = table.take_events()
 
     def _finish(self) -> None:
         """End an action or a deal, up to the next decision, and take what the table shows."""
@@ -476,7 +454,7 @@ def new_state(game: Game, seed: int | None, explicit_chance: bool, events: bool)
         made._started = game.num_start_outcomes == 1
         table.raw[:] = bytes(len(table.raw))
         table.batch.decisions[0], table.batch.own_decisions[0] = 0, 0
-        made._put_events()
+        table.put_events(b"", 0)
         if made._started:
             table.engine.start_one(0)
             if table.engine.acting[0] != CHANCE:  # somebody decides before the first deal

@@ -21,7 +21,7 @@ from ..engine.engine import Engine, one_thread
 from ..game.game import Game
 from ..rules.events import ACTION, COLUMNS, HIDDEN_ACTION, NOTHING, OWN, UNKNOWN, Kind
 from ..rules.record import Place
-from .row_checks import RowChecks, TableChecks
+from .row_copies import RowChecks, TableChecks
 
 SINCE = ("episode", "deal")
 

@@ -18,7 +18,7 @@ from ..engine.engine import OTHER_WAYS, IllegalAction, check_on_illegal, one_thr
 from ..engine.time_step import TimeStep
 from ..game import arguments
 from .histories import ShownEvents, read_events
-from .row_checks import TableChecks
+from .row_copies import TableChecks
 
 if TYPE_CHECKING:
     from ..engine.event_log import History

@@ -24,7 +24,6 @@ from ..engine.engine import BUSY, Engine, IllegalAction, one_thread, streams_of
 from ..engine.time_step import TimeStep
 from ..game import arguments
 from ..game.game import Game
-from ..game.reset_options import read_reset_options
 from ..game.threads import Workers, threads_of
 from .compiled_play import search_kernels
 from .histories import Histories
@@ -34,6 +33,7 @@ from .states import States, redrawn, states_of
 from .tables import Tables
 
 if TYPE_CHECKING:
+    from ..game.reset_options import ResetOptions
     from .delayed_rewards import Booking, DelayedRewards
 
 _ROWS_PER_THREAD = 256
@@ -140,7 +140,7 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
         """Begin a new episode on every table. `seed` reseeds table i with `seed + i`, or `seed[i]`; `streams` sets the
         streams and overrides the seed; `options` are those of `restart`. Raises TypeError or ValueError, before
         anything has changed."""
-        read_reset_options(self.game, options)
+        self._opening(options)
         by_seed = None if seed is None else streams_of(seed, self.num_envs)
         given = None if streams is None else arguments.words(streams, "streams", self.num_envs)
         if by_seed is not None:
@@ -161,7 +161,7 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
         `options` may hold `decks`, packs to be dealt first at each of them, and `start_outcome`; see `AECEnv.reset`.
         Raises TypeError or ValueError for invalid or repeated rows.
         """
-        opening = read_reset_options(self.game, options)
+        opening = self._opening(options)
         mine = self._rows_once(rows)
         if streams is not None:
             self._set_streams(mine, arguments.words(streams, "streams", len(mine)))
@@ -178,6 +178,13 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
             self._booking.break_off(mine)
         self._dealt[mine] = True
         return self.time_step
+
+    def _opening(self, options: Mapping[str, Any] | None) -> ResetOptions | None:
+        if options is None:
+            return None
+        from ..game.reset_options import read_reset_options
+
+        return read_reset_options(self.game, options)
 
     def step(self, actions: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> TimeStep:
         """Play `actions[k]` on table `rows[k]` (on all tables by default).

@@ -26,7 +26,7 @@ from ..game import arguments
 from ..game.catalogue import game as game_of
 from ..game.game import Game, GameType
 from ..rules import rng
-from .row_checks import rows_of, seats_of
+from .row_copies import rows_of, seats_of
 from .states import KEPT, States
 
 _FUTURE = 0x77616C6B6572

@@ -16,11 +16,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numba
 import numpy as np
 
-from backalley.console import compile_notice
-
 from . import tiering
-from .kernel_cache import KernelCache
-from .numba_repair import repair
+from .kernel_cache import KernelCache, name_records_by_fields
 from .tiering import Interpreted, TookTooLong
 from .whole_program import POSSIBLE, WholeProgramDispatcher
 
@@ -30,7 +27,7 @@ R = TypeVar("R")
 COMPILED: bool = not numba.config.DISABLE_JIT
 """False when `NUMBA_DISABLE_JIT=1` makes every kernel an ordinary Python function."""
 
-repair()
+name_records_by_fields()
 
 
 def uncompiled(function: Callable[..., Any]) -> FunctionType:
@@ -122,10 +119,10 @@ def bind(function: Callable[..., R], *example: Any, at_once: bool = True) -> Cal
         if entry is None and not at_once and tiering.runs_as_python():
             return Interpreted(function)
         if entry is None:
-            with compile_notice.announced():
+            with tiering.announced():
                 entry = function.entry(kinds)
         return entry
-    with compile_notice.announced():
+    with tiering.announced():
         function.compile(kinds)  # type: ignore[attr-defined]
     plain: Callable[..., R] = function.overloads[kinds].entry_point  # type: ignore[attr-defined]
     return plain

@@ -28,12 +28,17 @@ from types import CodeType, FunctionType
 from typing import Any
 from uuid import uuid4
 
+import numba
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
+from backalley.console.errors import NotInstalled
+
 from .source_digest import source_digest
 
+SEEN_IN = (0, 61), (0, 68)
+"""The first and the last minor version of Numba in which the fault was checked; pyproject.toml allows no others."""
 _KEPT_DAYS = 30
 _CHECK = hashlib.sha256().digest_size
 _ENDING = f".{sys.implementation.cache_tag}.nbc"
@@ -250,3 +255,29 @@ def _write(path: Path, data: bytes) -> None:
         with suppress(OSError):
             beside.unlink()
         raise
+
+
+def _symbol(record: Any) -> tuple[str, tuple[str]]:
+    """The name of a record type in symbols: a digest of its fields."""
+    return "Record", (hashlib.sha256(record.name.encode()).hexdigest()[:16],)
+
+
+def name_records_by_fields() -> None:
+    """Work around a fault of Numba: the names that its symbols give to record types.
+
+    The symbols of machine code name a record by a number that counts types in the order a process meets them (since
+    github.com/numba/numba/pull/1008; a fault of the same kind: github.com/numba/numba/issues/10486). So code cached by
+    two processes could use one symbol for different records, and a third process that loads both ran the wrong one
+    (seen: cards dealt to the offsets of another table's state). From now on a record is named by a digest of its
+    fields. A test fails as soon as Numba names records so that two processes agree; then this can go.
+
+    Raises NotInstalled, an ImportError, for a version of Numba that has not been checked.
+    """
+    version = tuple(int(part) for part in numba.__version__.split(".")[:2])
+    if not SEEN_IN[0] <= version <= SEEN_IN[1]:
+        low, high = (".".join(map(str, bound)) for bound in SEEN_IN)
+        raise NotInstalled(
+            f"Numba is here in version {numba.__version__}; Back Alley mends a fault in how Numba keeps compiled code, "
+            f"and has been checked with {low} to {high}: install one of those (pip install 'numba<={high}.*')."
+        )
+    numba.types.Record.mangling_args = property(_symbol)

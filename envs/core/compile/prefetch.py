@@ -11,7 +11,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 _WRITE, _KEEP, _DATA = 1, 3, 1
-"""What LLVM is told: that the memory will be written to, should stay in the caches, and is data."""
+"""What LLVM learns: that the memory will be written to, should stay in the caches, and is data."""
 
 
 def prefetch(entries: npt.NDArray[Any], row: int, at: int) -> None:

@@ -5,14 +5,20 @@ where a call is small, a kernel that is not compiled yet runs as the Python that
 spent `BUDGET` seconds that way. Machine code that is on disk is used at once. Large work (many tables, matches, search,
 training) compiles at once: its callers say so (`kernel.bind`, `compile_from_now_on`). Both give the same bytes.
 
+A compilation that takes longer than a moment prints a message, once in a process.
+
 `BACKALLEY_COMPILE=now` compiles every kernel at its first use, `never` runs Python always, `auto` is the default.
 """
 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import os
+import sys
+import threading
 import time
+from collections.abc import Iterator
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -30,6 +36,11 @@ if MODE not in CHOICES:
 
 _left = 0.0 if MODE == "now" else float("inf") if MODE == "never" else BUDGET
 """Seconds of the budget that are left."""
+AFTER = 1.5
+"""Seconds of compiling before the message."""
+MESSAGE = "Back Alley compiles this game for your machine, once; `backalley compile` does all games ahead of time."
+_waiting = threading.local()
+_announced = threading.Event()
 
 
 def runs_as_python() -> bool:
@@ -108,3 +119,26 @@ class _Module:
     def __getattr__(self, name: str) -> Any:
         found = self.__dict__[name] = _replaced(getattr(self._module, name))
         return found
+
+
+def _announce() -> None:
+    if not _announced.is_set():
+        _announced.set()
+        print(MESSAGE, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def announced() -> Iterator[None]:
+    """Print MESSAGE on standard error if this block takes more than AFTER seconds."""
+    if _announced.is_set() or getattr(_waiting, "on", False):
+        yield
+        return
+    timer = threading.Timer(AFTER, _announce)
+    timer.daemon = True
+    _waiting.on = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        _waiting.on = False

@@ -8,7 +8,7 @@ links those of its callees once, hides all names but its own, and is optimised a
 then inlines what has one caller and drops what nobody calls.
 
 All of it is subclasses of Numba's own: code of other people in this process is compiled as before. The numbers of
-`numba_repair.SEEN_IN` name the versions it was checked with; where a version lacks something this needs,
+`kernel_cache.SEEN_IN` name the versions it was checked with; where a version lacks something this needs,
 `POSSIBLE` is False and kernels are compiled by Numba's own dispatcher.
 """
 

@@ -55,6 +55,11 @@ class Batch(NamedTuple):
     """The same of `seat`."""
 
 
+COPIED = [name for name in Batch._fields if name not in ("state", "observation", "shown_mask", "shown_seat")]
+"""The arrays that a copy of tables needs: `raw` and `flat` hold the first two, and the others are copies for
+callers."""
+
+
 class Deck(NamedTuple):
     """A buffer for one shuffled pack, and how it is shuffled. A deal may write to the cards drawn, and to no others."""
 

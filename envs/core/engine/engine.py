@@ -18,12 +18,12 @@ from ..compile.templates import specialise
 from ..compile.tiering import Interpreted, compile_from_now_on
 from ..game.arguments import whole
 from ..game.game import Game, GameType
-from ..game.reset_options import ResetOptions
 from ..rules import rng
-from .batch_kernels import NO_LIMIT, STEPS, TEMPLATES, Batch, Deck, all_legal, shuffle_deck
+from .batch_kernels import COPIED, NO_LIMIT, STEPS, TEMPLATES, Batch, Deck, all_legal, shuffle_deck
 from .time_step import Memory, TimeStep
 
 if TYPE_CHECKING:
+    from ..game.reset_options import ResetOptions
     from .event_log import History
 
 P = ParamSpec("P")
@@ -137,8 +137,8 @@ def logged_kernels(game: GameType, options: Any = None) -> dict[str, Callable[..
     from . import event_log
 
     declared = event_log.events_of(game)
-    told = {"TELL_DEAL": declared.deal or event_log.no_deal, "TELL_STEP": declared.step or event_log.no_step}
-    return specialise(event_log.TEMPLATES, table_names(game, options) | told)
+    writers = {"TELL_DEAL": declared.deal or event_log.no_deal, "TELL_STEP": declared.step or event_log.no_step}
+    return specialise(event_log.TEMPLATES, table_names(game, options) | writers)
 
 
 class Engine:
@@ -411,11 +411,7 @@ class Engine:
 
     @one_thread
     def __getstate__(self) -> dict[str, Any]:
-        kept = {
-            name: np.array(array)
-            for name, array in self.batch._asdict().items()
-            if name not in ("raw", "observation", "shown_mask", "shown_seat")
-        }
+        kept = {name: np.array(getattr(self.batch, name)) for name in COPIED}
         events = None if self.history is None else self.history.copied()
         rest = {"stacked": self.stacked, "other_ways": self.other_ways, "history": events}
         return {"game": self.game, "arrays": kept, **rest}

@@ -22,6 +22,23 @@ class Table:
         self.no_mask = bytes(game.num_actions)
         self.cards = np.arange(game.deck_size)
 
+    def put_events(self, entries: bytes, dealt: int) -> None:
+        """Put a history on the table, int16 [n, 4], if it keeps one, with room for another action's events."""
+        engine, found = self.engine, np.frombuffer(entries, np.int16).reshape(-1, 4)
+        if engine.history is not None:
+            engine.history.filled[0] = 0
+            engine.make_room(len(found))  # which may be another memory
+            engine.history.entries[0, : len(found)] = found
+            engine.history.filled[0], engine.history.dealt[0] = len(found), dealt
+
+    def take_events(self) -> tuple[bytes, int]:
+        """Return the history on the table, and how long it was before the latest deal."""
+        history = self.engine.history
+        if history is None:
+            return b"", 0
+        self.engine.make_room()  # which raises where an action wrote more than the game declares
+        return history.entries[0, : history.filled[0]].tobytes(), history.dealt.item(0)
+
 
 @functools.lru_cache(maxsize=128)
 def table_of(game: Game, events: bool) -> Table:

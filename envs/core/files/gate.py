@@ -12,8 +12,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from backalley.console.errors import InvalidValue
-from backalley.console.printable import shortly
+from backalley.console.errors import InvalidValue, shortly
 
 from ..game.catalogue import game as game_of
 from ..game.catalogue import game_names

@@ -12,8 +12,7 @@ import stat
 from pathlib import Path
 from typing import IO, Any
 
-from backalley.console.errors import InvalidType, InvalidValue
-from backalley.console.printable import one_line, shortly, steers
+from backalley.console.errors import InvalidType, InvalidValue, one_line, shortly, steers
 
 MIB = 1 << 20
 JSON_BYTES, YAML_BYTES, TENSOR_BYTES = 64 * MIB, MIB, 4096 * MIB

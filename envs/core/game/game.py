@@ -362,8 +362,8 @@ class Game(Generic[OptionsT]):
 
     def action_told(self, action: int) -> str:
         """Return the words that other seats see for an action."""
-        told = self.type.action_told
-        return self.action_str(action) if told is None else told(self.options, action)
+        words = self.type.action_told
+        return self.action_str(action) if words is None else words(self.options, action)
 
     def table(self, state: Any, seat: int | None) -> Table:
         """Return the table as `seat` may see it; None shows everything."""

@@ -6,8 +6,6 @@ joker. A set of cards is the set bits of one int64: bit `card`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from backalley.console.errors import InvalidValue
 
 from ..compile.kernel import kernel
@@ -32,11 +30,6 @@ def card_number(name: str) -> int:
         raise InvalidValue(
             f"There is no card {name!r}; a card is a rank of {RANKS} and a suit of {SUITS}, such as QS or TD."
         ) from None
-
-
-def card_names(cards: Iterable[int]) -> str:
-    """Return the names in the order given, separated by spaces."""
-    return " ".join(NAMES[card] for card in cards)
 
 
 def list_set(cards: int) -> list[int]:

@@ -1,6 +1,6 @@
 """Events: what the seats learn in the course of an episode, one entry after another.
 
-The engine writes each action by itself, as others are told of it (`GameType.action_told`). A game's `events.py`
+The engine writes each action by itself, as others may see it (`GameType.action_told`). A game's `events.py`
 declares the rest, in an `Events`: what a deal shows, what an action brings to light besides itself, and to whom.
 `GameType.events` is that declaration. Only a batch or environment made with `events=True` keeps events.
 """

@@ -32,11 +32,6 @@ class Suits(NamedTuple):
     """The runs of actions over suits or cards: each one's first action and its length."""
 
 
-def no_suits(options: Any) -> Collection[int]:
-    """Return no suits: `Suits.named` where the rules treat all suits alike."""
-    return ()
-
-
 class Symmetry(NamedTuple):
     """One suit permutation. In a game dealt from packs with each card c as `cards[c]` and with each action a played as
     `actions[a]`, seats and rewards are the same, and a seat that saw o sees `o[observation]`."""

@@ -23,7 +23,7 @@ _RULES = ("Rules", "Actions")
 
 def paragraphs(game: Game) -> dict[str, str]:
     """Return the numbered paragraphs of a game's page, in Markdown, by their numbers: `§1` is the heading and what
-    stands before `§1.1`. Those of another page on which its rules begin come first. Raises ValueError for a game
+    is before `§1.1`. Those of another page on which its rules begin come first. Raises ValueError for a game
     without a page."""
     found: dict[str, str] = {}
     for number, _, _, text in _sections(game):

@@ -33,7 +33,7 @@ _GLUED = re.compile(r"([tjqka])([cdhs])([ab]?)")
 _SUIT_AND_COPY = re.compile(r"([cdhs])([ab])")
 _PART = re.compile(r"[a-z]+|[0-9]+")
 _BETWEEN = re.compile(r"[\s_]+|(?<=[a-z0-9])-(?=[a-z0-9])")
-"""What stands between words: blanks, underscores, and hyphens inside a phrase."""
+"""What is between words: blanks, underscores, and hyphens inside a phrase."""
 _SKIPPED = {"the", "my", "of", "in"}
 CARD = re.compile(r"(?:[2-9tjqka][cdhs]|bj|lj|joker)[ab]?")
 """A card in a phrase."""

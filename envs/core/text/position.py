@@ -19,15 +19,15 @@ def observation_text(state: GameState, seat: int, *, since: str | None = "episod
     legal actions are `legal_texts`. Two positions that the seat cannot tell apart have the same text. Raises TypeError
     or ValueError for an invalid seat or `since`, RuntimeError for a state made without `events=True`."""
     table = state.table_str(seat)
-    told = None if since is None else event_texts(state, seat, since)
+    seen = None if since is None else event_texts(state, seat, since)
     when = "since the latest deal" if since == "deal" else SO_FAR
-    return words_for(head_text(state.game, seat), told, when, table, _turn(state, seat))
+    return words_for(head_text(state.game, seat), seen, when, table, _turn(state, seat))
 
 
-def words_for(head: str, told: Sequence[str] | None, when: str, table: str, turn: str = YOUR_TURN) -> str:
+def words_for(head: str, seen: Sequence[str] | None, when: str, table: str, turn: str = YOUR_TURN) -> str:
     """Return what `observation_text` does, by its parts: the head (empty leaves it out), the lines of what has happened
     (None leaves that out) and since when, the table, and whose turn it is."""
-    happened = "" if told is None else "\n".join([f"What happened {when}, as you saw it:", *(told or ["nothing"])])
+    happened = "" if seen is None else "\n".join([f"What happened {when}, as you saw it:", *(seen or ["nothing"])])
     shown = table and f"The table as you see it:\n{table}"
     return "\n\n".join(filter(None, [head, happened, shown, turn]))
 

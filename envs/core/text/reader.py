@@ -14,8 +14,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from backalley.console.errors import InvalidValue
-from backalley.console.printable import shortly
+from backalley.console.errors import InvalidValue, shortly
 
 from ..api.game_state import GameState
 from ..game.game import Game

@@ -129,7 +129,7 @@ GRADE, MISERE_GRADE, KIND = range(3)
 
 
 class Grading(NamedTuple):
-    """How hands are told apart."""
+    """How hands are distinguished."""
 
     rule: int
     """GRADE, MISERE_GRADE or KIND."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -24,11 +23,9 @@ from .shared import (
     json_option,
     of_a_game,
     seed_option,
-    write_pages,
 )
 
-_GAME = click.argument("game")
-_OF_A_CHECKOUT = ("chaos", "docs", "soak", "speed", "study")
+_OF_A_CHECKOUT = ("chaos", "docs", "soak", "speed", "study", "tune", "types")
 """Commands of `benchmarks/studies`, which the wheel leaves out."""
 
 
@@ -70,10 +67,10 @@ def dev() -> None:
 )
 def publish(run: Path, name: str, game: str | None, serves: dict[str, str]) -> None:
     """Copy the policy in RUN to its game, as the pretrained policy NAME."""
-    from backalley.agents.policies.publish import ship
+    from backalley.agents.policies.publish import publish_policy
 
     served = {option: [value.strip() for value in values.split(",")] for option, values in serves.items()}
-    click.echo(f"Written to {ship(run, name, None if game is None else backalley.game(game), served)}.")
+    click.echo(f"Written to {publish_policy(run, name, None if game is None else backalley.game(game), served)}.")
 
 
 @dev.command()
@@ -103,15 +100,6 @@ def playthrough(game: Game, seed: int, bot: str | None, out: Path | None) -> Non
 
 
 @dev.command()
-@click.option("--check", is_flag=True, help="Write nothing; fail if a file is not fresh.")
-def types(check: bool) -> None:
-    """Write the types of every game's options for type checkers and editors."""
-    from backalley.envs.core.files import typed
-
-    write_pages(typed.files(), "types", check=check)
-
-
-@dev.command()
 @of_a_game
 @click.option(
     "--most",
@@ -132,32 +120,15 @@ def count(game: Game, most: int, path: Path | None) -> None:
 
 
 @dev.command()
-@_GAME
+@click.argument("game")
 @click.argument("given", nargs=-1, metavar="[NAME=VALUE]...", callback=pairs())
 def odds(game: str, given: dict[str, str]) -> None:
     """Print the exact odds of GAME under the options given. Baccarat and Twenty-One have some."""
-    click.echo(_part(game, "odds").text(game_of(game, given)))
-
-
-@dev.command()
-@_GAME
-@click.argument("table")
-def tune(game: str, table: str) -> None:
-    """Measure a TABLE that the bots of GAME use, and write it again. Poker Duel has some."""
-    tables = _part(game, "bots.tune").TABLES
-    if table not in tables:
-        raise CommandError(f"{game} has no table {table!r}; there are: {', '.join(tables)}.")
-    click.echo(f"Written to {tables[table]()}.")
-
-
-def _part(name: str, part: str) -> Any:
-    """A module of a game's folder that not every game has."""
-    game = backalley.game(name)
-    module = f"{game.type.module.rpartition('.')[0]}.{part}"
+    module = f"{backalley.game(game).type.module.rpartition('.')[0]}.odds"
     try:
-        return importlib.import_module(module)
+        text = importlib.import_module(module).text
     except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+        if error.name != module:
             raise
-        path = part.replace(".", "/")
-        raise CommandError(f"{game.name} has no {path}.py beside its game.py.") from None
+        raise CommandError(f"{game} has no odds.py beside its game.py.") from None
+    click.echo(text(game_of(game, given)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from backalley.console.command import INTERRUPTED
-from backalley.console.printable import one_line
+from backalley.console.errors import one_line
 from backalley.console.progress import progress_bar
 
 from .shared import (

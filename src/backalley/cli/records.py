@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from backalley.console.printable import one_line
+from backalley.console.errors import one_line
 from backalley.console.progress import progress_bar
 from backalley.envs.core.game.game import Game
 

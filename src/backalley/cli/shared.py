@@ -15,7 +15,7 @@ import click
 
 import backalley
 from backalley.console.command import INTERRUPTED, CommandError, pairs
-from backalley.console.printable import one_line
+from backalley.console.errors import one_line
 from backalley.console.progress import progress_bar
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.threads import MOST_THREADS, cores

@@ -108,7 +108,7 @@ def watch(game: Game, agents: tuple[str, ...], seat: int | None, pause: float, s
     """Watch AGENTS play a GAME. One for every seat, or one for each."""
     from backalley.agents.base.agent import read_events
     from backalley.agents.people.terminal import shown
-    from backalley.agents.people.watching import check_seat, told, turns
+    from backalley.agents.people.watching import action_words, check_seat, turns
     from backalley.envs.core.api.aec import AECEnv
 
     if seat is not None:
@@ -116,7 +116,7 @@ def watch(game: Game, agents: tuple[str, ...], seat: int | None, pause: float, s
     returns, players = [0.0] * game.num_seats, agents_of(game, agents)
     env = AECEnv(game, events=read_events(players, game))
     for number, turn in enumerate(turns(env, players, seed), 1):
-        shown(f"{number}. {told(game, turn.seat, turn.action, seat)}\n{game.table_str(turn.state, seat)}\n")
+        shown(f"{number}. {action_words(game, turn.seat, turn.action, seat)}\n{game.table_str(turn.state, seat)}\n")
         returns = [before + more for before, more in zip(returns, turn.rewards, strict=True)]
         time.sleep(pause)
     click.echo(f"Returns: {returns_of(game, returns)}.")

@@ -50,12 +50,12 @@ def code() -> dict[str, str]:
 
 def difference(there: Mapping[str, str], here: Mapping[str, str], where: str) -> str:
     """Return a sentence on how the code at another place differs from the code here."""
-    told = [
+    other = [
         f"{name} is {there.get(name, 'missing')} there and {value} here"
         for name, value in here.items()
         if there.get(name) != value
     ]
     return (
-        f"{where} has other code, and could find something else: {'; '.join(told)}. Install the same version on every "
+        f"{where} has other code, and could find something else: {'; '.join(other)}. Install the same version on every "
         "machine."
     )

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from backalley.console import start
-from backalley.console.errors import BackAlleyError, did_you_mean
-from backalley.console.printable import one_line
+from backalley.console.errors import BackAlleyError, did_you_mean, one_line
 
 EXTRAS = {"torch", "stable_baselines3", "sb3_contrib", "tensorboard", "yaml"}
 """Modules that come with `pip install 'backalley[train]'`."""

@@ -82,7 +82,7 @@ def _checked(chance: Any) -> str:
 
 
 def _game_type(game: Game, explicit: bool, parameters: Mapping[str, Any]) -> Any:
-    kinds, told = pyspiel.GameType, game.type.events is not None
+    kinds, has_events = pyspiel.GameType, game.type.events is not None
     return kinds(
         short_name=f"{PREFIX}{game.name}",
         long_name=game.title,
@@ -93,8 +93,8 @@ def _game_type(game: Game, explicit: bool, parameters: Mapping[str, Any]) -> Any
         reward_model=kinds.RewardModel.REWARDS,
         max_num_players=game.num_seats,
         min_num_players=game.num_seats,
-        provides_information_state_string=told,
-        provides_information_state_tensor=told,
+        provides_information_state_string=has_events,
+        provides_information_state_tensor=has_events,
         provides_observation_string=True,
         provides_observation_tensor=True,
         provides_factored_observation_string=False,
@@ -108,7 +108,7 @@ def _bound(value: float, outwards: float) -> float:
 
 
 def _longest(game: Game) -> int:
-    """A bound of the decisions of an episode: every action is told to all seats."""
+    """A bound of the decisions of an episode: every action is shown to all seats."""
     bounds = [game.max_decisions, game.type.events and game.type.events.length(game.options)]
     return min((bound for bound in bounds if bound is not None), default=_NO_LIMIT)
 
@@ -150,7 +150,7 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc]
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> SpielObserver | None:
         """Return what writes observations, or information states where recall is perfect; None for any other kind:
-        what everybody sees, or nobody else, is not told apart."""
+        what everybody sees, or nobody else, is not distinguished."""
         if params:
             raise InvalidValue(f"Observers of {self.game.name} take no parameters; {params} was given.")
         if iig_obs_type is None:

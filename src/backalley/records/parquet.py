@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from backalley.console.errors import InvalidValue, NotInstalled
-from backalley.console.printable import one_line
+from backalley.console.errors import InvalidValue, NotInstalled, one_line
 from backalley.envs.core.files.reading import check_values, json_of, open_file
 
 from .columns import COLUMNS, Head, Row

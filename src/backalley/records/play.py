@@ -118,7 +118,7 @@ def _decide(
 def _decided(view: View, before: list[int], agent: Agent, head: Head, search: Any) -> list[Row]:
     """What one agent does at the tables of a view, after `before` decisions there, and what its seats see."""
     game, shown, mask = view.game, view.observation.copy(), view.action_mask.copy()
-    told, analysis = _told(agent, view), None if search is None else search.analyse(view)
+    chances, analysis = _probabilities(agent, view), None if search is None else search.analyse(view)
     actions = answer(agent, view)
     names = [game.action_str(action) for action in range(game.num_actions)]
     found = []
@@ -132,7 +132,7 @@ def _decided(view: View, before: list[int], agent: Agent, head: Head, search: An
             "legal": legal,
             "action": action,
             "name": names[action],
-            "probabilities": None if told is None else np.round(told[k, places], DIGITS).tolist(),
+            "probabilities": None if chances is None else np.round(chances[k, places], DIGITS).tolist(),
         }
         if "legal_names" in head.columns:
             row["legal_names"] = [names[one] for one in legal]
@@ -144,7 +144,7 @@ def _decided(view: View, before: list[int], agent: Agent, head: Head, search: An
     return found
 
 
-def _told(agent: Agent, view: View) -> npt.NDArray[np.float64] | None:
+def _probabilities(agent: Agent, view: View) -> npt.NDArray[np.float64] | None:
     """The probabilities of an agent's actions, where it tells them."""
     try:
         return agent.action_probabilities(view)

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from backalley.console.errors import BackAlleyError, InvalidValue
-from backalley.console.printable import shortly
+from backalley.console.errors import BackAlleyError, InvalidValue, shortly
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.files import gate
 from backalley.envs.core.files.reading import MIB, check_path, json_of, open_file
@@ -124,7 +123,7 @@ class _Replay:
         if self._over:
             self._begin(row)
         self._check_seen(row)
-        self._check_told(row)
+        self._check_shown(row)
         self._play(row)
 
     def _check_kind(self, name: str, value: Any) -> None:
@@ -156,7 +155,7 @@ class _Replay:
         if row["action"] not in legal or row["name"] != game.action_str(row["action"]):
             raise RecordError(f"the action {row['action']} is not legal, or its name is not {row['name'][:40]!r}.")
 
-    def _check_told(self, row: Row) -> None:
+    def _check_shown(self, row: Row) -> None:
         """What the agent and the search said."""
         count = len(row["legal"])
         chances = row["probabilities"]

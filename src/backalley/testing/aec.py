@@ -187,8 +187,8 @@ class _Episode:
 def mask_of(env: Any, agent: Any, observation: Any = None) -> np.ndarray[Any, Any] | None:
     """Return an agent's action mask: from its observation, or else its info; None where it has none."""
     observation = env.observe(agent) if observation is None else observation
-    told = env.infos.get(agent, {})
-    for where in (observation, told):
+    reported = env.infos.get(agent, {})
+    for where in (observation, reported):
         if isinstance(where, Mapping) and "action_mask" in where:
             return np.asarray(where["action_mask"])
     return None
@@ -240,8 +240,10 @@ def check_aec_masks(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
             fits = isinstance(space, gymnasium.spaces.Discrete) and mask.shape == (space.n,)
             episode.hold(fits, f"the mask of {agent} has shape {mask.shape}, and its action space is {space}.")
             episode.hold(set(np.unique(mask)) <= {0, 1}, f"the mask of {agent} holds other numbers than 0 and 1.")
-            told = env.infos.get(agent, {}).get("action_mask", mask)
-            episode.hold(np.array_equal(told, mask), f"the masks of {agent} in its observation and in its info differ.")
+            reported = env.infos.get(agent, {}).get("action_mask", mask)
+            episode.hold(
+                np.array_equal(reported, mask), f"the masks of {agent} in its observation and in its info differ."
+            )
             if len(wrong) < 4 and not mask.all():
                 wrong[len(episode.actions)] = int(space.start + random.choice(np.flatnonzero(mask == 0)))
         for step, action in wrong.items():
@@ -427,9 +429,9 @@ def check_aec_ends(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
     env, ended = make(), 0
     for episode in _Episode.several(env, seed, steps):
         agents, gained = list(env.agents), episode.gained
-        told = dict.fromkeys(agents, 0.0)
+        reported = dict.fromkeys(agents, 0.0)
         for _ in episode.play(np.random.default_rng(episode.seed), steps):
-            told[env.agent_selection] += env.last()[1]
+            reported[env.agent_selection] += env.last()[1]
         if not episode.over:
             continue
         ended += 1
@@ -439,15 +441,15 @@ def check_aec_ends(make: Make, *, seed: int = 0, steps: int = STEPS) -> str:
             agent = env.agent_selection
             _, reward, terminated, truncated, _ = env.last()
             episode.hold(terminated or truncated, f"the episode is over, and last() says nothing of it to {agent}.")
-            told[agent] += reward
+            reported[agent] += reward
             env.step(None)
         left = ", ".join(env.agents)
         episode.hold(not left, f"the episode is over, and {left} cannot leave by step(None).")
         for agent in agents:
             episode.hold(
-                np.isclose(told[agent], gained[agent]),
-                f"last() told {agent} of {told[agent]:g} in all; its rewards are {gained[agent]:g}.",
+                np.isclose(reported[agent], gained[agent]),
+                f"last() reported {agent} rewards of {reported[agent]:g} in all; its rewards are {gained[agent]:g}.",
             )
     if not ended:
         return f"{NOT_TRIED}no episode ended within {steps:,} steps."
-    return f"At the end of {ended} episodes everybody was told so, with all rewards, and left."
+    return f"At the end of {ended} episodes everybody was handed that, with all rewards, and left."

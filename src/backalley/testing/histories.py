@@ -1,7 +1,7 @@
-"""The check of a game's events: each seat is told exactly what its observations show.
+"""The check of a game's events: each seat is shown exactly what its observations show.
 
 For two tables that a seat cannot tell one from the other, one and the same action (or, of another seat, one that is
-told alike) tells the seat the same if and only if it then observes the same. By induction over an episode, two
+shown alike) tells the seat the same if and only if it then observes the same. By induction over an episode, two
 histories of a seat are equal if and only if its sequences of observations and actions are.
 """
 
@@ -25,18 +25,18 @@ from .report import NOT_TRIED
 _SWAPS = 20
 """Packs with two cards exchanged that are tried at each deal."""
 _Made = tuple[npt.NDArray[Any], Log]
-"""A state [1], and what was told on the way to it."""
+"""A state [1], and what was shown on the way to it."""
 
 
 def check_events(game: Game, *, seed: int = 0, episodes: int = EPISODES) -> str:
-    """Check what each seat is told of each deal and action, the bounds `Events.most` and `Events.length`, and that
+    """Check what each seat is shown of each deal and action, the bounds `Events.most` and `Events.length`, and that
     fields that are not `private` show what everybody sees."""
     if game.type.events is None:
         return f"{NOT_TRIED}the game declares no events."
     looks = _Looks(game, game.type.events)
     found = walks(game, [looks.look], seed, episodes, events=True)
     return (
-        f"At {found} each seat was told what it then observed, and no more: {found.tried:,} deals and actions were "
+        f"At {found} each seat was shown what it then observed, and no more: {found.tried:,} deals and actions were "
         "tried on tables with other hidden cards."
     )
 
@@ -49,13 +49,13 @@ class _Looks:
         self.most = declared.most(game.options)
         self.kinds = OWN + len(declared.kinds)
         words = [game.action_told(action) for action in range(game.num_actions)]
-        self.told = np.array([words.index(word) for word in words])
+        self.named = np.array([words.index(word) for word in words])
         self.two = BatchEnv(game, 2, seed=0, autoreset=False)
 
     def look(self, table: Table) -> int:
         """Check the present position, the deals that could have led to it, and one action."""
         for agent in table.env.agents:
-            table.env.information_state_tensor(agent)  # raises where more is told than declared
+            table.env.information_state_tensor(agent)  # raises where more is shown than declared
         tried = self._look_at_deal(table) if int(table.batch.decisions[0]) == 0 else 0
         action = random_action(table.env, table.random)
         for viewer in range(self.game.num_seats):
@@ -94,12 +94,12 @@ class _Looks:
     # Actions ---------------------------------------------------------------------------------------------------------
 
     def _look_at_action(self, table: Table, viewer: int, action: int) -> int:
-        """Compare an action with one that is told alike at a table that the viewer cannot tell from this one."""
+        """Compare an action with one that is shown alike at a table that the viewer cannot tell from this one."""
         game, other = self.game, table.batch.state.copy()
         other[0] = table.env.position().determinize(viewer, int(table.random.integers(2**63))).record()
         actor, mask = int(table.batch.seat[0]), np.zeros(game.num_actions, np.int8)
         game.kernels.legal(game.options, other[0], mask)
-        alike = [action] if actor == viewer else np.flatnonzero(mask & (self.told == self.told[action])).tolist()
+        alike = [action] if actor == viewer else np.flatnonzero(mask & (self.named == self.named[action])).tolist()
         if not alike or not mask[alike[0]]:
             return 0
         choice = int(table.random.choice(alike))
@@ -129,7 +129,7 @@ class _Looks:
     def _log(self) -> Log:
         return Log(np.zeros((self.most + self.game.deck_size, 4), np.int16), np.zeros(1, np.int32))
 
-    def _told(self, log: Log, viewer: int) -> list[list[int]]:
+    def _shown(self, log: Log, viewer: int) -> list[list[int]]:
         written = log.entries[: int(log.filled[0])].tolist()
         for _, kind, who, _ in written:
             if kind in (NOTHING, ACTION, HIDDEN_ACTION) or kind >= self.kinds or not -1 <= who < self.game.num_seats:
@@ -149,12 +149,12 @@ class _Looks:
         return shown.tobytes() + mask.tobytes()
 
     def _hold_same(self, table: Table, viewer: int, what: str, first: _Made, second: _Made) -> None:
-        told = [self._told(log, viewer) for _, log in (first, second)]
+        known = [self._shown(log, viewer) for _, log in (first, second)]
         seen = [self._seen(table, viewer, state) for state, _ in (first, second)]
         gained = [state["reward"].tobytes() for state, _ in (first, second)]
-        more = told[0] != told[1] and seen[0] == seen[1] and gained[0] == gained[1]
+        more = known[0] != known[1] and seen[0] == seen[1] and gained[0] == gained[1]
         if more:  # the table may show more of a seat's own cards than the observation, such as their copies
             more = self.game.table_str(first[0][0], viewer) == self.game.table_str(second[0][0], viewer)
-        table.hold(not more, f"{what} tells seat {viewer} more than its observations show: {told[0]}, not {told[1]}.")
-        less = told[0] == told[1] and seen[0] != seen[1]
-        table.hold(not less, f"{what} changes what seat {viewer} observes, and the seat is told nothing of it.")
+        table.hold(not more, f"{what} tells seat {viewer} more than its observations show: {known[0]}, not {known[1]}.")
+        less = known[0] == known[1] and seen[0] != seen[1]
+        table.hold(not less, f"{what} changes what seat {viewer} observes, and the seat is shown nothing of it.")

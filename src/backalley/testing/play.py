@@ -96,7 +96,7 @@ def walk(table: Table, looks: Sequence[Look], positions: int = POSITIONS) -> tup
         returns += table.play()
     table.hold(
         all(table.env.terminations.values()) or all(table.env.truncations.values()),
-        "the episode is over, and not every agent is told that it was terminated or truncated.",
+        "the episode is over, and not every agent is handed that it was terminated or truncated.",
     )
     for agent in table.env.agents:
         table.hold(not table.env.observe(agent)["action_mask"].any(), f"the episode is over, and {agent} has a mask.")
@@ -355,9 +355,9 @@ def _asked(table: Table, bot: Bot) -> int:
         other = int(bot.act(game.options, batch.observation[0], batch.mask[0], np.uint64(table.random.integers(2**63))))
         table.hold(other == action, f"bot {bot.name} draws by its key, and has no `chances` that tell how.")
         return action
-    told = np.full(game.num_actions, np.nan)
-    bot.chances(game.options, batch.observation[0], batch.mask[0], told)
-    fits = (told >= 0).all() and not told[batch.mask[0] == 0].any() and abs(told.sum() - 1) < 1e-9
-    table.hold(fits, f"the chances of bot {bot.name} are no probabilities of the legal actions: {told}.")
-    table.hold(told[action] > 0, f"bot {bot.name} chose {action}, which its chances say it never does.")
+    odds = np.full(game.num_actions, np.nan)
+    bot.chances(game.options, batch.observation[0], batch.mask[0], odds)
+    fits = (odds >= 0).all() and not odds[batch.mask[0] == 0].any() and abs(odds.sum() - 1) < 1e-9
+    table.hold(fits, f"the chances of bot {bot.name} are no probabilities of the legal actions: {odds}.")
+    table.hold(odds[action] > 0, f"bot {bot.name} chose {action}, which its chances say it never does.")
     return action

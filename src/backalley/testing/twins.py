@@ -2,7 +2,7 @@
 
 A twin of an episode is played with a pack in which a few cards have changed places. Every seat repeats its actions as
 far as they are legal; so histories differ in what the seat cannot see, in other players' decisions, and in length.
-Where the seat has been told the same (`information_state_string`), all that it is handed is compared: what it observes
+Where the seat has been shown the same (`information_state_string`), all that it is handed is compared: what it observes
 and may do, its history, words, tensors, pictures, keys, counts, what a program is sent, and redrawn states.
 """
 
@@ -61,7 +61,7 @@ class _Episode(NamedTuple):
 def check_twins(game: Game, *, seed: int = 0, pairs: int = PAIRS, tries: int = TRIES) -> str:
     """Check that twin histories hand their seat the same bytes. Raises BrokenPromise, which names what differs."""
     if game.type.events is None:
-        return f"{NOT_TRIED}the game declares no events, so nobody can say what a seat was told."
+        return f"{NOT_TRIED}the game declares no events, so nobody can say what a seat was shown."
     found = unequal = other_length = 0
     for twins in twins_of(game, seed=seed, pairs=pairs, tries=tries):
         one, other = (env.arrays.raw[0].tobytes() for env in (twins.first, twins.second))
@@ -93,7 +93,7 @@ def twins_of(game: Game, *, seed: int = 0, pairs: int = PAIRS, tries: int = TRIE
             raise BrokenPromise(f"{game!r}, seed {episode.seed}: the same packs and actions led elsewhere.")
         differ = first.arrays.raw.tobytes() != second.arrays.raw.tobytes()
         twins = Twins(first, second, viewer)
-        if (differ or len(set(twins.lengths)) > 1) and _told(first, viewer) == _told(second, viewer):
+        if (differ or len(set(twins.lengths)) > 1) and _information(first, viewer) == _information(second, viewer):
             yield twins
             found += 1
             if found == pairs:
@@ -155,12 +155,12 @@ def _repeat(
     return False
 
 
-def _told(env: AECEnv, viewer: int) -> str:
-    """What makes histories of a seat equal: all that it was told, and what it did. Where rules treat cards alike
+def _information(env: AECEnv, viewer: int) -> str:
+    """What makes histories of a seat equal: all that it was shown, and what it did. Where rules treat cards alike
     (`GameType.card_kind`) events tell kinds of cards, and the table shows which cards they were."""
     state = env.position()
-    told = state.information_state_string(viewer)
-    return told if env.game.card_kinds is None else f"{told}\n{state.table_str(viewer)}"
+    words = state.information_state_string(viewer)
+    return words if env.game.card_kinds is None else f"{words}\n{state.table_str(viewer)}"
 
 
 # What a seat is handed ------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def compare(twins: Twins) -> None:
             raise BrokenPromise(
                 f"{twins.first.game!r}: seat {twins.viewer} cannot tell two histories apart, of {one} and {other} "
                 f"decisions, and is handed another {name} in each:\n{_shortly(its)}\n{_shortly(second[name])}\n"
-                f"It was told:\n{_told(twins.first, twins.viewer)}"
+                f"It was shown:\n{_information(twins.first, twins.viewer)}"
             )
 
 

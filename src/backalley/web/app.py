@@ -1,6 +1,6 @@
 """What `backalley serve` answers: which requests are accepted, from whom, and what is sent.
 
-Everything but the page is JSON. Who asks is a session, whose secret stands in the header `Authorization: Bearer ...` of
+Everything but the page is JSON. Who asks is a session, whose secret is in the header `Authorization: Bearer ...` of
 each request: no cookie is used, so that a page from elsewhere cannot act for anybody. Errors are `{"error": sentence}`.
 """
 

@@ -138,7 +138,7 @@ async function setup(game, given = {}, seats = []) {
 function furniture(id) {
   const part = (tag, className, about = {}) => make(tag, { className, ...about });
   const the = {
-    id, at: -1, seat: "", told: -1, lines: [], now: null, valued: false,
+    id, at: -1, seat: "", reached: -1, lines: [], now: null, valued: false,
     picture: part("div", "picture"), turn: part("p", "turn", { role: "status" }), end: part("div", "row"),
     actions: part("div", "row"), choices: [],
     events: part("ol", "events", { role: "log", tabIndex: 0, "aria-label": "What happened" }), asked: part("div", ""),
@@ -168,7 +168,7 @@ async function table(id) {
   while (!signal.aborted) {
     try {
       const found = await ask(`/api/tables/${id}?${looks(the, { after: version })}`, undefined, signal);
-      if (!version) the.told = found.last;
+      if (!version) the.reached = found.last;
       if (found.version !== version && (the.at < 0 || !version)) await news(the, found);
       else if (found.version !== version) the.now = { ...the.now, last: found.last };
       version = found.version;
@@ -185,9 +185,9 @@ async function table(id) {
 
 /** Show how a deal has ended, once, before what followed it. */
 async function news(the, found) {
-  const ended = found.ends.find((end) => end > the.told);
-  if (ended !== undefined && !found.over) { the.told = ended; the.at = ended; return look(the); }
-  the.told = Math.max(the.told, found.last);
+  const ended = found.ends.find((end) => end > the.reached);
+  if (ended !== undefined && !found.over) { the.reached = ended; the.at = ended; return look(the); }
+  the.reached = Math.max(the.reached, found.last);
   draw(the, found);
 }
 

@@ -22,7 +22,7 @@ from .table_server import TableServer
 HEAD_SECONDS = 10.0
 """How long the head of a request may take to come in."""
 MOST_CONNECTIONS = 2000
-"""More are told to come again."""
+"""More are asked to come again."""
 
 
 def run(

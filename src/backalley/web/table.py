@@ -18,7 +18,7 @@ import numpy.typing as npt
 from backalley.agents.analysis import analyse
 from backalley.agents.base.agent import Agent, View, name_of, view_of
 from backalley.agents.base.keys import agent_keys
-from backalley.agents.people.watching import told
+from backalley.agents.people.watching import action_words
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.game_state import GameState
@@ -210,7 +210,7 @@ class Table:
         """What everybody has done in the present deal, with nothing hidden."""
         begun = max((place for place in range(at) if self.frames[place].ended is not None), default=-1) + 1
         made = (frame for frame in self.frames[begun:at] if frame.ended is None)
-        return [told(self.game, frame.state.seat, self.actions[frame.decisions], None) for frame in made]
+        return [action_words(self.game, frame.state.seat, self.actions[frame.decisions], None) for frame in made]
 
     def _scene(self, at: int, seat: int | None) -> scenes.Scene:
         frame = self.frames[at]

@@ -19,8 +19,7 @@ from backalley.agents.base.agent import Agent, answer
 from backalley.agents.policies import pretrained
 from backalley.agents.registry import agent as agent_of
 from backalley.agents.registry import named
-from backalley.console.errors import BackAlleyError, InvalidValue
-from backalley.console.printable import one_line
+from backalley.console.errors import BackAlleyError, InvalidValue, one_line
 from backalley.envs.core.files import durable, gate, playthrough, reading
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
@@ -370,7 +369,7 @@ class TableServer:
             print(f"{name}: {error}", file=sys.stderr)
             raise Refused(400, f"{name} cannot play {game.title} under these options.") from None
 
-    # What it stands on ----------------------------------------------------------------------------------------------
+    # What it needs -------------------------------------------------------------------------------------------------
 
     async def think(self, work: Callable[[], Result]) -> Result:
         """Return the result of work that is done in a thread."""

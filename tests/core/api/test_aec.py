@@ -68,8 +68,8 @@ def test_the_refusal_of_an_action_says_what_else_there_is(game: Game) -> None:
         env.reset(seed=0)
         agent = env.agent_selection
         env.step(-1)
-        told = env.infos[agent].get("illegal_action") or env._refused[agent]
-        assert "on_illegal" not in told
+        reason = env.infos[agent].get("illegal_action") or env._refused[agent]
+        assert "on_illegal" not in reason
     batch = backalley.make_vec(game, 1, seed=0)  # which has no such choice
     batch.reset()
     with pytest.raises(IllegalAction, match="legal: ") as caught:
@@ -247,7 +247,7 @@ def test_an_illegal_action_may_end_the_episode(game: Game, outside: bool) -> Non
     illegal = 10**20 if outside else illegal_moment(env)
     if illegal is None:
         pytest.skip("every action was legal")
-    offender, stood = env.agent_selection, dict(env._cumulative_rewards)
+    offender, before = env.agent_selection, dict(env._cumulative_rewards)
     with pytest.raises(TypeError, match="whole number"):
         env.step(1.5)  # type: ignore[arg-type]
     env.step(illegal)
@@ -261,7 +261,7 @@ def test_an_illegal_action_may_end_the_episode(game: Game, outside: bool) -> Non
         assert shown is not None
         assert not shown["action_mask"].any()
         assert env.agent_selection in env.agents
-        expected = lowest if env.agent_selection == offender else stood[env.agent_selection]
+        expected = lowest if env.agent_selection == offender else before[env.agent_selection]
         assert reward == pytest.approx(expected), agent
         assert info["ended"] == "illegal_action"
         assert "cannot play" in info["illegal_action"]
@@ -290,8 +290,8 @@ def test_an_illegal_action_may_be_replaced_by_a_random_one(game: Game) -> None:
     env.step(illegal)
     twin.step(illegal)
     third.step(instead)
-    told = env.infos[offender] if env.agent_selection == offender else env._refused
-    assert "cannot play" in str(told)
+    reason = env.infos[offender] if env.agent_selection == offender else env._refused
+    assert "cannot play" in str(reason)
     for other in (twin, third):
         assert other.engine.batch.raw.tobytes() == env.engine.batch.raw.tobytes()
         assert other.engine.batch.stream[0] == env.engine.batch.stream[0]

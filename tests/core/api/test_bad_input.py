@@ -22,9 +22,8 @@ import backalley
 import backalley.training.train  # takes seconds, which are nobody's answer
 from backalley.agents.policies import policy_file, pretrained
 from backalley.agents.registry import agent
-from backalley.benchmarks.figures import results
 from backalley.benchmarks.publish.sources import all_sources
-from backalley.envs.core.files import durable, playthrough
+from backalley.envs.core.files import durable, playthrough, reading
 from backalley.envs.core.game import catalogue
 from backalley.examples import kuhn
 from tests.common import high_card
@@ -454,4 +453,4 @@ def test_large_files_are_left_alone(tmp_path: Path) -> None:
     assert time.perf_counter() - began < 5
 
     with pytest.raises(OSError, match="MiB"):
-        results.reading.file_bytes(tmp_path / "large.json", 1 << 20)
+        reading.file_bytes(tmp_path / "large.json", 1 << 20)

@@ -36,7 +36,7 @@ def arrays_of(game: Game, made: Callable[..., Any]) -> dict[str, Any]:
 
 
 def assert_plays_as_without(game: Game, buffers: dict[str, Any], **settings: Any) -> None:
-    """And every step stands in the buffers."""
+    """And every step is in the buffers."""
     batch, twin = (BatchEnv(game, SIZE, seed=3, **given) for given in ({"buffers": buffers, **settings}, settings))
     step, other = batch.reset(), twin.reset()
     random = np.random.default_rng(3)

@@ -45,7 +45,7 @@ def play(batch: BatchEnv, steps: int, seed: int = 0) -> None:
         step = batch.step((random.random(step.action_mask.shape) * step.action_mask).argmax(1))
 
 
-def all_told(batch: BatchEnv) -> list[bytes]:
+def all_events(batch: BatchEnv) -> list[bytes]:
     """Every seat's events at every table."""
     rows = np.arange(batch.num_envs)
     return [batch.events(np.full_like(rows, seat)).events.tobytes() for seat in range(batch.num_seats)]
@@ -63,7 +63,7 @@ def test_keeping_events_changes_nothing_that_is_played(game: Game) -> None:
 def test_threads_and_autoreset_tell_the_same(game: Game) -> None:
     one = played(game, 20, size=600, events=True)
     three = played(game, 20, size=600, events=True, num_threads=2)
-    assert all_told(one) == all_told(three)
+    assert all_events(one) == all_events(three)
     three.close()
 
 
@@ -76,9 +76,9 @@ def test_an_environment_tells_what_its_row_of_a_batch_does(game: Game) -> None:
     for _ in range(40):
         if step.seat[0] < 0:
             break
-        told = batch.events()
-        assert told.length[0] == len(told.events[0])
-        assert np.array_equal(told.events[0], env.events())
+        shown = batch.events()
+        assert shown.length[0] == len(shown.events[0])
+        assert np.array_equal(shown.events[0], env.events())
         assert np.array_equal(batch.information_state_tensor()[0], env.information_state_tensor())
         assert batch.information_state_string() == env.information_state_string()
         assert np.array_equal(batch.state_tensor()[0], env.state())
@@ -108,19 +108,19 @@ COPIES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("way", COPIES)
 def test_copies_have_the_same_history_of_their_own(game: Game, way: str) -> None:
     batch = played(game, 30, events=True)
-    twin, before = COPIES[way](batch), all_told(batch)
+    twin, before = COPIES[way](batch), all_events(batch)
     play(batch, 9, seed=4)
-    assert all_told(twin) == before
+    assert all_events(twin) == before
     play(twin, 9, seed=4)
-    assert all_told(twin) == all_told(batch)
+    assert all_events(twin) == all_events(batch)
 
 
 @BY_NAME
 def test_rows_are_copied_with_their_history(game: Game) -> None:
     batch = played(game, 30, events=True)
-    told = [batch.events([seat] * 2, [3, 0]).events.tobytes() for seat in range(game.num_seats)]
+    shown = [batch.events([seat] * 2, [3, 0]).events.tobytes() for seat in range(game.num_seats)]
     batch.copy_rows([3, 0], [1, 2])
-    assert [batch.events([seat] * 2, [1, 2]).events.tobytes() for seat in range(game.num_seats)] == told
+    assert [batch.events([seat] * 2, [1, 2]).events.tobytes() for seat in range(game.num_seats)] == shown
 
 
 @BY_NAME
@@ -132,10 +132,10 @@ def test_a_restored_table_has_its_history(game: Game) -> None:
             env.step(int(np.flatnonzero(env.engine.batch.mask[0])[-1]))
             if env.engine.batch.seat[0] < 0:
                 env.reset(seed=decisions + 50)
-        kept, told = env.snapshot(), [env.events(agent).tolist() for agent in env.possible_agents]
+        kept, shown = env.snapshot(), [env.events(agent).tolist() for agent in env.possible_agents]
         other = game.make(events=True)
         other.restore(kept)
-        assert [other.events(agent).tolist() for agent in other.possible_agents] == told
+        assert [other.events(agent).tolist() for agent in other.possible_agents] == shown
 
 
 def test_a_table_that_was_set_has_no_history_until_its_next_episode() -> None:
@@ -215,8 +215,8 @@ def test_the_whole_table_has_the_fields_that_it_says(game: Game) -> None:
 def test_events_are_written_where_the_caller_wants_them() -> None:
     batch = played(KUHN.bind(), 1, events=True)
     out = np.full((5, 4, 3), 7, np.int16)
-    told = batch.events(out=out)
-    assert told.events is out
+    shown = batch.events(out=out)
+    assert shown.events is out
     plain = batch.events()
     assert np.array_equal(out[:, : plain.events.shape[1]], plain.events)
     assert not out[:, plain.events.shape[1] :].any()
@@ -267,12 +267,12 @@ BAD = [
 
 
 @pytest.mark.parametrize(("ask", "error", "says"), BAD)
-def test_what_cannot_be_told_is_a_sentence(ask: Callable[[BatchEnv], Any], error: type[Exception], says: str) -> None:
+def test_what_cannot_be_shown_is_a_sentence(ask: Callable[[BatchEnv], Any], error: type[Exception], says: str) -> None:
     batch = played(KUHN.bind(), 1, events=True)
-    before = all_told(batch), batch.engine.batch.raw.tobytes()
+    before = all_events(batch), batch.engine.batch.raw.tobytes()
     with pytest.raises(error, match=says):
         ask(batch)
-    assert (all_told(batch), batch.engine.batch.raw.tobytes()) == before
+    assert (all_events(batch), batch.engine.batch.raw.tobytes()) == before
 
 
 def test_the_memory_of_events_grows() -> None:
@@ -290,7 +290,7 @@ def test_the_memory_of_events_grows() -> None:
 # The check of a game's declaration ---------------------------------------------------------------------------------
 
 
-def told_to_all(options: Any, state: Any, log: Any) -> None:
+def shown_to_all(options: Any, state: Any, log: Any) -> None:
     for seat in range(2):
         entry = log.entries[log.filled[0]]
         entry[0], entry[1], entry[2], entry[3] = EVERYBODY, 3, seat, state.card[seat]
@@ -303,8 +303,8 @@ def changed(**parts: Any) -> GameType:
 
 
 FAULTS = [
-    (changed(deal=told_to_all), "a deal tells seat . more than its observations show"),
-    (changed(deal=None), "a deal changes what seat . observes, and the seat is told nothing of it"),
+    (changed(deal=shown_to_all), "a deal tells seat . more than its observations show"),
+    (changed(deal=None), "a deal changes what seat . observes, and the seat is shown nothing of it"),
     (dataclasses.replace(KUHN, private=()), "not declared private shows what seat . cannot see"),
     (changed(length=lambda options: 1), "showed a seat more events than its Events.length says, 1"),
     (changed(most=lambda options: 1), "wrote more events at one action than its Events.most says, 1"),
@@ -320,4 +320,4 @@ def test_a_fault_of_a_declaration_is_found(declared: GameType, says: str, monkey
 
 
 def test_a_right_declaration_passes() -> None:
-    assert "each seat was told what it then observed" in check_events(KUHN.bind())
+    assert "each seat was shown what it then observed" in check_events(KUHN.bind())

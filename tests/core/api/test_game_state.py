@@ -167,7 +167,7 @@ def test_the_history_is_that_of_the_environment_whoever_deals(game: Game) -> Non
 
 
 @pytest.mark.parametrize("game", WITH_EVENTS, ids=lambda game: game.name)
-def test_a_determinized_state_keeps_of_the_history_what_its_seat_was_told(game: Game) -> None:
+def test_a_determinized_state_keeps_of_the_history_what_its_seat_was_shown(game: Game) -> None:
     random, state = np.random.default_rng(7), game.new_state(seed=12, events=True)
     for _ in range(12):
         if state.is_over:

@@ -354,13 +354,13 @@ def test_saved_tables_keep_their_history_however_long_it_is() -> None:
         batch.reset()
         on(batch, np.random.default_rng(1), 1)
     long.engine.make_room(500)
-    told = [batch.events([0, 1]) for batch in (short, long)]
+    histories = [batch.events([0, 1]) for batch in (short, long)]
     kept = [batch.save([1, 0]) for batch in (short, long)]
     for target in (short, long):
         for saved in kept:
             target.restart([0, 1])
             target.load([1, 0], saved)
-            assert all(np.array_equal(target.events([0, 1]).events, one.events) for one in told)
+            assert all(np.array_equal(target.events([0, 1]).events, one.events) for one in histories)
             on(target, np.random.default_rng(2), 1)
     plain = dealt(KUHN.bind(), 2)
     plain.load(None, kept[0])  # a batch that keeps no events takes the rest

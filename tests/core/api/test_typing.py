@@ -21,8 +21,9 @@ import pytest
 
 import backalley
 from backalley.benchmarks.speed.option_sets import allowed, alternatives
+from backalley.benchmarks.studies.pages import typed
 from backalley.envs.core.api.registry import EnvSettings
-from backalley.envs.core.files import docs, typed
+from backalley.envs.core.files import docs
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import options as option_rules
 from tests import ROOT

@@ -377,7 +377,7 @@ def test_a_search_asks_for_its_table() -> None:
             backalley.agent(agent, "missouri_city").act(shown["observation"], shown["action_mask"])
 
 
-def test_an_unknown_option_is_told_in_our_words() -> None:
+def test_an_unknown_option_is_reported_in_our_words() -> None:
     with pytest.raises(TypeError, match="pitch has no option 'history'; it has: ") as refused:
         backalley.make_vec("pitch-v0", history=True)
     assert "__init__" not in str(refused.value)

@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.console import compile_notice
-from backalley.envs.core.compile import numba_repair, source_digest
+from backalley.envs.core.compile import kernel_cache, source_digest, tiering
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import record, rng, trick_hand
@@ -195,7 +194,7 @@ def test_compiling_ahead_leaves_nothing_to_compile(tmp_path: Path) -> None:
 
 
 def test_numba_still_has_the_fault_that_is_mended(tmp_path: Path) -> None:
-    """When this fails, Numba names records so that processes agree: numba_repair.py goes."""
+    """When this fails, Numba names records so that processes agree: `name_records_by_fields` goes."""
     code = (
         "import numba, numpy as np\n"
         "record = lambda size: numba.typeof(np.zeros(1, np.dtype([('seat', 'i1'), ('shoe', 'u2', size)]))).dtype\n"
@@ -207,27 +206,27 @@ def test_numba_still_has_the_fault_that_is_mended(tmp_path: Path) -> None:
 
 
 def test_a_version_of_numba_that_nobody_looked_at_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    low, high = numba_repair.SEEN_IN
+    low, high = kernel_cache.SEEN_IN
     for version in ((low[0], low[1] - 1), (high[0], high[1] + 1)):
-        monkeypatch.setattr(numba_repair.numba, "__version__", ".".join(map(str, version)) + ".0")
+        monkeypatch.setattr(kernel_cache.numba, "__version__", ".".join(map(str, version)) + ".0")
         with pytest.raises(ImportError, match="install one of those"):
-            numba_repair.repair()
+            kernel_cache.name_records_by_fields()
 
 
 def test_a_long_wait_for_the_compiler_is_explained_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(compile_notice, "AFTER", 0.01)
-    monkeypatch.setattr(compile_notice, "_announced", threading.Event())
-    with compile_notice.announced():
+    monkeypatch.setattr(tiering, "AFTER", 0.01)
+    monkeypatch.setattr(tiering, "_announced", threading.Event())
+    with tiering.announced():
         pass
     time.sleep(0.05)
     assert capsys.readouterr().err == "", "it took no time"
     for _ in range(2):
-        with compile_notice.announced(), compile_notice.announced():
+        with tiering.announced(), tiering.announced():
             time.sleep(0.05)
     shown = capsys.readouterr()
-    assert (shown.out, shown.err) == ("", compile_notice.MESSAGE + "\n")
+    assert (shown.out, shown.err) == ("", tiering.MESSAGE + "\n")
 
 
 @pytest.mark.skipif(not COMPILED, reason="counts compilations")
@@ -237,7 +236,7 @@ def test_options_are_an_argument_not_a_reason_to_compile() -> None:
     from backalley.envs.core.engine.engine import batch_kernels
 
     def compilations() -> dict[str, int]:
-        """How often each batch_kernel stands compiled in this process, in which other tests may have played before."""
+        """How often each batch_kernel is compiled in this process, in which other tests may have played before."""
         return {name: len(batch_kernels(game.type, None)[name].entries) for name in ("open_rows", "step_rows")}  # type: ignore[attr-defined]
 
     game = backalley.game("poker_duel")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from backalley.console import compile_notice
+from backalley.envs.core.compile import tiering
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import own_games
 from tests import ROOT
@@ -75,7 +75,7 @@ def test_play_goes_on_to_the_byte_when_the_compiler_takes_over(tmp_path: Path, a
     assert (digest, int(count) > 0) == (as_python, True), "the budget ended with the first call"
     (digest, count), said = run(code.format(budget=60), tmp_path)
     assert (digest, int(count) > 0) == (as_python, True), "what is on disk is used at once"
-    assert compile_notice.MESSAGE not in said
+    assert tiering.MESSAGE not in said
     (digest, count), _ = run("print(played(), compiled())", tmp_path, mode="never")
     assert (digest, count) == (as_python, "0"), "`never` also leaves alone what is on disk"
 

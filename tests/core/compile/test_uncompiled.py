@@ -79,7 +79,7 @@ def test_what_passes_there_passes_here_and_the_process_stays(beside: Beside) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "sentences"),
     [
         ("test_some.py::test_bad", ["the pack is short", "At index 1 diff: 'trey' != 'four'", "test_some.py:18"]),
         ("test_some.py::test_warns", ["UserWarning: a doubtful deal"]),
@@ -89,10 +89,10 @@ def test_what_passes_there_passes_here_and_the_process_stays(beside: Beside) -> 
         ("test_wrong.py::test_it", ["RuntimeError: no such game"]),
     ],
 )
-def test_what_fails_there_fails_here_in_the_same_words(beside: Beside, name: str, told: list[str]) -> None:
+def test_what_fails_there_fails_here_in_the_same_words(beside: Beside, name: str, sentences: list[str]) -> None:
     with pytest.raises(pytest.fail.Exception) as failure:
         beside.run(name)
-    for words in told:
+    for words in sentences:
         assert words in str(failure.value)
     beside.run("test_some.py::test_good")
 

@@ -81,16 +81,16 @@ def test_help_names_every_setting() -> None:
 def test_processes_of_their_own(tmp_path: Path) -> None:
     """A game from outside the package, by its import path alone: trained, taken further, evaluated."""
 
-    def told(*words: str) -> str:
+    def output_of(*words: str) -> str:
         done = process(*words, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    told("train", "backalley.examples.kuhn", "--out", "run", "--decisions", "512", *SETTINGS)
-    assert "from 512 decisions on in run" in told("train", "--resume", "run", "--decisions", "1024")
+    output_of("train", "backalley.examples.kuhn", "--out", "run", "--decisions", "512", *SETTINGS)
+    assert "from 512 decisions on in run" in output_of("train", "--resume", "run", "--decisions", "1024")
     facts = json.loads((tmp_path / "run" / "policy" / "policy.json").read_bytes())
     assert facts["made"]["decisions"] == 1024
-    assert facts["name"] in told("evaluate", "backalley.examples.kuhn", "run", "random", "--deals", "16")
+    assert facts["name"] in output_of("evaluate", "backalley.examples.kuhn", "run", "random", "--deals", "16")
 
 
 # Weights & Biases, whose library a stub stands for --------------------------------------------------------------------
@@ -161,7 +161,7 @@ def test_without_its_library_nothing_begins(tmp_path: Path, monkeypatch: pytest.
     assert not (tmp_path / "run").exists()
 
 
-def test_a_board_that_refuses_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_board_that_refuses_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def init(**given: Any) -> Any:
         raise RuntimeError("api_key not configured (no-tty).\nRun wandb login.")
 

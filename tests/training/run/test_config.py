@@ -245,7 +245,7 @@ def test_the_settings_of_a_file_hold_where_a_policy_improves_itself(tmp_path: Pa
 
 
 def test_a_run_of_version_1_0_0_keeps_the_settings_of_its_file(tmp_path: Path) -> None:
-    """They stood apart in run.json."""
+    """They were apart in run.json."""
     run = tiny(tmp_path / "run", ROLLOUT)
     facts = json.loads((run / "run.json").read_bytes())
     facts |= {"given": {"ppo": {"epochs": 1}}, "config_file": "mine.yaml"}

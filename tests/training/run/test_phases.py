@@ -45,7 +45,7 @@ from tests.training.run.test_stops import gate_of
 
 def test_two_phases_leave_two_policies_and_a_gate(two: Path) -> None:
     assert {path.name for path in (two / "phases").iterdir()} == {"1-ppo", "2-ppo"}
-    assert not (two / "phases" / "1-ppo" / "gate.json").exists(), "nothing stood before"
+    assert not (two / "phases" / "1-ppo" / "gate.json").exists(), "nothing was current before"
     found = gate_of(two)
     assert found["deals"] in looks(64)
     assert found["passed"] == (found["sure"] > 0)
@@ -166,7 +166,7 @@ def test_a_gate_refuses_what_is_worse(tmp_path: Path, monkeypatch: pytest.Monkey
         "Gate over 38 deals: mean return -1.0000 for the new policy, +1.0000 for always 1; the difference is at least "
         "-2.0000 with 99 % confidence, so always 1 is kept.\n" in text
     )
-    assert "It always takes action 0." not in text, "nothing is told of a policy that is left"
+    assert "It always takes action 0." not in text, "nothing is shown of a policy that is left"
 
 
 def test_a_gate_lets_pass_what_is_better(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,20 +74,20 @@ def test_it_ends_with_the_policy_against_every_bot(tmp_path: Path) -> None:
 
 
 def test_it_tells_how_far_it_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    told: list[tuple[float, float, str]] = []
+    steps: list[tuple[float, float, str]] = []
     said: list[str] = []
     train(
         GAME,
         out=tmp_path / "run",
         decisions=3 * ROLLOUT,
         config_overrides=TINY,
-        progress=lambda *what: told.append(what),
+        progress=lambda *what: steps.append(what),
         log=said.append,
     )
-    assert [step[:2] for step in told[:3]] == [(k * ROLLOUT, 3 * ROLLOUT) for k in (1, 2, 3)]
-    assert re.fullmatch(r"256 decisions, [0-9,]+ samples/s(, bot:random [0-9]+ %)?", told[0][2])
-    assert told[-1][:2] == (32, 32), "deals against both opponents"
-    assert told[-1][2] == "against bot:random"
+    assert [step[:2] for step in steps[:3]] == [(k * ROLLOUT, 3 * ROLLOUT) for k in (1, 2, 3)]
+    assert re.fullmatch(r"256 decisions, [0-9,]+ samples/s(, bot:random [0-9]+ %)?", steps[0][2])
+    assert steps[-1][:2] == (32, 32), "deals against both opponents"
+    assert steps[-1][2] == "against bot:random"
     assert said == [
         f"Training kuhn-v0 in {tmp_path / 'run'} ({said[0].partition('(')[2].partition(',')[0]}, seed 0). "
         "Ctrl-C stops and keeps everything.",

@@ -106,7 +106,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(
     with struck(where, name, call, how):
         two_phases(run, seed=7)
     if name == "play_gate" and how is ctrl_c:
-        assert weights(run) == weights(two / "phases" / "1-ppo"), "what stood before stands"
+        assert weights(run) == weights(two / "phases" / "1-ppo"), "what was current before is current"
     with open(run / "curve.csv", "a") as file:
         file.write(f"{10 * ROLLOUT},1")  # of later, and cut off in the midst
     assert train(GAME, resume=run).folder == run

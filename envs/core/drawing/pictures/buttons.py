@@ -26,7 +26,7 @@ class Button(NamedTuple):
 
 
 def lines(actions: Sequence[tuple[int, str]], room: float) -> list[list[Button]]:
-    """Return buttons in as few lines as possible, and these as short as possible, so that none stands alone."""
+    """Return buttons in as few lines as possible, and these as short as possible, so that none is alone."""
     found = [Button(number, signed(name)) for number, name in actions[:MOST]]
     if len(actions) > MOST:
         found.append(Button(None, f"… {len(actions)} in all"))

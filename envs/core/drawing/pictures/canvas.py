@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
-from backalley.console.printable import printable
+from backalley.console.errors import printable
 
 from . import letters
 from .letters import PATHS, SIGNS

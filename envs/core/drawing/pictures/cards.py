@@ -1,7 +1,7 @@
 """Card faces: a rank, a suit, a figure, and nothing that is too small to see at 40 pixels.
 
 Figures of jack, queen, king and joker are simple busts of our own, for sizes from thirty pixels on. Each is a hundred
-units wide and a hundred and ten high, and stands on the card's lower edge. Clothes are of the suit's colour, which
+units wide and a hundred and ten high, and rests on the card's lower edge. Clothes are of the suit's colour, which
 `Canvas.figure` gives to all shapes without one.
 """
 

@@ -51,7 +51,7 @@ class Sheet:
         return [one for one in places if one.piles or one.words or self.scene.acting is not None]
 
     def head(self) -> None:
-        """The game's name, who sees the table, and how the game stands."""
+        """The game's name, who sees the table, and the state of the game."""
         canvas, scheme, scene = self.canvas, self.scheme, self.scene
         beside = letters.width(scene.title, HEAD, True) + GAP + letters.width(scene.seen, SMALL) <= self.room
         for line in letters.broken(scene.title, HEAD, self.room, True):

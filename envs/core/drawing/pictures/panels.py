@@ -55,7 +55,7 @@ class Laid(NamedTuple):
     """The width of the widest row."""
     title: str
     lines: list[str]
-    """What stands below."""
+    """What is drawn below."""
     lift: float
     width: float
     height: float
@@ -84,7 +84,7 @@ def lay(pile: Pile, ways: Ways, room: float, apart: float = APART) -> Laid:
 
 
 class Rows(NamedTuple):
-    """Piles side by side, in rows, each of which stands in the middle of the width."""
+    """Piles side by side, in rows, each of which is in the middle of the width."""
 
     laid: list[tuple[float, float, Laid]]
     """Piles with their places."""

@@ -11,8 +11,7 @@ from html import escape
 import numpy as np
 import numpy.typing as npt
 
-from backalley.console.errors import InvalidValue, NotInstalled
-from backalley.console.printable import printable
+from backalley.console.errors import InvalidValue, NotInstalled, printable
 
 EXTRA = (
     "Pixels need resvg-py and Pillow, of which {missing} is not installed: pip install 'backalley[pictures]'. Pictures "

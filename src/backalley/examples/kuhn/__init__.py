@@ -131,14 +131,14 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     state.rest = low if coin else high
 
 
-# What a seat is told besides the actions, for its history --------------------------------------------------------
+# What a seat is shown besides the actions, for its history --------------------------------------------------------
 
 DEALT = OWN
 
 
 @telling
 def tell_deal(options: Options, state: State, log: Log) -> None:
-    """Each seat is told its own card."""
+    """Each seat is shown its own card."""
     for seat in range(2):
         tell(log, seat, DEALT, seat, int(state.card[seat]))
 

@@ -198,7 +198,7 @@ def card_kind(card: int) -> int:
     return card // SUITS
 
 
-# What a seat is told besides the actions, for its history --------------------------------------------------------
+# What a seat is shown besides the actions, for its history --------------------------------------------------------
 
 DEALT, TURNED_UP = OWN, OWN + 1
 _RANKS = tuple("JQK")
@@ -206,7 +206,7 @@ _RANKS = tuple("JQK")
 
 @telling
 def tell_deal(options: Options, state: State, log: Log) -> None:
-    """Each seat is told its own card."""
+    """Each seat is shown its own card."""
     for seat in range(2):
         tell(log, seat, DEALT, seat, int(state.card[seat]) // SUITS)
 

@@ -133,7 +133,7 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     state.die[1 - seat] = face
 
 
-# What a seat is told besides the actions, for its history --------------------------------------------------------
+# What a seat is shown besides the actions, for its history --------------------------------------------------------
 
 ROLLED = OWN
 _FACES = tuple("123456")
@@ -141,7 +141,7 @@ _FACES = tuple("123456")
 
 @telling
 def tell_deal(options: Options, state: State, log: Log) -> None:
-    """Each seat is told its own die."""
+    """Each seat is shown its own die."""
     for seat in range(SEATS):
         tell(log, seat, ROLLED, seat, int(state.die[seat]))
 

@@ -1,4 +1,5 @@
-"""Measures the tables of chances in tables.json: `backalley dev tune poker_duel chances`, a minute each.
+"""Measures the tables of chances in `envs/poker_duel/tables.json`: `backalley dev tune poker_duel chances`, a minute
+each.
 
 The strong bot needs the chance of a hand, in each round and with each number of exchanges left, against the hands that
 players end with; which hands those are depends on how they split, and so on the table. Fictitious play closes the
@@ -21,21 +22,26 @@ import re
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import numpy.typing as npt
 
-from ...core.api.vector import BatchEnv
-from ...core.compile.kernel import kernel
-from ...core.rules import pokerhands, rng
-from ..game import GAME
-from ..rules import compare_slots
-from ..slots import slot_strength
-from ..state import HAND, PACK, SLOT, SLOTS, Options, State
-from ..tables import FILE
-from .exchanges import best_discard
-from .grading import GRADE, GRADES, MISERE_GRADE, MISERE_GRADES, Grading, class_of
-from .splits import greedy_split
-from .splitter import SPREAD, search_by, split_by
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.api.vector import BatchEnv
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.kernels import kernel
+from backalley.envs.core.rules import pokerhands, rng
+from backalley.envs.poker_duel.bots.exchanges import best_discard
+from backalley.envs.poker_duel.bots.grading import GRADE, GRADES, MISERE_GRADE, MISERE_GRADES, Grading, class_of
+from backalley.envs.poker_duel.bots.splits import greedy_split
+from backalley.envs.poker_duel.bots.splitter import SPREAD, search_by, split_by
+from backalley.envs.poker_duel.game import GAME
+from backalley.envs.poker_duel.rules import compare_slots
+from backalley.envs.poker_duel.slots import slot_strength
+from backalley.envs.poker_duel.state import HAND, PACK, SLOT, SLOTS, Options, State
+from backalley.envs.poker_duel.tables import FILE
+
+from ..runner import COMMANDS
 
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -247,3 +253,18 @@ TABLES = {
     "game_chances": game_chances,
 }
 """What `backalley dev tune` writes; the last is to be measured after the others, whose tables it plays by."""
+
+
+@click.command()
+@click.argument("game")
+@click.argument("table")
+def tune(game: str, table: str) -> None:
+    """Measure a TABLE that the bots of GAME use, and write it again. Poker Duel has some."""
+    if game_of(game).name != GAME.name:
+        raise InvalidValue(f"{game} has no tables of chances; {GAME.name} has.")
+    if table not in TABLES:
+        raise InvalidValue(f"{game} has no table {table!r}; there are: {', '.join(TABLES)}.")
+    click.echo(f"Written to {TABLES[table]()}.")
+
+
+COMMANDS["tune"] = tune

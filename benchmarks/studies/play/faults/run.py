@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
     seconds: float
     """The longest that anybody waited: for the start, for the decisions of all tables, for the end."""
     said: tuple[str, ...]
-    """The sentences that told of it."""
+    """What was said of it."""
     trouble: str
     """What should not have been, empty where all is well."""
 

@@ -31,7 +31,7 @@ FAULTS = (
     Fault("cmd", "greets with a list", "no JSON object", "hello"),
     Fault("cmd", "greets without end", "more than 1,048,576 bytes", "hello"),
     Fault("cmd", "wants the state", "wants .*state", "hello"),
-    Fault("cmd", "wants a crowd", "at_once 1000000000", "hello"),
+    Fault("cmd", "wants many tables", "at_once 1000000000", "hello"),
     Fault("cmd", "has a name that steers", r"name a\\x1b", "hello"),
     Fault("cmd", "crashes", "exit status 1 after saying: no more"),
     Fault("cmd", "aborts", "signal 6"),

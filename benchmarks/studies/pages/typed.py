@@ -15,11 +15,11 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
-from ..api import registry
-from ..game import catalogue
-from ..game.catalogue import games_root
-from ..game.game import GameType
-from ..rules import options as option_rules
+from backalley.envs.core.api import registry
+from backalley.envs.core.game import catalogue
+from backalley.envs.core.game.catalogue import games_root
+from backalley.envs.core.game.game import GameType
+from backalley.envs.core.rules import options as option_rules
 
 _COMMAND = "backalley dev types"
 _WRITTEN = f"Written by `{_COMMAND}` from the game's Options"
@@ -77,7 +77,7 @@ __all__ = ["EnvOptions", "GivenOptions", "env", "game", "raw_env"]
 
 
 class GivenOptions(TypedDict, total=False):
-{_told(f"The options of {game.title}, as they may be given; those left out are at their defaults.")}
+{_doc(f"The options of {game.title}, as they may be given; those left out are at their defaults.")}
 {fields}
 
 
@@ -87,7 +87,7 @@ class EnvOptions(EnvSettings, GivenOptions, total=False):
 
 @with_options_of(game)
 def env(**given: Unpack[EnvOptions]) -> {makes}:
-{_told(f"A PettingZoo AEC environment of {game.title}. What it takes beside the options: see `backalley.make`.")}\
+{_doc(f"A PettingZoo AEC environment of {game.title}. What it takes beside the options: see `backalley.make`.")}\
     return make(game, **given)
 
 
@@ -100,13 +100,13 @@ def _fields(game: GameType) -> str:
     """A line for each option, with its meaning and default."""
     lines = []
     if game.presets:
-        lines += [_field("preset", _literal(list(game.presets))), _told("options that go together under a name")]
+        lines += [_field("preset", _literal(list(game.presets))), _doc("options that go together under a name")]
     declared: type = game.Options
     defaults = option_rules.as_dict(declared())
     for name, (kind, note) in option_rules.declared(declared).items():
         default = defaults[name]
         shown = repr(tuple(default) if isinstance(default, list) else default).replace("'", '"')
-        lines += [_field(name, hint(kind, note)), _told(f"{note.doc} (default: {shown})")]
+        lines += [_field(name, hint(kind, note)), _doc(f"{note.doc} (default: {shown})")]
     return "".join(lines).rstrip("\n")
 
 
@@ -117,7 +117,7 @@ def _field(name: str, hint: str) -> str:
     return f"    {name}: (\n        {hint.replace(' | ', f'{_NEWLINE}        | ')}\n    )\n"
 
 
-def _told(doc: str) -> str:
+def _doc(doc: str) -> str:
     end = " " if doc.endswith('"') else ""
     text = textwrap.fill(f'"""{doc}{end}"""', _WIDTH - 4, break_long_words=False, break_on_hyphens=False)
     return textwrap.indent(f"{text}\n", "    ")
@@ -201,7 +201,7 @@ def _overloads(function: Callable[..., Any], games: list[GameType]) -> str:
         doc = (inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " ")
         return (
             f"@overload\ndef {function.__name__}(\n    {first}: {game},\n{_parameters(function)}"
-            f"    **options: {options},\n) -> {bound if binds else gives}:\n{_told(doc)}"
+            f"    **options: {options},\n) -> {bound if binds else gives}:\n{_doc(doc)}"
         )
 
     found = [

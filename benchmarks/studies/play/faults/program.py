@@ -49,7 +49,7 @@ def greet() -> None:
         changed: dict[str, dict[str, object]] = {
             "is of another version": {"protocol": 2},
             "wants the state": {"wants": ["state"]},
-            "wants a crowd": {"at_once": 10**9},
+            "wants many tables": {"at_once": 10**9},
             "has a name that steers": {"name": "a\x1b[2Jb"},
         }
         say(hello | changed.get(what, {}))
