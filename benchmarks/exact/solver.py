@@ -187,7 +187,10 @@ class Solver:
         ones = int((self._sets.seat == 0).sum())
         self.sizes: tuple[int, int] = (ones, count - ones)
         tree = self._sets.parent, self._sets.first, self._sets.width
-        self._trees = Sequences(*(part[:ones].copy() for part in tree)), Sequences(*(part[ones:].copy() for part in tree))
+        self._trees = (
+            Sequences(*(part[:ones].copy() for part in tree)),
+            Sequences(*(part[ones:].copy() for part in tree)),
+        )
         self._payoffs = _sorted(space.pairs, space.payoff)
         self.action_mask: npt.NDArray[np.int8] = np.zeros((count, game.num_actions), np.int8)
         """[C, A] 1 for each legal action."""

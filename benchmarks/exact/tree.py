@@ -180,7 +180,8 @@ class _NotingWalk(Walk):
         if tree.count[0] > self.most:
             raise TooLarge(f"{self.game.name} has more than {self.most:,} nodes under these options.")
         most = events_of(self.game.type).most(self.game.options)
-        found[LEFT] = min(found[LEFT], len(tree.parent) // 2 - 1, len(tree.set_key) // 2, len(tree.events) // (2 * most))
+        room = len(tree.parent) // 2 - 1, len(tree.set_key) // 2, len(tree.events) // (2 * most)
+        found[LEFT] = min(int(found[LEFT]), *room)
         trouble: int = self._call("walk_noting", *self._arguments(), tree, self.start_outcome)
         self.tree = tree.with_room(int(tree.count[0]), int(found[SETS]))
         return trouble
@@ -355,7 +356,8 @@ class Tree:
     def _seat(self, given: Any) -> int:
         seat = arguments.whole(given)
         if seat is None or seat not in range(self.game.num_seats):
-            raise InvalidValue(f"Seat {given!r} was asked for; {self.game.name} has seats 0..{self.game.num_seats - 1}.")
+            last = self.game.num_seats - 1
+            raise InvalidValue(f"Seat {given!r} was asked for; {self.game.name} has seats 0..{last}.")
         return seat
 
     def _moves(self, strategy: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -37,7 +37,7 @@ def test_what_is_new_adds_up_to_all_events_in_matches(most: int) -> None:
     agent = Sums(most)
     one, again = (backalley.evaluate("missouri_city", [agent, agent], deals=64, seed=3) for _ in range(2))
     assert one.records() == again.records()
-    assert agent.asked > 500 and agent.read > 2 * agent.asked / 2
+    assert agent.read > agent.asked > 500
 
 
 def test_a_table_that_was_asked_before_is_read_from_where_it_was() -> None:

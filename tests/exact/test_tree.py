@@ -56,7 +56,8 @@ def test_published_values(game: Any, nodes: int, sets: int, uniform: float, valu
     assert (len(tree), len(tree.set_seat)) == (nodes, sets)
     assert tree.nash_conv(tree.uniform()) == pytest.approx(uniform, abs=1e-9)
     found = counterfactual_regret(tree, 300)
-    assert tree.expected(found)[0] == pytest.approx(value, abs=2e-3) and tree.nash_conv(found) < 0.01
+    assert tree.expected(found)[0] == pytest.approx(value, abs=2e-3)
+    assert tree.nash_conv(found) < 0.01
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -84,12 +85,15 @@ def test_nodes_know_their_place() -> None:
         if tree.seat[node] >= 0:
             its = tree.information_set[node]
             places = np.arange(tree.set_first[its], tree.set_first[its + 1])
-            assert (tree.choice[children] == places).all() and (tree.action[places] == tree.move[children]).all()
-            assert tree.set_seat[its] == tree.seat[node] and (tree.set_of_choice[places] == its).all()
+            assert (tree.choice[children] == places).all()
+            assert (tree.action[places] == tree.move[children]).all()
+            assert tree.set_seat[its] == tree.seat[node]
+            assert (tree.set_of_choice[places] == its).all()
         else:
             assert tree.chance[children].sum() == pytest.approx(1)
     level = np.repeat(np.arange(len(tree.levels) - 1), np.diff(tree.levels))
-    assert (level[1:] == level[tree.parent[1:]] + 1).all() and tree.levels[-1] == len(tree)
+    assert (level[1:] == level[tree.parent[1:]] + 1).all()
+    assert tree.levels[-1] == len(tree)
     assert tree.reach(tree.uniform())[tree.seat == -2].sum() == pytest.approx(1)
     both = tree.reach(tree.uniform(), only=0) * tree.reach(tree.uniform(), without=0)
     assert np.allclose(both, tree.reach(tree.uniform()))
@@ -103,7 +107,8 @@ def test_information_sets_have_the_keys_of_nodes_and_the_observations_of_tables(
     while len(nodes):
         nodes = nodes[~nodes.is_over]
         its = place[np.searchsorted(tree.set_key[place], nodes.key)]
-        assert (tree.set_key[its] == nodes.key).all() and (tree.set_seat[its] == nodes.seat).all()
+        assert (tree.set_key[its] == nodes.key).all()
+        assert (tree.set_seat[its] == nodes.seat).all()
         assert (shown[its] == nodes.observation()).all()
         seen |= set(its.tolist())
         both = np.repeat(np.arange(len(nodes)), 2)
@@ -124,7 +129,9 @@ class Remembers:
         weights = np.arange(1, new.events.shape[1] + 1)[None, :, None] * np.array([5, 3, 7])
         self.recall.state[places, 0] += (new.events * weights).sum((1, 2))
         self.recall.state[places, 1] += new.length
-        found = view.action_mask * (1.0 + self.recall.state[places, :1] * np.arange(1, view.action_mask.shape[1] + 1) % 11)
+        found = view.action_mask * (
+            1.0 + self.recall.state[places, :1] * np.arange(1, view.action_mask.shape[1] + 1) % 11
+        )
         return found / found.sum(1, keepdims=True)
 
     def act(self, view: View) -> npt.NDArray[np.int64]:
@@ -136,7 +143,8 @@ def test_an_agent_that_remembers_is_exploited_by_all_it_was_shown(game: Any) -> 
     """`exploit` finds what the tree does for the same strategy; where it is asked twice, it answers alike."""
     tree, agent = backalley.tree(game), Remembers()
     strategy = tree.strategy(agent)
-    assert (strategy == tree.strategy(agent)).all() and (strategy == tree.strategy(Remembers())).all()
+    assert (strategy == tree.strategy(agent)).all()
+    assert (strategy == tree.strategy(Remembers())).all()
     told = {
         (int(seat), bytes(found))
         for seat, found in zip(tree.set_seat, np.split(strategy, tree.set_first[1:-1]), strict=True)

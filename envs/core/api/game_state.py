@@ -47,10 +47,6 @@ class GameState:
     small, and any number can be kept.
     """
 
-    __slots__ = (
-        "_dealt", "_decisions", "_entries", "_explicit", "_knower", "_mask", "_named", "_own_decisions", "_raw",
-        "_returns", "_rewards", "_seat", "_started", "_stream", "_table", "game",
-    )  # fmt: skip
     game: Game
     """The game under its options."""
     _table: Table
@@ -349,8 +345,7 @@ class GameState:
     def clone(self) -> GameState:
         """Return a copy, which plays on identically."""
         made = object.__new__(GameState)
-        for name in GameState.__slots__:
-            setattr(made, name, getattr(self, name))
+        made.__dict__.update(self.__dict__)
         return made
 
     __copy__ = clone
@@ -380,7 +375,7 @@ class GameState:
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        kept = {name: getattr(self, name) for name in GameState.__slots__ if name not in ("game", "_table")}
+        kept = {name: value for name, value in self.__dict__.items() if name not in ("game", "_table")}
         return _restored, (self.game, self.game.version, self._table.engine.history is not None, kept, seal(kept))
 
     def __repr__(self) -> str:

@@ -1,8 +1,8 @@
 """`Walker`: positions of one game by the thousand, for algorithms that walk through its tree.
 
 `Nodes` are n positions as arrays: who acts, what may be done, what each seat has gained, and what the seat to act knows
-as a number of 64 bits. `Path` is one line of play that goes forth and back. Chance is drawn from each node's own stream;
-`backalley.tree` is for small games whole, with chance laid out.
+as a number of 64 bits. `Path` is one line of play that goes forth and back. Chance is drawn from each node's own
+stream; `backalley.tree` is for small games whole, with chance laid out.
 """
 
 from __future__ import annotations
@@ -108,9 +108,7 @@ def keep_row(options: Any, table: Batch, history: History, rows: Rows, row: int,
 
 
 @template
-def begin_rows(
-    options: Any, table: Batch, history: History, deck: Deck, start_outcomes: int, rows: Rows
-) -> None:
+def begin_rows(options: Any, table: Batch, history: History, deck: Deck, start_outcomes: int, rows: Rows) -> None:
     """Begin an episode at each node, by its stream, up to the first decision."""
     for row in range(rows.seat.shape[0]):
         table.stream[0] = rows.stream[row]
@@ -256,9 +254,9 @@ class Nodes:
     seat: npt.NDArray[np.int8]
     """[n] who acts; -2 where the episode is over."""
     key: npt.NDArray[np.uint64]
-    """[n] the information set of the seat to act: a digest of all events that it has been shown. Two histories of a seat
-    have the same key if it cannot tell them apart, and otherwise with a probability of 2**-63; 0 where the episode is
-    over."""
+    """[n] the information set of the seat to act: a digest of all events that it has been shown. Two histories of a
+    seat have the same key if it cannot tell them apart, and otherwise with a probability of 2**-63; 0 where the episode
+    is over."""
     mask: npt.NDArray[np.int8]
     """[n, A] 1 for each legal action."""
     returns: npt.NDArray[np.float64]
@@ -328,14 +326,14 @@ class Nodes:
 
     def redrawn(self, keys: npt.ArrayLike) -> Nodes:
         """Return the nodes with all redrawn, by `keys[k]`, that the seat to act cannot see, and with other chance to
-        come. It keeps its key; the past of the others is not known there, their keys begin with what they observe, and what was
-        gained before does not count. Raises TypeError or ValueError, also where an episode is over."""
+        come. It keeps its key; the past of the others is not known there, their keys begin with what they observe, and
+        what was gained before does not count. Raises TypeError or ValueError, also where an episode is over."""
         numbers, made = arguments.words(keys, "keys", len(self)), self[:]
         if self.is_over.any():
             raise InvalidValue(f"Node {int(self.is_over.argmax())} is over: nobody is to act there.")
-        engine, seats = self.walker._engine, self.seat.astype(np.int64)
+        engine, args = self.walker._engine, (made._rows, numbers, self.seat.astype(np.int64))
         with self.walker.lock:
-            engine.call("redraw_rows", self.walker.game.options, engine.batch, made._rows, numbers, seats, of=walking_kernels)
+            engine.call("redraw_rows", self.walker.game.options, engine.batch, *args, of=walking_kernels)
         return made
 
     def observation(self, seats: npt.ArrayLike | None = None) -> npt.NDArray[Any]:

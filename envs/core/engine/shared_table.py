@@ -21,13 +21,19 @@ class Table:
         self.raw, self.mask = self.batch.raw.data.cast("B"), self.batch.mask.data.cast("B")
         self.no_mask = bytes(game.num_actions)
         self.cards = np.arange(game.deck_size)
+        declared = game.type.events
+        self._most = declared.most(game.options) if declared is not None else 0
+        self._room = -1
+        """A history of so many events leaves room for another action's."""
 
     def put_events(self, entries: bytes, dealt: int) -> None:
         """Put a history on the table, int16 [n, 4], if it keeps one, with room for another action's events."""
         engine, found = self.engine, np.frombuffer(entries, np.int16).reshape(-1, 4)
         if engine.history is not None:
-            engine.history.filled[0] = 0
-            engine.make_room(len(found))  # which may be another memory
+            if len(found) > self._room:
+                engine.history.filled[0] = 0
+                engine.make_room(len(found))  # which may be another memory
+                self._room = engine.history.entries.shape[1] - self._most
             engine.history.entries[0, : len(found)] = found
             engine.history.filled[0], engine.history.dealt[0] = len(found), dealt
 
@@ -36,8 +42,10 @@ class Table:
         history = self.engine.history
         if history is None:
             return b"", 0
-        self.engine.make_room()  # which raises where an action wrote more than the game declares
-        return history.entries[0, : history.filled[0]].tobytes(), history.dealt.item(0)
+        filled = history.filled.item(0)
+        if filled > history.entries.shape[1]:
+            self.engine.make_room()  # which raises: an action wrote more than the game declares
+        return history.entries[0, :filled].tobytes(), history.dealt.item(0)
 
 
 @functools.lru_cache(maxsize=128)

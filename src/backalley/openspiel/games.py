@@ -20,6 +20,7 @@ from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.api.histories import information_state_size
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.kernels import compile_from_now_on
 from backalley.envs.core.rules import options as option_rules
 
 PREFIX = "backalley_"
@@ -126,6 +127,7 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc]
         options = {name: _read(value) for name, value in given.items() if name not in _OWN and value != defaults[name]}
         preset = {"preset": given["preset"]} if given["preset"] else {}
         self.game = game_type.bind(preset, **options)
+        compile_from_now_on()  # whoever loads a game here walks through its tree
         self.explicit = _checked(given["chance"]) == "explicit"
         self.random = np.random.default_rng(given["rng_seed"] if given["rng_seed"] >= 0 else None)
         self.beginning = self.game.new_state(explicit_chance=True, events=self.game.type.events is not None)
@@ -169,7 +171,7 @@ class SpielState(pyspiel.State):  # type: ignore[misc]
 
     def __init__(self, game: SpielGame) -> None:
         super().__init__(game)
-        self.state = game.beginning.clone()
+        self.state = game.beginning
 
     def current_player(self) -> int:
         """The seat to act, or OpenSpiel's numbers for chance and the end."""
@@ -189,6 +191,8 @@ class SpielState(pyspiel.State):  # type: ignore[misc]
         return self.state.chance_outcomes() if self.get_game().explicit else [(0, 1.0)]
 
     def _apply_action(self, action: int) -> None:
+        if self.state is self.get_game().beginning:
+            self.state = self.state.clone()
         if self.state.is_chance and not self.get_game().explicit:
             self.state.draw_chance(int(self.get_game().random.integers(2**63)))
         else:

@@ -50,7 +50,8 @@ def test_nodes_are_played_as_tables_are(game: Game) -> None:
         before, rows = nodes[:], rows[on]
         actions = drawn(nodes.mask[on], random)
         children = nodes.children(on, actions)
-        assert (before.key == nodes.key).all() and before.states().records.tobytes() == nodes.states().records.tobytes()
+        assert (before.key == nodes.key).all()
+        assert before.states().records.tobytes() == nodes.states().records.tobytes()
         step = tables.step(actions, rows)
         gained[rows] += step.reward[rows]
         nodes = children
@@ -85,7 +86,8 @@ def test_redrawn_nodes_follow_from_what_the_seat_knows(game: Game) -> None:
     nodes = nodes[~nodes.is_over]
     keys = keys[: len(nodes)]
     redrawn = nodes.redrawn(keys)
-    assert (redrawn.key == nodes.key).all() and (redrawn.observation() == nodes.observation()).all()
+    assert (redrawn.key == nodes.key).all()
+    assert (redrawn.observation() == nodes.observation()).all()
     tables = backalley.BatchEnv.from_states(nodes.states())
     assert redrawn.states().records.tobytes() == tables.determinize(keys).records.tobytes()
     first = {key: row for row, key in reversed(list(enumerate(nodes.key.tolist())))}
@@ -94,7 +96,8 @@ def test_redrawn_nodes_follow_from_what_the_seat_knows(game: Game) -> None:
     one, other = nodes.redrawn(keys), nodes[same].redrawn(keys)
     while len(one):
         assert one.states().records.tobytes() == other.states().records.tobytes()
-        assert (one.key == other.key).all() and (one.returns == other.returns).all()
+        assert (one.key == other.key).all()
+        assert (one.returns == other.returns).all()
         on = np.flatnonzero(~one.is_over)
         one, other = (part.children(on, part.mask[on].argmax(1)) for part in (one, other))
 
@@ -145,7 +148,10 @@ def kuhn() -> Nodes:
         (lambda nodes: nodes.redrawn([1, 2]), "3 keys|3 tables"),
         (lambda nodes: nodes.walker.roots(-1, seed=0), "count is -1"),
         (lambda nodes: nodes.walker.roots(2, seed=-3), "seeds are whole numbers of 0 or more"),
-        (lambda nodes: nodes.walker.nodes(LEDUC.bind().make_vec(1, seed=0).states()), "has not been dealt|walker's game"),
+        (
+            lambda nodes: nodes.walker.nodes(LEDUC.bind().make_vec(1, seed=0).states()),
+            "has not been dealt|walker's game",
+        ),
         (lambda nodes: nodes.walker.path(seed=0).push(9), "cannot play 9"),
         (lambda nodes: nodes.walker.path(seed=0).push("bet"), "must be a whole number"),
         (lambda nodes: backalley.Path(nodes), "begins at one node; 3 were given"),
@@ -165,7 +171,10 @@ def test_nobody_writes_to_nodes_and_finished_ones_stay() -> None:
         with pytest.raises(ValueError, match="read-only"):
             array[:] = 1
     over = nodes.children([0, 0], [0, 0]).children([0, 1], [0, 0])
-    assert over.is_over.all() and not over.mask.any() and not over.key.any() and not over.observation().any()
+    assert over.is_over.all()
+    assert not over.mask.any()
+    assert not over.key.any()
+    assert not over.observation().any()
     with pytest.raises(backalley.IllegalAction, match="The game is over"):
         over.play([0, 0])
     with pytest.raises(ValueError, match="Node 0 is over"):
