@@ -44,7 +44,7 @@ class Sequences(NamedTuple):
     """[C] how many it has."""
 
     @property
-    def count(self) -> int:
+    def length(self) -> int:
         """S."""
         return 1 + int(self.width.sum())
 
@@ -276,12 +276,12 @@ class Solver:
         return plan
 
     def _least(self, plan: Numbers) -> float:
-        worth = np.empty(self._trees[1].count)
+        worth = np.empty(self._trees[1].length)
         values(self._payoffs, 1, plan, worth)
         return -best_response(self._trees[1], worth)
 
     def _most(self, plan: Numbers) -> float:
-        worth = np.empty(self._trees[0].count)
+        worth = np.empty(self._trees[0].length)
         values(self._payoffs, 0, plan, worth)
         return best_response(self._trees[0], worth)
 

@@ -35,7 +35,7 @@ _ROWS = 4096
 
 
 class Found(NamedTuple):
-    """What the walk has found so far; V nodes in the order of the walk, of which `count[0]` are there, and K
+    """What the walk has found so far; V nodes in the order of the walk, of which `filled[0]` are there, and K
     information sets."""
 
     parent: npt.NDArray[np.int32]
@@ -66,20 +66,19 @@ class Found(NamedTuple):
     """[D] the node at each depth of the walk."""
     outcome: npt.NDArray[np.int32]
     """[D] how many outcomes chance has had there."""
-    count: npt.NDArray[np.int64]
+    filled: npt.NDArray[np.int64]
     """[1]"""
 
     def with_room(self, nodes: int, sets: int) -> Found:
         """Return the same with room for as many nodes and sets again, where less than half is left."""
-        found = self
+        found, names = self, (*_OF_NODES, "events_end")
         if 2 * nodes >= len(self.parent):
-            names = (*_OF_NODES, "events_end")
             found = found._replace(**{name: _doubled(getattr(self, name)) for name in names})
         if nodes > 0 and 2 * self.events_end[nodes - 1] >= len(self.events):
             found = found._replace(events=_doubled(self.events))
         if 2 * sets >= len(self.set_key):
-            names = ("set_key", "set_state", "set_own")
-            found = found._replace(**{name: _doubled(getattr(self, name)) for name in names})
+            of_sets = ("set_key", "set_state", "set_own")
+            found = found._replace(**{name: _doubled(getattr(self, name)) for name in of_sets})
         return found
 
 
@@ -94,8 +93,8 @@ decide = deal_next = play_next = unbound
 @template
 def note_node(batch: Batch, history: History, space: Space, tree: Found, depth: int, move: int) -> None:
     """Add the node at a depth, which the walk has just come to."""
-    node, seat = int(tree.count[0]), int(batch.state[depth].seat)
-    tree.count[0] += 1
+    node, seat = int(tree.filled[0]), int(batch.state[depth].seat)
+    tree.filled[0] += 1
     tree.parent[node] = tree.at[depth - 1] if depth > 0 else -1
     tree.at[depth], tree.outcome[depth] = node, 0
     tree.move[node], tree.depth[node], tree.seat[node], tree.chance[node] = move, depth, seat, space.chance[depth]
@@ -171,19 +170,19 @@ class _NotingWalk(Walk):
             set_own=np.zeros(size, np.int32),
             at=np.zeros(MAX_DEPTH, np.int32),
             outcome=np.zeros(MAX_DEPTH, np.int32),
-            count=np.zeros(1, np.int64),
+            filled=np.zeros(1, np.int64),
         )
         super().__init__(game, keep=False, most=most)
 
     def _walk_on(self) -> int:
         tree, found = self.tree, self.space.found
-        if tree.count[0] > self.most:
+        if tree.filled[0] > self.most:
             raise TooLarge(f"{self.game.name} has more than {self.most:,} nodes under these options.")
         most = events_of(self.game.type).most(self.game.options)
         room = len(tree.parent) // 2 - 1, len(tree.set_key) // 2, len(tree.events) // (2 * most)
         found[LEFT] = min(int(found[LEFT]), *room)
         trouble: int = self._call("walk_noting", *self._arguments(), tree, self.start_outcome)
-        self.tree = tree.with_room(int(tree.count[0]), int(found[SETS]))
+        self.tree = tree.with_room(int(tree.filled[0]), int(found[SETS]))
         return trouble
 
 
@@ -236,7 +235,7 @@ class Tree:
         RuntimeError for a game that declares no events."""
         self.game = game
         walked = _NotingWalk(game, most)
-        found, count, sets = walked.tree, int(walked.tree.count[0]), int(walked.space.found[SETS])
+        found, count, sets = walked.tree, int(walked.tree.filled[0]), int(walked.space.found[SETS])
         self._events, end = found.events, found.events_end[:count]
         parts = {name: getattr(found, name)[:count] for name in _OF_NODES}
         parts["begin"], parts["end"] = np.concatenate([[0], end[:-1]]), end

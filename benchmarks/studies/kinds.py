@@ -11,5 +11,6 @@ from .play import (  # noqa: F401
     openspiel_check,
     sequential_checks,
     soak,
+    trees,
 )
 from .strength import cross, ladder, poker_duel_chances, searches  # noqa: F401

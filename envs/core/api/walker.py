@@ -251,6 +251,7 @@ class Nodes:
 
     __slots__ = ("_rows", "key", "mask", "returns", "seat", "walker")
     walker: Walker
+    _rows: Rows
     seat: npt.NDArray[np.int8]
     """[n] who acts; -2 where the episode is over."""
     key: npt.NDArray[np.uint64]
@@ -288,7 +289,8 @@ class Nodes:
     @property
     def is_over(self) -> npt.NDArray[np.bool_]:
         """[n] whether the episode has ended."""
-        return self.seat == OVER
+        over: npt.NDArray[np.bool_] = self.seat == OVER
+        return over
 
     def play(self, actions: npt.ArrayLike) -> None:
         """Play an action at every node, in place [n]. Raises IllegalAction, and ValueError where an episode is over;
@@ -370,7 +372,8 @@ class Path:
         """Begin at one node, of which a copy is kept. Raises ValueError for another number of nodes."""
         if len(root) != 1:
             raise InvalidValue(f"A path begins at one node; {len(root)} were given.")
-        self.walker, self._played = root.walker, []
+        self.walker = root.walker
+        self._played: list[int] = []
         self._rows = Rows._make(np.repeat(array, _FIRST_DEPTH, axis=0) for array in root._rows)
         self._row, self._at, self._act = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64)
 
@@ -396,11 +399,13 @@ class Path:
 
     def legal_actions(self) -> list[int]:
         """The legal actions in ascending order; none where the episode is over."""
-        return self._rows.mask[len(self._played)].nonzero()[0].tolist()
+        legal: list[int] = self._rows.mask[len(self._played)].nonzero()[0].tolist()
+        return legal
 
     def returns(self) -> list[float]:
         """What each seat has gained since the episode began."""
-        return self._rows.returns[len(self._played)].tolist()
+        gained: list[float] = self._rows.returns[len(self._played)].tolist()
+        return gained
 
     def push(self, action: int) -> None:
         """Play an action. Raises IllegalAction (a ValueError) for an action that is not legal, TypeError for what is no

@@ -76,10 +76,11 @@ def test_a_key_is_an_information_set(game: Game) -> None:
     assert len(set(words.values())) == len(words) < met
 
 
-@pytest.mark.parametrize("game", [LEDUC.bind(), backalley.game("pitch", preset="tiny")], ids=lambda game: game.name)
+@pytest.mark.parametrize("game", [KUHN.bind(), backalley.game("pitch", preset="tiny")], ids=lambda game: game.name)
 def test_redrawn_nodes_follow_from_what_the_seat_knows(game: Game) -> None:
     """They are the states that `BatchEnv.determinize` draws by the same keys; the key of the seat to act stays, and of
-    two nodes with one key the redrawn ones are the same, the keys of the others and chance to come included."""
+    two nodes with one key the redrawn ones are the same, the keys of the others and chance to come included. (In games
+    that treat cards alike, a key does not tell which of these were seen.)"""
     walker, keys = backalley.walker(game), np.arange(400, dtype=np.uint64) * 77
     nodes = walker.roots(400, seed=0)
     nodes = nodes.children(np.arange(400), nodes.mask.argmax(1))
