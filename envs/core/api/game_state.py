@@ -70,6 +70,7 @@ class GameState:
     """The events so far, int16 [n, 4], as in `History`; empty where none are kept."""
     _dealt: int
     """How many there were before the latest deal."""
+    _history: tuple[int, ...]
     _knower: int | None
     """In a determinized state, the seat whose history it is: the private past of the others is not known there."""
 
@@ -98,6 +99,11 @@ class GameState:
         """Decisions made so far; in a determinized state only those of the seat that it was redrawn for count, since
         that seat does not know how often others decided before."""
         return self._decisions
+
+    def history(self) -> list[int]:
+        """The actions and, with explicit chance, the outcomes that were applied since the state was made, redrawn or
+        taken from a table, in order; what `draw_chance` drew is not among them."""
+        return list(self._history)
 
     def returns(self) -> list[float]:
         """What each seat has gained since the beginning."""
@@ -221,7 +227,9 @@ class GameState:
         """Play an action, or let chance decide on an outcome. Raises IllegalAction (a ValueError) for an action that is
         not legal, ValueError or TypeError for anything else; nothing has changed then."""
         if self._seat == CHANCE:
-            self._decide(self._check_outcome(action))
+            outcome = self._check_outcome(action)
+            self._decide(outcome)
+            self._history = (*self._history, outcome)
             return
         number = arguments.whole(action)
         if number is None:
@@ -232,6 +240,7 @@ class GameState:
             if not 0 <= number < len(self._mask) or not self._mask[number]:
                 batch.seat[0], table.mask[:] = self._seat, self._mask
                 raise table.engine.refuse(0, number)
+            self._history = (*self._history, number)
             if not self._explicit:
                 table.engine.move_one(number, table.deck)
                 self._gain(batch.reward[0].tolist())
@@ -372,6 +381,7 @@ class GameState:
             made._entries = _known(history.seen_as, self._entries, which)
             made._dealt = len(_known(history.seen_as, self._entries[: 8 * self._dealt], which)) // 8
         made._returns = made._rewards = (0.0,) * self.game.num_seats
+        made._history = ()
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -439,7 +449,7 @@ def new_state(game: Game, seed: int | None, explicit_chance: bool, events: bool)
     made.game, made._table, made._explicit, made._named = game, table, bool(explicit_chance), ()
     made._returns = made._rewards = nothing
     made._started, made._decisions, made._stream, made._own_decisions = True, 0, 0, (0,) * game.num_seats
-    made._entries, made._dealt, made._knower = b"", 0, None
+    made._entries, made._dealt, made._history, made._knower = b"", 0, (), None
     with table.lock:
         if not explicit_chance:
             table.batch.stream[0] = streams_of(number, 1)[1][0]

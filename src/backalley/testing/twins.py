@@ -191,6 +191,7 @@ def handed_out(env: AECEnv) -> dict[str, Any]:
         "number of decisions of a determinization": redrawn.decisions.tolist(),
         "State record of game_state": state.states().records.tobytes(),
         "number of decisions of game_state": state.decisions,
+        "history of game_state": state.history(),
         "information_state_string": state.information_state_string(seat),
         "information_state_tensor": state.information_state_tensor(seat).tobytes(),
         "events": env.events(agent).tolist(),

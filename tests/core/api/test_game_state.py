@@ -299,3 +299,22 @@ def test_a_banker_who_chooses_the_deposit_decides_before_any_chance() -> None:
         plain.apply(plain.legal_actions()[0])
     assert state.is_chance
     assert state.decisions == 1
+
+
+def test_a_history_is_what_was_applied_and_none_of_it_is_handed_on_by_a_redraw() -> None:
+    state, applied = KUHN.bind().new_state(explicit_chance=True), []
+    while not state.is_over:
+        applied.append(state.legal_actions()[-1])
+        state.apply(applied[-1])
+        with pytest.raises((ValueError, RuntimeError)):
+            state.apply(99)
+        assert state.history() == applied
+        if state.seat >= 0:
+            assert state.determinize(state.seat, 3).history() == []
+    assert len(applied) > 3
+    again = pickle.loads(pickle.dumps(state))
+    assert again.history() == applied == state.clone().history()
+    replayed = KUHN.bind().new_state(explicit_chance=True)
+    for action in again.history():
+        replayed.apply(action)
+    assert all_of(replayed) == all_of(state)
