@@ -354,7 +354,7 @@ def test_a_match_of_bots_imports_no_more_than_it_takes() -> None:
     used = imported_by("import backalley; backalley.evaluate('missouri_city', ['bot', 'random'], deals=2)")
     apart: tuple[str, ...] = (*OPTIONAL, "agents.policies", "training", "benchmarks.sequential")
     apart += ("envs.core.engine.event_log", "envs.core.rules.symmetry", "console.importing", "console.progress")
-    apart += ("envs.core.files", "envs.core.game.reset_options")
+    apart += ("envs.core.files", "envs.core.game.reset_options", "envs.core.compile.guarded")
     assert not [name for name in sorted(used) if name.startswith(apart)]
     outside = [name for name in used if not name.startswith(("envs.missouri_city", "envs.backhand_series"))]
     assert len(outside) <= 50, f"{len(outside)} files beside those of the game"
