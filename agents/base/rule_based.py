@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,6 @@ import numpy.typing as npt
 from backalley.envs.core.api.compiled_play import bot_of, kernel_names, random_act, random_chances, random_legal
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.game.kernels import (
-    ONE_AT_A_TIME,
     Bound,
     guarded,
     inlined,
@@ -129,6 +129,8 @@ class RandomAgent(DirectAgent):
 
 _OF_THIS_PROCESS = "_rows", "_chances_rows", "guarded"
 """What a kernel's agent holds of compiled code."""
+_ONE_AT_A_TIME = threading.Lock()
+"""Held while a guarded kernel runs: all of them count in the same place."""
 
 
 class KernelAgent(DirectAgent):
@@ -157,7 +159,7 @@ class KernelAgent(DirectAgent):
         if not self.is_guarded:
             rows(*args)
             return
-        with ONE_AT_A_TIME, np.errstate(all="ignore"):  # where it runs as Python, NumPy would warn, and not answer
+        with _ONE_AT_A_TIME, np.errstate(all="ignore"):  # where it runs as Python, NumPy would warn, and not answer
             rows(*args)
 
     @functools.cached_property

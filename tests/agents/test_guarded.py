@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from backalley.agents.base.rule_based import _ONE_AT_A_TIME
 from backalley.agents.registry import agent
-from backalley.envs.core.compile.guarded import ONE_AT_A_TIME, _known, guarded
+from backalley.envs.core.compile.guarded import _known, guarded
 from backalley.envs.core.compile.kernel import COMPILED, kernel, passing, uncompiled
 from backalley.envs.core.compile.tiering import Interpreted, TookTooLong
 from backalley.envs.core.game.game import Game
@@ -81,7 +82,7 @@ def ways(function: Callable[..., Any]) -> list[Callable[..., Any]]:
 )
 def test_they_answer_alike_or_raise(function: Any, good: int, bad: int, error: type[Exception]) -> None:
     for asked in ways(function):
-        with ONE_AT_A_TIME:
+        with _ONE_AT_A_TIME:
             for _ in range(3):
                 assert asked(good, NUMBERS, ONE, 0) == function(good, NUMBERS, ONE, 0)
                 with pytest.raises(error):

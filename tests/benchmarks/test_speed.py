@@ -33,8 +33,8 @@ from backalley.console.errors import BrokenPromise
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.promises import hold_returns
 from backalley.examples import kuhn
+from backalley.testing.play import hold_returns
 from tests.common import high_card
 from tests.common.cases import GAMES
 from tests.common.commands import run

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import graphlib
+import itertools
 import json
 import os
 import re
@@ -45,11 +46,15 @@ OWN = [game for game in GAMES if game.type.module.startswith("backalley.envs.")]
 BY_NAME = pytest.mark.parametrize("game", OWN, ids=lambda game: game.name)
 
 
+def drawn(number: int) -> str:
+    """A drawing in CONTRIBUTING.md: the first is of boxes, the second of rooms."""
+    return (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("```text\n")[number].split("```")[0]
+
+
 def drawing() -> list[str]:
     """The rooms, lowest first, as the drawing in CONTRIBUTING.md has them."""
-    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     found = []
-    for line in page.split("```text\n")[1].split("```")[0].splitlines():
+    for line in drawn(2).splitlines():
         folder, _, rest = line.partition("  ")
         folder = folder.removeprefix("src/backalley").lstrip("/").replace("<game>", "")
         if "←" in rest:
@@ -123,6 +128,40 @@ def test_the_drawing_has_every_room() -> None:
         assert place in rest or inside[0] == "template" or room(place) is not None, place
     for name in ROOMS:
         assert any(room(place) == ROOMS.index(name) for place in files()), f"nothing lives in {name}"
+
+
+def box(path: str) -> str | None:
+    """The box of a file or of what is taken from it; None for the package's root."""
+    if room(path) is None:
+        return None
+    apart = {"envs/core": "core", "benchmarks/studies": "studies", "envs": "games", "examples": "games"}
+    if re.match(r"\w+_v\d", path):
+        return "games"
+    found = next((name for folder, name in apart.items() if f"{path}/".startswith(f"{folder}/")), path.split("/")[0])
+    return found if found in BOXES else "outside"
+
+
+BOXES = ["console", "core", "games", "agents", "cluster", "benchmarks", "training", "cli", "studies"]
+"""Those that are folders of their own; all other rooms are outside."""
+
+
+def test_the_boxes_import_as_they_are_drawn() -> None:
+    """Along the arrows and no other way; and no arrow is drawn that no import takes."""
+    chains = [[name.strip() for name in line.split("←")] for line in drawn(1).splitlines()]
+    arrows = {(right, left) for chain in chains for left, right in itertools.pairwise(chain)}
+    assert {name for arrow in arrows for name in arrow} == {*BOXES, "outside"}
+    below = {name: {left for right, left in arrows if right == name} for name in (*BOXES, "outside")}
+    for _ in below:
+        below = {name: found.union(*(below[other] for other in found)) for name, found in below.items()}
+    taken = {
+        (box(place), box("/".join(parts)))
+        for place, path in files().items()
+        for _, parts in imports(place, path)
+        if (place, "/".join(parts)) not in LATE
+    }
+    taken = {(mine, its) for mine, its in taken if mine and its and mine != its}
+    assert [(mine, its) for mine, its in taken if its not in below[mine]] == []
+    assert arrows <= taken
 
 
 def test_every_room_says_what_it_holds_and_is_small() -> None:
@@ -315,7 +354,7 @@ def test_a_match_of_bots_imports_no_more_than_it_takes() -> None:
     used = imported_by("import backalley; backalley.evaluate('missouri_city', ['bot', 'random'], deals=2)")
     apart: tuple[str, ...] = (*OPTIONAL, "agents.policies", "training", "benchmarks.sequential")
     apart += ("envs.core.engine.event_log", "envs.core.rules.symmetry", "console.importing", "console.progress")
-    apart += ("envs.core.files", "envs.core.game.reset_options")
+    apart += ("envs.core.files", "envs.core.game.reset_options", "envs.core.compile.guarded")
     assert not [name for name in sorted(used) if name.startswith(apart)]
     outside = [name for name in used if not name.startswith(("envs.missouri_city", "envs.backhand_series"))]
     assert len(outside) <= 50, f"{len(outside)} files beside those of the game"

@@ -19,7 +19,7 @@ from backalley.agents.base.rule_based import random_rows
 from backalley.console.errors import BrokenPromise
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.promises import hold_returns, whole_pack
+from backalley.testing.play import hold_returns, whole_pack
 
 from ...figures.formatting import Found, title
 from ...figures.result_kinds import Columns, Kept, lines

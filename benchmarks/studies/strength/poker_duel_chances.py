@@ -19,6 +19,7 @@ import functools
 import json
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -247,7 +248,7 @@ def game_chances() -> Path:
     return written("game_chances", counts)
 
 
-TABLES = {
+TABLES: dict[str, Callable[[], Path]] = {
     "chances": functools.partial(chances, "chances", False),
     "misere_chances": functools.partial(chances, "misere_chances", True),
     "game_chances": game_chances,

@@ -12,7 +12,6 @@ import ast
 import copy
 import functools
 import linecache
-import threading
 from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -33,9 +32,6 @@ STEPS = 30_000_000
 that it creates. Ours take a tenth at most: Poker Duel's, where a split has been begun otherwise than they would."""
 _STEPS_IN_PYTHON = 1_000_000
 """Steps after which a call that runs as Python is compiled, and begins again."""
-ONE_AT_A_TIME = threading.Lock()
-"""Held by whoever calls guarded kernels: all of them count in the same place."""
-
 _left = [0]
 """Steps left to a call that runs as Python."""
 _TOO_LONG = "it takes too long"
@@ -291,6 +287,6 @@ def from_outside(by: Any, shown: Any, mask: Any, last: Any) -> Any:
 @functools.cache
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a kernel that takes four arguments, as bots do, for arguments that may be anything. It raises IndexError
-    or TookTooLong, an ArithmeticError, where the other would read or write wrong memory, or not end. Its callers hold
-    `ONE_AT_A_TIME`."""
+    or TookTooLong, an ArithmeticError, where the other would read or write wrong memory, or not end. Of
+    all guarded kernels one runs at a time: they count in the same place."""
     return specialise([from_outside], {"GUARDED": _again(function)})["from_outside"]

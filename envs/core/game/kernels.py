@@ -5,14 +5,23 @@ It imports the compiler's room alone, so that machine code does not depend on th
 
 from __future__ import annotations
 
-from ..compile.guarded import ONE_AT_A_TIME, guarded
+from collections.abc import Callable
+from typing import Any
+
 from ..compile.interfaces import CHANCE, MEMORY, OVER, Bot, Kernels, Planner, Plans
 from ..compile.kernel import COMPILED, Bound, bind, bounded, inlined, kernel, passing, wrapping
 from ..compile.templates import specialise, template, unbound
 from ..compile.tiering import compile_from_now_on
 
 __all__ = [
-    "CHANCE", "COMPILED", "MEMORY", "ONE_AT_A_TIME", "OVER", "Bot", "Bound", "Kernels", "Planner", "Plans", "bind",
+    "CHANCE", "COMPILED", "MEMORY", "OVER", "Bot", "Bound", "Kernels", "Planner", "Plans", "bind",
     "bounded", "compile_from_now_on", "guarded", "inlined", "kernel", "passing", "specialise", "template", "unbound",
     "wrapping",
 ]  # fmt: skip
+
+
+def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a bot's kernel with bounds checks and a limit of steps (`compile/guarded.py`): most matches need none."""
+    from ..compile.guarded import guarded as made
+
+    return made(function)

@@ -18,7 +18,6 @@ from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import COMPILED, OVER, Bot
-from backalley.envs.core.game.promises import hold_returns, whole_pack
 from backalley.envs.core.rules import rng
 from backalley.envs.core.text import UnreadableAnswer, legal_texts, observation_text, read_answer
 
@@ -29,6 +28,8 @@ EPISODES = 4
 EPISODES_OF_BOTS = 8 if COMPILED else 2
 POSITIONS = 20 if COMPILED else 5
 """The approximate number of positions checked in each episode: uncompiled, a check takes a hundred times as long."""
+_ROUNDING = 1e-4
+"""Rewards are single floats, and a return is the sum of many."""
 
 
 class Table:
@@ -361,3 +362,22 @@ def _asked(table: Table, bot: Bot) -> int:
     table.hold(fits, f"the chances of bot {bot.name} are no probabilities of the legal actions: {odds}.")
     table.hold(odds[action] > 0, f"bot {bot.name} chose {action}, which its chances say it never does.")
     return action
+
+
+def whole_pack(game: Game, state: Any) -> bool:
+    """Return whether the piles hold every card of the pack once, or with replacement as many cards as are drawn."""
+    lying = sorted(card for pile in game.piles(state).values() for card in pile)
+    if game.with_replacement:
+        return len(lying) == game.cards_drawn and set(lying) <= set(game.pack)
+    return lying == sorted(game.pack)
+
+
+def hold_returns(game: Game, returns: npt.NDArray[np.float64], where: str) -> None:
+    """Raise BrokenPromise unless returns [n, N] are within their bounds and, where the game says so, sum to 0."""
+    low, high = game.reward_range
+    if ((returns < low - _ROUNDING) | (returns > high + _ROUNDING)).any():
+        raise BrokenPromise(
+            f"{where}: returns from {returns.min():g} to {returns.max():g} leave the bounds {low:g} to {high:g}."
+        )
+    if game.zero_sum and (np.abs(returns.sum(1)) > _ROUNDING).any():
+        raise BrokenPromise(f"{where}: returns sum to {np.abs(returns.sum(1)).max():g} instead of 0.")
