@@ -1,0 +1,169 @@
+"""What the CPU launches: one thread for each table, which calls the engine's own kernels over rows with a single row."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..api.compiled_play import search_kernels
+from ..compile.kernel import passing, sources_of, uncompiled
+from ..compile.templates import specialise, template, unbound
+from ..engine.batch_kernels import Batch, Deck, IntArray, all_legal
+from ..engine.batch_play import play_kernels, random_act
+from ..engine.engine import batch_kernels, table_names
+from ..game.game import Game
+from .device_code import launched
+from .scratch import cuda, reuse_memory, take_memory
+
+
+class Fixed(NamedTuple):
+    """What does not change while the tables of a batch are played: a pack for each of them, and numbers."""
+
+    cards: npt.NDArray[np.int64]
+    """[B, cards] `Deck.cards` of each table."""
+    displaced: npt.NDArray[np.int64]
+    """[B, drawn] `Deck.displaced`."""
+    size: int
+    drawn: int
+    with_replacement: bool
+    start_outcomes: int
+    limit: int
+    autoreset: bool
+    refused: IntArray
+    """[1] The first table whose action is not legal; B where there is none."""
+
+
+open_rows = step_rows = play_rows = observe_rows = determinize_rows = show_rows = unbound
+"""The kernels over rows in the templates below. Each takes `given`, arrays with an entry for each table."""
+
+
+@template
+def deck_of(fixed: Fixed, row: int) -> Deck:
+    """Return a table's own pack."""
+    return Deck(fixed.cards[row], fixed.displaced[row], fixed.size, fixed.drawn, fixed.with_replacement)
+
+
+@template
+def open_each(options: Any, batch: Batch, fixed: Fixed, given: tuple[IntArray]) -> None:
+    """Begin a new episode at each table, `given` as rows."""
+    row, rows = cuda.grid(1), given[0]
+    if row < rows.shape[0]:
+        open_rows(options, batch, deck_of(fixed, row), fixed.start_outcomes, rows[row : row + 1])
+
+
+@template
+def check_each(batch: Batch, fixed: Fixed, given: tuple[IntArray, IntArray, IntArray]) -> None:
+    """Note the first table whose action is not legal; `given` are rows, the caller's actions, and a copy of them."""
+    row, (rows, actions, chosen) = cuda.grid(1), given
+    if row < rows.shape[0]:
+        mine = slice(row, row + 1)
+        if all_legal(batch.mask, rows[mine], actions[mine], chosen[mine]) >= 0:
+            cuda.atomic.min(fixed.refused, 0, row)
+
+
+@template
+def step_each(options: Any, batch: Batch, fixed: Fixed, given: tuple[IntArray, IntArray]) -> None:
+    """Play a legal action at each table; `given` are rows and actions."""
+    row, (rows, chosen) = cuda.grid(1), given
+    if row < rows.shape[0]:
+        deck, mine = deck_of(fixed, row), slice(row, row + 1)
+        step_rows(
+            options,
+            batch,
+            deck,
+            fixed.start_outcomes,
+            fixed.limit,
+            fixed.autoreset,
+            True,
+            rows[mine],
+            chosen[mine],
+            chosen[mine],
+        )
+
+
+@template
+def play_each(options: Any, batch: Batch, fixed: Fixed, steps: int, given: tuple[Any, ...]) -> None:
+    """Play `steps` decisions at each table; `given` are rows, streams of choices, each thread's
+    memory, where to write an illegal action, and the arrays of `Played`."""
+    (rows, choices, memory, chosen, reward, episodes, decisions), first = given, cuda.grid(1)
+    take_memory(memory[first])
+    for row in range(first, rows.shape[0], memory.shape[0]):
+        deck, mine = deck_of(fixed, row), slice(row, row + 1)
+        bad, action = play_rows(
+            options,
+            batch,
+            deck,
+            fixed.start_outcomes,
+            fixed.limit,
+            fixed.autoreset,
+            steps,
+            rows[mine],
+            choices,
+            reward[mine],
+            episodes[mine],
+            decisions[mine],
+        )
+        if bad >= 0:
+            chosen[row] = action
+            cuda.atomic.min(fixed.refused, 0, row)
+
+
+@template
+def observe_each(options: Any, batch: Batch, given: tuple[Any, ...]) -> None:
+    """Observe each table; `given` are rows, seats, records, and these as vectors."""
+    row, (rows, seats, records, flat) = cuda.grid(1), given
+    if row < rows.shape[0]:
+        mine = slice(row, row + 1)
+        observe_rows(options, batch.state, rows[mine], seats[mine], records[mine], flat[mine])
+
+
+@template
+def determinize_each(options: Any, given: tuple[Any, ...]) -> None:
+    """Redraw, in place, what a seat cannot see of each state; `given` are states, seats, keys, and each thread's
+    memory."""
+    (states, seats, keys, memory), first = given, cuda.grid(1)
+    take_memory(memory[first])
+    for row in range(first, states.shape[0], memory.shape[0]):
+        reuse_memory()
+        mine = slice(row, row + 1)
+        determinize_rows(options, states[mine], seats[mine], keys[mine])
+
+
+@template
+def show_each(options: Any, batch: Batch, given: tuple[Any, ...]) -> None:
+    """Show each table's state; `given` are whether its episode is over, and rows."""
+    row, (over, rows) = cuda.grid(1), given
+    if row < rows.shape[0]:
+        show_rows(options, batch, over[row : row + 1], rows[row : row + 1])
+
+
+@functools.cache
+def _with_memory(act: Callable[..., int]) -> Callable[..., int]:
+    """A bot whose arrays of one decision take the place of those of the one before."""
+
+    @passing
+    def fresh(options: Any, observation: Any, mask: Any, key: np.uint64) -> int:
+        reuse_memory()
+        return act(options, observation, mask, key)
+
+    uncompiled(fresh).sources = sources_of(act)  # type: ignore[attr-defined]
+    return fresh
+
+
+_CALLED = ("open_rows", "step_rows", "play_rows", "observe_rows", "determinize_rows", "show_rows")
+_EACH = (open_each, check_each, step_each, play_each, observe_each, determinize_each, show_each)
+
+
+@functools.cache
+def row_kernels(game: Game, act: Callable[..., int] = random_act) -> dict[str, Any]:
+    """Return the CUDA kernels of a game under its options, by the names above, each compiled at its first launch;
+    `play_each` plays the random player or a bot. The options are constants in them."""
+    given, options = game.type, game.options
+    act = act if act is random_act else _with_memory(act)
+    rows = batch_kernels(given, options) | search_kernels(given, options) | play_kernels(given, options, act)
+    made = specialise([deck_of, *_EACH], table_names(given, options) | {name: rows[name] for name in _CALLED})
+    return {part.__name__: launched(made[part.__name__]) for part in _EACH}
