@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,19 +18,16 @@ from backalley.console.errors import InvalidCall, InvalidType, InvalidValue, Mis
 from ..api.row_checks import TableChecks
 from ..api.states import KEPT, States, redrawn, states_of
 from ..api.vector import BatchEnv
-from ..compile.interfaces import OVER
-from ..engine.batch_kernels import NO_LIMIT, Batch
 from ..engine.batch_play import Played, bot_of, fork_choices, random_act
 from ..engine.engine import Engine, IllegalAction, illegal_action, one_thread, streams_of
-from ..engine.time_step import TimeStep, layout_of
+from ..engine.time_step import TimeStep
 from ..game import arguments
 from ..game.game import Game
 from .device_array import DeviceArray
-from .row_kernels import Fixed, row_kernels
+from .row_kernels import aligned, cards_held, row_kernels, tables_of
 from .scratch import BYTES, MOST_AT_ONCE, SIMULATED, THREADS, cuda
 
 _ON_THE_CPU = "leave out device='cuda' for a batch on the CPU, which has it; states() and set_states() take tables over"
-_NotCompiled = (NumbaError, NotImplementedError)
 _DECISIONS_AT_ONCE = 2**28
 """Decisions of `play_random` in one launch, which Ctrl-C cannot interrupt."""
 
@@ -71,8 +68,7 @@ class CudaBatch(TableChecks):
         self.num_seats, self.num_actions, self.autoreset = game.num_seats, game.num_actions, bool(autoreset)
         streams = streams_of(seed, self.num_envs)
         self._lock = threading.RLock()
-        pack, drawn = game.deck_size, game.cards_drawn
-        row_bytes = Engine.bytes_of(game) + 8 * (drawn + (drawn if game.with_replacement else pack))
+        row_bytes = Engine.bytes_of(game) + 8 * (game.cards_drawn + cards_held(game))
         free = cuda.current_context().get_memory_info()[0]
         if self.num_envs * row_bytes > free:
             raise InvalidValue(
@@ -80,48 +76,14 @@ class CudaBatch(TableChecks):
                 f"{int(free // row_bytes):,} tables would fit."
             )
         self._number = 0 if SIMULATED else cuda.get_current_device().id
-        self._make()
+        self._batch, self._fixed = tables_of(game, self.num_envs, self.autoreset, cuda.to_device)
+        self._all = cuda.to_device(np.arange(self.num_envs))
+        self._chosen, self._choices = (_zeros((self.num_envs,), kind) for kind in (np.int64, np.uint64))
+        batch = self._batch
+        shown = batch.flat, batch.shown_mask, batch.shown_seat, batch.reward, batch.terminated, batch.truncated
+        self.time_step = TimeStep(*(cast(Any, DeviceArray(array, self._number)) for array in shown))
         self._dealt = False
         self._set_streams(*streams)
-
-    def _make(self) -> None:
-        """Make the arrays on the device."""
-        game, size = self.game, self.num_envs
-        shown = {name: _zeros(*like) for name, like in layout_of(game, size).items()}
-        record = aligned(game.state_dtype)
-        raw = _zeros((size, record.itemsize), np.dtype(np.uint8))
-        over = cuda.to_device(np.full(size, OVER, np.int8))
-        shown["seat"].copy_to_device(over)
-        self._all = cuda.to_device(np.arange(size))
-        self._chosen, self._choices = (_zeros((size,), np.dtype(kind)) for kind in (np.int64, np.uint64))
-        self._batch = Batch(
-            state=raw.view(record).reshape(size),
-            raw=raw,
-            stream=_zeros((size,), np.dtype(np.uint64)),
-            observation=shown["observation"].view(aligned(game.observation_dtype)).reshape(size),
-            flat=shown["observation"],
-            mask=_zeros((size, game.num_actions), np.dtype(np.int8)),
-            seat=over,
-            reward=shown["reward"],
-            terminated=shown["terminated"],
-            truncated=shown["truncated"],
-            decisions=_zeros((size,), np.dtype(np.int32)),
-            own_decisions=_zeros((size, game.num_seats), np.dtype(np.int32)),
-            shown_mask=shown["action_mask"],
-            shown_seat=shown["seat"],
-        )
-        drawn, whole = game.cards_drawn, game.cards_drawn if game.with_replacement else game.deck_size
-        limit = NO_LIMIT if game.max_decisions is None else game.max_decisions
-        self._fixed = Fixed(
-            cuda.to_device(np.tile(np.arange(whole), (size, 1))),
-            _zeros((size, drawn), np.dtype(np.int64)),
-            *(game.deck_size, drawn, game.with_replacement, game.num_start_outcomes, limit, self.autoreset),
-            cuda.to_device(np.full(1, size)),
-        )
-        self.time_step = TimeStep(**{name: self._shown(array) for name, array in shown.items()})
-
-    def _shown(self, array: Any) -> Any:
-        return DeviceArray(array, self._number)
 
     def _launch(self, name: str, *args: Any, act: Callable[..., int] = random_act, threads: int = 0) -> None:
         """Launch a CUDA kernel, by default with a thread for each table."""
@@ -165,8 +127,9 @@ class CudaBatch(TableChecks):
 
     @one_thread
     def step(self, actions: Any, rows: None = None) -> TimeStep:
-        """Play `actions[k]` on table k: whole numbers on the device (anything with `__cuda_array_interface__`, such as a
-        tensor), or on the host. All are checked before any is played, which takes one number back to the host.
+        """Play `actions[k]` on table k: whole numbers on the device (a tensor, or anything else with
+        `__cuda_array_interface__`), or on the host. All are checked before any is played: one number comes back to the
+        host.
 
         Raises TypeError or ValueError for an array of the wrong type or shape, IllegalAction for an action that is not
         legal, RuntimeError before `reset`.
@@ -202,15 +165,15 @@ class CudaBatch(TableChecks):
             self._launch("show_each", self.game.options, self._batch, (self._is_over(), self._all))
         threads = min(size, MOST_AT_ONCE) if act is not random_act else size
         memory = _memory(threads, BYTES if act is not random_act else 16)
-        reward = _zeros((size, self.num_seats), np.dtype(np.float64))
-        played = reward, *(_zeros((size,), np.dtype(np.int64)) for _ in range(2))
+        reward = _zeros((size, self.num_seats), np.float64)
+        played = reward, *(_zeros((size,), np.int64) for _ in range(2))
         given = self._all, self._choices, memory, self._chosen, *played
         while left:
             now = min(left, max(1, _DECISIONS_AT_ONCE // size))
             fixed = self.game.options, self._batch, self._fixed
             try:
                 self._launch("play_each", *fixed, now, given, act=act, threads=threads)
-            except _NotCompiled as error:
+            except (NumbaError, NotImplementedError) as error:
                 reason = str(error).strip().splitlines()[-1]
                 raise InvalidCall(
                     f"The bot {name} of {self.game.name} cannot be compiled for a device ({reason}); play it on the "
@@ -246,7 +209,7 @@ class CudaBatch(TableChecks):
         if (host.seat < 0).any():
             raise InvalidValue(f"Table {np.flatnonzero(host.seat < 0)[0]} is over: nobody is to act there.")
         which = host.seat.astype(np.int64) if seats is None else self._seats(_on_host(seats), every)
-        raw = _zeros(self._batch.raw.shape, np.dtype(np.uint8))
+        raw = _zeros(self._batch.raw.shape, np.uint8)
         raw.copy_to_device(self._batch.raw)
         states = raw.view(self._batch.state.dtype).reshape(self.num_envs)
         threads = min(self.num_envs, MOST_AT_ONCE)
@@ -338,12 +301,6 @@ class CudaBatch(TableChecks):
     def __repr__(self) -> str:
         given = "" if self.autoreset else ", autoreset=False"
         return f"CudaBatch({self.game!r}, {self.num_envs}{given})"
-
-
-def aligned(packed: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a record type with each field at a multiple of its size, as a GPU reads them."""
-    parts = [(name, packed[name].base, packed[name].shape) for name in packed.names or ()]
-    return np.dtype((np.record, np.dtype(parts, align=True)))  # type: ignore[call-overload, no-any-return]
 
 
 def _check_device() -> None:

@@ -43,7 +43,7 @@ def ones(number: np.uint64) -> int:
 
 def zeros_below(number: np.uint64) -> int:
     """`bit_rows.zeros_below`: the ones in the number before that with the lowest bit alone."""
-    return ones((number & (~number + _ONE)) - _ONE)
+    return bit_rows.ones((number & (~number + _ONE)) - _ONE)
 
 
 _OWN: dict[Any, Callable[..., Any]] = {

@@ -1,4 +1,4 @@
-"""What the CPU launches: one thread for each table, which calls the engine's own kernels over rows with a single row."""
+"""What the CPU launches: a thread for each table, which calls the engine's own kernels over rows with a single row."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..api.compiled_play import search_kernels
+from ..compile.interfaces import OVER
 from ..compile.kernel import passing, sources_of, uncompiled
 from ..compile.templates import specialise, template, unbound
-from ..engine.batch_kernels import Batch, Deck, IntArray, all_legal
+from ..engine.batch_kernels import NO_LIMIT, Batch, Deck, IntArray, all_legal
 from ..engine.batch_play import play_kernels, random_act
 from ..engine.engine import batch_kernels, table_names
 from ..game.game import Game
@@ -35,6 +36,53 @@ class Fixed(NamedTuple):
     autoreset: bool
     refused: IntArray
     """[1] The first table whose action is not legal; B where there is none."""
+
+
+def aligned(packed: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a record type with each field at a multiple of its size, as a GPU reads them."""
+    parts = [(name, packed[name].base, packed[name].shape) for name in packed.names or ()]
+    return np.dtype((np.record, np.dtype(parts, align=True)))  # type: ignore[call-overload, no-any-return]
+
+
+def cards_held(game: Game) -> int:
+    """Return how many cards `Deck.cards` has."""
+    return game.cards_drawn if game.with_replacement else game.deck_size
+
+
+def tables_of(game: Game, size: int, autoreset: bool, place: Callable[[Any], Any]) -> tuple[Batch, Fixed]:
+    """Return the arrays of `size` tables, each where `place` puts one of NumPy's. A table's numbers lie side by side,
+    as on the CPU: the rules write to one record."""
+    record, flat = aligned(game.state_dtype), np.zeros((size, game.observation_size), game.observation_base)
+    raw, vectors = place(np.zeros((size, record.itemsize), np.uint8)), place(flat)
+    shown, seats = (size, game.num_actions), (size, game.num_seats)
+    batch = Batch(
+        state=raw.view(record).reshape(size),
+        raw=raw,
+        stream=place(np.zeros(size, np.uint64)),
+        observation=vectors.view(aligned(game.observation_dtype)).reshape(size),
+        flat=vectors,
+        mask=place(np.zeros(shown, np.int8)),
+        seat=place(np.full(size, OVER, np.int8)),
+        reward=place(np.zeros(seats, np.float32)),
+        terminated=place(np.zeros(size, np.bool_)),
+        truncated=place(np.zeros(size, np.bool_)),
+        decisions=place(np.zeros(size, np.int32)),
+        own_decisions=place(np.zeros(seats, np.int32)),
+        shown_mask=place(np.zeros(shown, np.int8)),
+        shown_seat=place(np.full(size, OVER, np.int8)),
+    )
+    fixed = Fixed(
+        cards=place(np.tile(np.arange(cards_held(game)), (size, 1))),
+        displaced=place(np.zeros((size, game.cards_drawn), np.int64)),
+        size=game.deck_size,
+        drawn=game.cards_drawn,
+        with_replacement=game.with_replacement,
+        start_outcomes=game.num_start_outcomes,
+        limit=NO_LIMIT if game.max_decisions is None else game.max_decisions,
+        autoreset=autoreset,
+        refused=place(np.full(1, size)),
+    )
+    return batch, fixed
 
 
 open_rows = step_rows = play_rows = observe_rows = determinize_rows = show_rows = unbound

@@ -4,7 +4,6 @@ again. CUDA's `local.array` would not do: sizes follow from options, and kernels
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -64,7 +63,7 @@ _WORD = ir.IntType(64)
 
 def _own_word(builder: Any, name: str) -> Any:
     """A pointer to this thread's word of an array in the block's shared memory: the address of its memory's `first`
-    byte, of the `next` that is free, or of its `end`. Modules are linked into one program, where arrays of one name are one."""
+    byte, of the `next` that is free, or of its `end`. In a linked program, arrays of one name are one."""
     module, name = builder.module, f"backalley_scratch_{name}"
     if name not in module.globals:
         made = ir.GlobalVariable(module, ir.ArrayType(_WORD, THREADS), name, addrspace=3)
