@@ -1,6 +1,6 @@
 """A kernel as a CUDA device function: the same text, with device functions in place of all kernels that it names.
 
-Numba lacks for CUDA what two kinds of kernels use, so these have a form of their own here: NumPy's `empty` and `zeros`
+Numba lacks for CUDA what some kernels use, so this has a form of its own here: NumPy's `empty`, `zeros` and `ones`
 (`scratch.py`), and the functions of `bit_rows.py`, which on the CPU are LLVM's instructions. In CUDA's simulator, where
 Python plays the device, a device function is a plain Python function.
 """
@@ -18,7 +18,8 @@ from numba.core.dispatcher import Dispatcher
 
 from ..compile import bit_rows
 from ..compile.kernel import uncompiled
-from .scratch import SIMULATED, cuda, empty, zeros
+from . import scratch
+from .scratch import SIMULATED, cuda
 
 _M1, _M2, _M4 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
 _BYTES, _BYTE, _ONE = np.uint64(0x0101010101010101), np.uint64(0xFF), np.uint64(1)
@@ -51,7 +52,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
 }
 _OWN |= {bit_rows.spread: bit_rows.spread}
 """What stands for functions that are no kernels."""
-_LOWERED = {np.empty: empty, np.zeros: zeros}
+_LOWERED = {np.empty: scratch.empty, np.zeros: scratch.zeros, np.ones: scratch.ones}
 """The same of those that `scratch.py` translates itself."""
 _known: dict[Any, Any] = {}
 

@@ -23,7 +23,7 @@ from ..game.game import Game
 from .row_kernels import aligned, row_kernels, tables_of
 from .scratch import BYTES, SIMULATED, cuda
 
-NotCompiled = (NumbaError, NotImplementedError)
+NotCompiled = (NumbaError, NotImplementedError, KeyError)
 """What numba raises for what it cannot compile for a device."""
 
 
@@ -67,6 +67,13 @@ def _assembled(text: str, target: str, what: str) -> Compiled:
         raise InvalidCall(f"ptxas refuses {what} for {target}: {done.stderr.strip()}")
     said = [int(re.search(rf"(\d+) {one}", done.stderr)[1]) for one in _SAID]  # type: ignore[index]
     return Compiled(said[0], said[1], said[2] + said[3], len(text.splitlines()))
+
+
+def reason(error: Exception) -> str:
+    """Return in a few words why a kernel was not compiled, of what numba says in many."""
+    said = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in said if not line.startswith(("Failed in", "During", ">>>", "File", "<source"))]
+    return (told or said or [type(error).__name__])[0].split(" found for signature")[0].rstrip(".:")
 
 
 _SAID = ("registers", "bytes stack frame", "bytes spill stores", "bytes spill loads")

@@ -58,6 +58,13 @@ def zeros(shape: Any, dtype: Any = np.float64) -> npt.NDArray[Any]:
     return made
 
 
+def ones(shape: int, dtype: Any = np.float64) -> npt.NDArray[Any]:
+    """`numpy.ones`, of one dimension."""
+    made = empty(shape, dtype)
+    made[...] = 1
+    return made
+
+
 _WORD = ir.IntType(64)
 
 
@@ -161,3 +168,13 @@ if not SIMULATED:
     @overload(zeros, inline="always")  # type: ignore[untyped-decorator]
     def _zeros_compiled(shape: Any, dtype: Any = np.float64) -> Any:
         return _made(shape, True)
+
+    @overload(ones, inline="always")  # type: ignore[untyped-decorator]
+    def _ones_compiled(shape: Any, dtype: Any = np.float64) -> Any:
+        def filled(shape: Any, dtype: Any = np.float64) -> Any:
+            array = _array((np.int64(shape),), dtype, False)
+            for place in range(shape):
+                array[place] = 1
+            return array
+
+        return filled if isinstance(shape, types.Integer) else None

@@ -28,7 +28,7 @@ from .shared import (
 )
 
 _GAME = click.argument("game")
-_OF_A_CHECKOUT = ("chaos", "docs", "soak", "speed", "study")
+_OF_A_CHECKOUT = ("chaos", "docs", "gpu", "soak", "speed", "study")
 """Commands of `benchmarks/studies`, which the wheel leaves out."""
 
 
