@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from backalley.console.errors import BrokenPromise
+from backalley.console.errors import BrokenPromise, InvalidCall
 from backalley.envs.core.game.game import Game
 
 from ...figures.formatting import Found, Line, title
@@ -99,12 +99,16 @@ def gpu(games: Sequence[Game], *, compiled: bool, decisions: int, progress: Prog
     """
     if compiled:
         return _compile(games, progress)
+    try:
+        games[0].make_vec(1, device="cuda")
+    except InvalidCall as error:
+        raise InvalidCall(f"{error} `backalley dev gpu --compile` takes no GPU.") from None
+    from numba import cuda
+
     speeds = []
     for number, game in enumerate(games):
         progress(number, len(games), game.name)
         speeds.append(_on_device(game, -(-decisions // len(games))))
-    from numba import cuda
-
     return {"device": cuda.get_current_device().name.decode(), "speeds": speeds}
 
 

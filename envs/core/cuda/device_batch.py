@@ -121,7 +121,7 @@ class CudaBatch(TableChecks):
                 raise InvalidValue(f"{name} was given to reset(); a batch on a device has no {name}: {_ON_THE_CPU}.")
         if seed is not None:
             self._set_streams(*streams_of(seed, self.num_envs))
-        self._launch("open_each", self.game.options, self._batch, self._fixed, (self._all,))
+        self._launch("open_each", self.game.options, self._batch, self._fixed)
         self._dealt = True
         return self.time_step
 
@@ -142,7 +142,7 @@ class CudaBatch(TableChecks):
         row = self._refused()
         if row < self.num_envs:
             raise self._refusal(row)
-        self._launch("step_each", self.game.options, self._batch, self._fixed, (self._all, self._chosen))
+        self._launch("step_each", self.game.options, self._batch, self._fixed, (self._chosen,))
         return self.time_step
 
     def play_random(self, steps: int) -> Played:
@@ -162,12 +162,12 @@ class CudaBatch(TableChecks):
         left, size = arguments.count(steps, "steps", 1), self.num_envs
         self._check_dealt()
         if act is not random_act:  # compiled bots trust observations, and callers can write to these
-            self._launch("show_each", self.game.options, self._batch, (self._is_over(), self._all))
+            self._launch("show_each", self.game.options, self._batch, (self._is_over(),))
         threads = min(size, MOST_AT_ONCE) if act is not random_act else size
         memory = _memory(threads, BYTES if act is not random_act else 16)
         reward = _zeros((size, self.num_seats), np.float64)
         played = reward, *(_zeros((size,), np.int64) for _ in range(2))
-        given = self._all, self._choices, memory, self._chosen, *played
+        given = self._all, memory, self._choices, self._chosen, *played
         while left:
             now = min(left, max(1, _DECISIONS_AT_ONCE // size))
             fixed = self.game.options, self._batch, self._fixed
@@ -195,7 +195,7 @@ class CudaBatch(TableChecks):
         which = cuda.to_device(self._seats(_on_host(seats), np.arange(self.num_envs)))
         flat = _zeros((self.num_envs, self.game.observation_size), self.game.observation_base)
         records = flat.view(aligned(self.game.observation_dtype)).reshape(self.num_envs)
-        self._launch("observe_each", self.game.options, self._batch, (self._all, which, records, flat))
+        self._launch("observe_each", self.game.options, self._batch, (which, records))
         return DeviceArray(flat, self._number)
 
     @one_thread
@@ -240,7 +240,7 @@ class CudaBatch(TableChecks):
         self._batch.raw.copy_to_device(records.view(np.uint8).reshape(self.num_envs, -1))
         for name in ("decisions", "own_decisions", "reward", "terminated", "truncated"):
             getattr(self._batch, name).copy_to_device(np.array(given._arrays[name]))
-        self._launch("show_each", self.game.options, self._batch, (cuda.to_device(given.seat < 0), self._all))
+        self._launch("show_each", self.game.options, self._batch, (cuda.to_device(given.seat < 0),))
         self._dealt = True
         return self.time_step
 

@@ -97,13 +97,13 @@ def _example(game: Game, name: str) -> tuple[Any, ...]:
     """Arguments of a kernel, by their types alone."""
     batch, fixed = tables_of(game, 1, True, lambda array: array)
     rows, words, memory = np.zeros(1, np.int64), np.zeros(1, np.uint64), np.zeros((1, BYTES), np.uint8)
-    played = np.zeros((1, game.num_seats)), rows, rows
+    records = np.zeros(1, aligned(game.state_dtype))
     given: dict[str, tuple[Any, ...]] = {
-        "open_each": (batch, fixed, (rows,)),
-        "step_each": (batch, fixed, (rows, rows)),
-        "play_each": (batch, fixed, 1, (rows, words, memory, rows, *played)),
-        "observe_each": (batch, (rows, rows, batch.observation, batch.flat)),
-        "determinize_each": ((np.zeros(1, aligned(game.state_dtype)), rows, words, memory),),
-        "show_each": (batch, (batch.terminated, rows)),
+        "open_each": (batch, fixed),
+        "step_each": (batch, fixed, (rows,)),
+        "play_each": (batch, fixed, 1, (rows, memory, words, rows, np.zeros((1, game.num_seats)), rows, rows)),
+        "observe_each": (batch, (rows, batch.observation)),
+        "determinize_each": ((records, rows, words, memory),),
+        "show_each": (batch, (batch.terminated,)),
     }
     return (batch, fixed, (rows, rows, rows)) if name == "check_each" else (game.options, *given[name])

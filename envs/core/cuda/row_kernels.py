@@ -1,4 +1,4 @@
-"""What the CPU launches: a thread for each table, which calls the engine's own kernels over rows with a single row."""
+"""What the CPU launches: a thread for each table, which calls the engine's own kernels of one table."""
 
 from __future__ import annotations
 
@@ -9,13 +9,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..api.compiled_play import search_kernels
 from ..compile.interfaces import OVER
 from ..compile.kernel import passing, sources_of, uncompiled
 from ..compile.templates import specialise, template, unbound
-from ..engine.batch_kernels import NO_LIMIT, Batch, Deck, IntArray, all_legal
+from ..engine.batch_kernels import (
+    NO_LIMIT,
+    Batch,
+    Deck,
+    IntArray,
+    all_legal,
+    begin,
+    deal_out,
+    hand_out,
+    show,
+    step_table,
+)
 from ..engine.batch_play import play_kernels, random_act
-from ..engine.engine import batch_kernels, table_names
+from ..engine.engine import table_names
 from ..game.game import Game
 from .device_code import launched
 from .scratch import cuda, reuse_memory, take_memory
@@ -85,8 +95,9 @@ def tables_of(game: Game, size: int, autoreset: bool, place: Callable[[Any], Any
     return batch, fixed
 
 
-open_rows = step_rows = play_rows = observe_rows = determinize_rows = show_rows = unbound
-"""The kernels over rows in the templates below. Each takes `given`, arrays with an entry for each table."""
+OBSERVE = DETERMINIZE = play_rows = unbound
+"""The game's kernels, and that of random play, in the templates below. These take `given`, arrays with an entry for each
+table."""
 
 
 @template
@@ -96,11 +107,14 @@ def deck_of(fixed: Fixed, row: int) -> Deck:
 
 
 @template
-def open_each(options: Any, batch: Batch, fixed: Fixed, given: tuple[IntArray]) -> None:
-    """Begin a new episode at each table, `given` as rows."""
-    row, rows = cuda.grid(1), given[0]
-    if row < rows.shape[0]:
-        open_rows(options, batch, deck_of(fixed, row), fixed.start_outcomes, rows[row : row + 1])
+def open_each(options: Any, batch: Batch, fixed: Fixed) -> None:
+    """Begin a new episode at each table."""
+    row = cuda.grid(1)
+    if row < batch.seat.shape[0]:
+        begin(options, batch, fixed.start_outcomes, row)
+        deal_out(options, batch, deck_of(fixed, row), row)
+        show(options, batch, row)
+        hand_out(batch, row)
 
 
 @template
@@ -114,47 +128,26 @@ def check_each(batch: Batch, fixed: Fixed, given: tuple[IntArray, IntArray, IntA
 
 
 @template
-def step_each(options: Any, batch: Batch, fixed: Fixed, given: tuple[IntArray, IntArray]) -> None:
-    """Play a legal action at each table; `given` are rows and actions."""
-    row, (rows, chosen) = cuda.grid(1), given
-    if row < rows.shape[0]:
-        deck, mine = deck_of(fixed, row), slice(row, row + 1)
-        step_rows(
-            options,
-            batch,
-            deck,
-            fixed.start_outcomes,
-            fixed.limit,
-            fixed.autoreset,
-            True,
-            rows[mine],
-            chosen[mine],
-            chosen[mine],
-        )
+def step_each(options: Any, batch: Batch, fixed: Fixed, given: tuple[IntArray]) -> None:
+    """Play a legal action at each table, `given` as actions."""
+    row, chosen = cuda.grid(1), given[0]
+    if row < chosen.shape[0]:
+        start, limit = fixed.start_outcomes, fixed.limit
+        step_table(options, batch, deck_of(fixed, row), start, limit, fixed.autoreset, row, chosen[row])
+        hand_out(batch, row)
 
 
 @template
 def play_each(options: Any, batch: Batch, fixed: Fixed, steps: int, given: tuple[Any, ...]) -> None:
-    """Play `steps` decisions at each table; `given` are rows, streams of choices, each thread's
-    memory, where to write an illegal action, and the arrays of `Played`."""
-    (rows, choices, memory, chosen, reward, episodes, decisions), first = given, cuda.grid(1)
+    """Play `steps` decisions at each table; `given` are rows, each thread's memory, streams of choices, where to
+    write an illegal action, and the arrays of `Played`."""
+    (rows, memory, choices, chosen, reward, episodes, decisions), first = given, cuda.grid(1)
     take_memory(memory[first])
     for row in range(first, rows.shape[0], memory.shape[0]):
-        deck, mine = deck_of(fixed, row), slice(row, row + 1)
-        bad, action = play_rows(
-            options,
-            batch,
-            deck,
-            fixed.start_outcomes,
-            fixed.limit,
-            fixed.autoreset,
-            steps,
-            rows[mine],
-            choices,
-            reward[mine],
-            episodes[mine],
-            decisions[mine],
-        )
+        mine = slice(row, row + 1)
+        numbers = fixed.start_outcomes, fixed.limit, fixed.autoreset, steps
+        played = reward[mine], episodes[mine], decisions[mine]
+        bad, action = play_rows(options, batch, deck_of(fixed, row), *numbers, rows[mine], choices, *played)
         if bad >= 0:
             chosen[row] = action
             cuda.atomic.min(fixed.refused, 0, row)
@@ -162,11 +155,10 @@ def play_each(options: Any, batch: Batch, fixed: Fixed, steps: int, given: tuple
 
 @template
 def observe_each(options: Any, batch: Batch, given: tuple[Any, ...]) -> None:
-    """Observe each table; `given` are rows, seats, records, and these as vectors."""
-    row, (rows, seats, records, flat) = cuda.grid(1), given
-    if row < rows.shape[0]:
-        mine = slice(row, row + 1)
-        observe_rows(options, batch.state, rows[mine], seats[mine], records[mine], flat[mine])
+    """Observe each table; `given` are seats, and records of zeros."""
+    row, (seats, records) = cuda.grid(1), given
+    if row < seats.shape[0]:
+        OBSERVE(options, batch.state[row], seats[row], records[row])
 
 
 @template
@@ -177,16 +169,19 @@ def determinize_each(options: Any, given: tuple[Any, ...]) -> None:
     take_memory(memory[first])
     for row in range(first, states.shape[0], memory.shape[0]):
         reuse_memory()
-        mine = slice(row, row + 1)
-        determinize_rows(options, states[mine], seats[mine], keys[mine])
+        DETERMINIZE(options, states[row], seats[row], keys[row])
 
 
 @template
 def show_each(options: Any, batch: Batch, given: tuple[Any, ...]) -> None:
-    """Show each table's state; `given` are whether its episode is over, and rows."""
-    row, (over, rows) = cuda.grid(1), given
-    if row < rows.shape[0]:
-        show_rows(options, batch, over[row : row + 1], rows[row : row + 1])
+    """Show each table's state, and nobody to act where its episode is over, `given` as truth values."""
+    row, over = cuda.grid(1), given[0]
+    if row < over.shape[0]:
+        show(options, batch, row)
+        if over[row]:
+            batch.seat[row] = OVER
+            batch.mask[row, :] = 0
+        hand_out(batch, row)
 
 
 @functools.cache
@@ -202,7 +197,6 @@ def _with_memory(act: Callable[..., int]) -> Callable[..., int]:
     return fresh
 
 
-_CALLED = ("open_rows", "step_rows", "play_rows", "observe_rows", "determinize_rows", "show_rows")
 _EACH = (open_each, check_each, step_each, play_each, observe_each, determinize_each, show_each)
 
 
@@ -210,8 +204,7 @@ _EACH = (open_each, check_each, step_each, play_each, observe_each, determinize_
 def row_kernels(game: Game, act: Callable[..., int] = random_act) -> dict[str, Any]:
     """Return the CUDA kernels of a game under its options, by the names above, each compiled at its first launch;
     `play_each` plays the random player or a bot. The options are constants in them."""
-    given, options = game.type, game.options
-    act = act if act is random_act else _with_memory(act)
-    rows = batch_kernels(given, options) | search_kernels(given, options) | play_kernels(given, options, act)
-    made = specialise([deck_of, *_EACH], table_names(given, options) | {name: rows[name] for name in _CALLED})
+    player = act if act is random_act else _with_memory(act)
+    names = table_names(game.type, game.options) | play_kernels(game.type, game.options, player)
+    made = specialise([deck_of, *_EACH], names)
     return {part.__name__: launched(made[part.__name__]) for part in _EACH}
