@@ -96,8 +96,7 @@ def tables_of(game: Game, size: int, autoreset: bool, place: Callable[[Any], Any
 
 
 OBSERVE = DETERMINIZE = play_rows = unbound
-"""The game's kernels, and that of random play, in the templates below. These take `given`, arrays with an entry for each
-table."""
+"""The game's kernels, and that of random play, in the templates; `given` has arrays with an entry for each table."""
 
 
 @template
