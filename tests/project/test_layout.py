@@ -22,8 +22,11 @@ from tests.common.durations import FILE
 SRC = ROOT / "src" / "backalley"
 FOLDERS = ("envs", "agents", "benchmarks", "training")
 LATE = {
-    ("envs/core/game/game", f"envs/core/api/{name}")
-    for name in ("aec/AECEnv", "vector/BatchEnv", "game_state/GameState", "game_state/new_state")
+    ("envs/core/game/game", f"envs/core/{name}")
+    for name in (
+        *(f"api/{name}" for name in ("aec/AECEnv", "vector/BatchEnv", "game_state/GameState", "game_state/new_state")),
+        "cuda/device_batch/CudaBatch",
+    )
 } | {("cli/dev", "benchmarks/studies/pages/docs/COMMANDS"), ("cli/shared", "benchmarks/studies/kinds")}
 """The only imports that go up: a game makes its environments and states, and the command line looks for studies."""
 BY_NAME_ALONE = {("envs/core/api/registry", "agents/gymnasium/gymnasium_env")} | {
@@ -335,7 +338,7 @@ backalley.train("backalley.examples.kuhn", out={str(tmp_path / "run")!r}, decisi
     assert len(outside) <= 80, f"{len(outside)} files beside those of the game"
 
 
-MOST_LINES = {"the wheel": 61_300, "benchmarks/studies": 5_700, "tests": 29_200}
+MOST_LINES = {"the wheel": 62_300, "benchmarks/studies": 5_900, "tests": 29_500}
 """Lines of Python, comments and all. They may fall; whoever needs more looks for what the new lines replace."""
 
 

@@ -109,7 +109,8 @@ def gpu(games: Sequence[Game], *, compiled: bool, decisions: int, progress: Prog
     for number, game in enumerate(games):
         progress(number, len(games), game.name)
         speeds.append(_on_device(game, -(-decisions // len(games))))
-    return {"device": cuda.get_current_device().name.decode(), "speeds": speeds}
+    name = getattr(cuda.get_current_device(), "name", "CUDA's simulator")
+    return {"device": name.decode() if isinstance(name, bytes) else name, "speeds": speeds}
 
 
 def _compile(games: Sequence[Game], progress: Progress) -> Found:

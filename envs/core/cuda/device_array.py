@@ -37,7 +37,8 @@ class DeviceArray:
     @property
     def dtype(self) -> np.dtype[Any]:
         """As NumPy's."""
-        return np.dtype(self._array.dtype)
+        found: np.dtype[Any] = self._array.dtype
+        return found
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -91,12 +92,12 @@ _held: dict[int, tuple[Any, ...]] = {}
 _NAME = b"dltensor"
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # type: ignore[untyped-decorator]
 def _delete(address: int) -> None:
     _held.pop(address, None)
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # type: ignore[untyped-decorator]
 def _drop(capsule: int) -> None:
     """Delete the tensor of a capsule that nobody took; whoever takes it gives it another name."""
     if ctypes.pythonapi.PyCapsule_IsValid(ctypes.c_void_p(capsule), _NAME):

@@ -46,6 +46,9 @@ class CudaBatch(TableChecks):
 
     time_step: TimeStep
     """What the tables show now, as arrays on the device."""
+    _batch: Any
+    _fixed: Any
+    """`Batch` and `Fixed`, of numba's arrays on the device."""
 
     def __init__(
         self,
@@ -113,10 +116,12 @@ class CudaBatch(TableChecks):
             array.copy_to_device(whole)
 
     @one_thread
-    def reset(self, *, seed: int | Sequence[int | None] | None = None, **other: Any) -> TimeStep:
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, streams: None = None, options: None = None
+    ) -> TimeStep:
         """Begin a new episode on every table; `seed` reseeds table i with `seed + i`, or `seed[i]`. Raises TypeError or
         ValueError, before anything has changed."""
-        for name, given in other.items():
+        for name, given in (("streams", streams), ("options", options)):
             if given is not None:
                 raise InvalidValue(f"{name} was given to reset(); a batch on a device has no {name}: {_ON_THE_CPU}.")
         if seed is not None:
@@ -332,6 +337,6 @@ def _on_host(given: Any) -> Any:
 def _argument(one: Any) -> Any:
     """An argument of a CUDA kernel; in the simulator NumPy's arrays in tuples, which it leaves as they are."""
     if SIMULATED and isinstance(one, tuple):
-        parts = [getattr(part, "_ary", part) for part in one]
-        return type(one)(*parts) if hasattr(one, "_fields") else tuple(parts)
+        parts = tuple(getattr(part, "_ary", part) for part in one)
+        return cast(Any, type(one))(*parts) if hasattr(one, "_fields") else parts
     return one

@@ -51,7 +51,7 @@ class Fixed(NamedTuple):
 def aligned(packed: np.dtype[Any]) -> np.dtype[Any]:
     """Return a record type with each field at a multiple of its size, as a GPU reads them."""
     parts = [(name, packed[name].base, packed[name].shape) for name in packed.names or ()]
-    return np.dtype((np.record, np.dtype(parts, align=True)))  # type: ignore[call-overload, no-any-return]
+    return np.dtype((np.record, np.dtype(parts, align=True)))
 
 
 def cards_held(game: Game) -> int:

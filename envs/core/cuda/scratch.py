@@ -14,7 +14,7 @@ from backalley.console.errors import NotInstalled
 
 try:
     import numba_cuda  # noqa: F401  # without it Numba's own `cuda` would be found, which nobody maintains
-    from numba import cuda
+    from numba import cuda as cuda  # for the other files, too
     from numba.cuda import cgutils, types
     from numba.cuda.extending import intrinsic, overload
 except ImportError as error:
@@ -112,7 +112,7 @@ def _array(context: Any, shape: Any, dtype: Any, cleared: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
         lengths = [builder.extract_value(args[0], place) for place in range(kind.ndim)]
-        strides, size = [], item
+        strides, size = list[Any](), item
         for length in reversed(lengths):
             strides.insert(0, size)
             size = builder.mul(size, length)

@@ -59,6 +59,16 @@ def same(spec: str, steps: str, played: str, by_bot: str, *options: str) -> None
     finished(game)
 
 
+def redrawn(spec: str, *options: str) -> None:
+    """States are redrawn alike, within the memory that a thread has."""
+    game = backalley.game(spec, **dict(word.split("=") for word in options))
+    cpu, device = (game.make_vec(len(SEEDS), seed=SEEDS, device=where) for where in ("cpu", "cuda"))
+    check(cpu.reset(), device.reset(), "reset")
+    for _ in range(3):
+        check(cpu.play_random(20), device.play_random(20), "played")
+        check(cpu.determinize([1, 2, 3]), device.determinize([1, 2, 3]), "redrawn")
+
+
 def refused(cpu: Any, device: Any) -> None:
     """An action that is not legal at one table changes nothing at any."""
     masks = cpu.time_step.action_mask
@@ -145,6 +155,23 @@ def sentences() -> None:
         __import__("copy").deepcopy(batch)
     with pytest.raises(ValueError, match="one for each"):
         batch.set_states(batch.states()[:2])
+
+
+def measured() -> None:
+    """`backalley dev gpu` compares both sides and counts what it compared, and refuses a byte that differs."""
+    from backalley.benchmarks.studies.play import gpu
+
+    gpu.TABLES, gpu.STEPS, gpu.IN_KERNEL = 3, 4, 5
+    games = [backalley.game(name) for name in ("backhand", "missouri_city")]
+    found = gpu.gpu(games, compiled=False, decisions=50)
+    rows = found.to_json()["speeds"]
+    assert [row["game"] for row in rows] == [game.id for game in games]
+    assert all(row["decisions"] == 27 and row["step"] > 0 for row in rows)
+    assert "every byte as on the CPU" in str(found.figures())
+    other = type(games[0].make_vec(1, device="cuda"))
+    other.seed = other._set_streams = lambda self, *given: None  # type: ignore[attr-defined, method-assign]
+    with pytest.raises(AssertionError, match="is not on the device what it is on the CPU"):
+        gpu.gpu(games[1:], compiled=False, decisions=50)
 
 
 if __name__ == "__main__":

@@ -26,11 +26,11 @@ WHOLE = {
 """Steps, decisions in the kernel, and decisions by the bot of each game."""
 
 
-def beside(*words: str) -> None:
-    """Run a function of `simulated.py` where Python plays the device."""
+def beside(*words: str, **settings: str) -> None:
+    """Run a function of `simulated.py` where Python plays the device; `settings` are more of the environment."""
     pytest.importorskip("numba_cuda", reason="the extra 'cuda' is not installed")
     line = [sys.executable, "-W", "error", "-m", "tests.core.cuda.simulated", *words]
-    env = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT / "src")}
+    env = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT / "src")} | settings
     done = subprocess.run(line, cwd=ROOT, env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -50,6 +50,13 @@ def test_options_are_the_same_on_a_device() -> None:
     beside("same", "missouri_city", "10", "60", "0", "stalemate=draw", "num_games=2")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("options", ["killer_bridge num_players=54", "pitch num_players=7 teams=solo"])
+def test_the_largest_tables_are_redrawn_in_a_threads_memory(options: str) -> None:
+    """Both sides are Python: other records would be compiled again."""
+    beside("redrawn", *options.split(), BACKALLEY_COMPILE="never")
+
+
 def test_other_libraries_take_its_arrays() -> None:
     pytest.importorskip("torch")
     beside("arrays")
@@ -57,6 +64,10 @@ def test_other_libraries_take_its_arrays() -> None:
 
 def test_what_it_lacks_is_said() -> None:
     beside("sentences")
+
+
+def test_the_command_compares_every_byte() -> None:
+    beside("measured")
 
 
 def test_it_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
