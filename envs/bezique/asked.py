@@ -187,7 +187,8 @@ def placed(
 ) -> np.uint64:
     """Draw evenly, when each card shown came into the hand, before it was shown: into `since`; what is `left` are those
     of the cards that nobody has seen. Gives the key advanced."""
-    left[:number] = slots[:number]
+    for slot in range(number):
+        left[slot] = slots[slot]
     free = number
     for index in range(int(state.num_shown[seat])):
         shown = int(state.shown[seat, index]) >> _TYPE_BITS

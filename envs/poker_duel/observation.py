@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..core.compile.kernel import kernel
 from ..core.rules import pokerhands, rng
 from ..core.rules.record import field
-from .slots import discarded, fought, offer_cards, placed, slot_cards, slot_strength, stock_left
+from .slots import discarded, fought, offer_cards, placed, slot_cards, slot_strength, sort_slot, stock_left
 from .state import ARRANGE, HAND, MOST_STOCK, SLOT, SLOTS, Options, State, pack_size
 
 
@@ -141,7 +141,7 @@ def redraw_hands(options: Options, state: State, other: int, unseen: npt.NDArray
     for slot in range(SLOTS if state.sudden_death == 0 else 1):
         if fought(state, slot):
             # The place of a card within an open hand would tell which were drawn.
-            state.slots[other, slot].sort()
+            sort_slot(state, other, slot)
         else:
             for index in range(SLOT):
                 count -= 1

@@ -11,7 +11,7 @@ from ..core.compile.interfaces import CHANCE, OVER
 from ..core.compile.kernel import kernel
 from ..core.rules import pokerhands
 from .match import game_points, match_value
-from .slots import discarded, offer_cards, placed, slot_strength, stock_left
+from .slots import discarded, offer_cards, placed, slot_strength, sort_slot, stock_left
 from .state import (
     ARRANGE,
     ASSIGN,
@@ -53,7 +53,7 @@ def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
             state.slots[leader, 0, index] = deck[2 * index]
             state.slots[1 - leader, 0, index] = deck[2 * index + 1]
         for seat in range(2):  # the order of a hand's cards means nothing: solvers then take equal hands for equal
-            state.slots[seat, 0].sort()
+            sort_slot(state, seat, 0)
         state.filled[0, 0] = SLOT
         state.filled[1, 0] = SLOT
         begin_round(options, state)

@@ -26,6 +26,18 @@ def slot_cards(state: State, seat: int, slot: int) -> int:
 
 
 @kernel
+def sort_slot(state: State, seat: int, slot: int) -> None:
+    """Put the cards of a full slot in ascending order."""
+    cards = state.slots[seat, slot]
+    for index in range(1, SLOT):
+        card, place = int(cards[index]), index
+        while place > 0 and cards[place - 1] > card:
+            cards[place] = cards[place - 1]
+            place -= 1
+        cards[place] = card
+
+
+@kernel
 def discarded(state: State, seat: int) -> int:
     """How many cards a seat has discarded."""
     return int(state.exchanges[seat, 0]) + int(state.exchanges[seat, 1]) + int(state.exchanges[seat, 2])

@@ -206,6 +206,7 @@ def make_vec(
     delayed_rewards: bool = False,
     events: bool = False,
     buffers: Mapping[str, Any] | None = None,
+    device: str = "cpu",
     **options: Unpack[baccarat_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -222,6 +223,7 @@ def make_vec(
     delayed_rewards: bool = False,
     events: bool = False,
     buffers: Mapping[str, Any] | None = None,
+    device: str = "cpu",
     **options: Unpack[backhand_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -238,6 +240,7 @@ def make_vec(
     delayed_rewards: bool = False,
     events: bool = False,
     buffers: Mapping[str, Any] | None = None,
+    device: str = "cpu",
     **options: Unpack[bezique_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -254,6 +257,7 @@ def make_vec(
     delayed_rewards: bool = False,
     events: bool = False,
     buffers: Mapping[str, Any] | None = None,
+    device: str = "cpu",
     **options: Unpack[buffalo_bayou_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -270,6 +274,7 @@ def make_vec(
     delayed_rewards: bool = False,
     events: bool = False,
     buffers: Mapping[str, Any] | None = None,
+    device: str = "cpu",
     **options: Unpack[killer_bridge_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -286,6 +291,7 @@ def make_vec(
     delayed_rewards: bool = False,
     events: bool = False,
     buffers: Mapping[str, Any] | None = None,
+    device: str = "cpu",
     **options: Unpack[missouri_city_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -302,6 +308,7 @@ def make_vec(
     delayed_rewards: bool = False,
     events: bool = False,
     buffers: Mapping[str, Any] | None = None,
+    device: str = "cpu",
     **options: Unpack[pitch_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -318,6 +325,7 @@ def make_vec(
     delayed_rewards: bool = False,
     events: bool = False,
     buffers: Mapping[str, Any] | None = None,
+    device: str = "cpu",
     **options: Unpack[poker_duel_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -334,6 +342,7 @@ def make_vec(
     delayed_rewards: bool = False,
     events: bool = False,
     buffers: Mapping[str, Any] | None = None,
+    device: str = "cpu",
     **options: Unpack[twenty_one_v0.GivenOptions],
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -350,6 +359,7 @@ def make_vec(
     delayed_rewards: bool = False,
     events: bool = False,
     buffers: Mapping[str, Any] | None = None,
+    device: str = "cpu",
     **options: Any,
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
@@ -366,6 +376,7 @@ def make_vec(
     delayed_rewards: bool = False,
     events: bool = False,
     buffers: Mapping[str, Any] | None = None,
+    device: str = "cpu",
     **options: NoSuchOptionOrValue,
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,

@@ -23,8 +23,11 @@ from tests.common.durations import FILE
 SRC = ROOT / "src" / "backalley"
 FOLDERS = ("envs", "agents", "benchmarks", "training")
 LATE = {
-    ("envs/core/game/game", f"envs/core/api/{name}")
-    for name in ("aec/AECEnv", "vector/BatchEnv", "game_state/GameState", "game_state/new_state")
+    ("envs/core/game/game", f"envs/core/{name}")
+    for name in (
+        *(f"api/{name}" for name in ("aec/AECEnv", "vector/BatchEnv", "game_state/GameState", "game_state/new_state")),
+        "cuda/device_batch/CudaBatch",
+    )
 } | {("cli/dev", "benchmarks/studies/pages/docs/COMMANDS"), ("cli/shared", "benchmarks/studies/kinds")}
 """The only imports that go up: a game makes its environments and states, and the command line looks for studies."""
 BY_NAME_ALONE = {("envs/core/api/registry", "agents/gymnasium/gymnasium_env")} | {

@@ -70,14 +70,15 @@ def make_vec(
     delayed_rewards: bool = False,
     events: bool = False,
     buffers: Mapping[str, Any] | None = None,
+    device: str = "cpu",
     **options: Any,
 ) -> BatchEnv:
     """Return `num_envs` tables of a game in one object: `make_vec("poker_duel-v0", num_envs=4096, seed=0,
     num_threads=2)`.
 
     `num_threads=0` takes one thread per core; the maximum is 1,024. The results do not depend on it. For
-    `autoreset`, `delayed_rewards`, `events` and `buffers` see `BatchEnv`. Raises UnknownGame, OptionError, TypeError or
-    ValueError.
+    `autoreset`, `delayed_rewards`, `events` and `buffers` see `BatchEnv`, for `device` see `Game.make_vec`. Raises
+    UnknownGame, OptionError, TypeError or ValueError.
 
     >>> batch = make_vec("missouri_city", num_envs=4096, seed=0)
     >>> step = batch.reset()
@@ -87,7 +88,7 @@ def make_vec(
     """
     found = game(id, **options)
     settings: dict[str, Any] = {"autoreset": autoreset, "delayed_rewards": delayed_rewards, "events": events}
-    return BatchEnv(found, num_envs, seed=seed, num_threads=num_threads, buffers=buffers, **settings)
+    return found.make_vec(num_envs, device=device, seed=seed, num_threads=num_threads, buffers=buffers, **settings)
 
 
 def with_options_of(declared: GameType) -> Callable[[_Makes], _Makes]:

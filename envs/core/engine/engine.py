@@ -395,19 +395,7 @@ class Engine:
 
     def refuse(self, row: int, action: Any) -> IllegalAction:
         """Return the error for an action that is not legal on a table."""
-        batch = self.batch
-        if batch.seat[row] < 0:
-            return IllegalAction(f"The game is over, so {action!r} cannot be played; call reset() to begin another.")
-        legal = [self.game.action_str(int(number)) for number in np.flatnonzero(batch.mask[row])]
-        names = ", ".join(
-            f"{number} ({name})" for number, name in zip(np.flatnonzero(batch.mask[row]), legal, strict=True)
-        )
-        shown = f"{action}, which is no action of {self.game.name},"
-        if 0 <= action < self.num_actions:
-            shown = f"{action} ({self.game.action_str(action)})"
-        seat = int(batch.seat[row])
-        said = f"{self.game.seat_name(seat).capitalize()} (player_{seat}) cannot play {shown} now; legal: {names}."
-        return IllegalAction(f"{said} {self.other_ways}".rstrip())
+        return illegal_action(self.game, self.batch.seat[row], self.batch.mask[row], action, self.other_ways)
 
     @one_thread
     def __getstate__(self) -> dict[str, Any]:
@@ -422,6 +410,20 @@ class Engine:
             getattr(self.batch, name)[...] = array
         self.stacked, self.other_ways = kept["stacked"], kept["other_ways"]
         self.history = kept["history"] and kept["history"].for_one_thread(self.game)
+
+
+def illegal_action(
+    game: Game, seat: int, mask: npt.NDArray[np.int8], action: Any, other_ways: str = ""
+) -> IllegalAction:
+    """Return the error for an action that is not legal where `seat` has the actions of a mask [A]."""
+    if seat < 0:
+        return IllegalAction(f"The game is over, so {action!r} cannot be played; call reset() to begin another.")
+    legal = ", ".join(f"{number} ({game.action_str(int(number))})" for number in np.flatnonzero(mask))
+    shown = f"{action}, which is no action of {game.name},"
+    if 0 <= action < game.num_actions:
+        shown = f"{action} ({game.action_str(action)})"
+    said = f"{game.seat_name(int(seat)).capitalize()} (player_{seat}) cannot play {shown} now; legal: {legal}."
+    return IllegalAction(f"{said} {other_ways}".rstrip())
 
 
 def streams_of(seed: Any, size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:

@@ -393,8 +393,16 @@ class Game(Generic[OptionsT]):
 
         return AECEnv(self, **settings)
 
-    def make_vec(self, num_envs: int, **settings: Any) -> BatchEnv:
-        """Return `num_envs` tables in one object; `settings` are those of `BatchEnv`."""
+    def make_vec(self, num_envs: int, *, device: str = "cpu", **settings: Any) -> BatchEnv:
+        """Return `num_envs` tables in one object; `settings` are those of `BatchEnv`. With `device="cuda"` it is a
+        `CudaBatch` on a GPU, which has fewer methods and was never run on a device. Raises ValueError, and what these
+        two do."""
+        if device == "cuda":
+            from ..cuda.device_batch import CudaBatch
+
+            return CudaBatch(self, num_envs, **settings)  # type: ignore[return-value]
+        if device != "cpu":
+            raise InvalidValue(f"device is {device!r}; it takes 'cpu' or 'cuda'.")
         from ..api.vector import BatchEnv
 
         return BatchEnv(self, num_envs, **settings)

@@ -196,7 +196,9 @@ def _agrees(places: _Places, slots: npt.NDArray[np.int64]) -> bool:
 def _build(key: np.uint64, places: _Places, slots: npt.NDArray[np.int64], count: int) -> np.uint64:
     """Build some deal that agrees. Each card in turn goes to a place with room that may hold it; if there is none,
     cards already dealt move along a shortest augmenting path, so it fails only where no deal exists."""
-    cards = slots[:count].copy()
+    cards = np.empty(count, np.int64)
+    for slot in range(count):
+        cards[slot] = slots[slot]
     size = places.first.shape[0]
     used = np.zeros(size, np.int64)
     came_from, via_slot, queue = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)

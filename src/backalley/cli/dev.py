@@ -25,7 +25,7 @@ from .shared import (
     seed_option,
 )
 
-_OF_A_CHECKOUT = ("chaos", "docs", "soak", "speed", "study", "tune", "types")
+_OF_A_CHECKOUT = ("chaos", "docs", "gpu", "soak", "speed", "study", "tune", "types")
 """Commands of `benchmarks/studies`, which the wheel leaves out."""
 
 

@@ -39,6 +39,10 @@ class InvalidCall(BackAlleyError, RuntimeError):
     """A call that is not allowed now, such as `step()` before `reset()`."""
 
 
+class MissingAttribute(BackAlleyError, AttributeError):
+    """Something that an object of another kind has."""
+
+
 class MissingMethod(BackAlleyError, NotImplementedError):
     """A method that a user's class has to define."""
 

@@ -1,0 +1,1 @@
+"""The back end for GPUs, without one: simulated, and compiled."""
