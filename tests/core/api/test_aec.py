@@ -220,7 +220,7 @@ def test_info_says_why_an_episode_ended(game: Game) -> None:
     env.reset(seed=2)
     random = np.random.default_rng(2)
     while env.engine.batch.seat[0] != OVER:
-        assert not any("ended" in info for info in env.infos.values())
+        assert {info["ended"] for info in env.infos.values()} == {""}
         env.step(random_action(env, random))
     why = "terminated" if env.terminations["player_0"] else "truncated"
     assert {info["ended"] for info in env.infos.values()} == {why}
