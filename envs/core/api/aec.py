@@ -45,9 +45,9 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
     An observation is `{"observation": flat vector [O], "action_mask": int8 [A]}`; the mask is all zero for an agent who
     is not to act. With `observation="flat"` it is only the vector, for wrappers that work on arrays; the mask is in
     `infos[agent]["action_mask"]` either way. An illegal action raises IllegalAction and changes nothing, unless
-    `on_illegal` says otherwise. `info["ended"]` says why the episode has ended: "terminated", "truncated" or
-    "illegal_action", and before that "". The environment can be deep-copied and pickled in mid-game. Only one thread at
-    a time may use it: a call during another thread's call raises RuntimeError at once.
+    `on_illegal` says otherwise. After a step `info["ended"]` says why the episode has ended: "terminated", "truncated"
+    or "illegal_action", and "" where it has not. The environment can be deep-copied and pickled in mid-game. Only one
+    thread at a time may use it: a call during another thread's call raises RuntimeError at once.
     """
 
     def __init__(
@@ -183,14 +183,14 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
         self.truncations = dict.fromkeys(self.agents, False)
         if self._tells:
             self._look_about()
-        info: dict[str, Any] = {"action_mask": self._no_mask, "ended": "", **self._open}
+        info: dict[str, Any] = {"action_mask": self._no_mask, **self._open}
         self.infos: dict[str, dict[str, Any]] = {agent: info.copy() for agent in self.agents}
         self._select(self._seat_to_act(0))
 
     def _select(self, seat: int) -> None:
         """Begin a seat's turn."""
         agent = self.agent_selection = self.possible_agents[seat]
-        info: dict[str, Any] = {"action_mask": self._views[1].copy(), "ended": ""}
+        info: dict[str, Any] = {"action_mask": self._views[1].copy()}
         self.infos[agent] = info
         if self._tells:
             info.update(self._open)
@@ -284,6 +284,8 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
                     self._cumulative_rewards[name] += value
             seat: int = self._seat_to_act(0)
             over = seat == OVER
+            # Tianshou takes a key that comes at the end only for missing numbers; TorchRL's wrapper reads the first
+            # infos, those of a reset, and takes no text there.
             info: dict[str, Any] = {"action_mask": self._no_mask, "ended": ""}
             if self._tells:
                 if over or self._deals() != self._dealt:
@@ -301,15 +303,17 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
                 why = "illegal_action" if forfeited else "terminated" if ended else "truncated"
                 informs = self.game.type.info is not None and not forfeited
                 for place, name in enumerate(self.possible_agents):
-                    info = {"action_mask": self._no_mask, "ended": why, **self._open}
+                    info = {"action_mask": self._no_mask, **self._open}
                     if informs:
                         info.update(self.game.info(batch.state[0], place))
                     if forfeited or name in self._refused:
                         info["illegal_action"] = self._refused.get(name, refused)
+                    info["ended"] = why
                     self.infos[name] = info
                 self.agent_selection = self.agents[0]
             else:
                 self._select(seat)
+                self.infos[self.agent_selection]["ended"] = ""
             if self.render_mode == "human":
                 self.render()
         finally:
