@@ -27,6 +27,10 @@ class InvalidCall(BackAlleyError, RuntimeError):
     """A call that is not allowed now, such as `step()` before `reset()`."""
 
 
+class KernelError(BackAlleyError, RuntimeError):
+    """A kernel that cannot run: it names a field that is not there, or cannot be compiled."""
+
+
 class MissingMethod(BackAlleyError, NotImplementedError):
     """A method that a user's class has to define."""
 
